@@ -1,0 +1,54 @@
+"""Expected errors: what went wrong, where, and how to fix it, with the exit code of the command line.
+
+A bug is anything else and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+
+class KstreamPlanError(Exception):
+    """An expected error; the command line prints it in one piece on stderr and exits with ``exit_code``.
+
+    Args:
+        what: what is wrong, one sentence without a full stop.
+        where: the place (file, application, field, line), or empty if there is none.
+        fix: what the reader can do about it, or empty if ``what`` says it already.
+    """
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.fix = fix
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{head}. Fix: {self.fix}" if self.fix else head
+
+
+class SnapshotError(KstreamPlanError):
+    """A snapshot or a lag row cannot be read or contradicts itself (DESIGN, input contract)."""
+
+
+class ConfigError(KstreamPlanError):
+    """A configuration value is missing, of the wrong type or out of range."""
+
+
+class PlanFileError(KstreamPlanError):
+    """A saved plan cannot be read, or is of another major version."""
+
+
+class SparkError(KstreamPlanError):
+    """Spark or its Java runtime cannot be started or gave up."""
+
+
+class UsageError(KstreamPlanError):
+    """Options that contradict each other."""
+
+    exit_code = 2
+
+
+class PlanInvariantError(KstreamPlanError):
+    """A plan broke one of its own invariants: a defect of this tool, never of the input."""

@@ -1,0 +1,330 @@
+"""What is: tasks, instances, the copies they hold, and the group's state between two rebalances.
+
+Everything is frozen. Inside a :class:`Group` tasks, instances and consumers are numbered in Kafka's own order
+(reference section 2); every other value refers to them by those numbers, so that a decision is arithmetic on
+integers and a tie is broken by comparing two of them.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
+
+#: Kafka's marker for the running active owner: caught up whatever the limit.
+LATEST = -2
+#: Kafka's marker for a copy whose offset sum is unknown: not caught up, but sorted before every other lag.
+UNKNOWN = -3
+
+_TASK_ID = re.compile(r"(?:(?P<topology>.+)__)?(?P<subtopology>\d{1,10})_(?P<partition>\d{1,10})", re.ASCII | re.DOTALL)
+_MAX_INT = 2**31 - 1
+
+
+def java_string_key(text: str) -> bytes:
+    """Return a key that sorts as ``String.compareTo``: by UTF-16 code unit."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskId:
+    """A unit of work: ``subtopology_partition``, with a named topology ``name__subtopology_partition``."""
+
+    subtopology: int
+    partition: int
+    topology_name: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> TaskId:
+        """Read Kafka's text form.
+
+        Raises:
+            ValueError: ``text`` is not a task id.
+        """
+        match = _TASK_ID.fullmatch(text)
+        if match is None or max(int(match["subtopology"]), int(match["partition"])) > _MAX_INT:
+            raise ValueError(f"{text!r} is not a task id like 0_3 or name__0_3")
+        return cls(int(match["subtopology"]), int(match["partition"]), match["topology"])
+
+    @property
+    def sort_key(self) -> tuple[bytes, int, int]:
+        """Kafka's order: topology name (none first, as Java strings), subtopology, partition."""
+        return (java_string_key(self.topology_name or ""), self.subtopology, self.partition)
+
+    @property
+    def group(self) -> str:
+        """The subtopology, with its topology's name if it has one: ``1`` or ``name__1``."""
+        return f"{self.topology_name}__{self.subtopology}" if self.topology_name else str(self.subtopology)
+
+    def __str__(self) -> str:
+        return f"{self.group}_{self.partition}"
+
+
+class Partition(NamedTuple):
+    """One topic partition a task reads or restores from; ``racks`` of its replicas, ``None`` if not known."""
+
+    topic: str
+    partition: int
+    racks: tuple[str | None, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One task of the topology.
+
+    ``end_offset_sum`` is the sum of its changelogs' end offsets in records, at most 2^63-1, and 0 for a stateless
+    task; where no end offset was to be had it is the stand-in 2^63-1 and ``end_offset_known`` is false.
+    """
+
+    task_id: TaskId
+    stateful: bool
+    end_offset_sum: int = 0
+    end_offset_known: bool = True
+    source_partitions: tuple[Partition, ...] = ()
+    changelog_partitions: tuple[Partition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consumer:
+    """One stream thread: a member of the consumer group."""
+
+    consumer_id: str
+    group_instance_id: str | None = None
+    protocols: tuple[str, ...] = ("cooperative",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance:
+    """One Kafka Streams process; its capacity is the number of its consumers."""
+
+    process_id: str
+    consumers: tuple[Consumer, ...]
+    host: str | None = None
+    rack: str | None = None
+    client_tags: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def capacity(self) -> int:
+        """The number of stream threads."""
+        return len(self.consumers)
+
+
+def process_order(process_ids: list[str]) -> list[str]:
+    """Sort process ids as Kafka does.
+
+    Java UUIDs compare by high, then low 64 bits, both signed (so ``8…`` sorts before ``0…``). If any id is not a
+    UUID, all of them sort as plain strings (reference section 2).
+    """
+
+    def signed_halves(process_id: str) -> tuple[int, int]:
+        value = uuid.UUID(process_id).int
+        high, low = value >> 64, value & (2**64 - 1)
+        return (high ^ 2**63) - 2**63, (low ^ 2**63) - 2**63
+
+    try:
+        return sorted(process_ids, key=signed_halves)
+    except ValueError:
+        return sorted(process_ids, key=java_string_key)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Who takes part and what there is to do; constant while membership is.
+
+    Build it with :meth:`of`, which sorts. A task, instance or consumer is referred to by its index in ``tasks``,
+    ``instances`` and ``consumer_ids``; consumers are numbered instance by instance.
+    """
+
+    application_id: str
+    tasks: tuple[Task, ...]
+    instances: tuple[Instance, ...]
+
+    @classmethod
+    def of(cls, application_id: str, tasks: list[Task], instances: list[Instance]) -> Group:
+        """Sort tasks, instances and each instance's consumers in Kafka's order (ids must be unique)."""
+        by_id = {instance.process_id: instance for instance in instances}
+        return cls(
+            application_id,
+            tuple(sorted(tasks, key=lambda task: task.task_id.sort_key)),
+            tuple(_sorted_consumers(by_id[process_id]) for process_id in process_order(list(by_id))),
+        )
+
+    @cached_property
+    def task_index(self) -> Mapping[TaskId, int]:
+        """Task id → index in ``tasks``."""
+        return MappingProxyType({task.task_id: index for index, task in enumerate(self.tasks)})
+
+    @cached_property
+    def instance_index(self) -> Mapping[str, int]:
+        """Process id → index in ``instances``."""
+        return MappingProxyType({instance.process_id: i for i, instance in enumerate(self.instances)})
+
+    @cached_property
+    def consumer_ids(self) -> tuple[str, ...]:
+        """Every consumer's id, instance by instance."""
+        return tuple(c.consumer_id for instance in self.instances for c in instance.consumers)
+
+    @cached_property
+    def instance_of(self) -> tuple[int, ...]:
+        """Consumer index → index of its instance."""
+        return tuple(i for i, instance in enumerate(self.instances) for _ in instance.consumers)
+
+    @cached_property
+    def consumers_of(self) -> tuple[range, ...]:
+        """Instance index → the range of its consumers' indices."""
+        ranges, start = [], 0
+        for instance in self.instances:
+            ranges.append(range(start, start + instance.capacity))
+            start += instance.capacity
+        return tuple(ranges)
+
+    @cached_property
+    def stateful(self) -> tuple[int, ...]:
+        """Indices of the stateful tasks, sorted."""
+        return tuple(index for index, task in enumerate(self.tasks) if task.stateful)
+
+
+def _sorted_consumers(instance: Instance) -> Instance:
+    consumers = tuple(sorted(instance.consumers, key=lambda consumer: java_string_key(consumer.consumer_id)))
+    return Instance(
+        process_id=instance.process_id,
+        consumers=consumers,
+        host=instance.host,
+        rack=instance.rack,
+        client_tags=tuple(sorted(instance.client_tags)),
+    )
+
+
+class Copy(NamedTuple):
+    """State of one task on one instance's disk, assigned to it or left over.
+
+    ``lag`` is what the instance last reported, as Kafka sees it: :data:`LATEST`, :data:`UNKNOWN`, records behind
+    (0 … the task's end-offset sum), or ``None`` if it has reported nothing yet, which counts as no state at all.
+    ``reporters`` are the consumers that reported it (the split calls it their previous task).
+    ``remaining`` is what there is still to restore, reported or not. ``placed_in`` is the generation whose
+    assignment put the copy where it is now; ``lost_at_ms`` the time since which it is left over (``None`` while
+    it is assigned).
+    """
+
+    instance: int
+    lag: int | None
+    reporters: tuple[int, ...] = ()
+    remaining: int = 0
+    placed_in: int = -1
+    lost_at_ms: int | None = None
+
+
+class Holding(NamedTuple):
+    """The tasks of one consumer (or of one instance) by role: sorted task indices, the roles disjoint.
+
+    ``temporary``: an active task of its own that is withheld until the present owner has revoked it, held as a
+    standby meanwhile because the instance has state of it.
+    """
+
+    active: tuple[int, ...] = ()
+    standby: tuple[int, ...] = ()
+    warmup: tuple[int, ...] = ()
+    temporary: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupState:
+    """A group between two rebalances: everything the next decision and the next round depend on.
+
+    ``holdings`` is what each consumer holds (owns), by consumer index; ``copies`` what is on disk, by task index,
+    each tuple sorted by instance and at most one copy per instance (empty for stateless tasks). ``at_ms`` is the
+    time of the last assignment on the plan's clock. ``leader`` is an instance index, ``None`` if not known.
+    """
+
+    group: Group
+    generation: int
+    at_ms: int
+    holdings: tuple[Holding, ...]
+    copies: tuple[tuple[Copy, ...], ...]
+    leader: int | None = None
+
+
+class Note(NamedTuple):
+    """An assumption or a warning: a stable code, one sentence, and the tasks or instances it is about (may be empty)."""
+
+    code: str
+    message: str
+    subjects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """How fast state is restored and produced, in records per second.
+
+    ``restore`` is per (instance, task) and ``produce`` per task, as measured over a history of lags;
+    ``restore_per_instance`` and ``produce_per_task`` are given by hand and beat them. Nothing known: all empty.
+    """
+
+    restore: Mapping[tuple[int, int], float] = field(default_factory=lambda: MappingProxyType({}))
+    produce: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+    restore_per_instance: float | None = None
+    produce_per_task: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One application at one generation, as read: the state a plan starts from and what is known beside it.
+
+    ``captured_at`` is RFC 3339 in UTC with milliseconds (``2026-11-21T12:00:00.000Z``) or ``None``.
+    """
+
+    state: GroupState
+    config: AssignmentConfig
+    captured_at: str | None = None
+    rates: Rates = Rates()
+    warnings: tuple[Note, ...] = ()
+
+
+class Movement(NamedTuple):
+    """One task on its way to its target instance (reference section 4, steps 4 and 5).
+
+    ``how`` is ``swap_caught_up``, ``move_caught_up``, ``swap_most_caught_up`` or ``move_most_caught_up``;
+    ``source`` runs (or, for a standby, keeps) the task meanwhile, ``destination`` is its target, ``warmup`` tells
+    whether the destination was given a copy to warm up.
+    """
+
+    task: int
+    kind: str
+    how: str
+    source: int
+    destination: int
+    warmup: bool
+
+
+class Target(NamedTuple):
+    """The balanced assignment that the movements lead to: per instance sorted task indices. Free of any lag."""
+
+    active: tuple[tuple[int, ...], ...]
+    standby: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """An assignor's decision.
+
+    ``instances`` is the decision per instance, ``consumers`` its split over the threads (by consumer index), roles
+    disjoint (``temporary`` always empty). ``short_standbys`` lists the tasks for which there were not
+    enough instances, with the number that is missing.
+    """
+
+    instances: tuple[Holding, ...]
+    consumers: tuple[Holding, ...]
+    probing_rebalance: bool
+    target: Target
+    movements: tuple[Movement, ...] = ()
+    short_standbys: tuple[tuple[int, int], ...] = ()
+
+
+def whole_sum(lag: int | None, end_offset_sum: int) -> int:
+    """The lag as Kafka's ``lagFor`` gives it: what was not reported counts as the task's whole end-offset sum."""
+    return min(end_offset_sum, MAX_LONG) if lag is None else lag

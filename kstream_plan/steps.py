@@ -1,0 +1,377 @@
+"""What happens: the steps of a round, their reasons, rounds and the plan.
+
+A plan is data: every output reads it and none computes anything the plan does not hold. Steps are lossless:
+``Plan.initial`` plus the steps of rounds 1 … n gives what the members hold after round n (:func:`apply_step`) and,
+together with that round's :class:`Withhold` steps, what was decided in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, NamedTuple, TypeAlias
+
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.model import Group, Holding, Note, Target, TaskId
+
+
+class Role(StrEnum):
+    """What a consumer is to a task (reference section 1)."""
+
+    ACTIVE = "active"
+    STANDBY = "standby"
+    WARMUP = "warmup"
+    TEMPORARY = "temporary"
+
+
+class Trigger(StrEnum):
+    """What started a rebalance."""
+
+    MANUAL = "manual"
+    JOIN = "join"
+    LEAVE = "leave"
+    MEMBER_RESTART = "member-restart"
+    PROBING = "probing"
+    FOLLOW_UP = "follow-up"
+    CONFIG_CHANGE = "config-change"
+
+
+class Phase(StrEnum):
+    """What a round is for; a round can be several at once, in this order."""
+
+    WARM_UP = "warm-up"
+    CUT_OVER = "cut-over"
+    PROBING = "probing"
+    SETTLED = "settled"
+
+
+class ReasonCode(StrEnum):
+    """Why a step happens."""
+
+    #: The balanced target puts the task there and its copy there is caught up.
+    TARGET_CAUGHT_UP = "target-caught-up"
+    #: The target puts the task there, but its copy there has to catch up first.
+    TARGET_WARMS_UP = "target-warms-up"
+    #: The target instance is not caught up; this one is, and runs the task meanwhile.
+    CAUGHT_UP_MEANWHILE = "caught-up-meanwhile"
+    #: Nobody is caught up; this instance is the most caught-up one.
+    MOST_CAUGHT_UP = "most-caught-up"
+    #: Nobody has usable state of the task: it starts where the target puts it.
+    NO_STATE_ANYWHERE = "no-state-anywhere"
+    #: ``num.standby.replicas`` asks for a copy here.
+    STANDBY_WANTED = "standby-wanted"
+    #: Stateless tasks go to the least loaded instance, anew at every rebalance.
+    STATELESS_LEAST_LOADED = "stateless-least-loaded"
+    #: The instance keeps the task; its threads are evened out.
+    THREADS_EVENED_OUT = "threads-evened-out"
+    #: The present owner has to give the task up first.
+    OWNER_MUST_REVOKE = "owner-must-revoke"
+    #: The task goes elsewhere.
+    MOVES_AWAY = "moves-away"
+    #: The copy is no longer needed.
+    NOT_NEEDED = "not-needed"
+    #: An instance is new in the group, or gone from it.
+    MEMBERSHIP = "membership"
+
+
+class Reason(NamedTuple):
+    """Why, with the numbers that decided.
+
+    ``lag`` is the deciding copy's lag (Kafka's markers included), ``limit`` is ``acceptable.recovery.lag``,
+    ``other_lag`` the lag of the copy it was compared with.
+    """
+
+    code: ReasonCode
+    lag: int | None = None
+    limit: int | None = None
+    other_lag: int | None = None
+
+
+class Seat(NamedTuple):
+    """One consumer in one role."""
+
+    process_id: str
+    consumer_id: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class MemberJoined:
+    """An instance takes part for the first time. No effect on what is held."""
+
+    process_id: str
+    reason: Reason
+    kind: Literal["member-joined"] = "member-joined"
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLeft:
+    """An instance is gone: everything it held is."""
+
+    process_id: str
+    reason: Reason
+    kind: Literal["member-left"] = "member-left"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A standby or warm-up copy is assigned to ``to``; ``from_``: the copy's former seat in the same instance, if any.
+
+    Effect: the role at ``from_`` ends, the role at ``to`` begins.
+    """
+
+    task_id: TaskId
+    from_: Seat | None
+    to: Seat
+    reason: Reason
+    kind: Literal["place"] = "place"
+
+
+@dataclass(frozen=True, slots=True)
+class Withhold:
+    """The task is decided for ``to`` but kept from it until ``from_`` has revoked it. No effect on what is held.
+
+    In the round's decision, and in no other, the task is active at ``to``.
+    """
+
+    task_id: TaskId
+    from_: Seat
+    to: Seat
+    reason: Reason
+    kind: Literal["withhold"] = "withhold"
+
+
+@dataclass(frozen=True, slots=True)
+class KeepTemporary:
+    """The instance that a task is withheld from holds its copy as a temporary standby meanwhile.
+
+    Effect: the role at ``from_`` (``None`` for left-over state) ends, ``temporary`` at ``to`` begins.
+    """
+
+    task_id: TaskId
+    from_: Seat | None
+    to: Seat
+    reason: Reason
+    kind: Literal["keep-temporary"] = "keep-temporary"
+
+
+@dataclass(frozen=True, slots=True)
+class Revoke:
+    """The owner gives up the active task and keeps no copy assigned (its state stays on disk as left-over).
+
+    Effect: ``active`` at ``from_`` ends.
+    """
+
+    task_id: TaskId
+    from_: Seat
+    reason: Reason
+    kind: Literal["revoke"] = "revoke"
+
+
+@dataclass(frozen=True, slots=True)
+class Demote:
+    """The owner gives up the active task and keeps a copy: standby, warm-up or (if it is to get it back) temporary.
+
+    Effect: ``active`` at ``from_`` ends, the role at ``to`` (same instance) begins.
+    """
+
+    task_id: TaskId
+    from_: Seat
+    to: Seat
+    reason: Reason
+    kind: Literal["demote"] = "demote"
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """The task starts on ``to``; ``from_`` revoked it in the round before (``None``: nobody ran it before).
+
+    ``caught_up``: the copy it starts from is within ``acceptable.recovery.lag`` (always, for a stateless task).
+    ``restore_records``: what is still to be restored before it runs; ``None`` if the end offset is not known.
+    Effect: any copy that ``to``'s instance held of the task ends, ``active`` at ``to`` begins.
+    """
+
+    task_id: TaskId
+    from_: Seat | None
+    to: Seat
+    caught_up: bool
+    restore_records: int | None
+    reason: Reason
+    kind: Literal["hand-over"] = "hand-over"
+
+
+@dataclass(frozen=True, slots=True)
+class Promote:
+    """A copy that the instance holds becomes the active, without an owner that had to revoke first.
+
+    Fields and effect as of :class:`HandOver`; ``from_`` is the seat of the copy.
+    """
+
+    task_id: TaskId
+    from_: Seat
+    to: Seat
+    caught_up: bool
+    restore_records: int | None
+    reason: Reason
+    kind: Literal["promote"] = "promote"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadMove:
+    """A task changes the thread inside its instance, in the same role.
+
+    An active one was withheld in the round before and revoked by ``from_`` then. Effect: the role at ``from_``
+    ends if it is still there, the role at ``to`` begins; any other copy the instance held of it ends.
+    """
+
+    task_id: TaskId
+    from_: Seat
+    to: Seat
+    reason: Reason
+    kind: Literal["thread-move"] = "thread-move"
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A standby, warm-up or temporary copy is no longer assigned. Effect: the role at ``from_`` ends."""
+
+    task_id: TaskId
+    from_: Seat
+    reason: Reason
+    kind: Literal["drop"] = "drop"
+
+
+Step: TypeAlias = (
+    MemberJoined
+    | MemberLeft
+    | Place
+    | Withhold
+    | KeepTemporary
+    | Revoke
+    | Demote
+    | HandOver
+    | Promote
+    | ThreadMove
+    | Drop
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balance:
+    """How evenly a decision spreads the load.
+
+    Per instance (in the group's order) the number of active and standby tasks (warm-ups included in the latter) and
+    the load per thread; ``instance_spread``: most minus least active stateful tasks of an instance;
+    KIP-441's two figures: ``balance_factor`` (most minus least active tasks of an instance) and
+    ``subtopology_spread`` (instances that execute each subtopology: most minus least).
+    """
+
+    active: tuple[int, ...]
+    standby: tuple[int, ...]
+    load_per_thread: tuple[float, ...]
+    instance_spread: int
+    balance_factor: int
+    subtopology_spread: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One rebalance: one generation of the group.
+
+    ``at_ms`` counts from round 1. ``probing_rebalance``: the decision asks for a probing rebalance (reference section
+    4, step 7), also when a follow-up comes first. ``decided`` and ``assigned`` are by consumer index; their
+    difference is what the steps withhold.
+    """
+
+    number: int
+    generation: int
+    at_ms: int
+    trigger: Trigger
+    phases: tuple[Phase, ...]
+    probing_rebalance: bool
+    steps: tuple[Step, ...]
+    balance: Balance
+    decided: tuple[Holding, ...]
+    assigned: tuple[Holding, ...]
+
+
+class PausedTask(NamedTuple):
+    """The task that stands still longest: its id, for how long in all, and how often."""
+
+    task_id: TaskId
+    ms: int
+    times: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LowerBounds:
+    """The least any plan could do.
+
+    ``moves``: stateful tasks that must change owner to reach the target's loads; ``probing_rebalances``: the
+    ticks that these take at ``max.warmup.replicas`` at a time; ``restored_records`` is ``None`` unless computed.
+    """
+
+    moves: int
+    probing_rebalances: int
+    restored_records: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The plan in figures (DESIGN, output contract).
+
+    ``duration_is``: ``floor`` without a restore rate (copies may need more than one tick), else ``estimate``.
+    ``moves``: stateful tasks whose owning instance differs at the end; ``hops``: changes of owning instance on the way;
+    ``stateless_hops`` those of stateless tasks; ``cold_handovers``: hand-overs of a stateful task to a copy above the
+    limit; ``paused_task_ms``: over all tasks, the time between revoked and handed over;
+    ``peak_extra_copies``: most warm-up and temporary copies at once.
+    """
+
+    rebalances: int
+    probing_rebalances: int
+    duration_ms: int
+    duration_is: Literal["floor", "estimate"]
+    moves: int
+    hops: int
+    warmups: int
+    cold_handovers: int
+    restored_records: int | None
+    paused_task_ms: int
+    max_paused_task: PausedTask | None
+    peak_extra_copies: int
+    stateless_hops: int
+    lower_bounds: LowerBounds
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How the plan ends: ``settled``, ``stuck``, ``cyclic`` or ``unfinished``, the tasks that keep it, and why."""
+
+    kind: Literal["settled", "stuck", "cyclic", "unfinished"]
+    tasks: tuple[TaskId, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What follows when a rebalance starts now.
+
+    ``digest`` is the SHA-256 of the canonical input model, ``generation`` and ``captured_at`` (RFC 3339 or ``None``)
+    are the snapshot's. ``initial`` and ``final`` are by consumer index of ``group``.
+    """
+
+    group: Group
+    digest: str
+    generation: int
+    captured_at: str | None
+    assignor: str
+    protocol: str
+    config: AssignmentConfig
+    assumptions: tuple[Note, ...]
+    initial: tuple[Holding, ...]
+    rounds: tuple[Round, ...]
+    final: tuple[Holding, ...]
+    target: Target
+    summary: Summary
+    warnings: tuple[Note, ...]
+    verdict: Verdict
