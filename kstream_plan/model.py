@@ -201,20 +201,22 @@ def _sorted_consumers(instance: Instance) -> Instance:
 
 
 class Copy(NamedTuple):
-    """State of one task on one instance's disk, assigned to it or left over.
+    """State of one task on one instance's disk, assigned to one of its consumers or left over.
 
     ``lag`` is what the instance last reported, as Kafka sees it: :data:`LATEST`, :data:`UNKNOWN`, records behind
     (0 … the task's end-offset sum), or ``None`` if it has reported nothing yet, which counts as no state at all.
     ``reporters`` are the consumers that reported it (the split calls it their previous task).
-    ``remaining`` is what there is still to restore, reported or not. ``placed_in`` is the generation whose
-    assignment put the copy where it is now; ``lost_at_ms`` the time since which it is left over (``None`` while
-    it is assigned).
+    ``remaining`` is what there is still to restore, reported or not. ``consumer`` is the one that holds it, in
+    whatever role, ``active`` tells whether that role is active. ``placed_in`` is the generation whose assignment put
+    the copy there; ``lost_at_ms`` the time since which it is left over (``None`` while it is assigned).
     """
 
     instance: int
     lag: int | None
     reporters: tuple[int, ...] = ()
     remaining: int = 0
+    consumer: int | None = None
+    active: bool = False
     placed_in: int = -1
     lost_at_ms: int | None = None
 
