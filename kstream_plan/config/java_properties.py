@@ -1,0 +1,83 @@
+r"""Java's ``.properties`` format, as ``java.util.Properties.load`` reads it.
+
+Comments start with ``#`` or ``!``; a line that ends in an odd number of backslashes goes on in the next one, whose
+leading blanks do not count; the name ends at the first ``=``, ``:`` or blank that is not escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kstream_plan.errors import ConfigError
+
+_BLANKS = " \t\f"
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_NAME = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
+_SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
+_ESCAPE = re.compile(r"\\(u.{0,4}|.|$)", re.DOTALL)
+_CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+class Setting(NamedTuple):
+    """One name with its value as written (text, or a list of texts in YAML) and the line where it starts (from 1)."""
+
+    name: str
+    value: object
+    line: int
+
+
+def parse_properties(text: str, where: str) -> list[Setting]:
+    """Return every setting in file order, duplicates included (the last one counts in Java).
+
+    Raises:
+        ConfigError: a Unicode escape without four hexadecimal digits; ``where`` names the file.
+    """
+    return [_split(line, number, where) for number, line in _logical_lines(text)]
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Join continued lines; yield each with the number of its first line, comments and blank lines left out."""
+    joined, started = "", 0
+    for number, natural in enumerate(_LINE_END.split(text), start=1):
+        line = natural.lstrip(_BLANKS)
+        if not started and (not line or line[0] in "#!"):
+            continue
+        started = started or number
+        backslashes = len(line) - len(line.rstrip("\\"))
+        if backslashes % 2:
+            joined += line[:-1]
+            continue
+        yield started, joined + line
+        joined, started = "", 0
+    if joined:
+        yield started, joined
+
+
+def _split(line: str, number: int, where: str) -> Setting:
+    name_end = _match_end(_NAME, line, 0)
+    value_start = _match_end(_SEPARATOR, line, name_end)
+    here = f"{where}, line {number}"
+    return Setting(_unescape(line[:name_end], here), _unescape(line[value_start:], here), number)
+
+
+def _match_end(pattern: re.Pattern[str], line: str, start: int) -> int:
+    match = pattern.match(line, start)
+    return match.end() if match else start
+
+
+def _unescape(text: str, here: str) -> str:
+    def character(match: re.Match[str]) -> str:
+        escape = match[1]
+        if not escape.startswith("u"):
+            return _CONTROLS.get(escape, escape)
+        if not re.fullmatch(r"u[0-9a-fA-F]{4}", escape):
+            raise ConfigError(
+                f"the escape \\{escape} has no four hexadecimal digits",
+                where=here,
+                fix="write \\\\u for a backslash before a u",
+            )
+        return chr(int(escape[1:], 16))
+
+    return _ESCAPE.sub(character, text)
