@@ -1,0 +1,64 @@
+"""KIP-429 as Kafka Streams applies it: an active task is handed over only after its owner has revoked it."""
+
+from __future__ import annotations
+
+from kstream_plan.model import Assignment, GroupState, Holding
+from kstream_plan.transition import Transition, Withheld
+
+
+def rebalance(state: GroupState, decision: Assignment) -> Transition:
+    """Say what every member holds once it has received the decision.
+
+    For each consumer, ``gained`` = decided active - owned active and ``lost`` = owned active - decided active. What
+    is gained here and lost elsewhere is withheld from the gainer (another thread of the same instance included); the
+    loser revokes it in this rebalance. What is gained and owned by nobody is handed over at once. A stateful task
+    that is withheld is held as a temporary standby if its new instance reported state of it and did not own it
+    (reference, "One Kafka generation").
+    """
+    changed = [c for c, held in enumerate(state.holdings) if held != decision.consumers[c]]
+    owner_of_lost = {
+        task: consumer
+        for consumer in changed
+        for task in set(state.holdings[consumer].active).difference(decision.consumers[consumer].active)
+    }
+    holdings = list(state.holdings)
+    withheld: list[Withheld] = []
+    for consumer in changed:
+        kept_back = _kept_back(state, decision, consumer, owner_of_lost)
+        withheld += kept_back
+        holdings[consumer] = _held(state, decision.consumers[consumer], kept_back)
+    return Transition(
+        holdings=tuple(holdings),
+        withheld=tuple(sorted(withheld)),
+        revoking=frozenset(owner_of_lost.values()),
+    )
+
+
+def _kept_back(state: GroupState, decision: Assignment, consumer: int, owner_of_lost: dict[int, int]) -> list[Withheld]:
+    gained = set(decision.consumers[consumer].active).difference(state.holdings[consumer].active)
+    return [
+        Withheld(task, owner_of_lost[task], consumer, _reported_as_standby(state, task, consumer, owner_of_lost[task]))
+        for task in sorted(gained)
+        if task in owner_of_lost
+    ]
+
+
+def _reported_as_standby(state: GroupState, task: int, consumer: int, owner: int) -> bool:
+    instance_of = state.group.instance_of
+    if instance_of[owner] == instance_of[consumer]:
+        return False  # the instance's own active task: it was never a standby there
+    return any(copy.instance == instance_of[consumer] and copy.lag is not None for copy in state.copies[task])
+
+
+def _held(state: GroupState, decided: Holding, kept_back: list[Withheld]) -> Holding:
+    if not kept_back:
+        return decided
+    tasks = {entry.task for entry in kept_back}
+    return Holding(
+        active=tuple(task for task in decided.active if task not in tasks),
+        standby=decided.standby,
+        warmup=decided.warmup,
+        temporary=tuple(
+            entry.task for entry in kept_back if entry.temporary and state.group.tasks[entry.task].stateful
+        ),
+    )

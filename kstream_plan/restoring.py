@@ -1,0 +1,89 @@
+"""What an instance restores in a given time: actives first, the rest shared evenly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kstream_plan.model import Copy, Group, Rates
+
+
+@dataclass(frozen=True, slots=True)
+class Restoring:
+    """How much every restoring copy has left after some time.
+
+    ``rate_of`` is records per second by instance (``None``: not known); ``left`` maps (task, instance) to records for
+    the copies of instances with a known rate that had anything left at the start.
+    """
+
+    rate_of: tuple[float | None, ...]
+    left: dict[tuple[int, int], int]
+
+    @classmethod
+    def over(cls, group: Group, copies: Sequence[tuple[Copy, ...]], rates: Rates, elapsed_ms: int) -> Restoring:
+        """Restore for ``elapsed_ms``, starting from what ``copies`` have ``remaining``.
+
+        While an instance restores an active task, its standbys and warm-ups wait (reference, DESIGN "Progress").
+        """
+        rate_of = tuple(instance_rate(rates, instance) for instance in range(len(group.instances)))
+        left: dict[tuple[int, int], int] = {}
+        if not any(rate_of):
+            return cls(rate_of, left)
+        queues = _restoring_copies(group, copies, rate_of, rates, elapsed_ms)
+        for instance, (actives, others) in queues.items():
+            rate = rate_of[instance]
+            assert rate is not None
+            records = int(rate * elapsed_ms / 1000)
+            for queue in (actives, others):
+                records = _restore_evenly(queue, records, instance, left)
+        return cls(rate_of, left)
+
+    def known(self, instance: int) -> bool:
+        """Whether the instance's restore rate is known."""
+        return self.rate_of[instance] is not None
+
+    def remaining(self, task: int, copy: Copy) -> int:
+        """Records the copy has left (0 if it had none left at the start)."""
+        return self.left.get((task, copy.instance), 0)
+
+
+def instance_rate(rates: Rates, instance: int) -> float | None:
+    """Records per second the instance restores: as given, else the sum of what was measured of its copies."""
+    if rates.restore_per_instance is not None:
+        return rates.restore_per_instance
+    measured = [rate for (of, _), rate in sorted(rates.restore.items()) if of == instance]
+    return sum(measured) if measured else None
+
+
+def produced(rates: Rates, task: int, elapsed_ms: int) -> int:
+    """Records that a task's changelogs grow by in ``elapsed_ms`` (0 if its produce rate is not known)."""
+    per_second = rates.produce_per_task
+    if per_second is None:
+        per_second = rates.produce.get(task, 0.0)
+    return int(per_second * elapsed_ms / 1000)
+
+
+#: (records left, task) of the copies an instance restores
+_Queue = list[tuple[int, int]]
+
+
+def _restoring_copies(
+    group: Group, copies: Sequence[tuple[Copy, ...]], rate_of: Sequence[float | None], rates: Rates, elapsed_ms: int
+) -> dict[int, tuple[_Queue, _Queue]]:
+    queues: dict[int, tuple[_Queue, _Queue]] = {}
+    for task in group.stateful:
+        for copy in copies[task]:
+            if copy.remaining and copy.consumer is not None and rate_of[copy.instance] is not None:
+                actives, others = queues.setdefault(copy.instance, ([], []))
+                (actives if copy.active else others).append((copy.remaining + produced(rates, task, elapsed_ms), task))
+    return queues
+
+
+def _restore_evenly(queue: _Queue, records: int, instance: int, left: dict[tuple[int, int], int]) -> int:
+    """Share ``records`` evenly, what one does not need going to the others; return what is over."""
+    queue.sort()
+    for position, (remaining, task) in enumerate(queue):
+        restored = min(remaining, records // (len(queue) - position))
+        records -= restored
+        left[task, instance] = remaining - restored
+    return records

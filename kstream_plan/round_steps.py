@@ -1,0 +1,203 @@
+"""The steps of one round: what changes for whom, and why.
+
+The steps follow from what every instance held before and after; the reasons from the decision that was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
+from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, Movement, TaskId
+from kstream_plan.steps import (
+    Demote,
+    Drop,
+    HandOver,
+    KeepTemporary,
+    Place,
+    Promote,
+    Reason,
+    ReasonCode,
+    Revoke,
+    Role,
+    Seat,
+    Step,
+    ThreadMove,
+    Withhold,
+)
+from kstream_plan.transition import Transition
+
+_ROLES = (Role.ACTIVE, Role.STANDBY, Role.WARMUP, Role.TEMPORARY)
+
+
+class _Held(NamedTuple):
+    consumer: int
+    role: Role
+
+
+#: (task, instance) → what the instance holds of the task
+_Held_of: TypeAlias = dict[tuple[int, int], _Held]
+
+
+def steps_of(
+    state: GroupState,
+    decision: Assignment,
+    transition: Transition,
+    config: AssignmentConfig,
+    revoked_by: Mapping[int, int],
+) -> tuple[Step, ...]:
+    """Return the steps of one round, by task, at each task giving up before taking over.
+
+    ``state`` is the group before the round, ``revoked_by`` maps each task that was revoked in the round before to the
+    consumer that gave it up.
+    """
+    changed = [c for c, held in enumerate(state.holdings) if held != transition.holdings[c]]
+    before = _held_of(state, state.holdings, changed)
+    after = _held_of(state, transition.holdings, changed)
+    explain = _Explanation(state, decision, transition, config)
+    drafts: list[tuple[int, int, int, Step]] = []
+    for task, instance in before.keys() | after.keys():
+        old, new = before.get((task, instance)), after.get((task, instance))
+        if old != new:
+            step = _step(explain, task, instance, old, new, revoked_by.get(task))
+            drafts.append((task, 0 if new is None else 2, instance, step))
+    drafts += [
+        (entry.task, 1, entry.consumer, explain.withhold(entry.task, entry.owner, entry.consumer))
+        for entry in transition.withheld
+    ]
+    return tuple(step for *_, step in sorted(drafts, key=lambda draft: draft[:3]))
+
+
+def _held_of(state: GroupState, holdings: tuple[Holding, ...], consumers: list[int]) -> _Held_of:
+    instance_of = state.group.instance_of
+    return {
+        (task, instance_of[consumer]): _Held(consumer, role)
+        for consumer in consumers
+        for role, tasks in zip(_ROLES, holdings[consumer], strict=True)
+        for task in tasks
+    }
+
+
+def _step(
+    explain: _Explanation, task: int, instance: int, old: _Held | None, new: _Held | None, revoked_by: int | None
+) -> Step:
+    if new is None:
+        assert old is not None
+        return explain.given_up(task, old)
+    if new.role is Role.ACTIVE:
+        return explain.started(task, instance, old, new, revoked_by)
+    return explain.copied(task, instance, old, new)
+
+
+class _Explanation:
+    """Turns one change into a step with its reason; holds the round's facts, changes none."""
+
+    def __init__(
+        self, state: GroupState, decision: Assignment, transition: Transition, config: AssignmentConfig
+    ) -> None:
+        self._state = state
+        self._group = state.group
+        self._limit = config.acceptable_recovery_lag
+        self._active_movement = {m.task: m for m in decision.movements if m.kind == "active"}
+        self._standby_destination = {(m.task, m.destination): m for m in decision.movements if m.kind == "standby"}
+        self._new_owner = {entry.task: entry.consumer for entry in transition.withheld}
+
+    def given_up(self, task: int, old: _Held) -> Step:
+        seat, task_id = self._seat(old), self._task_id(task)
+        if old.role is Role.ACTIVE:
+            return Revoke(task_id, seat, self._why_given_up(task, old))
+        return Drop(task_id, seat, Reason(ReasonCode.NOT_NEEDED))
+
+    def started(self, task: int, instance: int, old: _Held | None, new: _Held, revoked_by: int | None) -> Step:
+        task_id, to = self._task_id(task), self._seat(new)
+        if revoked_by is not None and self._group.instance_of[revoked_by] == instance:
+            moved_from = Seat(to.process_id, self._group.consumer_ids[revoked_by], Role.ACTIVE)
+            return ThreadMove(task_id, moved_from, to, Reason(ReasonCode.THREADS_EVENED_OUT))
+        if old is not None and old.role is Role.ACTIVE:
+            return ThreadMove(task_id, self._seat(old), to, Reason(ReasonCode.THREADS_EVENED_OUT))
+        caught_up, restore_records = self._start(task, instance)
+        reason = self._why_active(task, instance)
+        if revoked_by is None and old is not None:
+            return Promote(task_id, self._seat(old), to, caught_up, restore_records, reason)
+        from_ = None if revoked_by is None else self._seat(_Held(revoked_by, Role.ACTIVE))
+        return HandOver(task_id, from_, to, caught_up, restore_records, reason)
+
+    def copied(self, task: int, instance: int, old: _Held | None, new: _Held) -> Step:
+        task_id, to = self._task_id(task), self._seat(new)
+        from_ = None if old is None else self._seat(old)
+        if from_ is not None and from_.role is Role.ACTIVE:
+            assert old is not None
+            return Demote(task_id, from_, to, self._why_given_up(task, old))
+        if new.role is Role.TEMPORARY:
+            return KeepTemporary(task_id, from_, to, Reason(ReasonCode.OWNER_MUST_REVOKE))
+        if from_ is not None and from_.role is new.role:
+            return ThreadMove(task_id, from_, to, Reason(ReasonCode.THREADS_EVENED_OUT))
+        return Place(task_id, from_, to, self._why_copied(task, instance, new.role))
+
+    def withhold(self, task: int, owner: int, consumer: int) -> Step:
+        instance = self._group.instance_of[consumer]
+        if self._group.instance_of[owner] == instance:
+            reason = Reason(ReasonCode.THREADS_EVENED_OUT)
+        else:
+            reason = self._why_active(task, instance)
+        seats = [self._seat(_Held(member, Role.ACTIVE)) for member in (owner, consumer)]
+        return Withhold(self._task_id(task), seats[0], seats[1], reason)
+
+    def _why_active(self, task: int, instance: int) -> Reason:
+        if not self._group.tasks[task].stateful:
+            return Reason(ReasonCode.STATELESS_LEAST_LOADED)
+        lag = self._lag(task, instance)
+        movement = self._active_movement.get(task)
+        if movement is not None and movement.source == instance:
+            code = ReasonCode.CAUGHT_UP_MEANWHILE if self._caught_up(lag) else ReasonCode.MOST_CAUGHT_UP
+            return Reason(code, lag, self._limit, self._lag(task, movement.destination))
+        code = ReasonCode.TARGET_CAUGHT_UP if self._caught_up(lag) else ReasonCode.NO_STATE_ANYWHERE
+        return Reason(code, lag, self._limit)
+
+    def _why_copied(self, task: int, instance: int, role: Role) -> Reason:
+        lag = self._lag(task, instance)
+        movement: Movement | None = self._standby_destination.get((task, instance))
+        if movement is None and role is Role.WARMUP:
+            movement = self._active_movement.get(task)
+        if role is Role.WARMUP and movement is not None:
+            return Reason(ReasonCode.TARGET_WARMS_UP, lag, self._limit, self._lag(task, movement.source))
+        return Reason(ReasonCode.STANDBY_WANTED, lag, self._limit)
+
+    def _why_given_up(self, task: int, old: _Held) -> Reason:
+        consumer = self._new_owner.get(task)
+        if consumer is None:
+            return Reason(ReasonCode.MOVES_AWAY)
+        instance = self._group.instance_of[consumer]
+        if instance == self._group.instance_of[old.consumer]:
+            return Reason(ReasonCode.THREADS_EVENED_OUT)
+        return Reason(ReasonCode.MOVES_AWAY, self._lag(task, instance), self._limit)
+
+    def _start(self, task: int, instance: int) -> tuple[bool, int | None]:
+        """Whether the task starts caught up, and what it restores first."""
+        definition = self._group.tasks[task]
+        if not definition.stateful:
+            return True, 0
+        copy = self._copy(task, instance)
+        remaining = definition.end_offset_sum if copy is None else copy.remaining
+        known = definition.end_offset_known or not remaining
+        return self._caught_up(self._lag(task, instance)), remaining if known else None
+
+    def _copy(self, task: int, instance: int) -> Copy | None:
+        return next((copy for copy in self._state.copies[task] if copy.instance == instance), None)
+
+    def _lag(self, task: int, instance: int) -> int | None:
+        if not self._group.tasks[task].stateful:
+            return None
+        copy = self._copy(task, instance)
+        return self._group.tasks[task].end_offset_sum if copy is None or copy.lag is None else copy.lag
+
+    def _caught_up(self, lag: int | None) -> bool:
+        return lag is None or lag == LATEST or 0 <= lag <= self._limit or self._limit == MAX_LONG
+
+    def _seat(self, held: _Held) -> Seat:
+        process_id = self._group.instances[self._group.instance_of[held.consumer]].process_id
+        return Seat(process_id, self._group.consumer_ids[held.consumer], held.role)
+
+    def _task_id(self, task: int) -> TaskId:
+        return self._group.tasks[task].task_id

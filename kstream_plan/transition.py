@@ -1,0 +1,44 @@
+"""What a rebalance protocol makes of a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.model import Assignment, GroupState, Holding
+
+
+class Withheld(NamedTuple):
+    """An active task kept from its new owner until the present one has revoked it.
+
+    ``temporary``: the new owner holds its copy as a standby meanwhile.
+    """
+
+    task: int
+    owner: int
+    consumer: int
+    temporary: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """What the members hold after one rebalance, by consumer index.
+
+    A follow-up rebalance comes at once if and only if something is withheld. ``revoking`` are the consumers that
+    give up an active task; together with those that have something withheld they rejoin at once (``disturbed``),
+    the others hear of the follow-up by heartbeat.
+    """
+
+    holdings: tuple[Holding, ...]
+    withheld: tuple[Withheld, ...]
+    revoking: frozenset[int]
+
+    @property
+    def disturbed(self) -> frozenset[int]:
+        """The consumers with a reason of their own to rejoin at once."""
+        return self.revoking | {entry.consumer for entry in self.withheld}
+
+
+#: state, decision → what the members then hold
+Protocol: TypeAlias = Callable[[GroupState, Assignment], Transition]
