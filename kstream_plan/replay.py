@@ -1,0 +1,147 @@
+"""From steps back to what was decided and held: the effects that the steps' docstrings state, carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, assert_never
+
+from kstream_plan.model import Group, Holding, TaskId
+from kstream_plan.steps import (
+    Demote,
+    Drop,
+    HandOver,
+    KeepTemporary,
+    MemberJoined,
+    MemberLeft,
+    Place,
+    Promote,
+    Revoke,
+    Role,
+    Seat,
+    Step,
+    ThreadMove,
+    Withhold,
+)
+
+_ROLES = tuple(Role)
+
+
+class Outcome(NamedTuple):
+    """What one round decided and what the members then hold, both by consumer index."""
+
+    decided: tuple[Holding, ...]
+    assigned: tuple[Holding, ...]
+
+
+def replay(group: Group, initial: Sequence[Holding], rounds_of_steps: Iterable[Sequence[Step]]) -> Iterator[Outcome]:
+    """Yield the outcome of each round, given the steps of each and what was held before the first.
+
+    Raises:
+        ValueError: a step does not fit what is held: it names an unknown task, instance or consumer, ends a role
+            that is not there or begins one that is.
+    """
+    members = _Members(group, initial)
+    for steps in rounds_of_steps:
+        withheld = []
+        for step in steps:
+            members.apply(step)
+            if isinstance(step, Withhold):
+                withheld.append((members.consumer(step.to), members.task(step.task_id)))
+        assigned = members.holdings()
+        yield Outcome(_decided(assigned, withheld), assigned)
+
+
+def _decided(assigned: tuple[Holding, ...], withheld: list[tuple[int, int]]) -> tuple[Holding, ...]:
+    """Return decided = (assigned - temporary) + withheld, consumer by consumer."""
+    decided = [held._replace(temporary=()) if held.temporary else held for held in assigned]
+    for consumer, task in withheld:
+        held = decided[consumer]
+        decided[consumer] = held._replace(active=tuple(sorted({*held.active, task})))
+    return tuple(decided)
+
+
+class _Members:
+    """What every consumer holds, by role; the draft that the steps change."""
+
+    def __init__(self, group: Group, initial: Sequence[Holding]) -> None:
+        self._group = group
+        self._consumers = {
+            (group.instances[group.instance_of[index]].process_id, consumer_id): index
+            for index, consumer_id in enumerate(group.consumer_ids)
+        }
+        self._roles = [{role: set(getattr(held, role)) for role in _ROLES} for held in initial]
+        self._frozen = list(initial)
+        self._changed: set[int] = set()
+
+    def holdings(self) -> tuple[Holding, ...]:
+        for consumer in self._changed:
+            roles = self._roles[consumer]
+            self._frozen[consumer] = Holding(*(tuple(sorted(roles[role])) for role in _ROLES))
+        self._changed.clear()
+        return tuple(self._frozen)
+
+    def apply(self, step: Step) -> None:
+        match step:
+            case MemberJoined() | Withhold():
+                pass
+            case MemberLeft():
+                self._empty(step.process_id)
+            case Place() | KeepTemporary():
+                if step.from_ is not None:
+                    self._end(step.task_id, step.from_)
+                self._begin(step.task_id, step.to)
+            case Demote():
+                self._end(step.task_id, step.from_)
+                self._begin(step.task_id, step.to)
+            case Revoke() | Drop():
+                self._end(step.task_id, step.from_)
+            case HandOver() | Promote() | ThreadMove():
+                self._end_copies(step.task_id, step.to)
+                self._begin(step.task_id, step.to)
+            case _:
+                assert_never(step)
+
+    def task(self, task_id: TaskId) -> int:
+        index = self._group.task_index.get(task_id)
+        if index is None:
+            raise ValueError(f"there is no task {task_id}")
+        return index
+
+    def consumer(self, seat: Seat) -> int:
+        index = self._consumers.get((seat.process_id, seat.consumer_id))
+        if index is None:
+            raise ValueError(f"there is no consumer {seat.consumer_id!r} on instance {seat.process_id!r}")
+        return index
+
+    def _begin(self, task_id: TaskId, seat: Seat) -> None:
+        consumer, task = self.consumer(seat), self.task(task_id)
+        if task in self._roles[consumer][seat.role]:
+            raise ValueError(f"{seat.consumer_id!r} holds {task_id} as {seat.role} already")
+        self._roles[consumer][seat.role].add(task)
+        self._changed.add(consumer)
+
+    def _end(self, task_id: TaskId, seat: Seat) -> None:
+        consumer, task = self.consumer(seat), self.task(task_id)
+        if task not in self._roles[consumer][seat.role]:
+            raise ValueError(f"{seat.consumer_id!r} does not hold {task_id} as {seat.role}")
+        self._roles[consumer][seat.role].remove(task)
+        self._changed.add(consumer)
+
+    def _end_copies(self, task_id: TaskId, seat: Seat) -> None:
+        """End whatever the seat's instance holds of the task, on any of its consumers."""
+        task = self.task(task_id)
+        instance = self._group.instance_of[self.consumer(seat)]
+        for consumer in self._group.consumers_of[instance]:
+            for tasks in self._roles[consumer].values():
+                if task in tasks:
+                    tasks.remove(task)
+                    self._changed.add(consumer)
+
+    def _empty(self, process_id: str) -> None:
+        instance = self._group.instance_index.get(process_id)
+        if instance is None:
+            raise ValueError(f"there is no instance {process_id!r}")
+        for consumer in self._group.consumers_of[instance]:
+            for tasks in self._roles[consumer].values():
+                tasks.clear()
+            self._changed.add(consumer)
