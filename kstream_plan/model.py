@@ -252,7 +252,7 @@ class GroupState:
 
 
 class Note(NamedTuple):
-    """An assumption or a warning: a stable code, one sentence, and the tasks or instances it is about (may be empty)."""
+    """An assumption or a warning: a stable code, one sentence, and the tasks or instances it is about, if any."""
 
     code: str
     message: str

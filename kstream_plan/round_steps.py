@@ -111,7 +111,7 @@ class _Explanation:
 
     def started(self, task: int, instance: int, old: _Held | None, new: _Held, revoked_by: int | None) -> Step:
         task_id, to = self._task_id(task), self._seat(new)
-        if revoked_by is not None and self._group.instance_of[revoked_by] == instance:
+        if revoked_by not in (None, new.consumer) and self._group.instance_of[revoked_by] == instance:
             moved_from = Seat(to.process_id, self._group.consumer_ids[revoked_by], Role.ACTIVE)
             return ThreadMove(task_id, moved_from, to, Reason(ReasonCode.THREADS_EVENED_OUT))
         if old is not None and old.role is Role.ACTIVE:
@@ -133,7 +133,7 @@ class _Explanation:
             return KeepTemporary(task_id, from_, to, Reason(ReasonCode.OWNER_MUST_REVOKE))
         if from_ is not None and from_.role is new.role:
             return ThreadMove(task_id, from_, to, Reason(ReasonCode.THREADS_EVENED_OUT))
-        return Place(task_id, from_, to, self._why_copied(task, instance, new.role))
+        return Place(task_id, from_, to, self._restores(task, instance), self._why_copied(task, instance, new.role))
 
     def withhold(self, task: int, owner: int, consumer: int) -> Step:
         instance = self._group.instance_of[consumer]
@@ -175,13 +175,15 @@ class _Explanation:
 
     def _start(self, task: int, instance: int) -> tuple[bool, int | None]:
         """Whether the task starts caught up, and what it restores first."""
-        definition = self._group.tasks[task]
-        if not definition.stateful:
+        if not self._group.tasks[task].stateful:
             return True, 0
+        return self._caught_up(self._lag(task, instance)), self._restores(task, instance)
+
+    def _restores(self, task: int, instance: int) -> int | None:
+        definition = self._group.tasks[task]
         copy = self._copy(task, instance)
         remaining = definition.end_offset_sum if copy is None else copy.remaining
-        known = definition.end_offset_known or not remaining
-        return self._caught_up(self._lag(task, instance)), remaining if known else None
+        return remaining if definition.end_offset_known or not remaining else None
 
     def _copy(self, task: int, instance: int) -> Copy | None:
         return next((copy for copy in self._state.copies[task] if copy.instance == instance), None)

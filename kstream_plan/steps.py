@@ -117,12 +117,14 @@ class MemberLeft:
 class Place:
     """A standby or warm-up copy is assigned to ``to``; ``from_``: the copy's former seat in the same instance, if any.
 
+    ``restore_records``: what the copy has to restore; ``None`` if the end offset is not known.
     Effect: the role at ``from_`` ends, the role at ``to`` begins.
     """
 
     task_id: TaskId
     from_: Seat | None
     to: Seat
+    restore_records: int | None
     reason: Reason
     kind: Literal["place"] = "place"
 

@@ -1,0 +1,233 @@
+"""The invariants of a plan: what must hold of every one, whatever assignor and protocol made it.
+
+They read the plan alone and know nothing of the planner. Broken ones are a defect of this tool, never of the input.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.model import Holding
+from kstream_plan.replay import replay
+from kstream_plan.steps import Plan, Round, Trigger
+
+
+class Broken(NamedTuple):
+    """One broken invariant: its name, the round's number (0: before the first; ``None``: of the whole plan), what is wrong."""
+
+    invariant: str
+    round_number: int | None
+    message: str
+
+
+#: A plan → what is wrong with it: (round number, message)
+Invariant: TypeAlias = Callable[[Plan], Iterator[tuple[int | None, str]]]
+
+
+def broken_invariants(plan: Plan) -> tuple[Broken, ...]:
+    """Check every invariant; nothing is returned for a sound plan."""
+    return tuple(Broken(name, number, message) for name, check in INVARIANTS.items() for number, message in check(plan))
+
+
+def one_active_per_task(plan: Plan) -> Iterator[tuple[int | None, str]]:
+    """Every task is decided active exactly once in every round, and never held active twice."""
+    everyone = range(len(plan.group.tasks))
+    for number, counts in _active_counts(rnd.decided for rnd in plan.rounds):
+        yield from (
+            (number + 1, f"{_name(plan, t)} is decided active {counts[t]} times") for t in everyone if counts[t] != 1
+        )
+    for number, counts in _active_counts([plan.initial, *(rnd.assigned for rnd in plan.rounds)]):
+        yield from ((number, f"{_name(plan, t)} is held active {counts[t]} times") for t in everyone if counts[t] > 1)
+
+
+def one_copy_per_instance(plan: Plan) -> Iterator[tuple[int | None, str]]:
+    """No instance is decided, or holds, a task twice, in whatever roles."""
+    for of in ("decided", "assigned"):
+        for rnd, changes in _changes([getattr(rnd, of) for rnd in plan.rounds]):
+            holdings = getattr(plan.rounds[rnd], of)
+            for instance in sorted({plan.group.instance_of[consumer] for consumer, _, _ in changes}):
+                tasks = Counter(
+                    task
+                    for consumer in plan.group.consumers_of[instance]
+                    for role in holdings[consumer]
+                    for task in role
+                )
+                twice = [_name(plan, task) for task, count in sorted(tasks.items()) if count > 1]
+                if twice:
+                    yield rnd + 1, f"{_process(plan, instance)} is {of} more than one copy of {', '.join(twice)}"
+
+
+def no_second_owner(plan: Plan) -> Iterator[tuple[int | None, str]]:
+    """Nobody starts an active task that another consumer held until then: it is revoked one round earlier."""
+    for rnd, changes in _changes([plan.initial, *(rnd.assigned for rnd in plan.rounds)]):
+        if rnd:
+            lost = {t for _, old, new in changes for t in set(old.active).difference(new.active)}
+            gained = {t for _, old, new in changes for t in set(new.active).difference(old.active)}
+            yield from (
+                (rnd, f"{_name(plan, t)} starts before its owner has revoked it") for t in sorted(lost & gained)
+            )
+
+
+def withheld_is_followed_up(plan: Plan) -> Iterator[tuple[int | None, str]]:
+    """A follow-up comes next if and only if something is withheld."""
+    for rnd, after in pairwise(plan.rounds):
+        if bool(_withheld(rnd)) != (after.trigger is Trigger.FOLLOW_UP):
+            yield rnd.number, f"{len(_withheld(rnd))} tasks are withheld and the next trigger is {after.trigger}"
+
+
+def temporary_only_while_withheld(plan: Plan) -> Iterator[tuple[int | None, str]]:
+    """A temporary standby is a task withheld from that very consumer in that very round."""
+    for rnd in plan.rounds:
+        withheld = _withheld(rnd)
+        for consumer, held in enumerate(rnd.assigned):
+            for task in held.temporary:
+                if (consumer, task) not in withheld:
+                    yield rnd.number, f"{_name(plan, task)} is held as a temporary standby but not withheld"
+
+
+def warmups_within_budget(plan: Plan) -> Iterator[tuple[int | None, str]]:
+    """At most ``max_warmup_replicas`` warm-ups are decided at once."""
+    for rnd in plan.rounds:
+        warmups = sum(len(held.warmup) for held in rnd.decided)
+        if warmups > plan.config.max_warmup_replicas:
+            yield rnd.number, f"{warmups} warm-ups, max_warmup_replicas is {plan.config.max_warmup_replicas}"
+
+
+def standbys_as_wanted(plan: Plan) -> Iterator[tuple[int | None, str]]:
+    """A stateful task is decided ``num_standby_replicas`` standbys; fewer only if the plan warns of it."""
+    wanted = plan.config.num_standby_replicas
+    short = {subject for note in plan.warnings if note.code == "standbys-short" for subject in note.subjects}
+    counts: Counter[int] = Counter()
+    for rnd, changes in _changes([rnd.decided for rnd in plan.rounds]):
+        for _, old, new in changes:
+            counts.subtract(old.standby)
+            counts.update(new.standby)
+        for task in plan.group.stateful:
+            name = _name(plan, task)
+            if counts[task] > wanted or (counts[task] < wanted and name not in short):
+                yield rnd + 1, f"{name} is decided {counts[task]} standbys, num_standby_replicas is {wanted}"
+
+
+def stateless_without_copies(plan: Plan) -> Iterator[tuple[int | None, str]]:
+    """A stateless task is active or nothing."""
+    for rnd, changes in _changes([rnd.assigned for rnd in plan.rounds]):
+        for _, _, held in changes:
+            for task in (*held.standby, *held.warmup, *held.temporary):
+                if not plan.group.tasks[task].stateful:
+                    yield rnd + 1, f"stateless {_name(plan, task)} has a copy"
+
+
+def rounds_in_order(plan: Plan) -> Iterator[tuple[int | None, str]]:
+    """Rounds are numbered from 1, generations follow the snapshot's, and time starts at 0 and never goes back."""
+    at_ms = 0
+    for index, rnd in enumerate(plan.rounds):
+        if (rnd.number, rnd.generation) != (index + 1, plan.generation + index + 1):
+            yield index + 1, f"is numbered {rnd.number}, generation {rnd.generation}"
+        if rnd.at_ms < at_ms or (index == 0 and rnd.at_ms != 0):
+            yield index + 1, f"is at {rnd.at_ms} ms, after {at_ms} ms"
+        at_ms = rnd.at_ms
+
+
+def steps_are_lossless(plan: Plan) -> Iterator[tuple[int | None, str]]:
+    """``initial`` and the steps give every round's ``decided`` and ``assigned``, and ``final``."""
+    replayed = replay(plan.group, plan.initial, (rnd.steps for rnd in plan.rounds))
+    try:
+        for rnd, outcome in zip(plan.rounds, replayed, strict=True):
+            if outcome.decided != rnd.decided:
+                yield rnd.number, "the steps do not give what was decided"
+            if outcome.assigned != rnd.assigned:
+                yield rnd.number, "the steps do not give what is assigned"
+    except ValueError as error:
+        yield None, f"a step does not fit: {error}"
+    if plan.final != (plan.rounds[-1].assigned if plan.rounds else plan.initial):
+        yield None, "final is not what the last round assigned"
+
+
+def verdict_fits(plan: Plan) -> Iterator[tuple[int | None, str]]:
+    """Settled means: nothing withheld and no probing wanted at the end; any other verdict means the opposite."""
+    going_on = bool(plan.rounds) and (plan.rounds[-1].probing_rebalance or bool(_withheld(plan.rounds[-1])))
+    if (plan.verdict.kind == "settled") == going_on:
+        yield None, f"the verdict is {plan.verdict.kind} but the last round {'goes on' if going_on else 'does not'}"
+
+
+def settles_at_target(plan: Plan) -> Iterator[tuple[int | None, str]]:
+    """Once settled after at least one round, every stateful task is active on its target instance."""
+    if plan.verdict.kind != "settled" or not plan.rounds:
+        return
+    for instance, consumers in enumerate(plan.group.consumers_of):
+        active = sorted(t for c in consumers for t in plan.final[c].active if plan.group.tasks[t].stateful)
+        if active != sorted(plan.target.active[instance]):
+            yield None, f"{_process(plan, instance)} does not run what the target gives it"
+
+
+def summary_adds_up(plan: Plan) -> Iterator[tuple[int | None, str]]:
+    """The summary's rebalances, probes and duration are those of the rounds."""
+    counted = (
+        len(plan.rounds),
+        sum(rnd.trigger is Trigger.PROBING for rnd in plan.rounds),
+        plan.rounds[-1].at_ms if plan.rounds else 0,
+    )
+    summary = plan.summary
+    if (summary.rebalances, summary.probing_rebalances, summary.duration_ms) != counted:
+        yield None, f"the summary says {summary.rebalances} rebalances, the rounds are {counted[0]}"
+
+
+#: Every invariant by its name.
+INVARIANTS: Mapping[str, Invariant] = MappingProxyType(
+    {
+        "one-active-per-task": one_active_per_task,
+        "one-copy-per-instance": one_copy_per_instance,
+        "no-second-owner": no_second_owner,
+        "withheld-is-followed-up": withheld_is_followed_up,
+        "temporary-only-while-withheld": temporary_only_while_withheld,
+        "warmups-within-budget": warmups_within_budget,
+        "standbys-as-wanted": standbys_as_wanted,
+        "stateless-without-copies": stateless_without_copies,
+        "rounds-in-order": rounds_in_order,
+        "steps-are-lossless": steps_are_lossless,
+        "verdict-fits": verdict_fits,
+        "settles-at-target": settles_at_target,
+        "summary-adds-up": summary_adds_up,
+    }
+)
+
+_Change: TypeAlias = tuple[int, Holding, Holding]
+
+
+def _changes(history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int, list[_Change]]]:
+    """Yield for each state of the history the consumers that changed since the one before: (consumer, old, new)."""
+    before: Sequence[Holding] | None = None
+    for index, holdings in enumerate(history):
+        old = before if before is not None else [Holding()] * len(holdings)
+        yield index, [(c, a, b) for c, (a, b) in enumerate(zip(old, holdings, strict=True)) if a is not b]
+        before = holdings
+
+
+def _active_counts(history: Iterable[Sequence[Holding]]) -> Iterator[tuple[int, Counter[int]]]:
+    counts: Counter[int] = Counter()
+    for index, changes in _changes(list(history)):
+        for _, old, new in changes:
+            counts.subtract(old.active)
+            counts.update(new.active)
+        yield index, counts
+
+
+def _withheld(rnd: Round) -> set[tuple[int, int]]:
+    return {
+        (consumer, task)
+        for consumer, (decided, assigned) in enumerate(zip(rnd.decided, rnd.assigned, strict=True))
+        if decided is not assigned
+        for task in set(decided.active).difference(assigned.active)
+    }
+
+
+def _name(plan: Plan, task: int) -> str:
+    return str(plan.group.tasks[task].task_id)
+
+
+def _process(plan: Plan, instance: int) -> str:
+    return plan.group.instances[instance].process_id

@@ -1,0 +1,34 @@
+"""The fingerprint of what a plan was made from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.model import GroupState
+
+
+def input_digest(state: GroupState, config: AssignmentConfig) -> str:
+    """Return the SHA-256 (hex) of the selected input in canonical form.
+
+    Tasks, members, what they hold, what is on disk, the generation and the settings count; the time of the capture and
+    the order of anything in the input do not.
+    """
+    group = state.group
+    canonical = {
+        "application_id": group.application_id,
+        "generation": state.generation,
+        "leader": state.leader,
+        "config": asdict(config),
+        "tasks": [
+            (str(task.task_id), task.stateful, task.end_offset_sum, task.source_partitions, task.changelog_partitions)
+            for task in group.tasks
+        ],
+        "instances": [asdict(instance) for instance in group.instances],
+        "holdings": state.holdings,
+        "copies": [[(copy.instance, copy.lag, copy.reporters) for copy in copies] for copies in state.copies],
+    }
+    text = json.dumps(canonical, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -1,0 +1,271 @@
+"""Plan = (assign → advance the group state → repeat until settled), under a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.assignors import ASSIGNORS, Assignor
+from kstream_plan.digest import input_digest
+from kstream_plan.figures import InstanceLoad, balance, instance_loads, summarize
+from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, Note, Rates, Snapshot
+from kstream_plan.progress import AT_ONCE_MS, Interval, advance
+from kstream_plan.protocols import PROTOCOLS, Protocol
+from kstream_plan.recurrence import Recurrence
+from kstream_plan.round_steps import steps_of
+from kstream_plan.steps import MemberJoined, Phase, Plan, Reason, ReasonCode, Round, Step, Trigger, Verdict
+from kstream_plan.transition import Transition
+
+#: Called after every round with the number of rounds so far and of movements still queued.
+OnRound: TypeAlias = Callable[[int, int], None]
+
+
+def plan(
+    snapshot: Snapshot,
+    *,
+    assignor: str = "high-availability",
+    protocol: str = "cooperative",
+    trigger: Trigger | None = None,
+    max_rounds: int | None = None,
+    on_round: OnRound | None = None,
+) -> Plan:
+    """Say what follows when a rebalance starts now.
+
+    ``assignor`` and ``protocol`` are names in the registries; ``trigger`` is that of round 1 (default: ``join`` if an
+    instance holds and reports nothing, else ``manual``); ``max_rounds`` ends a plan that goes on, as ``unfinished``
+    (default: 4 · (stateful tasks + 10)). Deterministic: the same snapshot and options give the same plan.
+
+    Raises:
+        KeyError: no such assignor or protocol.
+    """
+    state = seated(snapshot.state)
+    rehearsal = _rehearse(
+        state,
+        snapshot.config,
+        _Rules(ASSIGNORS[assignor], PROTOCOLS[protocol], snapshot.rates),
+        first_trigger=trigger or (Trigger.JOIN if newcomers(state) else Trigger.MANUAL),
+        max_rounds=max_rounds or 4 * (len(state.group.stateful) + 10),
+        on_round=on_round or (lambda _rounds, _queued: None),
+    )
+    rounds = rehearsal.rounds
+    rate_known = snapshot.rates.restore_per_instance is not None or bool(snapshot.rates.restore)
+    return Plan(
+        group=state.group,
+        digest=input_digest(snapshot.state, snapshot.config),
+        generation=state.generation,
+        captured_at=snapshot.captured_at,
+        assignor=assignor,
+        protocol=protocol,
+        config=snapshot.config,
+        assumptions=_assumptions(snapshot, rounds, rate_known=rate_known),
+        initial=state.holdings,
+        rounds=tuple(rounds),
+        final=rounds[-1].assigned if rounds else state.holdings,
+        target=rehearsal.decision.target,
+        summary=summarize(state, rounds, rehearsal.decision.target, snapshot.config, rate_known=rate_known),
+        warnings=snapshot.warnings + rehearsal.warnings,
+        verdict=rehearsal.verdict,
+    )
+
+
+def assign_once(snapshot: Snapshot, *, assignor: str = "high-availability") -> Assignment:
+    """Return the assignor's decision from the snapshot, without the rounds that follow from it."""
+    return ASSIGNORS[assignor](seated(snapshot.state), snapshot.config)
+
+
+def seated(state: GroupState) -> GroupState:
+    """Let every copy name the consumer that holds it, and add the copies that are held but not reported.
+
+    A copy that nobody holds is left over from the plan's beginning on, unless it says since when.
+    """
+    seats: dict[tuple[int, int], tuple[int, bool]] = {}
+    for consumer, held in enumerate(state.holdings):
+        instance = state.group.instance_of[consumer]
+        for tasks, active in zip(held, (True, False, False, False), strict=True):
+            seats.update(((task, instance), (consumer, active)) for task in tasks)
+    copies = [{copy.instance: copy for copy in of_task} for of_task in state.copies]
+    for (task, instance), seat in seats.items():
+        if state.group.tasks[task].stateful:
+            copies[task][instance] = _held_copy(state, task, instance, copies[task].get(instance), seat)
+    return replace(
+        state,
+        copies=tuple(
+            tuple(_or_left_over(by_instance[i], state.at_ms) for i in sorted(by_instance)) for by_instance in copies
+        ),
+    )
+
+
+def _held_copy(state: GroupState, task: int, instance: int, copy: Copy | None, seat: tuple[int, bool]) -> Copy:
+    if copy is None and seat[1]:
+        return Copy(instance, LATEST, (seat[0],), 0, *seat)
+    if copy is None:
+        return Copy(instance, None, (), state.group.tasks[task].end_offset_sum, *seat)
+    return copy._replace(consumer=seat[0], active=seat[1], lost_at_ms=None)
+
+
+def _or_left_over(copy: Copy, at_ms: int) -> Copy:
+    return copy._replace(lost_at_ms=at_ms) if copy.consumer is None and copy.lost_at_ms is None else copy
+
+
+def newcomers(state: GroupState) -> tuple[int, ...]:
+    """Indices of the instances that hold nothing and report nothing."""
+    known = {state.group.instance_of[consumer] for consumer, held in enumerate(state.holdings) if any(held)}
+    known |= {copy.instance for copies in state.copies for copy in copies}
+    return tuple(instance for instance in range(len(state.group.instances)) if instance not in known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    assign: Assignor
+    rebalance: Protocol
+    rates: Rates
+
+
+@dataclass(frozen=True, slots=True)
+class _Rehearsal:
+    rounds: list[Round]
+    decision: Assignment
+    verdict: Verdict
+    warnings: tuple[Note, ...]
+
+
+def _rehearse(
+    state: GroupState,
+    config: AssignmentConfig,
+    rules: _Rules,
+    *,
+    first_trigger: Trigger,
+    max_rounds: int,
+    on_round: OnRound,
+) -> _Rehearsal:
+    rounds: list[Round] = []
+    recurrence = Recurrence(config)
+    trigger, at_ms = first_trigger, 0
+    previous: tuple[GroupState, Assignment] | None = None
+    loads: tuple[InstanceLoad, ...] | None = None
+    revoked_by: Mapping[int, int] = {}
+    while True:
+        decision = rules.assign(state, config, previous)
+        transition = rules.rebalance(state, decision)
+        if not rounds and _nothing_to_do(state, decision):
+            return _Rehearsal(rounds, decision, Verdict("settled", (), "nothing would change"), ())
+        loads = instance_loads(state.group, decision.consumers, loads)
+        steps = steps_of(state, decision, transition, config, revoked_by)
+        if not rounds and trigger is Trigger.JOIN:
+            steps = _joined(state) + steps
+        settled = not transition.withheld and not decision.probing_rebalance
+        rounds.append(
+            Round(
+                number=len(rounds) + 1,
+                generation=state.generation + 1,
+                at_ms=at_ms,
+                trigger=trigger,
+                phases=_phases(decision, transition, steps, settled=settled),
+                probing_rebalance=decision.probing_rebalance,
+                steps=steps,
+                balance=balance(state.group, loads),
+                decided=decision.consumers,
+                assigned=transition.holdings,
+            )
+        )
+        on_round(len(rounds), len(decision.movements))
+        verdict = _verdict(state, decision, recurrence, trigger, settled=settled, left=max_rounds - len(rounds))
+        if verdict is not None:
+            return _Rehearsal(rounds, decision, verdict, _shortages(state, decision))
+        interval = _until_next(at_ms, transition, config)
+        previous = (state, decision)
+        revoked_by = {entry.task: entry.owner for entry in transition.withheld}
+        state = advance(state, transition, interval, config, rules.rates)
+        at_ms, trigger = interval.to_ms, Trigger.PROBING if interval.tick else Trigger.FOLLOW_UP
+
+
+def _nothing_to_do(state: GroupState, decision: Assignment) -> bool:
+    """What is assigned is what is decided, standbys, warm-ups and temporary standbys counted alike."""
+
+    def flat(held: Holding) -> tuple[tuple[int, ...], list[int]]:
+        return held.active, sorted(held.standby + held.warmup + held.temporary)
+
+    return not decision.probing_rebalance and all(
+        held == decided or flat(held) == flat(decided)
+        for held, decided in zip(state.holdings, decision.consumers, strict=True)
+    )
+
+
+def _joined(state: GroupState) -> tuple[Step, ...]:
+    reason = Reason(ReasonCode.MEMBERSHIP)
+    return tuple(MemberJoined(state.group.instances[instance].process_id, reason) for instance in newcomers(state))
+
+
+def _phases(
+    decision: Assignment, transition: Transition, steps: tuple[Step, ...], *, settled: bool
+) -> tuple[Phase, ...]:
+    warming_up = any(held.warmup for held in decision.consumers)
+    cutting_over = bool(transition.withheld) or any(step.kind in {"hand-over", "promote"} for step in steps)
+    phases = [phase for phase, holds in ((Phase.WARM_UP, warming_up), (Phase.CUT_OVER, cutting_over)) if holds]
+    if settled:
+        phases.append(Phase.SETTLED)
+    elif decision.probing_rebalance and not steps:
+        phases.append(Phase.PROBING)
+    return tuple(phases)
+
+
+def _until_next(at_ms: int, transition: Transition, config: AssignmentConfig) -> Interval:
+    """The typical time to the next rebalance (reference, "What a real group does", 5; README, clock)."""
+    if not transition.withheld:
+        return Interval(at_ms, at_ms + config.probing_rebalance_interval_ms + config.heartbeat_interval_ms, tick=True)
+    everyone_at_once = len(transition.disturbed) == len(transition.holdings)
+    delay_ms = AT_ONCE_MS if everyone_at_once else config.heartbeat_interval_ms
+    return Interval(at_ms, at_ms + delay_ms, tick=False)
+
+
+def _verdict(
+    state: GroupState, decision: Assignment, recurrence: Recurrence, trigger: Trigger, *, settled: bool, left: int
+) -> Verdict | None:
+    if settled:
+        return Verdict("settled", (), "what was decided is what everyone holds")
+    if trigger is not Trigger.FOLLOW_UP:
+        verdict = recurrence.verdict(state, decision)
+        if verdict is not None:
+            return verdict
+    if left <= 0:
+        waiting = tuple(state.group.tasks[task].task_id for task in sorted({m.task for m in decision.movements}))
+        return Verdict("unfinished", waiting, "the limit of rounds was reached")
+    return None
+
+
+def _shortages(state: GroupState, decision: Assignment) -> tuple[Note, ...]:
+    if not decision.short_standbys:
+        return ()
+    tasks = tuple(str(state.group.tasks[task].task_id) for task, _ in decision.short_standbys)
+    return (
+        Note(
+            "standbys-short",
+            f"{len(tasks)} tasks get fewer than num.standby.replicas standbys: there are not enough instances for them",
+            tasks,
+        ),
+    )
+
+
+def _assumptions(snapshot: Snapshot, rounds: Sequence[Round], *, rate_known: bool) -> tuple[Note, ...]:
+    notes = [
+        Note(
+            "starts-now",
+            "A rebalance starts now; a probing rebalance that was already scheduled is not counted",
+        ),
+        Note(
+            "typical-times",
+            "Times are typical ones, good to one heartbeat interval per rebalance",
+        ),
+    ]
+    if rounds and not rate_known:
+        notes.append(
+            Note(
+                "no-restore-rate",
+                "No restore rate is known: every copy counts as caught up at the next probe, so the time is a floor",
+            )
+        )
+    if snapshot.captured_at is None:
+        notes.append(Note("no-capture-time", "The snapshot does not say when it was taken"))
+    return tuple(notes)

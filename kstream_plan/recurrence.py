@@ -1,0 +1,84 @@
+"""Telling from the probing ticks so far that a group goes round in circles."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.model import LATEST, Assignment, Copy, GroupState
+from kstream_plan.ranking import is_caught_up
+from kstream_plan.steps import Verdict
+
+#: per task with more than a running owner: (instance, caught up?) of its reported copies in by-lag order
+_Lags: TypeAlias = tuple[tuple[int, tuple[tuple[int, bool], ...]], ...]
+
+
+class _Tick(NamedTuple):
+    state: GroupState
+    decision: Assignment
+    lags: _Lags
+
+
+class Recurrence:
+    """Remembers every tick of one plan and compares each new one with those before.
+
+    Compared are what was decided and what is owned, consumer by consumer, and of every reported copy whether it is
+    caught up and its place in the by-lag order (what is withheld follows from these).
+    """
+
+    def __init__(self, config: AssignmentConfig) -> None:
+        self._limit = config.acceptable_recovery_lag
+        self._ticks: list[_Tick] = []
+        self._seen: dict[int, list[int]] = {}
+
+    def verdict(self, state: GroupState, decision: Assignment) -> Verdict | None:
+        """Add a tick; say ``stuck`` or ``cyclic`` if it repeats an earlier one and no copy has come closer since."""
+        tick = _Tick(state, decision, self._lags(state))
+        known = self._seen.setdefault(hash((decision.consumers, state.holdings, tick.lags)), [])
+        number = len(self._ticks)
+        verdict = None
+        for earlier in known:
+            if self._same(self._ticks[earlier], tick) and not _closer(self._ticks[earlier].state, state):
+                verdict = self._repeated(tick, number - earlier)
+        known.append(number)
+        self._ticks.append(tick)
+        return verdict
+
+    def _lags(self, state: GroupState) -> _Lags:
+        return tuple(
+            (task, self._by_lag(copies)) for task, copies in enumerate(state.copies) if not _only_owner(copies)
+        )
+
+    def _by_lag(self, copies: tuple[Copy, ...]) -> tuple[tuple[int, bool], ...]:
+        reported = sorted((copy.lag, copy.instance) for copy in copies if copy.lag is not None)
+        return tuple((instance, is_caught_up(lag, self._limit)) for lag, instance in reported)
+
+    def _same(self, earlier: _Tick, tick: _Tick) -> bool:
+        return (
+            earlier.decision.consumers == tick.decision.consumers
+            and earlier.state.holdings == tick.state.holdings
+            and earlier.lags == tick.lags
+        )
+
+    def _repeated(self, tick: _Tick, period: int) -> Verdict:
+        group = tick.state.group
+        tasks = tuple(group.tasks[task].task_id for task in sorted({m.task for m in tick.decision.movements}))
+        if period == 1:
+            return Verdict("stuck", tasks, "two probes in a row found the same, and no copy comes closer")
+        return Verdict("cyclic", tasks, f"every {period} probes the group is where it was, and no copy comes closer")
+
+
+def _only_owner(copies: tuple[Copy, ...]) -> bool:
+    return not copies or (len(copies) == 1 and copies[0].lag == LATEST)
+
+
+def _closer(earlier: GroupState, now: GroupState) -> bool:
+    """Whether any assigned copy has less to restore than at the earlier tick."""
+    if earlier.copies is now.copies:
+        return False
+    for old, new in zip(earlier.copies, now.copies, strict=True):
+        if old is not new:
+            left = {copy.instance: copy.remaining for copy in old}
+            if any(copy.consumer is not None and copy.remaining < left.get(copy.instance, 0) for copy in new):
+                return True
+    return False

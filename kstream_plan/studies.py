@@ -1,0 +1,30 @@
+"""Plans as people use them: made and then checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kstream_plan.checks import broken_invariants
+from kstream_plan.errors import PlanInvariantError
+from kstream_plan.model import Snapshot
+from kstream_plan.planner import plan
+from kstream_plan.steps import Plan
+
+
+def plan_checked(snapshot: Snapshot, **options: Any) -> Plan:
+    """Plan (options as of :func:`kstream_plan.planner.plan`) and check every invariant of the result.
+
+    Raises:
+        PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
+    """
+    made = plan(snapshot, **options)
+    broken = broken_invariants(made)
+    if broken:
+        first = broken[0]
+        at = "" if first.round_number is None else f" in round {first.round_number}"
+        raise PlanInvariantError(
+            f"the plan breaks {first.invariant}{at}: {first.message}",
+            where=f"application {made.group.application_id!r}",
+            fix="this is a defect of kstream-plan, not of your input: please report it with the snapshot",
+        )
+    return made
