@@ -1,0 +1,1 @@
+"""Snapshots: what a group is, read from files."""

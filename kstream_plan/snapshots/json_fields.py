@@ -1,0 +1,108 @@
+"""Typed access to the fields of a JSON document, with the place in every error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from typing import TypeVar
+
+from kstream_plan.errors import PlanFileError
+
+_Enum = TypeVar("_Enum", bound=StrEnum)
+_Value = TypeVar("_Value")
+
+_DAMAGED = "save the plan again with kstream-plan assign --out"
+
+
+class JsonFields:
+    """One value of a document and where it stands (``rounds[3].steps[0].to``).
+
+    Every accessor raises :class:`PlanFileError` if the value is missing or of another type.
+    """
+
+    __slots__ = ("_path", "_value", "_where")
+
+    def __init__(self, value: object, where: str, path: str = "") -> None:
+        self._value = value
+        self._where = where
+        self._path = path
+
+    def fail(self, what: str, fix: str = _DAMAGED) -> PlanFileError:
+        """Return the error that ``what`` is wrong with this value."""
+        return PlanFileError(f"{self._path} {what}" if self._path else what, where=self._where, fix=fix)
+
+    def __getitem__(self, name: str) -> JsonFields:
+        """Return a field that has to be there."""
+        document = self._typed(dict, "an object")
+        if name not in document:
+            raise self.fail(f"has no field {name!r}")
+        return JsonFields(document[name], self._where, f"{self._path}.{name}" if self._path else name)
+
+    def get(self, name: str) -> JsonFields:
+        """Return a field that may be missing; it is null then."""
+        document = self._typed(dict, "an object")
+        return JsonFields(document.get(name), self._where, f"{self._path}.{name}" if self._path else name)
+
+    def items(self) -> Iterator[tuple[str, JsonFields]]:
+        """Yield an object's fields with their names."""
+        for name, value in self._typed(dict, "an object").items():
+            yield name, JsonFields(value, self._where, f"{self._path}[{name!r}]")
+
+    def __iter__(self) -> Iterator[JsonFields]:
+        """Yield a list's items."""
+        for index, value in enumerate(self._typed(list, "a list")):
+            yield JsonFields(value, self._where, f"{self._path}[{index}]")
+
+    @property
+    def is_null(self) -> bool:
+        """Whether the value is null or missing."""
+        return self._value is None
+
+    def text(self) -> str:
+        """Return a string."""
+        return self._typed(str, "text")
+
+    def integer(self) -> int:
+        """Return a whole number; true, false and 1.0 are none."""
+        if isinstance(self._value, bool):
+            raise self.fail("is not a whole number")
+        return self._typed(int, "a whole number")
+
+    def number(self) -> float:
+        """Return a number."""
+        if isinstance(self._value, int) and not isinstance(self._value, bool):
+            return float(self._value)
+        return self._typed(float, "a number")
+
+    def boolean(self) -> bool:
+        """Return true or false."""
+        return self._typed(bool, "true or false")
+
+    def one_of(self, kind: type[_Enum]) -> _Enum:
+        """Return the member of ``kind`` that the text names."""
+        return self.choice(tuple(kind))
+
+    def choice(self, options: Sequence[_Value]) -> _Value:
+        """Return the one of ``options`` that the text equals."""
+        text = self.text()
+        for option in options:
+            if option == text:
+                return option
+        raise self.fail(f"is {text!r}, not one of {', '.join(map(str, options))}")
+
+    def parsed(self, parse: Callable[[str], _Value]) -> _Value:
+        """Return what ``parse`` makes of the text; its ``ValueError`` becomes the error."""
+        text = self.text()
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise self.fail(f"is not right: {error}") from None
+
+    def or_none(self, read: Callable[[JsonFields], _Value]) -> _Value | None:
+        """Return ``None`` for null, else what ``read`` makes of it."""
+        return None if self.is_null else read(self)
+
+    def _typed(self, kind: type[_Value], name: str) -> _Value:
+        if not isinstance(self._value, kind):
+            raise self.fail("is missing" if self._value is None else f"is not {name}")
+        return self._value

@@ -1,0 +1,153 @@
+"""Lag rows, one by one: what an instance reported about one store of one task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kstream_plan.assignment_config import MAX_LONG
+from kstream_plan.model import LATEST, UNKNOWN, Group
+from kstream_plan.snapshots.fields import (
+    FieldError,
+    Row,
+    checked_integer,
+    optional_boolean,
+    optional_integer,
+    optional_text,
+    optional_texts,
+    required_text,
+    shown,
+    wrong_type,
+)
+from kstream_plan.snapshots.member_rows import normal_process_id
+from kstream_plan.snapshots.task_rows import parsed_task_id
+from kstream_plan.snapshots.times import optional_time
+
+
+class LagRow(NamedTuple):
+    """One lag row, its task, instance and consumers as indices of the group.
+
+    ``store`` is ``None`` for a row about the whole task. Exactly one of ``lag`` and ``offset`` is given, a number of
+    records or one of Kafka's markers. ``reporters`` is ``None`` if the row does not name them. ``at_ms`` is the
+    time of the row since 1970, ``None`` if it has none (always, inside a snapshot).
+    """
+
+    task: int
+    instance: int
+    store: str | None
+    lag: int | None
+    offset: int | None
+    end_offset: int | None
+    reporters: tuple[int, ...] | None
+    restoring: bool = False
+    at_ms: int | None = None
+
+
+#: Tells where the row with this number is, as ``lags[3]``.
+Place = Callable[[int], str]
+
+
+def read_lag_rows(items: Sequence[Row], group: Group, place: Place, *, flat: bool = False) -> list[LagRow]:
+    """Read lag rows; those of stores without a changelog (``logged`` false) have no lag and are left out.
+
+    Args:
+        items: the rows.
+        group: the group they are about (its tasks may be unfinished).
+        place: tells where a row is, for error messages.
+        flat: they are rows of a lag snapshot, which have ``captured_at`` and ``restoring`` too.
+
+    Raises:
+        FieldError: a field of the wrong type or out of range; an unknown task, instance or consumer; both ``lag``
+            and ``offset``, or neither; two rows about the same store at the same time.
+    """
+    rows = []
+    seen: dict[tuple[int, int, str | None, int | None], int] = {}
+    consumer_index = {consumer_id: index for index, consumer_id in enumerate(group.consumer_ids)}
+    task_index = {str(task.task_id): index for index, task in enumerate(group.tasks)}
+    for number, item in enumerate(items):
+        try:
+            row, logged = _read_lag_row(item, group, task_index, consumer_index)
+            if flat:
+                row = row._replace(
+                    restoring=optional_boolean(item, "restoring") is True, at_ms=optional_time(item, "captured_at")
+                )
+            first = seen.setdefault((row.task, row.instance, row.store, row.at_ms), number)
+            if first != number:
+                raise FieldError("", f"is about the same store of the same task as {place(first)}", "keep one of them")
+        except FieldError as error:
+            raise error.inside(place(number)) from None
+        if logged:
+            rows.append(row)
+    return rows
+
+
+def _read_lag_row(
+    item: Row, group: Group, task_index: dict[str, int], consumer_index: dict[str, int]
+) -> tuple[LagRow, bool]:
+    instance = _known_instance(item, group)
+    task = task_index.get(required_text(item, "task_id"))
+    if task is None:
+        task = _known_task(item, group)
+    logged = optional_boolean(item, "logged") is not False
+    lag, offset = _records_or_marker(item, "lag"), _records_or_marker(item, "offset")
+    if lag is not None and offset is not None:
+        raise FieldError("offset", f"is {offset} beside a lag of {lag}", "give lag or offset, not both")
+    if logged and lag is None and offset is None:
+        raise FieldError("lag", "is missing, and so is offset", f"give one of them ({UNKNOWN} if it is not known)")
+    row = LagRow(
+        task,
+        instance,
+        optional_text(item, "store"),
+        lag,
+        offset,
+        optional_integer(item, "end_offset"),
+        _reporters(item, group, instance, consumer_index),
+    )
+    return row, logged
+
+
+def _known_instance(item: Row, group: Group) -> int:
+    process_id = required_text(item, "process_id")
+    instance = group.instance_index.get(process_id)
+    if instance is None:
+        instance = group.instance_index.get(normal_process_id(process_id))
+    if instance is None:
+        fix = "add the instance to instances, or leave the row out"
+        raise FieldError("process_id", f"{shown(process_id)} is not in instances", fix)
+    return instance
+
+
+def _known_task(item: Row, group: Group) -> int:
+    task = group.task_index.get(parsed_task_id("task_id", item["task_id"]))
+    if task is None:
+        what = f"{shown(item['task_id'])} is not in tasks"
+        raise FieldError("task_id", what, "add the task to tasks, or leave the row out")
+    return task
+
+
+def _records_or_marker(item: Row, name: str) -> int | None:
+    value = item.get(name)
+    if value is None:
+        return None
+    if type(value) is not int:
+        raise wrong_type(name, value, "a whole number")
+    if value in (LATEST, UNKNOWN):
+        return value
+    if value < 0:
+        fix = f"give a number of records, {LATEST} (running active) or {UNKNOWN} (unknown)"
+        raise FieldError(name, f"is {value}, which is negative and none of Kafka's markers", fix)
+    return checked_integer(name, value, 0, MAX_LONG)
+
+
+def _reporters(item: Row, group: Group, instance: int, consumer_index: dict[str, int]) -> tuple[int, ...] | None:
+    names = optional_texts(item, "consumer_ids")
+    if names is None:
+        return None
+    reporters = set()
+    for position, name in enumerate(names):
+        consumer = consumer_index.get(name)
+        if consumer is None or consumer not in group.consumers_of[instance]:
+            what = f"{shown(name)} is no consumer of {shown(group.instances[instance].process_id)}"
+            raise FieldError(f"consumer_ids[{position}]", what, "name consumers of the instance that reported")
+        reporters.add(consumer)
+    return tuple(sorted(reporters))

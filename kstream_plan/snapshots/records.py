@@ -1,0 +1,128 @@
+"""One row of an assignment snapshot → :class:`~kstream_plan.model.Snapshot`, by the input contract.
+
+Plain Python values in, frozen model out; nothing here knows where rows come from.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model import Group, GroupState, Instance, Snapshot, Task
+from kstream_plan.snapshots.config_row import read_config
+from kstream_plan.snapshots.copies import copies_of, reported_end_offsets, reports_of
+from kstream_plan.snapshots.fields import (
+    FieldError,
+    Row,
+    checked_text,
+    optional_integer,
+    optional_rows,
+    optional_text,
+    printable,
+    required_text,
+    shown,
+)
+from kstream_plan.snapshots.lag_rows import read_lag_rows
+from kstream_plan.snapshots.member_rows import read_holdings, read_instances
+from kstream_plan.snapshots.task_rows import TaskRow, complete_tasks, read_task_rows
+from kstream_plan.snapshots.times import format_time, optional_time
+
+#: The major number of the format that this reader understands.
+FORMAT_MAJOR = 1
+
+_FORMAT_VERSION = re.compile(r"(\d+)(?:\.\d+)*", re.ASCII)
+
+
+def snapshot_from_row(row: Row, where: str) -> Snapshot:
+    """Read one row.
+
+    Args:
+        row: an object of the assignment-snapshot schema, as ``json.loads`` gives it; unknown fields are ignored.
+        where: what the row comes from, a file's path for instance; error messages begin with it.
+
+    Raises:
+        SnapshotError: the row breaks the schema or contradicts itself; the error names application, field, value
+            and fix.
+    """
+    try:
+        return _read(row)
+    except FieldError as error:
+        raise snapshot_error(error, where, row.get("application_id")) from None
+
+
+def snapshot_error(error: FieldError, where: str, application_id: object = None) -> SnapshotError:
+    """Return the error with its whole place: file, application, field."""
+    places = [printable(where)] if where else []
+    if application_id is not None:
+        places.append(f"application {shown(application_id)}")
+    if error.path:
+        places.append(printable(error.path))
+    return SnapshotError(error.what, where=": ".join(places), fix=error.fix)
+
+
+class _Header(NamedTuple):
+    application_id: str
+    generation: int
+    captured_at_ms: int | None
+
+
+def _read(row: Row) -> Snapshot:
+    header = _read_header(row)
+    config, notes = read_config(row)
+    task_rows = read_task_rows(row)
+    instances, leader = read_instances(row)
+    members = _group_of(header.application_id, task_rows, instances)
+    holdings = read_holdings(row, members)
+    lag_rows = read_lag_rows(optional_rows(row, "lags"), members, "lags[{}]".format)
+    reports = reports_of(lag_rows)
+    tasks, task_notes = complete_tasks(task_rows, reported_end_offsets(reports))
+    group = Group(header.application_id, tuple(tasks), members.instances)
+    copies, copy_notes = copies_of(group, holdings, reports)
+    state = GroupState(
+        group=group,
+        generation=header.generation,
+        at_ms=0,
+        holdings=holdings,
+        copies=copies,
+        leader=None if leader is None else group.instance_index[leader],
+    )
+    return Snapshot(
+        state=state,
+        config=config,
+        captured_at=None if header.captured_at_ms is None else format_time(header.captured_at_ms),
+        warnings=tuple(notes + task_notes + copy_notes),
+    )
+
+
+def _read_header(row: Row) -> _Header:
+    application_id = required_text(row, "application_id")
+    _check_format_version(row)
+    _check_group_protocol(row)
+    return _Header(application_id, optional_integer(row, "generation") or 0, optional_time(row, "captured_at"))
+
+
+def _check_format_version(row: Row) -> None:
+    if row.get("format_version") is None:
+        return
+    version = checked_text("format_version", row["format_version"])
+    match = _FORMAT_VERSION.fullmatch(version)
+    if match is None:
+        raise FieldError("format_version", f"is {shown(version)}, not a version", f'write "{FORMAT_MAJOR}.0"')
+    if int(match[1]) != FORMAT_MAJOR:
+        what = f"is {shown(version)}; this program reads {FORMAT_MAJOR}.x"
+        raise FieldError("format_version", what, "use a program of that version, or capture the snapshot anew")
+
+
+def _check_group_protocol(row: Row) -> None:
+    protocol = (optional_text(row, "group_protocol") or "classic").lower()
+    if protocol == "streams":
+        what = 'is "streams" (KIP-1071): there the broker assigns the tasks, by rules that are not modelled yet'
+        raise FieldError("group_protocol", what, "plan groups of the classic protocol")
+    if protocol != "classic":
+        raise FieldError("group_protocol", f"is {shown(protocol)}, which Kafka Streams does not use", 'write "classic"')
+
+
+def _group_of(application_id: str, task_rows: list[TaskRow], instances: list[Instance]) -> Group:
+    """Return the group with its order settled and its tasks still unfinished."""
+    return Group.of(application_id, [Task(task_id=row.task_id, stateful=False) for row in task_rows], instances)

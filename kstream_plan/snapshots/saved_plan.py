@@ -1,0 +1,238 @@
+"""Read plans that ``--output json`` or ``--out`` saved, without Spark and without the snapshot.
+
+Unknown fields are ignored; what each round decided and left held is rebuilt from its steps.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from kstream_plan.assignment_config import CONFIG_NAMES, AssignmentConfig
+from kstream_plan.errors import ConfigError, PlanFileError
+from kstream_plan.model import Consumer, Group, Holding, Instance, Partition, Target, Task, TaskId
+from kstream_plan.replay import Outcome, replay
+from kstream_plan.snapshots.json_fields import JsonFields
+from kstream_plan.snapshots.saved_figures import read_notes, read_summary, read_verdict
+from kstream_plan.snapshots.saved_steps import read_step
+from kstream_plan.steps import Balance, Phase, Plan, Role, Round, Step, Trigger
+
+_MAJOR_VERSION = "1"
+_MAX_LONG = 2**63 - 1
+
+
+def read_plan_file(path: Path) -> list[Plan]:
+    """Return the plans of one file, in file order; see :func:`read_plans`.
+
+    Raises:
+        PlanFileError: the file cannot be read, or is damaged.
+    """
+    try:
+        return read_plans(path.read_bytes(), str(path))
+    except OSError as error:
+        raise PlanFileError(
+            f"cannot read the file: {error.strerror or error}", where=str(path), fix="check the path"
+        ) from error
+
+
+def read_plans(data: bytes, where: str) -> list[Plan]:
+    """Return the plans in ``data``: JSON documents one after another, usually one a line; ``where`` names the source.
+
+    Raises:
+        PlanFileError: not JSON, no plan, a plan of another major version, or one that contradicts itself.
+    """
+    plans = [_plan(document) for document in _documents(data, where)]
+    if not plans:
+        raise PlanFileError("there is no plan", where=where, fix="save one with kstream-plan assign --out")
+    return plans
+
+
+def _documents(data: bytes, where: str) -> Iterator[JsonFields]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PlanFileError("not UTF-8 text", where=where, fix="give a plan saved with --out") from error
+    decoder = json.JSONDecoder()
+    start = _after_blanks(text, 0)
+    while start < len(text):
+        line = text.count("\n", 0, start) + 1
+        here = f"{where}, line {line}"
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError) as error:
+            raise PlanFileError(
+                f"not JSON: {error}", where=here, fix="save the plan again with kstream-plan assign --out"
+            ) from error
+        yield JsonFields(value, here)
+        start = _after_blanks(text, end)
+
+
+def _after_blanks(text: str, start: int) -> int:
+    while start < len(text) and text[start] in " \t\r\n":
+        start += 1
+    return start
+
+
+def _plan(document: JsonFields) -> Plan:
+    _check_kind(document)
+    group = _group(document)
+    initial = _holdings(document["initial"], group)
+    rounds = _rounds(document, group, initial)
+    final = _holdings(document["final"], group)
+    if (rounds[-1].assigned if rounds else initial) != final:
+        raise document["final"].fail("is not what the steps of the rounds lead to")
+    origin = document["input"]
+    return Plan(
+        group=group,
+        digest=origin["digest"].text(),
+        generation=origin["generation"].integer(),
+        captured_at=origin.get("captured_at").or_none(JsonFields.text),
+        assignor=document["assignor"].text(),
+        protocol=document["protocol"].text(),
+        config=_config(document["config"]),
+        assumptions=read_notes(document["assumptions"]),
+        initial=initial,
+        rounds=rounds,
+        final=final,
+        target=_target(document["target"], group),
+        summary=read_summary(document["summary"]),
+        warnings=read_notes(document["warnings"]),
+        verdict=read_verdict(document["verdict"]),
+    )
+
+
+def _check_kind(document: JsonFields) -> None:
+    if document.get("kind").is_null or document["kind"].text() != "plan":
+        raise document.fail(
+            "this is not a saved plan", fix="kstream-plan assign plans a snapshot; --out saves the plan"
+        )
+    version = document["format_version"].text()
+    if version.split(".")[0] != _MAJOR_VERSION:
+        raise document["format_version"].fail(
+            f"is {version!r}; this version reads {_MAJOR_VERSION}.x", fix="use the kstream-plan that saved the plan"
+        )
+
+
+def _group(document: JsonFields) -> Group:
+    tasks = [_task(item) for item in document["tasks"]]
+    instances = [_instance(item) for item in document["instances"]]
+    for field, ids in (
+        ("tasks", [task.task_id for task in tasks]),
+        ("instances", [instance.process_id for instance in instances]),
+        ("instances", [consumer.consumer_id for instance in instances for consumer in instance.consumers]),
+    ):
+        if len(set(ids)) < len(ids):
+            raise document[field].fail("name something twice")
+    return Group.of(document["application_id"].text(), tasks, instances)
+
+
+def _task(item: JsonFields) -> Task:
+    task_id = item["task_id"].parsed(TaskId.parse)
+    end_offset_sum = item.get("end_offset_sum").or_none(JsonFields.integer)
+    return Task(
+        task_id=task_id,
+        stateful=item["stateful"].boolean(),
+        end_offset_sum=_MAX_LONG if end_offset_sum is None else end_offset_sum,
+        end_offset_known=end_offset_sum is not None,
+        source_partitions=tuple(Partition(topic.text(), task_id.partition) for topic in item["topics"]),
+    )
+
+
+def _instance(item: JsonFields) -> Instance:
+    return Instance(
+        process_id=item["process_id"].text(),
+        host=item.get("host").or_none(JsonFields.text),
+        rack=item.get("rack").or_none(JsonFields.text),
+        client_tags=tuple((name, value.text()) for name, value in item["client_tags"].items()),
+        consumers=tuple(
+            Consumer(
+                consumer_id=consumer["consumer_id"].text(),
+                group_instance_id=consumer.get("group_instance_id").or_none(JsonFields.text),
+                protocols=tuple(protocol.text() for protocol in consumer["protocols"]),
+            )
+            for consumer in item["consumers"]
+        ),
+    )
+
+
+def _rounds(document: JsonFields, group: Group, initial: tuple[Holding, ...]) -> tuple[Round, ...]:
+    items = list(document["rounds"])
+    steps = [tuple(read_step(step) for step in item["steps"]) for item in items]
+    outcomes = replay(group, initial, steps)
+    rounds = []
+    for item, its_steps in zip(items, steps, strict=True):
+        try:
+            outcome = next(outcomes)
+        except ValueError as error:
+            raise item["steps"].fail(f"do not fit what is held: {error}") from None
+        rounds.append(_round(item, its_steps, outcome))
+    return tuple(rounds)
+
+
+def _round(item: JsonFields, steps: tuple[Step, ...], outcome: Outcome) -> Round:
+    balance = item["balance"]
+    return Round(
+        number=item["number"].integer(),
+        generation=item["generation"].integer(),
+        at_ms=item["at_ms"].integer(),
+        trigger=item["trigger"].one_of(Trigger),
+        phases=tuple(phase.one_of(Phase) for phase in item["phases"]),
+        probing_rebalance=item["probing_rebalance"].boolean(),
+        steps=steps,
+        balance=Balance(
+            active=tuple(count.integer() for count in balance["active"]),
+            standby=tuple(count.integer() for count in balance["standby"]),
+            load_per_thread=tuple(load.number() for load in balance["load_per_thread"]),
+            instance_spread=balance["instance_spread"].integer(),
+            balance_factor=balance["balance_factor"].integer(),
+            subtopology_spread=balance["subtopology_spread"].integer(),
+        ),
+        decided=outcome.decided,
+        assigned=outcome.assigned,
+    )
+
+
+def _holdings(field: JsonFields, group: Group) -> tuple[Holding, ...]:
+    held = {
+        (process_id, consumer_id): Holding(*(_task_indices(roles[role], group) for role in Role))
+        for process_id, instance in field.items()
+        for consumer_id, roles in instance["consumers"].items()
+    }
+    expected = {(i.process_id, c.consumer_id) for i in group.instances for c in i.consumers}
+    if held.keys() != expected:
+        raise field.fail("does not name the instances and consumers of the plan")
+    return tuple(held[i.process_id, c.consumer_id] for i in group.instances for c in i.consumers)
+
+
+def _task_indices(field: JsonFields, group: Group) -> tuple[int, ...]:
+    indices = []
+    for item in field:
+        index = group.task_index.get(item.parsed(TaskId.parse))
+        if index is None:
+            raise item.fail(f"is {item.text()!r}, which is not among the tasks")
+        indices.append(index)
+    return tuple(sorted(indices))
+
+
+def _target(field: JsonFields, group: Group) -> Target:
+    targets = [field[instance.process_id] for instance in group.instances]
+    return Target(
+        active=tuple(_task_indices(target["active"], group) for target in targets),
+        standby=tuple(_task_indices(target["standby"], group) for target in targets),
+    )
+
+
+def _config(field: JsonFields) -> AssignmentConfig:
+    values: dict[str, object] = {}
+    for name, value in field.items():
+        if name == "rack_aware_assignment_tags":
+            values[name] = tuple(tag.text() for tag in value)
+        elif name == "rack_aware_assignment_strategy":
+            values[name] = value.text()
+        elif name in CONFIG_NAMES and not value.is_null:
+            values[name] = value.integer()
+    try:
+        return AssignmentConfig(**values)  # type: ignore[arg-type]
+    except ConfigError as error:
+        raise field.fail(f"does not hold: {error.what}") from None
