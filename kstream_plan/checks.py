@@ -6,7 +6,7 @@ They read the plan alone and know nothing of the planner. Broken ones are a defe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
@@ -17,7 +17,7 @@ from kstream_plan.steps import Plan, Round, Trigger
 
 
 class Broken(NamedTuple):
-    """One broken invariant: its name, the round's number (0: before the first; ``None``: of the whole plan), what is wrong."""
+    """One broken invariant: its name, the round (0: before the first; ``None``: of the whole plan), what is wrong."""
 
     invariant: str
     round_number: int | None
@@ -35,30 +35,29 @@ def broken_invariants(plan: Plan) -> tuple[Broken, ...]:
 
 def one_active_per_task(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """Every task is decided active exactly once in every round, and never held active twice."""
-    everyone = range(len(plan.group.tasks))
-    for number, counts in _active_counts(rnd.decided for rnd in plan.rounds):
-        yield from (
-            (number + 1, f"{_name(plan, t)} is decided active {counts[t]} times") for t in everyone if counts[t] != 1
-        )
-    for number, counts in _active_counts([plan.initial, *(rnd.assigned for rnd in plan.rounds)]):
-        yield from ((number, f"{_name(plan, t)} is held active {counts[t]} times") for t in everyone if counts[t] > 1)
+    decided = [rnd.decided for rnd in plan.rounds]
+    for index, task, count in _counts(plan, decided, lambda held: held.active):
+        if count != 1:
+            yield index + 1, f"{_name(plan, task)} is decided active {count} times"
+    held = [plan.initial, *(rnd.assigned for rnd in plan.rounds)]
+    for index, task, count in _counts(plan, held, lambda held: held.active):
+        if count > 1:
+            yield index, f"{_name(plan, task)} is held active {count} times"
 
 
 def one_copy_per_instance(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """No instance is decided, or holds, a task twice, in whatever roles."""
-    for of in ("decided", "assigned"):
-        for rnd, changes in _changes([getattr(rnd, of) for rnd in plan.rounds]):
-            holdings = getattr(plan.rounds[rnd], of)
+    for word, history in (
+        ("is decided", [rnd.decided for rnd in plan.rounds]),
+        ("holds", [rnd.assigned for rnd in plan.rounds]),
+    ):
+        for index, changes in _changes(history):
             for instance in sorted({plan.group.instance_of[consumer] for consumer, _, _ in changes}):
-                tasks = Counter(
-                    task
-                    for consumer in plan.group.consumers_of[instance]
-                    for role in holdings[consumer]
-                    for task in role
-                )
-                twice = [_name(plan, task) for task, count in sorted(tasks.items()) if count > 1]
-                if twice:
-                    yield rnd + 1, f"{_process(plan, instance)} is {of} more than one copy of {', '.join(twice)}"
+                holdings = [history[index][consumer] for consumer in plan.group.consumers_of[instance]]
+                tasks = [task for held in holdings for role in held for task in role]
+                if len(set(tasks)) != len(tasks):
+                    twice = [_name(plan, task) for task, count in sorted(Counter(tasks).items()) if count > 1]
+                    yield index + 1, f"{_process(plan, instance)} {word} more than one copy of {', '.join(twice)}"
 
 
 def no_second_owner(plan: Plan) -> Iterator[tuple[int | None, str]]:
@@ -101,15 +100,10 @@ def standbys_as_wanted(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """A stateful task is decided ``num_standby_replicas`` standbys; fewer only if the plan warns of it."""
     wanted = plan.config.num_standby_replicas
     short = {subject for note in plan.warnings if note.code == "standbys-short" for subject in note.subjects}
-    counts: Counter[int] = Counter()
-    for rnd, changes in _changes([rnd.decided for rnd in plan.rounds]):
-        for _, old, new in changes:
-            counts.subtract(old.standby)
-            counts.update(new.standby)
-        for task in plan.group.stateful:
-            name = _name(plan, task)
-            if counts[task] > wanted or (counts[task] < wanted and name not in short):
-                yield rnd + 1, f"{name} is decided {counts[task]} standbys, num_standby_replicas is {wanted}"
+    for index, task, count in _counts(plan, [rnd.decided for rnd in plan.rounds], lambda held: held.standby):
+        name = _name(plan, task)
+        if plan.group.tasks[task].stateful and (count > wanted or (count < wanted and name not in short)):
+            yield index + 1, f"{name} is decided {count} standbys, num_standby_replicas is {wanted}"
 
 
 def stateless_without_copies(plan: Plan) -> Iterator[tuple[int | None, str]]:
@@ -207,13 +201,19 @@ def _changes(history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int, list[_
         before = holdings
 
 
-def _active_counts(history: Iterable[Sequence[Holding]]) -> Iterator[tuple[int, Counter[int]]]:
+def _counts(
+    plan: Plan, history: Sequence[Sequence[Holding]], role: Callable[[Holding], tuple[int, ...]]
+) -> Iterator[tuple[int, int, int]]:
+    """Yield (index, task, how many consumers have it in the role): every task at first, then those that changed."""
     counts: Counter[int] = Counter()
-    for index, changes in _changes(list(history)):
+    for index, changes in _changes(history):
+        touched = set(range(len(plan.group.tasks))) if index == 0 else set()
         for _, old, new in changes:
-            counts.subtract(old.active)
-            counts.update(new.active)
-        yield index, counts
+            before, after = set(role(old)), set(role(new))
+            counts.subtract(before - after)
+            counts.update(after - before)
+            touched |= before ^ after
+        yield from ((index, task, counts[task]) for task in sorted(touched))
 
 
 def _withheld(rnd: Round) -> set[tuple[int, int]]:
