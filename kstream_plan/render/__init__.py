@@ -1,0 +1,1 @@
+"""Renderers: a plan in, text out; only the command line prints."""

@@ -1,0 +1,19 @@
+"""The JSON Schemas of what this tool reads and writes."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+#: What there is a schema of: the plan, the assignment snapshot and the lag rows.
+KINDS = ("plan", "snapshot", "lags")
+
+
+def load(kind: str) -> str:
+    """Return the text of one schema (JSON Schema draft 2020-12).
+
+    Raises:
+        KeyError: ``kind`` is none of :data:`KINDS`.
+    """
+    if kind not in KINDS:
+        raise KeyError(kind)
+    return (resources.files("kstream_plan.snapshots") / "schemas" / f"{kind}.json").read_text(encoding="utf-8")
