@@ -1,0 +1,208 @@
+"""Every invariant is tripped by a plan that breaks it, and by nothing else in that plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.checks import INVARIANTS, broken_invariants
+from kstream_plan.errors import PlanInvariantError
+from kstream_plan.figures import balance, instance_loads
+from kstream_plan.model import Consumer, Group, Holding, Instance, Target, Task, TaskId
+from kstream_plan.steps import (
+    Drop,
+    HandOver,
+    LowerBounds,
+    Phase,
+    Place,
+    Plan,
+    Reason,
+    ReasonCode,
+    Revoke,
+    Role,
+    Round,
+    Seat,
+    Step,
+    Summary,
+    Trigger,
+    Verdict,
+    Withhold,
+)
+
+GROUP = Group.of(
+    "orders",
+    [
+        Task(task_id=TaskId(0, 0), stateful=True, end_offset_sum=100),
+        Task(task_id=TaskId(0, 1), stateful=True, end_offset_sum=100),
+        Task(task_id=TaskId(1, 0), stateful=False),
+    ],
+    [
+        Instance(process_id=name, consumers=(Consumer(consumer_id=f"{name}-1"), Consumer(consumer_id=f"{name}-2")))
+        for name in ("left", "right")
+    ],
+)
+WHY = Reason(ReasonCode.MEMBERSHIP)
+#: 0_0 and 1_0 on the two threads of "left", 0_1 on "right"
+START = (Holding((0,)), Holding((2,)), Holding((1,)), Holding())
+
+_Held = tuple[Holding, ...]
+
+
+def _seat(consumer: int, role: Role) -> Seat:
+    process_id = GROUP.instances[GROUP.instance_of[consumer]].process_id
+    return Seat(process_id, GROUP.consumer_ids[consumer], role)
+
+
+def _steps(before: _Held, decided: _Held, assigned: _Held) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    for c, (old, new) in enumerate(zip(before, assigned, strict=True)):
+        for role, gone in zip(Role, (set(a) - set(b) for a, b in zip(old, new, strict=True)), strict=True):
+            kind = Revoke if role is Role.ACTIVE else Drop
+            steps += [kind(GROUP.tasks[t].task_id, _seat(c, role), WHY) for t in sorted(gone)]
+    for c, (old, new) in enumerate(zip(before, assigned, strict=True)):
+        for role, come in zip(Role, (set(b) - set(a) for a, b in zip(old, new, strict=True)), strict=True):
+            for task in sorted(come):
+                task_id, to = GROUP.tasks[task].task_id, _seat(c, role)
+                if role is Role.ACTIVE:
+                    steps.append(HandOver(task_id, None, to, True, 0, WHY))
+                else:
+                    steps.append(Place(task_id, None, to, 0, WHY))
+        for task in sorted(set(decided[c].active) - set(new.active)):
+            steps.append(Withhold(GROUP.tasks[task].task_id, _seat(0, Role.ACTIVE), _seat(c, Role.ACTIVE), WHY))
+    return tuple(steps)
+
+
+def _plan(*outcomes: tuple[_Held, _Held], initial: _Held = START, **changes: object) -> Plan:
+    """A consistent plan from what each round decided and what was then held."""
+    rounds, before = [], initial
+    for number, (decided, assigned) in enumerate(outcomes, start=1):
+        rounds.append(
+            Round(
+                number=number,
+                generation=7 + number,
+                at_ms=3000 * (number - 1),
+                trigger=Trigger.FOLLOW_UP if number > 1 else Trigger.MANUAL,
+                phases=(Phase.CUT_OVER,),
+                probing_rebalance=False,
+                steps=_steps(before, decided, assigned),
+                balance=balance(GROUP, instance_loads(GROUP, decided)),
+                decided=decided,
+                assigned=assigned,
+            )
+        )
+        before = assigned
+    active = tuple(
+        tuple(sorted(t for c in consumers for t in before[c].active if GROUP.tasks[t].stateful))
+        for consumers in GROUP.consumers_of
+    )
+    plan = Plan(
+        group=GROUP,
+        digest="",
+        generation=7,
+        captured_at=None,
+        assignor="high-availability",
+        protocol="cooperative",
+        config=AssignmentConfig(),
+        assumptions=(),
+        initial=initial,
+        rounds=tuple(rounds),
+        final=before,
+        target=Target(active, ((), ())),
+        summary=Summary(
+            rebalances=len(rounds),
+            probing_rebalances=0,
+            duration_ms=rounds[-1].at_ms if rounds else 0,
+            duration_is="floor",
+            moves=0,
+            hops=0,
+            warmups=0,
+            cold_handovers=0,
+            restored_records=0,
+            paused_task_ms=0,
+            max_paused_task=None,
+            peak_extra_copies=0,
+            stateless_hops=0,
+            lower_bounds=LowerBounds(moves=0, probing_rebalances=0),
+        ),
+        warnings=(),
+        verdict=Verdict("settled"),
+    )
+    return replace(plan, **changes)
+
+
+def _held(**holdings: Holding) -> _Held:
+    return tuple(holdings.get(f"c{c}", START[c]) for c in range(4))
+
+
+MOVED = _held(c0=Holding(), c3=Holding((0,)))
+REVOKED = _held(c0=Holding())
+SOUND = _plan((MOVED, REVOKED), (MOVED, MOVED))
+
+
+def _with_round(plan: Plan, number: int, **changes: object) -> Plan:
+    rounds = list(plan.rounds)
+    rounds[number - 1] = replace(rounds[number - 1], **changes)
+    return replace(plan, rounds=tuple(rounds))
+
+
+def _probing_after_withheld() -> Plan:
+    plan = _with_round(SOUND, 2, trigger=Trigger.PROBING)
+    return replace(plan, summary=replace(plan.summary, probing_rebalances=1))
+
+
+def _two_warmups() -> Plan:
+    held = _held(c2=Holding((1,), (), (0,)), c1=Holding((2,), (), (1,)))
+    plan = _plan((held, held), config=AssignmentConfig(max_warmup_replicas=1), verdict=Verdict("unfinished"))
+    return _with_round(plan, 1, probing_rebalance=True)
+
+
+def _copy(holding: Holding) -> Plan:
+    held = _held(c3=holding)
+    return _plan((held, held), config=AssignmentConfig(num_standby_replicas=0))
+
+
+def _beside_its_active() -> Plan:
+    held = _held(c1=Holding((2,), (), (0,)))
+    return _plan((held, held))
+
+
+BREAK: dict[str, Callable[[], Plan]] = {
+    "one-active-per-task": lambda: _plan(initial=_held(c3=Holding((0,)))),
+    "one-copy-per-instance": _beside_its_active,
+    "no-second-owner": lambda: _plan((MOVED, MOVED)),
+    "withheld-is-followed-up": _probing_after_withheld,
+    "temporary-only-while-withheld": lambda: _plan((START, _held(c3=Holding((), (), (), (0,))))),
+    "warmups-within-budget": _two_warmups,
+    "standbys-as-wanted": lambda: _copy(Holding((), (0,))),
+    "stateless-without-copies": lambda: _copy(Holding((), (), (2,))),
+    "rounds-in-order": lambda: _with_round(SOUND, 2, generation=8),
+    "steps-are-lossless": lambda: _with_round(SOUND, 1, steps=SOUND.rounds[0].steps[:-1]),
+    "verdict-fits": lambda: replace(SOUND, verdict=Verdict("unfinished")),
+    "settles-at-target": lambda: replace(SOUND, target=Target(((0,), (1,)), ((), ()))),
+    "summary-adds-up": lambda: replace(SOUND, summary=replace(SOUND.summary, rebalances=3)),
+}
+
+
+def test_a_sound_plan_breaks_nothing() -> None:
+    assert broken_invariants(SOUND) == ()
+
+
+def test_every_invariant_has_a_plan_that_breaks_it() -> None:
+    assert BREAK.keys() == INVARIANTS.keys()
+
+
+@pytest.mark.parametrize("name", list(INVARIANTS))
+def test_a_broken_plan_trips_its_invariant_and_nothing_else(name: str) -> None:
+    broken = broken_invariants(BREAK[name]())
+    assert {entry.invariant for entry in broken} == {name}, broken
+
+
+def test_a_broken_plan_is_reported_as_a_defect_of_this_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kstream_plan import studies
+
+    monkeypatch.setattr(studies, "plan", lambda _snapshot: BREAK["summary-adds-up"]())
+    with pytest.raises(PlanInvariantError, match="summary-adds-up.*defect of kstream-plan"):
+        studies.plan_checked(None)  # type: ignore[arg-type]
