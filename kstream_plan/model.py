@@ -188,6 +188,16 @@ class Group:
         """Indices of the stateful tasks, sorted."""
         return tuple(index for index, task in enumerate(self.tasks) if task.stateful)
 
+    @cached_property
+    def stateless(self) -> tuple[int, ...]:
+        """Indices of the stateless tasks, sorted."""
+        return tuple(index for index, task in enumerate(self.tasks) if not task.stateful)
+
+    @cached_property
+    def capacities(self) -> tuple[int, ...]:
+        """The number of stream threads of each instance."""
+        return tuple(instance.capacity for instance in self.instances)
+
 
 def _sorted_consumers(instance: Instance) -> Instance:
     consumers = tuple(sorted(instance.consumers, key=lambda consumer: java_string_key(consumer.consumer_id)))
