@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates
-from kstream_plan.transition import Transition
 from kstream_plan.restoring import Restoring, produced
+from kstream_plan.transition import Transition
 
 #: Between an assignment and the rejoin of a consumer that revoked or had something withheld (0.01-0.7 s observed).
 AT_ONCE_MS = 100
@@ -185,9 +185,8 @@ class _Report:
         and restored nothing; any other rejoins a heartbeat later with what it has restored by then.
         """
         if consumer in self._revoking:
-            if copy.lag is None:
-                return copy
-            return copy._replace(reporters=self._first_to_rejoin.get(copy.instance, copy.reporters))
+            reporters = () if copy.lag is None else self._first_to_rejoin.get(copy.instance, copy.reporters)
+            return copy._replace(reporters=reporters, remaining=remaining)
         lag = copy.lag
         if consumer not in self._disturbed and self._restoring.known(copy.instance):
             lag = LATEST if copy.active and not remaining else remaining
