@@ -1,0 +1,118 @@
+"""What an earlier decision for the same group saves: only what changed lags can have touched is decided anew.
+
+The target does not depend on lags at all. Without standbys, a movement of a task with at most one caught-up instance
+depends on nothing but the lags of that task's copies; only its place in the queue decides whether it gets a warm-up.
+Where two or more instances are caught up, the choice depends on the loads, so these few are made anew each time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
+from itertools import compress
+from operator import is_not
+from typing import NamedTuple
+
+from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
+from kstream_plan.assignors.movements import (
+    MovementsDraft,
+    Pending,
+    first_by_lag,
+    handle_active,
+    in_order,
+    pending_active,
+)
+from kstream_plan.model import Assignment, GroupState, Movement
+from kstream_plan.ranking import is_caught_up
+
+#: If more tasks than one in this many have changed, deciding anew is as fast.
+_FEW = 4
+
+
+class Redone(NamedTuple):
+    """All movements of the new decision, those of the earlier one that are gone, and those it did not have."""
+
+    all: tuple[Movement, ...]
+    withdrawn: tuple[Movement, ...]
+    new: tuple[Movement, ...]
+
+
+def move_again(state: GroupState, config: AssignmentConfig, before: GroupState, decided: Assignment) -> Redone | None:
+    """Make the movements of ``state`` out of those that were decided for ``before``.
+
+    Returns:
+        The movements, or ``None`` if too much has changed, or the settings make every movement hang on the loads.
+    """
+    changed = changed_tasks(before, state)
+    limit = config.acceptable_recovery_lag
+    if config.num_standby_replicas > 0 or limit == MAX_LONG or len(changed) * _FEW > len(state.copies):
+        return None
+    draft = MovementsDraft.of(state, config, decided.target)
+    fresh = pending_active(draft, changed)
+    touched = set(changed)
+    kept = [movement for movement in decided.movements if movement[0] not in touched]
+    choices = bisect_left(kept, 2, key=lambda movement: _number_caught_up(state, movement.task, limit))
+    sole = _merge(state, limit, kept[:choices], [one for one in fresh if len(one.caught_up) < 2])
+    sole, flipped = _ration_warm_ups(sole, config.max_warmup_replicas, len(fresh))
+    several = [one for one in fresh if len(one.caught_up) > 1]
+    if several or choices < len(kept):
+        several += pending_active(draft, [movement.task for movement in kept[choices:]])
+        for movement in sole:
+            draft.shift(movement.source, movement.destination, warm_up=movement.warmup)
+        draft.budget -= len(sole)
+        handle_active(draft, in_order(sorted(several)))
+    redone = touched.union(flipped, (movement.task for movement in kept[choices:]))
+    return _told_apart(decided.movements, (*sole, *draft.done), redone)
+
+
+def _merge(state: GroupState, limit: int, kept: list[Movement], fresh: list[Pending]) -> list[Movement]:
+    """Put new movements of tasks with at most one caught-up instance into their places in the queue."""
+    for task, destination, caught_up in fresh:
+        source = caught_up[0] if caught_up else first_by_lag(state.copies[task])
+        how = "move_caught_up" if caught_up else "move_most_caught_up"
+        place = bisect_left(
+            kept, (len(caught_up), task), key=lambda other: (_number_caught_up(state, other.task, limit), other.task)
+        )
+        kept.insert(place, Movement(task, "active", how, source, destination, False))
+    return kept
+
+
+def _ration_warm_ups(queue: list[Movement], budget: int, inserted: int) -> tuple[list[Movement], list[int]]:
+    """Give a warm-up to the first movements of the queue; return also the tasks for which that changed.
+
+    The earlier decision did the same, so those that had one are at most as many places further back as movements
+    were inserted.
+    """
+    flipped = []
+    for place, movement in enumerate(queue[: budget + inserted]):
+        if movement.warmup != (place < budget):
+            queue[place] = movement._replace(warmup=place < budget)
+            flipped.append(movement.task)
+    return queue, flipped
+
+
+def _told_apart(old: Sequence[Movement], new: tuple[Movement, ...], redone: Collection[int]) -> Redone:
+    """Compare the movements of these tasks; there is at most one of each."""
+    before = {movement.task: movement for movement in old if movement[0] in redone}
+    after = {movement.task: movement for movement in new if movement[0] in redone}
+    withdrawn = [movement for task, movement in before.items() if after.get(task) != movement]
+    made = [movement for task, movement in after.items() if before.get(task) != movement]
+    return Redone(new, tuple(withdrawn), tuple(made))
+
+
+def _number_caught_up(state: GroupState, task: int, limit: int) -> int:
+    """Count the caught-up instances of a task that has a movement pending: only those that reported can be."""
+    lags = (copy.lag for copy in state.copies[task])
+    return sum(lag is not None and is_caught_up(lag, limit) for lag in lags)
+
+
+def changed_tasks(before: GroupState, after: GroupState) -> list[int]:
+    """Return the tasks of which something else is reported now, in task order."""
+    tasks = range(len(after.copies))
+    maybe = compress(tasks, map(is_not, before.copies, after.copies))
+    return [task for task in maybe if reports(before, task) != reports(after, task)]
+
+
+def reports(state: GroupState, task: int) -> set[tuple[int, int | None, tuple[int, ...]]]:
+    """Return what is reported of the task's copies: (instance, lag, reporters)."""
+    return {copy[:3] for copy in state.copies[task]}

@@ -1,0 +1,117 @@
+"""Load, skew, and the moves that help (reference section 4, steps 1 and 2).
+
+A load is tasks per stream thread in IEEE double, as Kafka computes it; ties go to the instance with the lower index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, MutableSequence, Sequence
+from heapq import heapify, heapreplace
+
+
+def load(tasks: int, capacity: int) -> float:
+    """Return the tasks per stream thread."""
+    return tasks / capacity
+
+
+def skew(source_tasks: int, source_capacity: int, destination_tasks: int, destination_capacity: int) -> float:
+    """Return by how much the source is loaded more than the destination, in tasks per stream thread."""
+    return load(source_tasks, source_capacity) - load(destination_tasks, destination_capacity)
+
+
+def move_helps(source_tasks: int, source_capacity: int, destination_tasks: int, destination_capacity: int) -> bool:
+    """Tell whether moving one task evens out two instances.
+
+    It does if the skew is positive now, is smaller afterwards, and does not change its sign.
+    """
+    now = skew(source_tasks, source_capacity, destination_tasks, destination_capacity)
+    then = skew(source_tasks - 1, source_capacity, destination_tasks + 1, destination_capacity)
+    return now > 0 and 0 <= then < now
+
+
+def least_loaded(candidates: Iterable[int], counts: Sequence[int], capacities: Sequence[int]) -> int:
+    """Return the candidate with the lowest (load, instance); there must be one."""
+    return min(candidates, key=lambda i: (counts[i] / capacities[i], i))
+
+
+def deal_to_least_loaded(tasks: Iterable[int], counts: Sequence[int], capacities: Sequence[int]) -> list[list[int]]:
+    """Give each task in turn to the instance with the lowest (load, instance); ``counts`` are the tasks it has before.
+
+    Returns:
+        The tasks that each instance was given, in the order given.
+    """
+    given: list[list[int]] = [[] for _ in capacities]
+    held = list(counts)
+    queue = [(count / capacities[i], i) for i, count in enumerate(held)]
+    heapify(queue)
+    for task in tasks:
+        instance = queue[0][1]
+        given[instance].append(task)
+        held[instance] += 1
+        heapreplace(queue, (held[instance] / capacities[instance], instance))
+    return given
+
+
+def balance(
+    tasks: MutableSequence[list[int]],
+    counts: MutableSequence[int],
+    capacities: Sequence[int],
+    may_move: Callable[[int, int, list[int]], Iterable[int]],
+    moved: Callable[[int, int, int], None],
+) -> None:
+    """Move tasks between instances until no move helps (:func:`move_helps`).
+
+    Passes over every ordered pair (source, destination); for a pair the source's tasks are walked, as they were when
+    the pair began, in sorted order. Passes repeat until one moves nothing.
+
+    Args:
+        tasks: per instance the sorted tasks that may be moved; changed in place.
+        counts: per instance all tasks that weigh on it (active and standby); changed in place.
+        capacities: per instance its stream threads.
+        may_move: (source, destination, the source's tasks) → those of them, in order, that the destination may take.
+        moved: called with (task, source, destination) after each move.
+    """
+    keep_balancing = True
+    while keep_balancing:
+        keep_balancing = False
+        for source in range(len(tasks)):
+            if _relieve(source, tasks, counts, capacities, may_move, moved):
+                keep_balancing = True
+
+
+def _relieve(
+    source: int,
+    tasks: MutableSequence[list[int]],
+    counts: MutableSequence[int],
+    capacities: Sequence[int],
+    may_move: Callable[[int, int, list[int]], Iterable[int]],
+    moved: Callable[[int, int, int], None],
+) -> bool:
+    """Offer the source's tasks to every other instance in turn; tell whether any was moved."""
+    # Before any move: nobody whose load plus one task stays above the source's less one task can take anything.
+    # A move only lowers the latter and raises the former, so this rules out the whole row of pairs.
+    left = (counts[source] - 1) / capacities[source]
+    if left < min((count + 1) / capacity for count, capacity in zip(counts, capacities, strict=True)):
+        return False
+    any_moved = False
+    for destination in range(len(tasks)):
+        if destination == source or not _helps(source, destination, counts, capacities):
+            continue
+        taken = []
+        for task in may_move(source, destination, tasks[source]):
+            taken.append(task)
+            counts[source] -= 1
+            counts[destination] += 1
+            moved(task, source, destination)
+            if not _helps(source, destination, counts, capacities):
+                break
+        if taken:
+            any_moved = True
+            gone = set(taken)
+            tasks[source] = [task for task in tasks[source] if task not in gone]
+            tasks[destination] = sorted(tasks[destination] + taken)
+    return any_moved
+
+
+def _helps(source: int, destination: int, counts: Sequence[int], capacities: Sequence[int]) -> bool:
+    return move_helps(counts[source], capacities[source], counts[destination], capacities[destination])
