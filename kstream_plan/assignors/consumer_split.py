@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain
 
+from kstream_plan.assignors.java_collections import PriorityQueue, hash_order
 from kstream_plan.model import Group, Holding
 
 
@@ -12,14 +15,135 @@ def split_over_consumers(
 ) -> tuple[Holding, ...]:
     """Split what one instance was given over its consumers.
 
+    Three passes share the load of the threads: active stateful tasks, standbys (warm-ups among them, which Kafka does
+    not tell apart), stateless tasks. The first two respect what each consumer reported, up to an even share.
+
     Args:
         consumers: the instance's consumers, by index in the group.
         placement: the instance's tasks by role.
-        previous: for the instance's k-th consumer the (lag, task) pairs of the stateful tasks it reported; the lag
-            as Kafka sees it (``LATEST``, ``UNKNOWN`` or records behind).
+        previous: for the instance's k-th consumer the (lag, task) pairs of the stateful tasks it reported, in any
+            order; the lag in records as Kafka sees it (``LATEST``, ``UNKNOWN`` or 0 and more).
         group: who the indices mean.
 
     Returns:
         One holding per consumer, in order.
     """
-    raise NotImplementedError
+    if len(consumers) == 1:
+        return (Holding(placement.active, placement.standby, placement.warmup),)
+
+    def as_hash_set(tasks: Sequence[int]) -> list[int]:
+        return [tasks[position] for position in hash_order(group.tasks[task].task_id for task in tasks)]
+
+    tasks, load = group.tasks, [0] * len(consumers)
+    reported = [[task for _, task in sorted(pairs)] for pairs in previous]
+    stateful = [task for task in placement.active if tasks[task].stateful]
+    active = _deal(stateful, reported, load, as_hash_set)
+    copies = _deal(sorted(placement.standby + placement.warmup), reported, load, list)
+    if len(stateful) < len(placement.active):
+        stateless = [task for task in placement.active if not tasks[task].stateful]
+        dealt = _deal(stateless, [()] * len(load), load, as_hash_set)
+        active = [mine + more for mine, more in zip(active, dealt, strict=True)]
+    warmups = frozenset(placement.warmup)
+    return tuple(_holding(a, c, warmups) for a, c in zip(active, copies, strict=True))
+
+
+def _holding(active: list[int], copies: list[int], warmups: Collection[int]) -> Holding:
+    """Sort one consumer's tasks and tell the warm-ups from the other standbys again."""
+    active.sort()
+    copies.sort()
+    if not warmups:
+        return Holding(tuple(active), tuple(copies))
+    standby = tuple(task for task in copies if task not in warmups)
+    return Holding(tuple(active), standby, tuple(task for task in copies if task in warmups))
+
+
+def _deal(
+    tasks: list[int],
+    reported: Sequence[Sequence[int]],
+    load: list[int],
+    java_order: Callable[[Sequence[int]], list[int]],
+) -> list[list[int]]:
+    """Give ``tasks`` (sorted) to the consumers, evenly together with their ``load``, to which they are added.
+
+    Each consumer first gets up to its share what it ``reported``, in that order. What is left fills those below the
+    share in task order. The remainder goes one by one to those at the share: to who reported the task if possible,
+    else in the order of the array of Kafka's queue of unassigned tasks, made from ``java_order(tasks)``.
+    """
+    given: list[list[int]] = [[] for _ in load]
+    if not tasks:
+        return given
+    share = (sum(load) + len(tasks)) // len(load)
+    room = [share - already for already in load]
+    left = set(tasks)
+    skipped = _give_back(left, given, room, reported)
+    kept = list(map(len, given))
+    rest = _fill_up(left, given, room)
+    if rest:
+        at_share = [consumer for consumer, mine in enumerate(given) if len(mine) == room[consumer]]
+        returned = _give_back_one_more(rest, given, at_share, skipped)
+        if len(rest) > 1:
+            taken = chain.from_iterable(mine[:count] for mine, count in zip(given, kept, strict=True))
+            polled = len(left) - len(returned) - len(rest)
+            rest = _array_order(java_order(tasks), taken, polled, returned)
+        for task, consumer in zip(rest, at_share, strict=False):
+            given[consumer].append(task)
+    for consumer, mine in enumerate(given):
+        load[consumer] += len(mine)
+    return given
+
+
+def _give_back(
+    left: set[int], given: list[list[int]], room: list[int], reported: Sequence[Sequence[int]]
+) -> dict[int, int]:
+    """Give every consumer what it reported while it has room; return the tasks it had none for, with the consumer."""
+    skipped = {}
+    for consumer, candidates in enumerate(reported):
+        mine = [task for task in candidates if task in left]
+        if len(mine) > room[consumer]:
+            limit = max(room[consumer], 0)
+            skipped.update(dict.fromkeys(mine[limit:], consumer))
+            del mine[limit:]
+        given[consumer] = mine
+        left.difference_update(mine)
+    return skipped
+
+
+def _fill_up(left: set[int], given: list[list[int]], room: list[int]) -> list[int]:
+    """Deal in task order to the consumers with room, one at a time each; return what is still left."""
+    if not left:
+        return []
+    queue = deque(sorted(left))
+    hungry = deque(consumer for consumer, mine in enumerate(given) if len(mine) < room[consumer])
+    while hungry:
+        consumer = hungry.popleft()
+        given[consumer].append(queue.popleft())
+        if len(given[consumer]) < room[consumer]:
+            hungry.append(consumer)
+    return list(queue)
+
+
+def _give_back_one_more(
+    rest: list[int], given: list[list[int]], at_share: list[int], skipped: dict[int, int]
+) -> list[int]:
+    """Give one skipped task to each consumer at the share that reported it; return those given."""
+    returned = []
+    for task in sorted(skipped):
+        consumer = skipped[task]
+        if consumer in at_share and task in rest:
+            given[consumer].append(task)
+            rest.remove(task)
+            at_share.remove(consumer)
+            returned.append(task)
+    return returned
+
+
+def _array_order(queued: list[int], taken: Iterable[int], polled: int, returned: list[int]) -> list[int]:
+    """Replay Kafka's queue of unassigned tasks and return what is left of it, in the order of its array."""
+    queue = PriorityQueue(queued, key=int)
+    for task in taken:
+        queue.remove(task)
+    for _ in range(polled):
+        queue.poll()
+    for task in returned:
+        queue.remove(task)
+    return list(queue)

@@ -1,0 +1,188 @@
+"""The orders in which Java's hash tables and priority queues give their elements back.
+
+Kafka's assignor iterates over ``java.util.HashMap``, ``HashSet`` and ``PriorityQueue`` in a few places, and that order
+decides who gets a task (reference section 4, "Details that change results"). Only orders are reproduced here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+
+from kstream_plan.assignors.java_tree_bins import TreeBin
+from kstream_plan.model import TaskId, java_string_key
+
+T = TypeVar("T")
+
+_INITIAL_BINS = 16
+#: A chain longer than this becomes a tree ...
+_LONGEST_CHAIN = 8
+#: ... but only in a table of at least so many bins; a smaller table doubles instead.
+_LEAST_BINS_WITH_TREES = 64
+#: A tree that a doubling leaves with at most so many keys becomes a chain again.
+_SHORTEST_TREE = 6
+
+
+def signed_int(value: int) -> int:
+    """Wrap a number as Java's 32-bit ``int`` does."""
+    return ((value + 2**31) & (2**32 - 1)) - 2**31
+
+
+@lru_cache(maxsize=1024)
+def string_hash(text: str) -> int:
+    """Return ``String.hashCode``: over the UTF-16 code units, 32 bits signed."""
+    units, value = java_string_key(text), 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = 31 * value + (high << 8 | low)
+    return signed_int(value)
+
+
+def task_id_hash(task_id: TaskId) -> int:
+    """Return ``TaskId.hashCode``: of subtopology, partition and the topology's name (0 if it has none)."""
+    name = string_hash(task_id.topology_name) if task_id.topology_name else 0
+    return signed_int(31 * (31 * (31 + task_id.subtopology) + task_id.partition) + name)
+
+
+def hash_order(task_ids: Iterable[TaskId]) -> list[int]:
+    """Return the order in which a ``HashSet`` filled with ``task_ids``, one by one, iterates, as their positions.
+
+    The ids must be distinct and sorted.
+    """
+    table = TaskHashTable(task_ids)
+    for position in range(len(table.hashes)):
+        table.put(position)
+    return list(table)
+
+
+class TaskHashTable:
+    """A ``java.util.HashMap`` (or ``HashSet``) of task ids, made without a capacity, that never shrinks.
+
+    Iterating goes bin by bin; a bin is a chain in order of insertion until it becomes a tree. Keys are the positions
+    of the ids it was made with, which must be distinct and sorted: Java compares ids of equal hashes.
+    """
+
+    def __init__(self, task_ids: Iterable[TaskId]) -> None:
+        self.hashes = [_spread(task_id_hash(task_id)) for task_id in task_ids]
+        self._bins: list[list[int]] = [[] for _ in range(_INITIAL_BINS)]
+        self._trees: dict[int, TreeBin] = {}
+        self._size = 0
+
+    def __iter__(self) -> Iterator[int]:
+        for keys in self._bins:
+            yield from keys
+
+    def put(self, key: int) -> None:
+        """Add a key that is not there yet."""
+        index = self.hashes[key] & (len(self._bins) - 1)
+        if index in self._trees:
+            self._trees[index].put(key)
+        else:
+            self._bins[index].append(key)
+            if len(self._bins[index]) > _LONGEST_CHAIN:
+                self._treeify(index)
+        self._size += 1
+        if self._size > len(self._bins) * 3 // 4:
+            self._double()
+
+    def remove(self, key: int) -> None:
+        """Remove a key that is there; the table keeps its number of bins."""
+        index = self.hashes[key] & (len(self._bins) - 1)
+        if index not in self._trees:
+            self._bins[index].remove(key)
+        elif self._trees[index].remove(key):
+            del self._trees[index]
+        self._size -= 1
+
+    def _treeify(self, index: int) -> None:
+        if len(self._bins) < _LEAST_BINS_WITH_TREES:
+            self._double()
+        else:
+            self._trees[index] = TreeBin(self._bins[index], self.hashes)
+
+    def _double(self) -> None:
+        """Split every bin in two by one more bit of the hash; both halves keep the order they had."""
+        hashes, bit = self.hashes, len(self._bins)
+        low = [[key for key in keys if not hashes[key] & bit] for keys in self._bins]
+        high = [[key for key in keys if hashes[key] & bit] for keys in self._bins]
+        trees, self._trees = self._trees, {}
+        self._bins = low + high
+        for index, tree in trees.items():
+            for half in (index, index + bit):
+                keys = self._bins[half]
+                if len(keys) == len(tree.keys):
+                    self._bins[half], self._trees[half] = tree.keys, tree
+                elif len(keys) > _SHORTEST_TREE:
+                    self._trees[half] = TreeBin(keys, hashes)
+
+
+def _spread(value: int) -> int:
+    """Mix the high half of a hash into the low one, as ``HashMap.hash`` does."""
+    return signed_int(value ^ (value & 2**32 - 1) >> 16)
+
+
+class PriorityQueue(Generic[T]):
+    """A ``java.util.PriorityQueue``: a binary heap whose ties come out in Java's order.
+
+    Items with equal keys are not told apart. Iterating gives the order of the heap's array, not of the keys.
+
+    Args:
+        items: what is in it at first; two or more are made a heap at once, as Java does with a collection.
+        key: what items are compared by.
+    """
+
+    def __init__(self, items: Iterable[T], key: Callable[[T], Any]) -> None:
+        self._items = list(items)
+        self._keys = [key(item) for item in self._items]
+        self._key = key
+        for position in reversed(range(len(self._items) // 2)):
+            self._sift_down(position, self._items[position], self._keys[position])
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._items)
+
+    def offer(self, item: T) -> None:
+        """Add an item."""
+        self._items.append(item)
+        self._keys.append(self._key(item))
+        self._sift_up(len(self._items) - 1, item, self._keys[-1])
+
+    def poll(self) -> T:
+        """Remove and return an item with the least key (there must be one)."""
+        first = self._items[0]
+        self._remove_at(0)
+        return first
+
+    def remove(self, item: T) -> None:
+        """Remove the first item of the array that equals ``item`` (there must be one)."""
+        self._remove_at(self._items.index(item))
+
+    def _remove_at(self, position: int) -> None:
+        """Fill the gap with the last item, sifted down or else up."""
+        item, key = self._items.pop(), self._keys.pop()
+        if position < len(self._items):
+            self._sift_down(position, item, key)
+            if self._items[position] == item:
+                self._sift_up(position, item, key)
+
+    def _sift_down(self, position: int, item: T, key: Any) -> None:
+        items, keys = self._items, self._keys
+        size = len(items)
+        while (child := 2 * position + 1) < size:
+            if child + 1 < size and keys[child + 1] < keys[child]:
+                child += 1
+            if not keys[child] < key:
+                break
+            items[position], keys[position] = items[child], keys[child]
+            position = child
+        items[position], keys[position] = item, key
+
+    def _sift_up(self, position: int, item: T, key: Any) -> None:
+        items, keys = self._items, self._keys
+        while position > 0 and key < keys[parent := (position - 1) // 2]:
+            items[position], keys[position] = items[parent], keys[parent]
+            position = parent
+        items[position], keys[position] = item, key
