@@ -1,0 +1,174 @@
+"""A plan's rounds as people count them: each join, leave or probe together with the hand-overs that follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, assert_never
+
+from kstream_plan.model import Group, Holding, TaskId
+from kstream_plan.steps import (
+    Demote,
+    Drop,
+    HandOver,
+    KeepTemporary,
+    MemberJoined,
+    MemberLeft,
+    Place,
+    Plan,
+    Promote,
+    Revoke,
+    Role,
+    Round,
+    Step,
+    ThreadMove,
+    Trigger,
+    Withhold,
+)
+
+
+class Move(NamedTuple):
+    """A stateful task starts on another instance (process ids; ``source`` is ``None`` if nobody ran it).
+
+    ``cold``: its copy there is above ``acceptable.recovery.lag``; ``records`` are then restored before it runs.
+    """
+
+    task_id: TaskId
+    source: str | None
+    destination: str
+    cold: bool
+    records: int | None
+
+
+class NewCopy(NamedTuple):
+    """A standby or warm-up copy that starts restoring; ``source`` is the process that runs the task, if any.
+
+    ``to_run``: it is there to run the task later (a warm-up can prepare the move of a standby, too).
+    """
+
+    task_id: TaskId
+    source: str | None
+    destination: str
+    to_run: bool
+    records: int | None
+
+
+@dataclass(slots=True)
+class Event:
+    """One rebalance that something other than a hand-over started, with the hand-overs that follow it.
+
+    ``rounds`` are its rounds, ``probe`` its number among the probes (``None`` if it is none), ``ready`` of
+    ``expected`` warm-up copies were found caught up by it. ``stateless`` counts changes of instance of stateless
+    tasks, ``threads`` those of the thread of an active task within its instance.
+    """
+
+    rounds: list[Round]
+    probe: int | None = None
+    ready: int = 0
+    expected: int = 0
+    joined: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
+    stateless: int = 0
+    threads: int = 0
+    copies: list[NewCopy] = field(default_factory=list)
+
+    @property
+    def cold(self) -> list[Move]:
+        """The moves to a copy that is not caught up."""
+        return [move for move in self.moves if move.cold]
+
+    @property
+    def records(self) -> int | None:
+        """What this event's new copies and cold starts have to restore; ``None`` if not known."""
+        amounts = [copy.records for copy in self.copies] + [move.records for move in self.cold]
+        return None if None in amounts else sum(amount for amount in amounts if amount is not None)
+
+
+def events(plan: Plan) -> list[Event]:
+    """Return the plan's events in time."""
+    owners = _Owners(plan)
+    found: list[Event] = []
+    probes = 0
+    held = plan.initial
+    for round_ in plan.rounds:
+        if round_.trigger is not Trigger.FOLLOW_UP or not found:
+            event = Event([])
+            if round_.trigger is Trigger.PROBING:
+                probes += 1
+                event.probe = probes
+                event.ready, event.expected = _readiness(plan.group, held, round_.decided)
+            found.append(event)
+        found[-1].rounds.append(round_)
+        for step in round_.steps:
+            owners.add(step, found[-1])
+        held = round_.assigned
+    return found
+
+
+def _readiness(group: Group, held: Sequence[Holding], decided: Sequence[Holding]) -> tuple[int, int]:
+    """Return how many of the warm-ups held before a probe are now decided as active or standby, and of how many.
+
+    Copies that are given up meanwhile do not count.
+    """
+    ready = expected = 0
+    for instance, task in _warmups(group, held):
+        of_instance = [decided[consumer] for consumer in group.consumers_of[instance]]
+        is_ready = any(task in roles.active or task in roles.standby for roles in of_instance)
+        ready += is_ready
+        expected += is_ready or any(task in roles.warmup for roles in of_instance)
+    return ready, expected
+
+
+def _warmups(group: Group, held: Sequence[Holding]) -> Iterator[tuple[int, int]]:
+    for consumer, roles in enumerate(held):
+        for task in roles.warmup:
+            yield group.instance_of[consumer], task
+
+
+class _Owners:
+    """Who runs each task, followed through the steps."""
+
+    def __init__(self, plan: Plan) -> None:
+        group = plan.group
+        self._stateful = {task.task_id: task.stateful for task in group.tasks}
+        self._owner: dict[TaskId, str] = {
+            group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id
+            for consumer, roles in enumerate(plan.initial)
+            for task in roles.active
+        }
+        self._targets = {
+            (group.tasks[task].task_id, instance.process_id)
+            for instance, tasks in zip(group.instances, plan.target.active, strict=True)
+            for task in tasks
+        }
+
+    def add(self, step: Step, event: Event) -> None:
+        match step:
+            case MemberJoined():
+                event.joined.append(step.process_id)
+            case MemberLeft():
+                event.left.append(step.process_id)
+            case HandOver() | Promote():
+                self._started(step, event)
+            case ThreadMove():
+                event.threads += step.to.role is Role.ACTIVE
+            case Place():
+                if step.from_ is None:
+                    source = self._owner.get(step.task_id)
+                    to_run = (step.task_id, step.to.process_id) in self._targets
+                    event.copies.append(NewCopy(step.task_id, source, step.to.process_id, to_run, step.restore_records))
+            case Withhold() | KeepTemporary() | Revoke() | Demote() | Drop():
+                pass
+            case _:
+                assert_never(step)
+
+    def _started(self, step: HandOver | Promote, event: Event) -> None:
+        source, destination = self._owner.get(step.task_id), step.to.process_id
+        self._owner[step.task_id] = destination
+        if source == destination:
+            event.threads += 1
+        elif self._stateful[step.task_id]:
+            event.moves.append(Move(step.task_id, source, destination, not step.caught_up, step.restore_records))
+        else:
+            event.stateless += 1

@@ -1,0 +1,64 @@
+"""Names from a snapshot made harmless for the place they are shown in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+_PLAIN_IN_MARKDOWN = re.compile(r"(?!www\.)[A-Za-z0-9]+(?:[ .,_/→-][A-Za-z0-9]+)*", re.ASCII)
+_PLAIN_WORD = re.compile(r"(?!www\.)\(?[A-Za-z0-9≥≤~]+(?:[._/=→'-][A-Za-z0-9]+)*[.,;:)]*|", re.ASCII)
+_ASCII_FORMS = str.maketrans({"→": "->", "≥": ">=", "≤": "<=", "…": "...", "·": "."})
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with whatever could drive a terminal, hide or reorder text written as an escape.
+
+    That is every character Unicode calls not printable: control bytes, line ends, text direction marks, zero-width
+    characters and lone surrogates.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def markdown(text: str) -> str:
+    """Return ``text`` as Markdown that shows it literally, in a table cell too.
+
+    Anything but plain words goes into a code span: no emphasis, no HTML, no link and no mention starts in there.
+    """
+    text = printable(text)
+    if _PLAIN_IN_MARKDOWN.fullmatch(text) and "__" not in text:
+        return text
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    padding = " " if text.startswith(("`", " ")) or text.endswith(("`", " ")) or not text else ""
+    escaped = text.replace("|", "\\|")
+    return f"{fence}{padding}{escaped}{padding}{fence}"
+
+
+def markdown_sentence(text: str) -> str:
+    """Return a sentence as Markdown: its plain words as they are, every other one as :func:`markdown` shows it."""
+    return " ".join(
+        word if _PLAIN_WORD.fullmatch(word) and "__" not in word else markdown(word)
+        for word in printable(text).split(" ")
+    )
+
+
+class Escape(NamedTuple):
+    """How one form of output makes a name and a whole sentence harmless."""
+
+    name: Callable[[str], str]
+    sentence: Callable[[str], str]
+
+
+TERMINAL = Escape(printable, printable)
+MARKDOWN = Escape(markdown, markdown_sentence)
+
+
+def encodable(text: str, encoding: str) -> str:
+    """Return ``text`` with every character that ``encoding`` lacks replaced, arrows and signs by their ASCII forms."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_ASCII_FORMS).encode(encoding, "backslashreplace").decode(encoding)
+    return text

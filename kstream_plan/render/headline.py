@@ -1,0 +1,229 @@
+"""The first lines of a plan: how long, how sure, what moves and what is the least, what pauses, what is restored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kstream_plan.model import Holding, TaskId
+from kstream_plan.render.activity import Event
+from kstream_plan.render.names import Names
+from kstream_plan.render.numbers import count, duration, interval, records, several
+from kstream_plan.render.pauses import Pause, most_at_once, pauses
+from kstream_plan.steps import Plan, Role, Trigger
+
+
+class Fact(NamedTuple):
+    """A labelled text in one or more forms, the fullest first."""
+
+    label: str
+    forms: tuple[str, ...]
+
+
+def headline(plan: Plan, found: Sequence[Event], names: Names) -> list[Fact]:
+    """Return the title and the facts of a plan that has rounds."""
+    return [
+        title(plan, found, names),
+        _verdict(plan, found, names),
+        _moves(plan, found, names),
+        _pauses(plan, names),
+        _restore(plan),
+    ]
+
+
+def title(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
+    """Return who and how much it is about."""
+    group = plan.group
+    joined = [process_id for event in found for process_id in event.joined]
+    left = [process_id for event in found for process_id in event.left]
+    after = len(group.instances) - len(left)
+    before = len(group.instances) - len(joined)
+    members = f"{before} → {count(after, 'instance')}" if joined or left else count(after, "instance")
+    changes = [f"{several(names.instances(ids))} {word}" for ids, word in ((joined, "new"), (left, "gone")) if ids]
+    who = f"{members} ({'; '.join(changes)})" if changes else members
+    tasks = tasks_phrase(sum(task.stateful for task in group.tasks), sum(not task.stateful for task in group.tasks))
+    generation = f"Generation {plan.generation:,}"
+    when = f"{generation}, {_to_the_second(plan.captured_at)}" if plan.captured_at else generation
+    when = names.escape(when)
+    common = f". … = {names.escape(names.common)}" if names.common else ""
+    label = names.escape(plan.group.application_id)
+    return Fact(
+        label,
+        (
+            f"{who}, {tasks}. {when}{common}",
+            f"{who}, {tasks}, generation {plan.generation:,}{common}",
+            f"{who}, {tasks}{common}",
+            f"{members}, {tasks}{common}",
+        ),
+    )
+
+
+def _to_the_second(captured_at: str) -> str:
+    return f"{captured_at[:19].replace('T', ' ')}Z"
+
+
+def tasks_phrase(stateful: int, stateless: int) -> str:
+    """Return ``24 stateful + 6 stateless tasks``."""
+    if stateful and stateless:
+        return f"{stateful:,} stateful + {stateless:,} stateless tasks"
+    return f"{count(stateful, 'stateful task')}" if stateful else count(stateless, "stateless task")
+
+
+def _verdict(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
+    summary, kind = plan.summary, plan.verdict.kind
+    how_long = _how_long(plan)
+    made_of, short_made_of = _rebalances(plan, found)
+    cold = f"{summary.cold_handovers:,} COLD STARTS" if summary.cold_handovers else "0 cold starts"
+    short_cold = cold if summary.cold_handovers else "0 cold"
+    if kind == "settled":
+        return Fact(
+            "SETTLES",
+            tuple(
+                f"{how_long}: {rebalances}. {starts}"
+                for rebalances, starts in ((made_of, cold), (short_made_of, cold), (short_made_of, short_cold))
+            ),
+        )
+    label = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "UNFINISHED"}[kind]
+    tasks = several([names.task(task_id) for task_id in plan.verdict.tasks])
+    reason = names.escape_message(plan.verdict.reason)
+    reason = f"{reason}{f' ({tasks})' if tasks else ''}"
+    after = f"after {duration(summary.duration_ms)} and {count(summary.rebalances, 'rebalance')}"
+    return Fact(label, (f"{after}: {reason}. {cold}",))
+
+
+def _how_long(plan: Plan) -> str:
+    if not plan.summary.duration_ms:
+        return "at once"
+    sure = "≥ " if plan.summary.duration_is == "floor" else "~"
+    return f"in {sure}{duration(plan.summary.duration_ms)}"
+
+
+def _rebalances(plan: Plan, found: Sequence[Event]) -> tuple[str, str]:
+    summary = plan.summary
+    starts = Counter(_START_NAMES[event.rounds[0].trigger] for event in found if event.probe is None)
+    follow_ups = summary.rebalances - len(found)
+    parts = [f"{number:,} {name}" for name, number in starts.items()]
+    apart = f" ({interval(plan.config.probing_rebalance_interval_ms)} apart)"
+    probes = [count(summary.probing_rebalances, "probe")] if summary.probing_rebalances else []
+    hand_overs = [count(follow_ups, "hand-over")] if follow_ups else []
+    total = count(summary.rebalances, "rebalance")
+    return (
+        f"{total} = {' + '.join(parts + [probe + apart for probe in probes] + hand_overs)}",
+        f"{total} = {' + '.join(parts + probes + hand_overs)}",
+    )
+
+
+_START_NAMES = {
+    Trigger.MANUAL: "now",
+    Trigger.JOIN: "join",
+    Trigger.LEAVE: "leave",
+    Trigger.MEMBER_RESTART: "restart",
+    Trigger.CONFIG_CHANGE: "new settings",
+    Trigger.FOLLOW_UP: "hand-over",
+    Trigger.PROBING: "probe",
+}
+
+
+def _moves(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
+    summary = plan.summary
+    stateful = sum(task.stateful for task in plan.group.tasks)
+    if not summary.moves and not summary.hops:
+        return Fact("MOVES", (f"none: {count(stateful, 'stateful task')} stay where they are",))
+    started = sum(move.source is None for event in found for move in event.moves)
+    hops = f" in {summary.hops - started:,} changes" if summary.hops - started > summary.moves else ""
+    hops += f" + {started:,} that nobody ran" if started else ""
+    if summary.cold_handovers:
+        warm, all_warm = f"{summary.cold_handovers:,} COLD", f"{summary.cold_handovers:,} COLD"
+    else:
+        warm, all_warm = "all warm", "all warmed up first" if summary.warmups >= summary.hops else "all warm"
+    where, where_short = _where_to(plan, found, names)
+    least = f"balance needs {summary.lower_bounds.moves:,}"
+    head = f"{summary.moves:,} of {stateful:,} stateful{hops}"
+    return Fact(
+        "MOVES",
+        (
+            f"{head}, {all_warm}{where} ({least})",
+            f"{head}, {warm}{where} ({least})",
+            f"{head}, {warm}{where_short} ({least})",
+            f"{head}, {warm}{where_short}; least {summary.lower_bounds.moves:,}",
+            f"{head}, {warm} ({least})",
+        ),
+    )
+
+
+def _where_to(plan: Plan, found: Sequence[Event], names: Names) -> tuple[str, str]:
+    """Return, long and short, how many moves end on new instances and how many only shuffle the old ones."""
+    new = [process_id for event in found for process_id in event.joined]
+    if not new:
+        return "", ""
+    before, after = _stateful_owners(plan, plan.initial), _stateful_owners(plan, plan.final)
+    moved = [after.get(task) for task, owner in before.items() if after.get(task) != owner]
+    to_new = sum(owner in new for owner in moved)
+    others = len(plan.group.instances) - len(new)
+    newcomers = "/".join(names.instances(new)) if len(new) <= 3 else f"the {len(new):,} new"
+    among = len(moved) - to_new
+    if not among:
+        return f": all to {newcomers}", f": all to {newcomers}"
+    return (
+        f": {to_new:,} to {newcomers}, {among:,} only among the other {others:,}",
+        f": {to_new:,} to {newcomers}, {among:,} among old",
+    )
+
+
+def _stateful_owners(plan: Plan, holdings: Sequence[Holding]) -> dict[TaskId, str]:
+    group = plan.group
+    return {
+        group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id
+        for consumer, roles in enumerate(holdings)
+        for task in roles.active
+        if group.tasks[task].stateful
+    }
+
+
+def _pauses(plan: Plan, names: Names) -> Fact:
+    found, worst = pauses(plan.rounds), plan.summary.max_paused_task
+    if worst is None or not found:
+        return Fact("PAUSES", ("none: no running task is stopped",))
+    longest = duration(max(pause.length_ms for pause in found))
+    each = f"~{longest} each, ≤ {most_at_once(found):,} tasks at once"
+    times = count(worst.times, "pause")
+    stateful = _worst_stateful(plan, found)
+    more = f"; stateful ≤ {duration(stateful)}" if stateful and stateful < worst.ms else ""
+    topic = names.task_and_topic(worst.task_id)
+    return Fact(
+        "PAUSES",
+        (
+            f"{each}. Worst: {topic} {times}, {duration(worst.ms)}{more}",
+            f"{each}. Worst: {topic} {duration(worst.ms)} in {worst.times:,}",
+            f"{each}. Worst: {names.task(worst.task_id)} {duration(worst.ms)} in {worst.times:,}",
+        ),
+    )
+
+
+def _worst_stateful(plan: Plan, found: Sequence[Pause]) -> int:
+    stateful = {task.task_id for task in plan.group.tasks if task.stateful}
+    totals: Counter[TaskId] = Counter()
+    for pause in found:
+        if pause.task_id in stateful:
+            totals[pause.task_id] += pause.length_ms
+    return max(totals.values(), default=0)
+
+
+def _restore(plan: Plan) -> Fact:
+    summary = plan.summary
+    if summary.restored_records == 0:
+        return Fact("RESTORE", ("nothing",))
+    amount = f"{records(summary.restored_records)} records" if summary.restored_records else "unknown (no end offsets)"
+    at_once = _most_copies(plan)
+    how_many = f", ≤ {count(at_once, 'copy', 'copies')} at a time" if at_once else ""
+    if summary.duration_is == "floor":
+        sure, short = "No --restore-rate: the time is a floor", "No --restore-rate: a floor"
+    else:
+        sure, short = "At the known rates: an estimate", "At known rates"
+    return Fact("RESTORE", (f"{amount}{how_many}. {sure}", f"{amount}{how_many}. {short}"))
+
+
+def _most_copies(plan: Plan) -> int:
+    """Return how many copies are warming up at once, at worst."""
+    return max((sum(len(getattr(held, Role.WARMUP)) for held in rnd.assigned) for rnd in plan.rounds), default=0)

@@ -1,0 +1,75 @@
+"""A plan as GitHub-flavoured Markdown: what the table shows, for a pull request or a ticket."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstream_plan.render.detail import Focus, details, where_it_stands
+from kstream_plan.render.escape import MARKDOWN
+from kstream_plan.render.headline import Fact
+from kstream_plan.render.names import Names
+from kstream_plan.render.story import Story, tell
+from kstream_plan.steps import Plan
+
+
+def markdown(plan: Plan, *, verbose: bool = False) -> str:
+    """Return the plan as Markdown, its lines ended; ``verbose`` adds every step with its reason, folded away."""
+    names = Names(plan.group, MARKDOWN)
+    story = tell(plan, names)
+    blocks = [_title(story.title), _facts(story.facts)]
+    if story.lines:
+        blocks += [_time_table(story)]
+    if story.loads:
+        blocks.append(f"**Tasks** ({story.loads_legend}): {', '.join(story.loads)}")
+    if story.remarks:
+        blocks.append("\n".join(f"- ⚠ {remark}" for remark in story.remarks))
+    if story.legend:
+        blocks.append(f"<sub>{_text(story.legend)}</sub>")
+    if verbose:
+        blocks += ["<details><summary>Every step</summary>", *_steps(plan, names, Focus()), "</details>"]
+    return "\n\n".join(blocks) + "\n"
+
+
+def markdown_excerpt(plan: Plan, focus: Focus) -> str:
+    """Return the steps in focus with their reasons, and where what is in focus stands before and after."""
+    names = Names(plan.group, MARKDOWN)
+    standing = [f"- {text}" for text in where_it_stands(plan, names, focus)]
+    blocks = [_title(tell(plan, names).title), *(["\n".join(standing)] if standing else [])]
+    return "\n\n".join([*blocks, *_steps(plan, names, focus)]) + "\n"
+
+
+def _title(fact: Fact) -> str:
+    return f"### {fact.label}: {_text(fact.forms[0])}"
+
+
+def _facts(facts: Sequence[Fact]) -> str:
+    return "\n".join(f"- {f'**{fact.label}** ' if fact.label else ''}{_text(fact.forms[0])}" for fact in facts)
+
+
+def _text(text: str) -> str:
+    """Escape what the texts themselves, not the names in them, use and Markdown would read as markup."""
+    return text.replace("~", "\\~")
+
+
+def _time_table(story: Story) -> str:
+    with_stateless = any(line.stateless for line in story.lines)
+    heads = ["at", "gen", "why: copies ready", f"cut over: old stops, {story.pause}, new starts"]
+    heads += ["stateless"] if with_stateless else []
+    heads += ["warm up: old runs on meanwhile", "records to restore"]
+    rows = []
+    for line in story.lines:
+        cells = [line.at, line.generations, f"**{line.why}**" if line.alarm else line.why, ", ".join(line.cut_over)]
+        cells += [line.stateless] if with_stateless else []
+        rows.append([*cells, ", ".join(line.warm_up), line.records])
+    if story.ending is not None:
+        at, what = story.ending
+        rows.append([at, "", what, *[""] * (len(heads) - 3)])
+    rule = ["--:" if head in ("at", "stateless", "records to restore") else "---" for head in heads]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in ([_text(head) for head in heads], rule, *rows))
+
+
+def _steps(plan: Plan, names: Names, focus: Focus) -> list[str]:
+    return [
+        "\n".join([f"**{detail.heading}**", "", *(f"- {_text(text)}" for text in detail.sentences)])
+        for detail in details(plan, names, focus)
+    ]

@@ -1,0 +1,60 @@
+"""Numbers and times as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
+
+
+def count(number: int, one: str = "", many: str = "") -> str:
+    """Return ``58,000``, or with a noun ``1 task``, ``6 tasks`` (``many`` defaults to ``one`` + s)."""
+    if not one:
+        return f"{number:,}"
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def records(number: int | None) -> str:
+    """Return a number of records, ``unknown`` for ``None``."""
+    return "unknown" if number is None else f"{number:,}"
+
+
+def duration(milliseconds: int) -> str:
+    """Return ``0.1 s``, ``30.1 s``, ``10m56s``, ``2h05m`` or ``3d04h``."""
+    if milliseconds < _MINUTE:
+        return f"{milliseconds / _SECOND:.1f} s" if milliseconds < 59_950 else "1m00s"
+    if milliseconds < _HOUR - 500:
+        minutes, seconds = divmod(round(milliseconds / _SECOND), 60)
+        return f"{minutes}m{seconds:02}s"
+    if milliseconds < 2 * _DAY:
+        hours, minutes = divmod(round(milliseconds / _MINUTE), 60)
+        return f"{hours}h{minutes:02}m"
+    days, hours = divmod(round(milliseconds / _HOUR), 24)
+    return f"{days:,}d{hours:02}h"
+
+
+def interval(milliseconds: int) -> str:
+    """Return a setting's length without digits that say nothing: ``60 s``, ``10 min``, ``1.5 h``, ``250 ms``."""
+    for unit, length, at_least in (("h", _HOUR, _HOUR), ("min", _MINUTE, 2 * _MINUTE), ("s", _SECOND, _SECOND)):
+        if milliseconds >= at_least:
+            return f"{milliseconds / length:,.10g} {unit}" if milliseconds % length == 0 else duration(milliseconds)
+    return f"{milliseconds} ms"
+
+
+def clock(milliseconds: int) -> str:
+    """Return the time since the start as ``0:00``, ``10:53`` or ``1:02:03``."""
+    minutes, seconds = divmod(milliseconds // _SECOND, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:,}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def span(first: int, last: int) -> str:
+    """Return ``4`` or ``4-5``."""
+    return f"{first}" if first == last else f"{first}-{last}"
+
+
+def several(names: Sequence[str], shown: int = 3) -> str:
+    """Return ``i4``, ``i4, i5`` or, of more than ``shown`` + 1, ``i4, i5, i6 and 7 more``."""
+    if len(names) <= shown + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:shown])} and {len(names) - shown:,} more"

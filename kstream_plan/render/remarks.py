@@ -1,0 +1,53 @@
+"""What a reader should know beside the figures: cold starts, churn, warnings, and where exactness ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstream_plan.render.activity import Event
+from kstream_plan.render.names import Names
+from kstream_plan.render.numbers import count, records, several
+from kstream_plan.steps import Plan
+
+#: The headline says it already.
+_SAID_IN_HEADLINE = frozenset({"no-restore-rate"})
+#: Stateless tasks that change the instance so often each are worth a remark.
+_MANY_HOPS = 3
+
+
+def remarks(plan: Plan, found: Sequence[Event], names: Names) -> tuple[str, ...]:
+    """Return one text per remark: the plan's warnings first, then what its rounds show, then its assumptions."""
+    warnings = [names.escape_message(note.message) for note in plan.warnings]
+    return (*warnings, *_cold_starts(found, names), *_churn(plan), *_threads(found), *_assumed(plan, names))
+
+
+def _cold_starts(found: Sequence[Event], names: Names) -> list[str]:
+    cold = [move for event in found for move in event.cold]
+    if not cold:
+        return []
+    amounts = [move.records for move in cold]
+    amount = records(None if None in amounts else sum(number or 0 for number in amounts))
+    tasks = several([names.task(move.task_id) for move in cold], 5)
+    return [f"COLD: {tasks} restore {amount} records before they run; the pauses above do not count that"]
+
+
+def _churn(plan: Plan) -> list[str]:
+    stateless = sum(not task.stateful for task in plan.group.tasks)
+    if plan.summary.stateless_hops < max(1, _MANY_HOPS * stateless):
+        return []
+    return [
+        f"{count(stateless, 'stateless task')} {'moves' if stateless == 1 else 'move'} "
+        f"{plan.summary.stateless_hops:,} times, dealt anew at every probe: fewer probes help"
+    ]
+
+
+def _threads(found: Sequence[Event]) -> list[str]:
+    moves = sum(event.threads for event in found)
+    if not moves:
+        return []
+    return [f"{count(moves, 'more pause')}: a task changes its thread inside the instance it stays on"]
+
+
+def _assumed(plan: Plan, names: Names) -> list[str]:
+    said = [note.message for note in plan.assumptions if note.code not in _SAID_IN_HEADLINE]
+    return [f"Assumed: {names.escape_message('. '.join(said))}"] if said else []

@@ -1,0 +1,114 @@
+"""One row of the time table: when, which generations, why, what is cut over, what warms up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kstream_plan.render.activity import Event, Move, NewCopy
+from kstream_plan.render.folding import Row, Run
+from kstream_plan.render.names import Names
+from kstream_plan.render.numbers import clock, count, records, several, span
+from kstream_plan.steps import Trigger
+
+#: So many items of one cell are named; a line with --verbose names all.
+_MOST_ITEMS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The cells of one row; ``cut_over`` and ``warm_up`` are lists of items, ``alarm`` marks what needs a look."""
+
+    at: str
+    generations: str
+    why: str
+    cut_over: tuple[str, ...]
+    stateless: str
+    warm_up: tuple[str, ...]
+    records: str
+    alarm: bool = False
+
+
+def line(row: Row, names: Names) -> Line:
+    """Return the row of one event or of a run of events."""
+    return _run_line(row) if isinstance(row, Run) else _event_line(row, names)
+
+
+def _event_line(event: Event, names: Names) -> Line:
+    return Line(
+        at=clock(event.rounds[0].at_ms),
+        generations=span(event.rounds[0].generation, event.rounds[-1].generation),
+        why=_why(event, names),
+        cut_over=_shown([_move(move, names) for move in event.moves]),
+        stateless=_number(event.stateless),
+        warm_up=_shown([_copy(copy, names) for copy in event.copies]),
+        records=records(event.records) if event.records != 0 else "",
+        alarm=event.ready < event.expected or bool(event.cold),
+    )
+
+
+def _why(event: Event, names: Names) -> str:
+    if event.probe is not None:
+        found = f": {event.ready}/{event.expected}" if event.expected else ""
+        return f"probe {event.probe}{found}"
+    joined, left = several(names.instances(event.joined), 2), several(names.instances(event.left), 2)
+    match event.rounds[0].trigger:
+        case Trigger.JOIN if joined:
+            return f"{joined} {'joins' if len(event.joined) == 1 else 'join'}"
+        case Trigger.LEAVE if left:
+            return f"{left} {'leaves' if len(event.left) == 1 else 'leave'}"
+        case trigger:
+            return _TRIGGER_WORDS.get(trigger, trigger.value)
+
+
+_TRIGGER_WORDS = {
+    Trigger.MANUAL: "rebalance",
+    Trigger.JOIN: "join",
+    Trigger.LEAVE: "leave",
+    Trigger.MEMBER_RESTART: "restart",
+    Trigger.CONFIG_CHANGE: "new settings",
+}
+
+
+def _move(move: Move, names: Names) -> str:
+    text = names.move(move.task_id, move.source, move.destination)
+    return f"{text} COLD {records(move.records)}" if move.cold else text
+
+
+def _copy(copy: NewCopy, names: Names) -> str:
+    if copy.to_run:
+        return names.move(copy.task_id, copy.source, copy.destination)
+    return names.copy(copy.task_id, copy.destination)
+
+
+def _shown(items: Sequence[str]) -> tuple[str, ...]:
+    if len(items) <= _MOST_ITEMS:
+        return tuple(items)
+    return (*items[: _MOST_ITEMS - 1], f"+{len(items) - _MOST_ITEMS + 1:,} more")
+
+
+def _number(number: int) -> str:
+    return f"{number:,}" if number else ""
+
+
+def _run_line(run: Run) -> Line:
+    first, last = run.events[0], run.events[-1]
+    amounts = [event.records for event in run.events]
+    expected = {event.expected for event in run.events}
+    ready = f": {first.expected}/{first.expected}" if expected == {first.expected} != {0} else ": all"
+    return Line(
+        at=clock(first.rounds[0].at_ms),
+        generations=span(first.rounds[0].generation, last.rounds[-1].generation),
+        why=f"probes {first.probe}-{last.probe}{ready}",
+        cut_over=_together([len(event.moves) for event in run.events]),
+        stateless=_number(sum(event.stateless for event in run.events)),
+        warm_up=_together([len(event.copies) for event in run.events]),
+        records=records(None if None in amounts else sum(amount or 0 for amount in amounts)),
+    )
+
+
+def _together(numbers: Sequence[int]) -> tuple[str, ...]:
+    if not any(numbers):
+        return ()
+    least, most = min(numbers), max(numbers)
+    return (f"{count(sum(numbers), 'task')},", f"{span(least, most)} a probe")

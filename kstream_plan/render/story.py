@@ -1,0 +1,79 @@
+"""A plan put into words, before anything decides how wide the page is or what marks it up.
+
+A text that may have to be short comes in several forms, the fullest first. Every name in it is escaped already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kstream_plan.render.activity import Event, events
+from kstream_plan.render.folding import fold
+from kstream_plan.render.headline import Fact, headline
+from kstream_plan.render.loads import load_changes
+from kstream_plan.render.names import Names
+from kstream_plan.render.numbers import clock, interval
+from kstream_plan.render.remarks import remarks
+from kstream_plan.render.rows import Line, line
+from kstream_plan.render.settled import settled_facts
+from kstream_plan.steps import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What the table and the Markdown form show, in this order; ``loads`` are the items of one list."""
+
+    title: Fact
+    facts: tuple[Fact, ...]
+    pause: str
+    lines: tuple[Line, ...]
+    ending: tuple[str, str] | None
+    loads: tuple[str, ...]
+    loads_legend: str
+    remarks: tuple[str, ...]
+    legend: str
+
+
+def tell(plan: Plan, names: Names) -> Story:
+    """Put ``plan`` into words."""
+    found = events(plan)
+    loads, loads_legend = load_changes(plan, names)
+    title, *facts = headline(plan, found, names) if plan.rounds else settled_facts(plan, names)
+    return Story(
+        title=title,
+        facts=tuple(facts),
+        pause=_pause(plan),
+        lines=tuple(line(row, names) for row in fold(found)),
+        ending=_ending(plan),
+        loads=loads,
+        loads_legend=loads_legend,
+        remarks=remarks(plan, found, names),
+        legend=_legend(plan, found),
+    )
+
+
+def _pause(plan: Plan) -> str:
+    """Return how long a hand-over that does not involve everyone takes: the usual one."""
+    return f"~{interval(plan.config.heartbeat_interval_ms)}"
+
+
+def _ending(plan: Plan) -> tuple[str, str] | None:
+    if not plan.rounds:
+        return None
+    endings = {
+        "settled": "SETTLED, no more probes",
+        "stuck": "STUCK: every further probe finds the same",
+        "cyclic": "CYCLES: from here on it repeats",
+        "unfinished": "NOT FINISHED: the limit of rounds was reached",
+    }
+    return clock(plan.rounds[-1].at_ms), endings[plan.verdict.kind]
+
+
+def _legend(plan: Plan, found: list[Event]) -> str:
+    if not any(event.probe for event in found):
+        return ""
+    config = plan.config
+    return (
+        f"probe: every {interval(config.probing_rebalance_interval_ms)} the leader asks which copies are ready "
+        f"(lag ≤ {config.acceptable_recovery_lag:,}). -v: steps"
+    )
