@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
+from heapq import heapify, heappop
 from itertools import chain
+from operator import itemgetter
 
-from kstream_plan.assignors.java_collections import PriorityQueue, hash_order
+from kstream_plan.assignors.java_collections import hash_order, remove_from_heap
 from kstream_plan.model import Group, Holding
 
 
@@ -31,17 +33,17 @@ def split_over_consumers(
     if len(consumers) == 1:
         return (Holding(placement.active, placement.standby, placement.warmup),)
 
-    def as_hash_set(tasks: Sequence[int]) -> list[int]:
+    def as_hash_set(tasks: list[int]) -> list[int]:
         return [tasks[position] for position in hash_order(group.tasks[task].task_id for task in tasks)]
 
-    tasks, load = group.tasks, [0] * len(consumers)
-    reported = [[task for _, task in sorted(pairs)] for pairs in previous]
+    tasks, reported = group.tasks, _Reported(previous)
     stateful = [task for task in placement.active if tasks[task].stateful]
+    load = [0] * len(consumers)
     active = _deal(stateful, reported, load, as_hash_set)
     copies = _deal(sorted(placement.standby + placement.warmup), reported, load, list)
     if len(stateful) < len(placement.active):
         stateless = [task for task in placement.active if not tasks[task].stateful]
-        dealt = _deal(stateless, [()] * len(load), load, as_hash_set)
+        dealt = _deal(stateless, _Reported([()] * len(load)), load, as_hash_set)
         active = [mine + more for mine, more in zip(active, dealt, strict=True)]
     warmups = frozenset(placement.warmup)
     return tuple(_holding(a, c, warmups) for a, c in zip(active, copies, strict=True))
@@ -57,34 +59,42 @@ def _holding(active: list[int], copies: list[int], warmups: Collection[int]) -> 
     return Holding(tuple(active), standby, tuple(task for task in copies if task in warmups))
 
 
+class _Reported:
+    """What each consumer reported: ``tasks``, a set per consumer, and on demand their order by (lag, task)."""
+
+    def __init__(self, previous: Sequence[Sequence[tuple[int, int]]]) -> None:
+        self._previous = previous
+        self.tasks = [set(map(itemgetter(1), pairs)) for pairs in previous]
+
+    def in_order(self, consumer: int, tasks: Collection[int]) -> list[int]:
+        """Return those of ``tasks`` that the consumer reported, by (lag, task)."""
+        return [task for _, task in sorted(self._previous[consumer]) if task in tasks]
+
+
 def _deal(
-    tasks: list[int],
-    reported: Sequence[Sequence[int]],
-    load: list[int],
-    java_order: Callable[[Sequence[int]], list[int]],
+    tasks: list[int], reported: _Reported, load: list[int], java_order: Callable[[list[int]], list[int]]
 ) -> list[list[int]]:
     """Give ``tasks`` (sorted) to the consumers, evenly together with their ``load``, to which they are added.
 
-    Each consumer first gets up to its share what it ``reported``, in that order. What is left fills those below the
+    Each consumer first gets up to its share what it ``reported``, least lag first. What is left fills those below the
     share in task order. The remainder goes one by one to those at the share: to who reported the task if possible,
     else in the order of the array of Kafka's queue of unassigned tasks, made from ``java_order(tasks)``.
     """
-    given: list[list[int]] = [[] for _ in load]
     if not tasks:
-        return given
+        return [[] for _ in load]
     share = (sum(load) + len(tasks)) // len(load)
     room = [share - already for already in load]
     left = set(tasks)
-    skipped = _give_back(left, given, room, reported)
+    given, skipped = _give_back(left, room, reported)
     kept = list(map(len, given))
     rest = _fill_up(left, given, room)
     if rest:
         at_share = [consumer for consumer, mine in enumerate(given) if len(mine) == room[consumer]]
         returned = _give_back_one_more(rest, given, at_share, skipped)
         if len(rest) > 1:
-            taken = chain.from_iterable(mine[:count] for mine, count in zip(given, kept, strict=True))
+            taken = [reported.in_order(consumer, given[consumer][:count]) for consumer, count in enumerate(kept)]
             polled = len(left) - len(returned) - len(rest)
-            rest = _array_order(java_order(tasks), taken, polled, returned)
+            rest = _array_order(java_order(tasks), chain.from_iterable(taken), polled, returned)
         for task, consumer in zip(rest, at_share, strict=False):
             given[consumer].append(task)
     for consumer, mine in enumerate(given):
@@ -92,20 +102,23 @@ def _deal(
     return given
 
 
-def _give_back(
-    left: set[int], given: list[list[int]], room: list[int], reported: Sequence[Sequence[int]]
-) -> dict[int, int]:
-    """Give every consumer what it reported while it has room; return the tasks it had none for, with the consumer."""
-    skipped = {}
-    for consumer, candidates in enumerate(reported):
-        mine = [task for task in candidates if task in left]
-        if len(mine) > room[consumer]:
-            limit = max(room[consumer], 0)
+def _give_back(left: set[int], room: list[int], reported: _Reported) -> tuple[list[list[int]], dict[int, int]]:
+    """Take from ``left`` and give every consumer what it reported while it has room.
+
+    Returns:
+        What each is given, and the tasks there was no room for, with the last consumer that reported them.
+    """
+    given, skipped = [], {}
+    for consumer, candidates in enumerate(reported.tasks):
+        common, limit = left & candidates, max(room[consumer], 0)
+        mine = list(common)
+        if len(mine) > limit:
+            mine = reported.in_order(consumer, common)
             skipped.update(dict.fromkeys(mine[limit:], consumer))
             del mine[limit:]
-        given[consumer] = mine
         left.difference_update(mine)
-    return skipped
+        given.append(mine)
+    return given, skipped
 
 
 def _fill_up(left: set[int], given: list[list[int]], room: list[int]) -> list[int]:
@@ -139,11 +152,11 @@ def _give_back_one_more(
 
 def _array_order(queued: list[int], taken: Iterable[int], polled: int, returned: list[int]) -> list[int]:
     """Replay Kafka's queue of unassigned tasks and return what is left of it, in the order of its array."""
-    queue = PriorityQueue(queued, key=int)
+    heapify(queued)
     for task in taken:
-        queue.remove(task)
+        remove_from_heap(queued, task)
     for _ in range(polled):
-        queue.poll()
+        heappop(queued)
     for task in returned:
-        queue.remove(task)
-    return list(queue)
+        remove_from_heap(queued, task)
+    return queued

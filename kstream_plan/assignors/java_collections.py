@@ -110,9 +110,11 @@ class TaskHashTable:
         for index, tree in trees.items():
             for half in (index, index + bit):
                 keys = self._bins[half]
+                if len(keys) <= _SHORTEST_TREE:
+                    continue
                 if len(keys) == len(tree.keys):
                     self._bins[half], self._trees[half] = tree.keys, tree
-                elif len(keys) > _SHORTEST_TREE:
+                else:
                     self._trees[half] = TreeBin(keys, hashes)
 
 
@@ -186,3 +188,26 @@ class PriorityQueue(Generic[T]):
             items[position], keys[position] = items[parent], keys[parent]
             position = parent
         items[position], keys[position] = item, key
+
+
+def remove_from_heap(heap: list[int], item: int) -> None:
+    """Remove ``item`` as ``PriorityQueue.remove(Object)`` does: the last item fills the gap, sifted down or else up.
+
+    ``heapq`` itself is a ``PriorityQueue`` as long as no two items are equal: the array comes out the same.
+    """
+    position, last = heap.index(item), heap.pop()
+    if position == len(heap):
+        return
+    size, gap = len(heap), position
+    while (child := 2 * gap + 1) < size:
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] > last:
+            break
+        heap[gap] = heap[child]
+        gap = child
+    if gap == position:
+        while gap > 0 and heap[parent := (gap - 1) // 2] > last:
+            heap[gap] = heap[parent]
+            gap = parent
+    heap[gap] = last
