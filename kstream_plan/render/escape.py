@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 _PLAIN_IN_MARKDOWN = re.compile(r"(?!www\.)[A-Za-z0-9]+(?:[ .,_/→-][A-Za-z0-9]+)*", re.ASCII)
-_PLAIN_WORD = re.compile(r"(?!www\.)\(?[A-Za-z0-9≥≤~]+(?:[._/=→'-][A-Za-z0-9]+)*[.,;:)]*|", re.ASCII)
+_PLAIN_WORD = re.compile(r"\d\d:\d\d:\d\dZ|(?!www\.)\(?[A-Za-z0-9≥≤~]+(?:[._/=→'-][A-Za-z0-9]+)*[.,;:)]*|", re.ASCII)
 _ASCII_FORMS = str.maketrans({"→": "->", "≥": ">=", "≤": "<=", "…": "...", "·": "."})
 
 
@@ -23,7 +23,7 @@ def printable(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """Return ``text`` as Markdown that shows it literally, in a table cell too.
+    """Return ``text`` as Markdown that shows it literally (in a table: see :func:`markdown_row`).
 
     Anything but plain words goes into a code span: no emphasis, no HTML, no link and no mention starts in there.
     """
@@ -32,8 +32,19 @@ def markdown(text: str) -> str:
         return text
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
     padding = " " if text.startswith(("`", " ")) or text.endswith(("`", " ")) or not text else ""
-    escaped = text.replace("|", "\\|")
-    return f"{fence}{padding}{escaped}{padding}{fence}"
+    return f"{fence}{padding}{text}{padding}{fence}"
+
+
+def fenced(text: str) -> str:
+    """Return several lines as a Markdown code block that nothing in them can end."""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{fence}text\n{text.strip()}\n{fence}"
+
+
+def markdown_row(cells: Iterable[str]) -> str:
+    """Return a row of a Markdown table; a bar inside a cell, in a code span too, is escaped."""
+    escaped = [cell.replace("|", "\\|") for cell in cells]
+    return f"| {' | '.join(escaped)} |"
 
 
 def markdown_sentence(text: str) -> str:

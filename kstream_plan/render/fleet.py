@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from kstream_plan.render.escape import MARKDOWN, TERMINAL, Escape
+from kstream_plan.render.escape import MARKDOWN, TERMINAL, Escape, markdown_row
 from kstream_plan.render.numbers import count, duration, records
 from kstream_plan.render.table import DEFAULT_WIDTH, coloured, wrapped
 from kstream_plan.steps import Plan
@@ -36,7 +36,7 @@ def markdown_summary(plans: Sequence[Plan]) -> str:
     """Return a heading and one row per application, worst first, as Markdown."""
     rows = [_cells(plan, MARKDOWN) for plan in sorted(plans, key=badness)]
     rule = ["--:" if right else "---" for right in _RIGHT]
-    table = [f"| {' | '.join(cells).replace('~', '&#126;')} |" for cells in (_HEADS, rule, *rows)]
+    table = [markdown_row(cells) for cells in (_HEADS, rule, *rows)]
     return "\n".join([_counts(plans), "", *table]) + "\n"
 
 

@@ -44,8 +44,7 @@ def title(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
     who = f"{members} ({'; '.join(changes)})" if changes else members
     tasks = tasks_phrase(sum(task.stateful for task in group.tasks), sum(not task.stateful for task in group.tasks))
     generation = f"Generation {plan.generation:,}"
-    when = f"{generation}, {_to_the_second(plan.captured_at)}" if plan.captured_at else generation
-    when = names.escape(when)
+    when = f"{generation}, {names.escape_message(_to_the_second(plan.captured_at))}" if plan.captured_at else generation
     common = f". … = {names.escape(names.common)}" if names.common else ""
     label = names.escape(plan.group.application_id)
     return Fact(

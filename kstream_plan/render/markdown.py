@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.render.detail import Focus, details, where_it_stands
-from kstream_plan.render.escape import MARKDOWN
+from kstream_plan.render.escape import MARKDOWN, markdown_row
 from kstream_plan.render.headline import Fact
 from kstream_plan.render.names import Names
 from kstream_plan.render.story import Story, tell
@@ -24,7 +24,7 @@ def markdown(plan: Plan, *, verbose: bool = False) -> str:
     if story.remarks:
         blocks.append("\n".join(f"- ⚠ {remark}" for remark in story.remarks))
     if story.legend:
-        blocks.append(f"<sub>{_text(story.legend)}</sub>")
+        blocks.append(f"<sub>{story.legend}</sub>")
     if verbose:
         blocks += ["<details><summary>Every step</summary>", *_steps(plan, names, Focus()), "</details>"]
     return "\n\n".join(blocks) + "\n"
@@ -39,16 +39,11 @@ def markdown_excerpt(plan: Plan, focus: Focus) -> str:
 
 
 def _title(fact: Fact) -> str:
-    return f"### {fact.label}: {_text(fact.forms[0])}"
+    return f"### {fact.label}: {fact.forms[0]}"
 
 
 def _facts(facts: Sequence[Fact]) -> str:
-    return "\n".join(f"- {f'**{fact.label}** ' if fact.label else ''}{_text(fact.forms[0])}" for fact in facts)
-
-
-def _text(text: str) -> str:
-    """Escape what the texts themselves, not the names in them, use and Markdown would read as markup."""
-    return text.replace("~", "\\~")
+    return "\n".join(f"- {f'**{fact.label}** ' if fact.label else ''}{fact.forms[0]}" for fact in facts)
 
 
 def _time_table(story: Story) -> str:
@@ -65,11 +60,11 @@ def _time_table(story: Story) -> str:
         at, what = story.ending
         rows.append([at, "", what, *[""] * (len(heads) - 3)])
     rule = ["--:" if head in ("at", "stateless", "records to restore") else "---" for head in heads]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in ([_text(head) for head in heads], rule, *rows))
+    return "\n".join(markdown_row(cells) for cells in (heads, rule, *rows))
 
 
 def _steps(plan: Plan, names: Names, focus: Focus) -> list[str]:
     return [
-        "\n".join([f"**{detail.heading}**", "", *(f"- {_text(text)}" for text in detail.sentences)])
+        "\n".join([f"**{detail.heading}**", "", *(f"- {text}" for text in detail.sentences)])
         for detail in details(plan, names, focus)
     ]

@@ -1,0 +1,37 @@
+"""Exit codes, each with one meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+from kstream_plan.steps import Plan
+
+
+class ExitCode(IntEnum):
+    """What the command line says to the shell."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    POLICY = 3
+    NOT_SETTLED = 4
+    CHANGES = 5
+    INTERRUPTED = 130
+
+
+#: With several applications the first of these that applies.
+_ORDER = (ExitCode.FAILED, ExitCode.POLICY, ExitCode.NOT_SETTLED, ExitCode.CHANGES)
+
+
+def first_that_applies(codes: Iterable[ExitCode]) -> ExitCode:
+    """Return the exit code of several outcomes together."""
+    found = set(codes)
+    return next((code for code in _ORDER if code in found), ExitCode.DONE)
+
+
+def outcome(plan: Plan, *, fail_on_changes: bool) -> ExitCode:
+    """Return the exit code of one plan."""
+    if plan.verdict.kind != "settled":
+        return ExitCode.NOT_SETTLED
+    return ExitCode.CHANGES if fail_on_changes and plan.rounds else ExitCode.DONE

@@ -1,0 +1,34 @@
+"""The one place that catches expected errors: one clear message on stderr, the traceback only with ``--debug``."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from kstream_plan.cli.exit_codes import ExitCode
+from kstream_plan.cli.output import talk
+from kstream_plan.errors import KstreamPlanError
+
+
+@contextmanager
+def expected_failures(*, debug: bool = False) -> Iterator[None]:
+    """Turn an expected error into its message and exit code; anything else is a bug and keeps its traceback."""
+    try:
+        yield
+    except KstreamPlanError as error:
+        report(error, debug=debug)
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        talk("interrupted")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+def report(error: KstreamPlanError, *, debug: bool = False) -> None:
+    """Say on stderr what is wrong, where, and how to fix it."""
+    if debug:
+        traceback.print_exception(error, file=sys.stderr)
+    talk(f"error: {error}")

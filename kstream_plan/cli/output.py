@@ -1,0 +1,128 @@
+"""Where text goes: results to stdout, talk to stderr, plans to a file at once or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from kstream_plan.errors import KstreamPlanError, UsageError
+from kstream_plan.render.escape import encodable, printable
+from kstream_plan.render.table import DEFAULT_WIDTH
+
+
+class OutputForm(StrEnum):
+    """What stdout shows."""
+
+    TABLE = "table"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+class Page(NamedTuple):
+    """How wide stdout is, and whether it takes colour."""
+
+    width: int
+    colour: bool
+
+
+def page() -> Page:
+    """Return the terminal's width and colour; else 80 columns (or ``COLUMNS``) without any control code."""
+    if sys.stdout.isatty():
+        colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        return Page(shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns, colour)
+    columns = os.environ.get("COLUMNS", "")
+    return Page(int(columns) if columns.isdigit() and int(columns) else DEFAULT_WIDTH, colour=False)
+
+
+def say(text: str) -> None:
+    """Write a result to stdout; if nobody reads it any more, be quiet."""
+    try:
+        sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_stdout()
+
+
+def talk(text: str) -> None:
+    """Write a message for people to stderr, names in it made harmless."""
+    shown = "\n".join(printable(line) for line in text.splitlines())
+    with suppress(BrokenPipeError):
+        sys.stderr.write(encodable(f"kstream-plan: {shown}\n", sys.stderr.encoding or "utf-8"))
+        sys.stderr.flush()
+
+
+def _discard_stdout() -> None:
+    """Point stdout at nothing, so that neither later writes nor Python's last flush fail."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def check_target(path: Path) -> None:
+    """Check before the work that ``path`` can be written after it.
+
+    Raises:
+        UsageError: it is a folder, or its folder does not exist or cannot be written to.
+    """
+    folder = path.resolve().parent
+    if path.is_dir():
+        raise UsageError("is a folder", where=f"--out {path}", fix="name a file in it")
+    if not folder.is_dir():
+        raise UsageError("its folder does not exist", where=f"--out {path}", fix=f"create {folder}")
+    if not _is_special(path) and not os.access(folder, os.W_OK):
+        raise UsageError("its folder cannot be written to", where=f"--out {path}", fix="choose another place")
+
+
+@contextmanager
+def written_at_once(path: Path) -> Iterator[IO[str]]:
+    """Give a file to write to that replaces ``path`` in one step at the end, and leaves it as it was on any error.
+
+    Raises:
+        KstreamPlanError: it cannot be written.
+    """
+    try:
+        if _is_special(path):
+            with path.open("w", encoding="utf-8") as file:
+                yield file
+            return
+        with _replacing(path.resolve()) as file:
+            yield file
+    except OSError as error:
+        raise KstreamPlanError(
+            f"cannot be written: {error.strerror or error}",
+            where=str(path),
+            fix="check the disk, or choose another place",
+        ) from error
+
+
+def _is_special(path: Path) -> bool:
+    return path.exists() and not path.is_file()
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[IO[str]]:
+    mode = path.stat().st_mode if path.exists() else 0o666 & ~_umask()
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode & 0o777)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

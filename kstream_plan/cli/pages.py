@@ -1,0 +1,68 @@
+"""Plans as pages of text for stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstream_plan.cli.output import OutputForm, Page
+from kstream_plan.model import Snapshot
+from kstream_plan.render.detail import Focus
+from kstream_plan.render.escape import fenced
+from kstream_plan.render.fleet import badness, markdown_summary, summary
+from kstream_plan.render.markdown import markdown, markdown_excerpt
+from kstream_plan.render.plan_json import plan_json
+from kstream_plan.render.ranks import ranks
+from kstream_plan.render.table import excerpt, table
+from kstream_plan.steps import Plan
+
+_ONE_IN_FULL = "\nOne of them in full: --application-id ID; all of them: --verbose\n"
+
+
+def plan_lines(plans: Sequence[Plan], *, full: bool) -> str:
+    """Return the plans as JSON Lines, in the order given."""
+    return "".join(f"{plan_json(plan, full=full)}\n" for plan in plans)
+
+
+def plans_page(plans: Sequence[Plan], form: OutputForm, page: Page, *, full: bool, verbose: bool) -> str:
+    """Return one plan as its table or Markdown; several as a summary, and with ``verbose`` each of them as well."""
+    match form:
+        case OutputForm.JSON:
+            return plan_lines(plans, full=full)
+        case OutputForm.TABLE:
+            one = [
+                table(plan, width=page.width, colour=page.colour, verbose=verbose) for plan in _in_full(plans, verbose)
+            ]
+            return "\n".join([*_overview(plans, form, page), *one]) + _hint(plans, verbose)
+        case OutputForm.MARKDOWN:
+            pages = [markdown(plan, verbose=verbose) for plan in _in_full(plans, verbose)]
+            return "\n".join([*_overview(plans, form, page), *pages])
+
+
+def excerpts_page(plans: Sequence[Plan], focuses: Sequence[Focus], form: OutputForm, page: Page) -> str:
+    """Return the part of each plan that is in its focus."""
+    pairs = list(zip(plans, focuses, strict=True))
+    if form is OutputForm.MARKDOWN:
+        return "\n".join(markdown_excerpt(plan, focus) for plan, focus in pairs)
+    return "\n".join(excerpt(plan, focus, width=page.width, colour=page.colour) for plan, focus in pairs)
+
+
+def ranks_page(snapshots: Sequence[Snapshot], form: OutputForm, page: Page) -> str:
+    """Return every application's ranked candidates."""
+    text = "".join(f"\n{ranks(snapshot, width=page.width)}" for snapshot in snapshots)
+    return f"\n{fenced(text)}\n" if form is OutputForm.MARKDOWN else text
+
+
+def _in_full(plans: Sequence[Plan], verbose: bool) -> Sequence[Plan]:
+    return sorted(plans, key=badness) if verbose or len(plans) == 1 else []
+
+
+def _overview(plans: Sequence[Plan], form: OutputForm, page: Page) -> list[str]:
+    if len(plans) == 1:
+        return []
+    if form is OutputForm.MARKDOWN:
+        return [markdown_summary(plans)]
+    return [summary(plans, width=page.width, colour=page.colour)]
+
+
+def _hint(plans: Sequence[Plan], verbose: bool) -> str:
+    return _ONE_IN_FULL if len(plans) > 1 and not verbose else ""

@@ -1,0 +1,14 @@
+"""``schema``: print a JSON Schema."""
+
+from __future__ import annotations
+
+from kstream_plan.cli import options
+from kstream_plan.cli.output import say
+from kstream_plan.snapshots import json_schemas
+
+
+def schema(
+    kind: options.SchemaKind,
+) -> None:
+    """Print the JSON Schema of a plan, of an assignment snapshot or of lag rows."""
+    say(json_schemas.load(kind))

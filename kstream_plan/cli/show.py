@@ -1,0 +1,118 @@
+"""``show``: a saved plan, without Spark and without the snapshot."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kstream_plan.cli import options
+from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.output import OutputForm, page, say
+from kstream_plan.cli.pages import excerpts_page, plans_page
+from kstream_plan.errors import UsageError
+from kstream_plan.model import TaskId
+from kstream_plan.render.detail import Focus
+from kstream_plan.render.names import Names
+from kstream_plan.snapshots.saved_plan import read_plan_file, read_plans
+from kstream_plan.steps import Plan
+
+
+def show(
+    files: Annotated[list[str], typer.Argument(metavar="PLAN...", help="Saved plans; - is standard input.")],
+    round_number: Annotated[
+        int | None, typer.Option("--round", metavar="N", help="Only this round's steps, each with its reason.")
+    ] = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Only the steps of this task.")] = None,
+    instance: Annotated[
+        str | None,
+        typer.Option("--instance", metavar="ID", help="Only this instance: its id, a prefix of it, or its host."),
+    ] = None,
+    output: options.Output = OutputForm.TABLE,
+    full: options.Full = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> None:
+    """Show plans saved by --out or --output json."""
+    with expected_failures(debug=debug):
+        plans = [plan for file in files for plan in _read(file)]
+        if round_number is None and task is None and instance is None:
+            say(plans_page(plans, output, page(), full=full, verbose=verbose))
+            return
+        if output is OutputForm.JSON:
+            raise UsageError("--round, --task and --instance pick from the table", fix="leave out --output json")
+        found, focuses = _focused(plans, round_number, task, instance)
+        say(excerpts_page(found, focuses, output, page()))
+
+
+def _read(file: str) -> list[Plan]:
+    if file == "-":
+        return read_plans(sys.stdin.buffer.read(), "standard input")
+    return read_plan_file(Path(file))
+
+
+def _focused(
+    plans: Sequence[Plan], round_number: int | None, task: str | None, instance: str | None
+) -> tuple[list[Plan], list[Focus]]:
+    """Return the plans that have what is asked for, each with its focus.
+
+    Raises:
+        UsageError: none of them has it.
+    """
+    found, misses = [], []
+    for plan in plans:
+        try:
+            focus = Focus(_round(plan, round_number), _task(plan, task), _instance(plan, instance))
+        except UsageError as error:
+            misses.append(error)
+        else:
+            found.append((plan, focus))
+    if not found:
+        raise misses[0]
+    return [plan for plan, _ in found], [focus for _, focus in found]
+
+
+def _round(plan: Plan, number: int | None) -> int | None:
+    if number is not None and not 1 <= number <= len(plan.rounds):
+        rounds = f"has rounds 1 to {len(plan.rounds)}" if plan.rounds else "has no rounds: nothing would change"
+        raise UsageError(f"there is no round {number}", where="--round", fix=f"the plan {rounds}")
+    return number
+
+
+def _task(plan: Plan, text: str | None) -> TaskId | None:
+    if text is None:
+        return None
+    try:
+        task_id = TaskId.parse(text)
+    except ValueError as error:
+        raise UsageError(str(error), where="--task", fix="give an id like 0_3") from None
+    if task_id not in plan.group.task_index:
+        raise UsageError(f"there is no task {text}", where="--task", fix=_examples("tasks", plan))
+    return task_id
+
+
+def _examples(what: str, plan: Plan) -> str:
+    if not plan.group.tasks:
+        return f"the plan has no {what}"
+    return f"the plan's {what} go from {plan.group.tasks[0].task_id} to {plan.group.tasks[-1].task_id}"
+
+
+def _instance(plan: Plan, text: str | None) -> str | None:
+    if text is None:
+        return None
+    names = Names(plan.group)
+    ids = [instance.process_id for instance in plan.group.instances]
+    exact = [
+        instance.process_id
+        for instance in plan.group.instances
+        if text in (instance.process_id, instance.host, names.instance(instance.process_id))
+    ]
+    matches = exact or [process_id for process_id in ids if process_id.startswith(text.lower())]
+    if len(matches) != 1:
+        known = ", ".join(names.instances(ids[:10])) + (", ..." if len(ids) > 10 else "")
+        what = f"{len(matches)} instances match {text!r}" if matches else f"there is no instance {text!r}"
+        raise UsageError(what, where="--instance", fix=f"give one of {known}")
+    return matches[0]
