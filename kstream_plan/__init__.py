@@ -1,3 +1,82 @@
-"""Offline planner for Kafka Streams task assignment."""
+"""Offline planner for Kafka Streams task assignment.
+
+The command line's twin in Python::
+
+    import kstream_plan
+
+    for snapshot in kstream_plan.read(["before.json"]):
+        plan = kstream_plan.plan(snapshot)
+        print(kstream_plan.to_table(plan))
+
+Everything named in ``__all__`` is public. Nothing is imported before it is used, and Spark only by :func:`read`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from kstream_plan.assignment_config import AssignmentConfig as AssignmentConfig
+    from kstream_plan.config import load_streams_config as load_streams_config
+    from kstream_plan.config import with_overrides as with_overrides
+    from kstream_plan.errors import KstreamPlanError as KstreamPlanError
+    from kstream_plan.model import Assignment as Assignment
+    from kstream_plan.model import Snapshot as Snapshot
+    from kstream_plan.planner import assign_once as assign
+    from kstream_plan.render.markdown import markdown as to_markdown
+    from kstream_plan.render.plan_json import plan_json as to_json
+    from kstream_plan.render.table import table as to_table
+    from kstream_plan.snapshots import read as read
+    from kstream_plan.snapshots.saved_plan import read_plan_file as load_plans
+    from kstream_plan.steps import Plan as Plan
+    from kstream_plan.studies import plan_checked as plan
+
+#: Public name → (module, name in it).
+_PUBLIC = {
+    "Assignment": ("kstream_plan.model", "Assignment"),
+    "AssignmentConfig": ("kstream_plan.assignment_config", "AssignmentConfig"),
+    "KstreamPlanError": ("kstream_plan.errors", "KstreamPlanError"),
+    "Plan": ("kstream_plan.steps", "Plan"),
+    "Snapshot": ("kstream_plan.model", "Snapshot"),
+    "assign": ("kstream_plan.planner", "assign_once"),
+    "load_plans": ("kstream_plan.snapshots.saved_plan", "read_plan_file"),
+    "load_streams_config": ("kstream_plan.config", "load_streams_config"),
+    "plan": ("kstream_plan.studies", "plan_checked"),
+    "read": ("kstream_plan.snapshots", "read"),
+    "to_json": ("kstream_plan.render.plan_json", "plan_json"),
+    "to_markdown": ("kstream_plan.render.markdown", "markdown"),
+    "to_table": ("kstream_plan.render.table", "table"),
+    "with_overrides": ("kstream_plan.config", "with_overrides"),
+}
+
+__all__ = [
+    "Assignment",
+    "AssignmentConfig",
+    "KstreamPlanError",
+    "Plan",
+    "Snapshot",
+    "__version__",
+    "assign",
+    "load_plans",
+    "load_streams_config",
+    "plan",
+    "read",
+    "to_json",
+    "to_markdown",
+    "to_table",
+    "with_overrides",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _PUBLIC[name]
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    """List the public names as well."""
+    return sorted({*globals(), *__all__})

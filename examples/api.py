@@ -1,0 +1,68 @@
+"""Plan a scale-out from Python: read, decide once, plan to the end, try other settings, save and load.
+
+Run it with ``python examples/api.py``; it brings its own snapshot and needs Java for Spark, as every reading does.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import kstream_plan
+
+ORDERS_0, ORDERS_1 = "1d296588-571c-4eee-96be-fa395e3c536c", "8d296588-571c-4eee-96be-fa395e3c536c"
+
+#: Six tasks with 150,000 records of state each, all on orders-0; orders-1 has just joined and holds nothing.
+SNAPSHOT = {
+    "application_id": "orders",
+    "generation": 7,
+    "captured_at": "2026-11-21T12:00:00Z",
+    "config": {"probing_rebalance_interval_ms": 60_000},
+    "tasks": [
+        {
+            "task_id": f"0_{partition}",
+            "stateful": True,
+            "end_offset_sum": 150_000,
+            "source_partitions": [{"topic": "orders", "partition": partition}],
+        }
+        for partition in range(6)
+    ],
+    "instances": [
+        {
+            "process_id": ORDERS_0,
+            "host": "orders-0",
+            "consumers": [{"consumer_id": "orders-0-StreamThread-1", "active": [f"0_{n}" for n in range(6)]}],
+        },
+        {"process_id": ORDERS_1, "host": "orders-1", "consumers": [{"consumer_id": "orders-1-StreamThread-1"}]},
+    ],
+}
+
+
+def main() -> None:
+    """Show what the join leads to, and what more warm-ups at once would change."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "before.json")
+        path.write_text(json.dumps(SNAPSHOT), encoding="utf-8")
+        (snapshot,) = kstream_plan.read([str(path)])
+
+        decision = kstream_plan.assign(snapshot)
+        warming_up = sum(len(held.warmup) for held in decision.instances)
+        print(f"The first decision warms up {warming_up} copies.\n")
+
+        plan = kstream_plan.plan(snapshot)
+        print(kstream_plan.to_table(plan))
+
+        for replicas in (1, 2, 3):
+            config = kstream_plan.with_overrides(snapshot.config, {"max_warmup_replicas": replicas})
+            other = kstream_plan.plan(kstream_plan.Snapshot(state=snapshot.state, config=config))
+            print(f"max.warmup.replicas={replicas}: {other.summary.probing_rebalances} probes")
+
+        saved = Path(folder, "plan.json")
+        saved.write_text(kstream_plan.to_json(plan) + "\n", encoding="utf-8")
+        (loaded,) = kstream_plan.load_plans(saved)
+        print(f"Saved and loaded again: {loaded.verdict.kind} after {loaded.summary.rebalances} rebalances.")
+
+
+if __name__ == "__main__":
+    main()
