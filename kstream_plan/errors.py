@@ -29,7 +29,14 @@ class KstreamPlanError(Exception):
 
 
 class SnapshotError(KstreamPlanError):
-    """A snapshot or a lag row cannot be read or contradicts itself (DESIGN, input contract)."""
+    """A snapshot or a lag row cannot be read or contradicts itself (README, input contract).
+
+    ``application_id`` is the application it is about, ``None`` if that cannot be told.
+    """
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "", application_id: str | None = None) -> None:
+        super().__init__(what, where=where, fix=fix)
+        self.application_id = application_id
 
 
 class ConfigError(KstreamPlanError):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from kstream_plan import uncertainty
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import ASSIGNORS, Assignor
 from kstream_plan.digest import input_digest
@@ -146,6 +147,8 @@ def _rehearse(
     previous: tuple[GroupState, Assignment] | None = None
     loads: tuple[InstanceLoad, ...] | None = None
     revoked_by: Mapping[int, int] = {}
+    races: set[int] = set()
+    deletions: set[int] = set()
     while True:
         decision = rules.assign(state, config, previous)
         transition = rules.rebalance(state, decision)
@@ -153,7 +156,9 @@ def _rehearse(
             return _Rehearsal(rounds, decision, Verdict("settled", (), "nothing would change"), ())
         loads = instance_loads(state.group, decision.consumers, loads)
         steps = steps_of(state, decision, transition, config, revoked_by)
-        if not rounds and trigger is Trigger.JOIN:
+        if rounds:
+            races |= uncertainty.taken_back(state, steps)
+        elif trigger is Trigger.JOIN:
             steps = _joined(state) + steps
         settled = not transition.withheld and not decision.probing_rebalance
         rounds.append(
@@ -173,11 +178,13 @@ def _rehearse(
         on_round(len(rounds), len(decision.movements))
         verdict = _verdict(state, decision, recurrence, trigger, settled=settled, left=max_rounds - len(rounds))
         if verdict is not None:
-            return _Rehearsal(rounds, decision, verdict, _shortages(state, decision))
+            notes = _shortages(state, decision) + uncertainty.notes(state, races, deletions)
+            return _Rehearsal(rounds, decision, verdict, notes)
         interval = _until_next(at_ms, transition, config)
         previous = (state, decision)
         revoked_by = {entry.task: entry.owner for entry in transition.withheld}
         state = advance(state, transition, interval, config, rules.rates)
+        deletions |= uncertainty.cleaned_up(previous[0], state, decision, config)
         at_ms, trigger = interval.to_ms, Trigger.PROBING if interval.tick else Trigger.FOLLOW_UP
 
 

@@ -134,7 +134,7 @@ class _Report:
         self._rates = rates
         self._revoking = transition.revoking if not interval.tick else frozenset()
         self._disturbed = transition.disturbed if not interval.tick else frozenset()
-        self._first_to_rejoin = _first_to_rejoin(state, self._revoking, self._disturbed)
+        self._first_to_rejoin = _first_to_rejoin(state, self._revoking)
         elapsed_ms = interval.to_ms - interval.from_ms
         self._restoring = Restoring.over(state.group, copies, rates, elapsed_ms)
         self._restoring_at_once = (
@@ -155,9 +155,7 @@ class _Report:
         age_ms = self._interval.to_ms - copy.lost_at_ms
         if copy.lag is None or age_ms > self._cleanup_delay_ms:
             return None
-        reporters = copy.reporters
-        if copy.lost_at_ms != self._interval.from_ms:
-            reporters = self._first_to_rejoin.get(copy.instance, reporters)
+        reporters = (self._first_to_rejoin[copy.instance],)
         grown = produced(self._rates, task, self._interval.to_ms - self._interval.from_ms)
         if copy.lag == UNKNOWN or (not grown and reporters == copy.reporters):
             return copy._replace(reporters=reporters) if reporters != copy.reporters else copy
@@ -185,7 +183,7 @@ class _Report:
         and restored nothing; any other rejoins a heartbeat later with what it has restored by then.
         """
         if consumer in self._revoking:
-            reporters = () if copy.lag is None else self._first_to_rejoin.get(copy.instance, copy.reporters)
+            reporters = () if copy.lag is None else (self._first_to_rejoin[copy.instance],)
             return copy._replace(reporters=reporters, remaining=remaining)
         lag = copy.lag
         if consumer not in self._disturbed and self._restoring.known(copy.instance):
@@ -211,11 +209,13 @@ class _Report:
         return self._restoring.remaining(task, copy)
 
 
-def _first_to_rejoin(
-    state: GroupState, revoking: frozenset[int], disturbed: frozenset[int]
-) -> dict[int, tuple[int, ...]]:
-    """Per instance its consumer that rejoins first and so locks, and reports, all left-over directories."""
-    first: dict[int, tuple[int, ...]] = {}
-    for consumer in [*sorted(revoking), *sorted(disturbed - revoking)]:
-        first.setdefault(state.group.instance_of[consumer], (consumer,))
+def _first_to_rejoin(state: GroupState, revoking: frozenset[int]) -> list[int]:
+    """Per instance its consumer that rejoins first and so locks, and reports, all its left-over directories.
+
+    That is one that revokes. Otherwise the threads race, and the first is taken: on the leader's instance it carries
+    the timer, elsewhere it won most of the captured races.
+    """
+    first = [consumers.start for consumers in state.group.consumers_of]
+    for consumer in sorted(revoking, reverse=True):
+        first[state.group.instance_of[consumer]] = consumer
     return first

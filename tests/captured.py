@@ -63,6 +63,19 @@ def copies_alike(group: Group, holdings: tuple[Holding, ...]) -> dict[str, Holdi
     }
 
 
+def by_instance(group: Group, holdings: dict[str, Holding]) -> dict[str, Holding]:
+    """The same instance by instance, however its threads share it."""
+    return {
+        instance.process_id: Holding(
+            *(
+                tuple(sorted(task for of in instance.consumers for task in getattr(holdings[of.consumer_id], role)))
+                for role in ("active", "standby")
+            )
+        )
+        for instance in group.instances
+    }
+
+
 def _by_consumer(group: Group, observed: dict[str, Any], holding: Any) -> dict[str, Holding]:
     return {
         consumer_id: holding(of)

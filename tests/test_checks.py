@@ -204,5 +204,5 @@ def test_a_broken_plan_is_reported_as_a_defect_of_this_tool(monkeypatch: pytest.
     from kstream_plan import studies
 
     monkeypatch.setattr(studies, "plan", lambda _snapshot: BREAK["summary-adds-up"]())
-    with pytest.raises(PlanInvariantError, match="summary-adds-up.*defect of kstream-plan"):
+    with pytest.raises(PlanInvariantError, match=r"summary-adds-up.*defect of kstream-plan"):
         studies.plan_checked(None)  # type: ignore[arg-type]

@@ -6,7 +6,6 @@ import captured
 import pytest
 
 from kstream_plan.planner import assign_once, plan
-from kstream_plan.steps import Plan
 
 #: scenario, restore rate, how many generations follow from the join until the next change of members
 SEQUENCES = [
@@ -37,10 +36,11 @@ def test_the_whole_sequence_follows_from_the_join(scenario: str, restore_rate: f
         assert rnd.generation == was["generation"]
         assert rnd.trigger == captured.trigger(was), rnd.generation
         assert rnd.probing_rebalance == was["probing_rebalance"], rnd.generation
-        _assert_same_members(made, rnd.number, was)
-
-
-def _assert_same_members(made: Plan, number: int, was: dict[str, object]) -> None:
-    rnd = made.rounds[number - 1]
-    assert captured.copies_alike(made.group, rnd.decided) == captured.decided(made.group, was), rnd.generation
-    assert captured.copies_alike(made.group, rnd.assigned) == captured.assigned(made.group, was), rnd.generation
+        decided = captured.copies_alike(made.group, rnd.decided)
+        was_decided = captured.decided(made.group, was)
+        if made.config.num_standby_replicas:
+            # which thread of an instance reports left-over state, and so gets a standby back, is a race
+            decided, was_decided = (captured.by_instance(made.group, of) for of in (decided, was_decided))
+        else:
+            assert captured.copies_alike(made.group, rnd.assigned) == captured.assigned(made.group, was)
+        assert decided == was_decided, rnd.generation
