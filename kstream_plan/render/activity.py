@@ -52,6 +52,11 @@ class NewCopy(NamedTuple):
     to_run: bool
     records: int | None
 
+    @property
+    def place(self) -> tuple[TaskId, str]:
+        """The task and the process that holds the copy."""
+        return self.task_id, self.destination
+
 
 @dataclass(slots=True)
 class Event:
@@ -59,7 +64,8 @@ class Event:
 
     ``rounds`` are its rounds, ``probe`` its number among the probes (``None`` if it is none), ``ready`` of
     ``expected`` warm-up copies were found caught up by it. ``stateless`` counts changes of instance of stateless
-    tasks, ``threads`` those of the thread of an active task within its instance.
+    tasks, ``threads`` those of the thread of an active task within its instance; ``dropped`` are the places of copies
+    that are given up and not taken up again.
     """
 
     rounds: list[Round]
@@ -72,11 +78,23 @@ class Event:
     stateless: int = 0
     threads: int = 0
     copies: list[NewCopy] = field(default_factory=list)
+    dropped: set[tuple[TaskId, str]] = field(default_factory=set)
 
     @property
     def cold(self) -> list[Move]:
         """The moves to a copy that is not caught up."""
         return [move for move in self.moves if move.cold]
+
+    @property
+    def warm(self) -> list[Move]:
+        """The other moves."""
+        return [move for move in self.moves if not move.cold]
+
+    def kept_copies(self) -> list[NewCopy]:
+        """Return the new copies, each once, without those that are given up again within this event."""
+        started = {(move.task_id, move.destination) for move in self.moves}
+        kept = [copy for copy in self.copies if copy.place in started or copy.place not in self.dropped]
+        return list({copy.place: copy for copy in kept}.values())
 
     @property
     def records(self) -> int | None:
@@ -154,11 +172,14 @@ class _Owners:
             case ThreadMove():
                 event.threads += step.to.role is Role.ACTIVE
             case Place():
+                event.dropped.discard((step.task_id, step.to.process_id))
                 if step.from_ is None:
                     source = self._owner.get(step.task_id)
                     to_run = (step.task_id, step.to.process_id) in self._targets
                     event.copies.append(NewCopy(step.task_id, source, step.to.process_id, to_run, step.restore_records))
-            case Withhold() | KeepTemporary() | Revoke() | Demote() | Drop():
+            case Drop():
+                event.dropped.add((step.task_id, step.from_.process_id))
+            case Withhold() | KeepTemporary() | Revoke() | Demote():
                 pass
             case _:
                 assert_never(step)

@@ -8,7 +8,8 @@ from rich.cells import cell_len
 
 from kstream_plan.render.escape import MARKDOWN, TERMINAL, Escape, markdown_row
 from kstream_plan.render.numbers import count, duration, records
-from kstream_plan.render.table import DEFAULT_WIDTH, coloured, wrapped
+from kstream_plan.render.table import DEFAULT_WIDTH, coloured
+from kstream_plan.render.wrapping import padded, paragraph, wrapped
 from kstream_plan.steps import Plan
 
 _HEADS = ("application", "outcome", "moves", "cold", "worst pause", "to restore")
@@ -21,7 +22,7 @@ def summary(plans: Sequence[Plan], *, width: int = DEFAULT_WIDTH, colour: bool =
     rows = [_cells(plan, TERMINAL) for plan in ordered]
     widths = [max(cell_len(row[column]) for row in (_HEADS, *rows)) for column in range(len(_HEADS))]
     widths[0] = max(10, min(widths[0], width - sum(widths[1:]) - 2 * (len(widths) - 1) - 2))
-    lines = [_counts(plans), ""]
+    lines = [*paragraph(_counts(plans), width, "", "  "), ""]
     for plan, row in zip([None, *ordered], [_HEADS, *rows], strict=True):
         mark = "! " if plan is not None and _is_bad(plan) else "  "
         name, *rest = row
@@ -97,8 +98,4 @@ def _outcome(plan: Plan) -> str:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    padded = []
-    for cell, room, right in zip(cells, widths, _RIGHT, strict=True):
-        blanks = " " * (room - cell_len(cell))
-        padded.append(blanks + cell if right else cell + blanks)
-    return "  ".join(padded)
+    return "  ".join(padded(cell, room, right=right) for cell, room, right in zip(cells, widths, _RIGHT, strict=True))

@@ -45,15 +45,14 @@ def title(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
     tasks = tasks_phrase(sum(task.stateful for task in group.tasks), sum(not task.stateful for task in group.tasks))
     generation = f"Generation {plan.generation:,}"
     when = f"{generation}, {names.escape_message(_to_the_second(plan.captured_at))}" if plan.captured_at else generation
-    common = f". … = {names.escape(names.common)}" if names.common else ""
     label = names.escape(plan.group.application_id)
     return Fact(
         label,
         (
-            f"{who}, {tasks}. {when}{common}",
-            f"{who}, {tasks}, generation {plan.generation:,}{common}",
-            f"{who}, {tasks}{common}",
-            f"{members}, {tasks}{common}",
+            f"{who}, {tasks}. {when}",
+            f"{who}, {tasks}, generation {plan.generation:,}",
+            f"{who}, {tasks}",
+            f"{members}, {tasks}",
         ),
     )
 
@@ -64,6 +63,8 @@ def _to_the_second(captured_at: str) -> str:
 
 def tasks_phrase(stateful: int, stateless: int) -> str:
     """Return ``24 stateful + 6 stateless tasks``."""
+    if not stateful and not stateless:
+        return "no tasks"
     if stateful and stateless:
         return f"{stateful:,} stateful + {stateless:,} stateless tasks"
     return f"{count(stateful, 'stateful task')}" if stateful else count(stateless, "stateless task")
@@ -213,7 +214,7 @@ def _restore(plan: Plan) -> Fact:
     summary = plan.summary
     if summary.restored_records == 0:
         return Fact("RESTORE", ("nothing",))
-    amount = f"{records(summary.restored_records)} records" if summary.restored_records else "unknown (no end offsets)"
+    amount = f"{records(summary.restored_records)} records" if summary.restored_records else "unknown"
     at_once = _most_copies(plan)
     how_many = f", ≤ {count(at_once, 'copy', 'copies')} at a time" if at_once else ""
     if summary.duration_is == "floor":

@@ -11,6 +11,9 @@ from kstream_plan.render.names import Names
 from kstream_plan.render.story import Story, tell
 from kstream_plan.steps import Plan
 
+#: So many items of one cell are named; ``verbose`` names all.
+_MOST_ITEMS = 12
+
 
 def markdown(plan: Plan, *, verbose: bool = False) -> str:
     """Return the plan as Markdown, its lines ended; ``verbose`` adds every step with its reason, folded away."""
@@ -53,14 +56,21 @@ def _time_table(story: Story) -> str:
     heads += ["warm up: old runs on meanwhile", "records to restore"]
     rows = []
     for line in story.lines:
-        cells = [line.at, line.generations, f"**{line.why}**" if line.alarm else line.why, ", ".join(line.cut_over)]
+        cells = [line.at, line.generations, f"**{line.why}**" if line.alarm else line.why, _listed(line.cut_over)]
         cells += [line.stateless] if with_stateless else []
-        rows.append([*cells, ", ".join(line.warm_up), line.records])
+        rows.append([*cells, _listed(line.warm_up), line.records])
     if story.ending is not None:
         at, what = story.ending
         rows.append([at, "", what, *[""] * (len(heads) - 3)])
     rule = ["--:" if head in ("at", "stateless", "records to restore") else "---" for head in heads]
     return "\n".join(markdown_row(cells) for cells in (heads, rule, *rows))
+
+
+def _listed(items: Sequence[str]) -> str:
+    shown = (
+        items if len(items) <= _MOST_ITEMS else [*items[: _MOST_ITEMS - 1], f"+{len(items) - _MOST_ITEMS + 1:,} more"]
+    )
+    return ", ".join(shown)
 
 
 def _steps(plan: Plan, names: Names, focus: Focus) -> list[str]:

@@ -71,9 +71,9 @@ class Names:
         start = "" if source is None else self._short[source]
         return self._escape(f"{task_id} {start}→{self._short[destination]}")
 
-    def copy(self, task_id: TaskId, destination: str) -> str:
-        """Return ``0_0 standby i5``; ``destination`` is a process id."""
-        return self._escape(f"{task_id} standby {self._short[destination]}")
+    def copies(self, task_ids: Sequence[TaskId], destination: str) -> str:
+        """Return ``0_0 0_1 standby i5``; ``destination`` is a process id."""
+        return self._escape(f"{' '.join(map(str, task_ids))} standby {self._short[destination]}")
 
 
 def _short_names(instances: Sequence[Instance]) -> tuple[dict[str, str], str]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kstream_plan.render.activity import Event, Move, NewCopy
+from kstream_plan.model import TaskId
+from kstream_plan.render.activity import Event, Move
 from kstream_plan.render.folding import Row, Run
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import clock, count, records, several, span
 from kstream_plan.steps import Trigger
-
-#: So many items of one cell are named; a line with --verbose names all.
-_MOST_ITEMS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +25,7 @@ class Line:
     warm_up: tuple[str, ...]
     records: str
     alarm: bool = False
+    is_probe: bool = True
 
 
 def line(row: Row, names: Names) -> Line:
@@ -39,11 +38,12 @@ def _event_line(event: Event, names: Names) -> Line:
         at=clock(event.rounds[0].at_ms),
         generations=span(event.rounds[0].generation, event.rounds[-1].generation),
         why=_why(event, names),
-        cut_over=_shown([_move(move, names) for move in event.moves]),
+        cut_over=tuple(_move(move, names) for move in [*event.cold, *event.warm]),
         stateless=_number(event.stateless),
-        warm_up=_shown([_copy(copy, names) for copy in event.copies]),
+        warm_up=_copies(event, names),
         records=records(event.records) if event.records != 0 else "",
         alarm=event.ready < event.expected or bool(event.cold),
+        is_probe=event.probe is not None,
     )
 
 
@@ -75,16 +75,18 @@ def _move(move: Move, names: Names) -> str:
     return f"{text} COLD {records(move.records)}" if move.cold else text
 
 
-def _copy(copy: NewCopy, names: Names) -> str:
-    if copy.to_run:
-        return names.move(copy.task_id, copy.source, copy.destination)
-    return names.copy(copy.task_id, copy.destination)
-
-
-def _shown(items: Sequence[str]) -> tuple[str, ...]:
-    if len(items) <= _MOST_ITEMS:
-        return tuple(items)
-    return (*items[: _MOST_ITEMS - 1], f"+{len(items) - _MOST_ITEMS + 1:,} more")
+def _copies(event: Event, names: Names) -> tuple[str, ...]:
+    """Return the copies that prepare a move, then the future standbys, two tasks of one instance together."""
+    kept = event.kept_copies()
+    moves = [names.move(copy.task_id, copy.source, copy.destination) for copy in kept if copy.to_run]
+    standbys: dict[str, list[TaskId]] = {}
+    for copy in kept:
+        if not copy.to_run:
+            standbys.setdefault(copy.destination, []).append(copy.task_id)
+    pairs = [
+        (tasks[start : start + 2], where) for where, tasks in standbys.items() for start in range(0, len(tasks), 2)
+    ]
+    return (*moves, *(names.copies(tasks, where) for tasks, where in pairs))
 
 
 def _number(number: int) -> str:

@@ -48,7 +48,7 @@ def _copies(plan: Plan, names: Names) -> Fact:
     if not alone:
         wanted = [standbys[task] for task in group.stateful]
         each = f"{span(min(wanted), max(wanted))} standby each"
-        return Fact("COPIES", (f"{each}: losing any one instance restores nothing before its tasks run again", each))
+        return Fact("COPIES", (f"{each}: losing any one instance restores nothing first", each))
     who, amount = _worst_loss(plan, set(alone))
     nobody = len(alone) == len(group.stateful)
     have = "no stateful task has a standby" if nobody else f"{count(len(alone), 'stateful task')} without a standby"
@@ -85,5 +85,5 @@ def _next(plan: Plan) -> list[Fact]:
     standbys = plan.config.num_standby_replicas + 1
     return [
         Fact("NEXT", (f"other settings: kstream-plan assign SNAPSHOT --num-standby-replicas {standbys}",)),
-        Fact("", ("more instances: add them to the snapshot, with no tasks, and run assign again",)),
+        Fact("NEXT", ("more instances: add them to the snapshot, with no tasks, and run assign again",)),
     ]

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from io import StringIO
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from kstream_plan.render.columns import time_table
 from kstream_plan.render.detail import Focus, details, where_it_stands
 from kstream_plan.render.headline import Fact
 from kstream_plan.render.names import Names
 from kstream_plan.render.story import Story, tell
+from kstream_plan.render.wrapping import paragraph, wrapped
 from kstream_plan.steps import Plan
 
 DEFAULT_WIDTH = 80
 _NARROWEST = 60
 _LABEL = 9
-_GAP = "  "
-_RECORDS_FROM = 96
 
 
 def table(plan: Plan, *, width: int = DEFAULT_WIDTH, colour: bool = False, verbose: bool = False) -> str:
@@ -35,11 +34,11 @@ def table(plan: Plan, *, width: int = DEFAULT_WIDTH, colour: bool = False, verbo
     width = max(width, _NARROWEST)
     lines = [*_title(story.title, width), *(text for fact in story.facts for text in _fact(fact, width))]
     if story.lines:
-        lines += ["", *_time_table(story, width)]
+        lines += ["", *time_table(story, width)]
     lines += _loads(story, width)
-    lines += [text for remark in story.remarks for text in wrapped(remark.split(" "), " ", width, " ! ", "   ")]
+    lines += [text for remark in story.remarks for text in paragraph(remark, width, " ! ", "   ")]
     if story.legend:
-        lines += wrapped(story.legend.split(" "), " ", width, " ", " ")
+        lines += paragraph(story.legend, width, " ", " ")
     if verbose:
         lines += _detail(plan, names, Focus(), width)
     return _finished(lines, colour=colour)
@@ -52,7 +51,7 @@ def excerpt(plan: Plan, focus: Focus, *, width: int = DEFAULT_WIDTH, colour: boo
     story = tell(plan, names)
     lines = [*_title(story.title, width), *(text for fact in story.facts[:1] for text in _fact(fact, width))]
     for standing in where_it_stands(plan, names, focus):
-        lines += wrapped(standing.split(" "), " ", width, " ", "   ")
+        lines += paragraph(standing, width, " ", "   ")
     return _finished([*lines, *_detail(plan, names, focus, width)], colour=colour)
 
 
@@ -61,7 +60,7 @@ def _detail(plan: Plan, names: Names, focus: Focus, width: int) -> list[str]:
     for detail in details(plan, names, focus):
         lines += ["", detail.heading]
         for text in detail.sentences:
-            lines += wrapped(text.split(" "), " ", width, "  ", "    ")
+            lines += paragraph(text, width, "  ", "    ")
     return lines
 
 
@@ -70,31 +69,14 @@ def _finished(lines: list[str], *, colour: bool) -> str:
     return coloured(text) if colour else text
 
 
-def wrapped(items: Sequence[str], gap: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    """Fill lines of ``width`` columns with ``items``, breaking between them, or inside one that is too long."""
-    lines: list[str] = []
-    line, empty = first, True
-    for item in items:
-        if not empty and cell_len(line) + cell_len(gap) + cell_len(item) > width:
-            lines.append(line)
-            line, empty = rest, True
-        room = max(width - cell_len(line), 1)
-        *full, end = chop_cells(item, room) if cell_len(item) > room else [item]
-        for part in full:
-            lines.append(line + part)
-            line = rest
-        line, empty = (line + end if empty else line + gap + end), False
-    return [*lines, line]
-
-
 def _title(fact: Fact, width: int) -> list[str]:
     head = f"{fact.label}: "
-    return wrapped(_best(fact.forms, width - cell_len(head)).split(" "), " ", width, head, "  ")
+    return paragraph(_best(fact.forms, width - cell_len(head)), width, head, "  ")
 
 
 def _fact(fact: Fact, width: int) -> list[str]:
     text = _best(fact.forms, width - _LABEL)
-    return wrapped(text.split(" "), " ", width, f"{fact.label:<{_LABEL - 1}} ", " " * _LABEL)
+    return paragraph(text, width, f"{fact.label:<{_LABEL - 1}} ", " " * _LABEL)
 
 
 def _best(forms: Sequence[str], room: int) -> str:
@@ -102,93 +84,14 @@ def _best(forms: Sequence[str], room: int) -> str:
     return next((form for form in forms if cell_len(form) <= room), forms[-1])
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    heading: tuple[str, str]
-    cells: list[tuple[str, ...]]
-    gap: str
-    right: bool = False
-    is_list: bool = False
-
-    @property
-    def natural(self) -> int:
-        """The width that the heading and each item on its own need."""
-        return max(cell_len(text) for text in (*self.heading, *(item for cell in self.cells for item in cell)))
-
-    @property
-    def widest(self) -> int:
-        """The width that puts all items of every cell on one line."""
-        return max(self.natural, *(cell_len(self.gap.join(cell)) for cell in self.cells))
-
-
-def _time_table(story: Story, width: int) -> list[str]:
-    columns = _columns(story, _GAP, with_records=width >= _RECORDS_FROM)
-    if sum(column.widest + len(_GAP) for column in columns) - len(_GAP) > width:
-        columns = _columns(story, " ", with_records=width >= _RECORDS_FROM)
-    widths = _widths(columns, width)
-    lines = [_joined([column.heading[row] for column in columns], columns, widths) for row in (0, 1)]
-    for cells in zip(*(column.cells for column in columns), strict=True):
-        lines += _row(cells, columns, widths)
-    if story.ending is not None:
-        at, what = story.ending
-        lines.append(f"{at:>{widths[0]}}{_GAP}{what}")
-    return lines
-
-
-def _row(cells: Sequence[tuple[str, ...]], columns: Sequence[_Column], widths: Sequence[int]) -> list[str]:
-    filled = [wrapped(cell, column.gap, room) for cell, column, room in zip(cells, columns, widths, strict=True)]
-    height = max(map(len, filled))
-    return [
-        _joined([lines[row] if row < len(lines) else "" for lines in filled], columns, widths) for row in range(height)
-    ]
-
-
-def _columns(story: Story, gap: str, *, with_records: bool) -> list[_Column]:
-    def column(heading: tuple[str, str], read: str, *, right: bool = False, is_list: bool = False) -> _Column:
-        values = [getattr(line, read) for line in story.lines]
-        cells = [value if isinstance(value, tuple) else (value,) for value in values]
-        return _Column(heading, cells, gap, right, is_list)
-
-    columns = [
-        column(("", "at".rjust(len(story.ending[0]) if story.ending else 0)), "at", right=True),
-        column(("", "gen"), "generations"),
-        column(("why:", "copies ready"), "why"),
-        column(("CUT OVER: old stops,", f"{story.pause}, new starts"), "cut_over", is_list=True),
-    ]
-    if any(line.stateless for line in story.lines):
-        columns.append(column(("state", "less"), "stateless", right=True))
-    columns.append(column(("WARM UP: old runs", "on meanwhile"), "warm_up", is_list=True))
-    if with_records:
-        columns.append(column(("records to", "restore"), "records", right=True))
-    return columns
-
-
-def _widths(columns: Sequence[_Column], width: int) -> list[int]:
-    """Give every column what it needs, and the lists of tasks what is left, as long as they need more."""
-    widths = [column.natural for column in columns]
-    room = width - sum(widths) - len(_GAP) * (len(columns) - 1)
-    lists = [index for index, column in enumerate(columns) if column.is_list]
-    while room > 0 and any(widths[index] < columns[index].widest for index in lists):
-        for index in lists:
-            if room > 0 and widths[index] < columns[index].widest:
-                widths[index] += 1
-                room -= 1
-    return widths
-
-
-def _joined(texts: Sequence[str], columns: Sequence[_Column], widths: Sequence[int]) -> str:
-    padded = []
-    for text, column, room in zip(texts, columns, widths, strict=True):
-        blanks = " " * (room - cell_len(text))
-        padded.append(blanks + text if column.right else text + blanks)
-    return _GAP.join(padded)
-
-
 def _loads(story: Story, width: int) -> list[str]:
     if not story.loads:
         return []
-    items = [*story.loads, f"({story.loads_legend})"]
-    return wrapped(items, "   ", width, " tasks   ", " " * _LABEL)
+    items = wrapped(story.loads, "   ", width, " tasks   ", " " * _LABEL)
+    legend = f"({story.loads_legend})"
+    if cell_len(items[-1]) + len(legend) + 3 <= width:
+        return [*items[:-1], f"{items[-1]}   {legend}"]
+    return [*items, *paragraph(legend, width, " " * _LABEL, " " * _LABEL)]
 
 
 _STYLES = (

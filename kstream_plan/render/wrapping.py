@@ -1,0 +1,48 @@
+"""Words and items on lines of a given width, measured in terminal columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len, chop_cells
+
+
+def wrapped(items: Sequence[str], gap: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """Fill lines of ``width`` columns with ``items``, breaking between them, or inside one that is too long.
+
+    The first line begins with ``first``, every other one with ``rest``.
+    """
+    lines: list[str] = []
+    line, empty = first, True
+    for item in items:
+        if not empty and cell_len(line) + cell_len(gap) + cell_len(item) > width:
+            lines.append(line)
+            line, empty = rest, True
+        room = max(width - cell_len(line), 1)
+        *full, end = chop_cells(item, room) if cell_len(item) > room else [item]
+        for part in full:
+            lines.append(line + part)
+            line = rest
+        line, empty = (line + end if empty else line + gap + end), False
+    return [*lines, line]
+
+
+def paragraph(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """Wrap a text between its words."""
+    return wrapped(text.split(" "), " ", width, first, rest)
+
+
+def at_most(items: Sequence[str], gap: str, width: int, height: int) -> list[str]:
+    """Fill at most ``height`` lines; if not all items fit, the last one says how many are left out."""
+    lines = wrapped(items, gap, width)
+    shown = len(items)
+    while len(lines) > height and shown > 1:
+        shown -= 1
+        lines = wrapped([*items[:shown], f"+{len(items) - shown:,} more"], gap, width)
+    return lines
+
+
+def padded(text: str, width: int, *, right: bool = False) -> str:
+    """Fill ``text`` up with blanks, on its left if it is to stand ``right``."""
+    blanks = " " * (width - cell_len(text))
+    return blanks + text if right else text + blanks
