@@ -90,7 +90,7 @@ def _cells(plan: Plan, escape: Escape) -> tuple[str, ...]:
 def _outcome(plan: Plan) -> str:
     length = duration(plan.summary.duration_ms)
     if plan.verdict.kind != "settled":
-        kinds = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "UNFINISHED"}
+        kinds = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}
         return f"{kinds[plan.verdict.kind]} after {length}"
     if not plan.summary.duration_ms:
         return "settles at once"

@@ -84,7 +84,7 @@ def _verdict(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
                 for rebalances, starts in ((made_of, cold), (short_made_of, cold), (short_made_of, short_cold))
             ),
         )
-    label = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "UNFINISHED"}[kind]
+    label = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}[kind]
     tasks = several([names.task(task_id) for task_id in plan.verdict.tasks])
     reason = names.escape_message(plan.verdict.reason)
     reason = f"{reason}{f' ({tasks})' if tasks else ''}"

@@ -35,7 +35,7 @@ def load_changes(plan: Plan, names: Names) -> tuple[tuple[str, ...], str]:
     ]
     if len(shown) < len(before):
         items.append(_others(before, after, set(shown)))
-    legend = "stateful" + (" + stateless" if with_stateless else "") + (" / standbys" if with_copies else "")
+    legend = "stateful" + (" + stateless" if with_stateless else "") + (" / copies" if with_copies else "")
     return tuple(items), legend + (f"; … = {names.escape(names.common)}" if names.common else "")
 
 

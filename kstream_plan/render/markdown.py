@@ -67,10 +67,10 @@ def _time_table(story: Story) -> str:
 
 
 def _listed(items: Sequence[str]) -> str:
-    shown = (
-        items if len(items) <= _MOST_ITEMS else [*items[: _MOST_ITEMS - 1], f"+{len(items) - _MOST_ITEMS + 1:,} more"]
-    )
-    return ", ".join(shown)
+    if len(items) <= _MOST_ITEMS:
+        return ", ".join(items)
+    shown = items[: _MOST_ITEMS - 1]
+    return ", ".join([*shown, f"+{len(items) - len(shown):,} more"])
 
 
 def _steps(plan: Plan, names: Names, focus: Focus) -> list[str]:

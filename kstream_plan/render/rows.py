@@ -79,14 +79,16 @@ def _copies(event: Event, names: Names) -> tuple[str, ...]:
     """Return the copies that prepare a move, then the future standbys, two tasks of one instance together."""
     kept = event.kept_copies()
     moves = [names.move(copy.task_id, copy.source, copy.destination) for copy in kept if copy.to_run]
-    standbys: dict[str, list[TaskId]] = {}
+    tasks_of: dict[str, list[TaskId]] = {}
     for copy in kept:
         if not copy.to_run:
-            standbys.setdefault(copy.destination, []).append(copy.task_id)
-    pairs = [
-        (tasks[start : start + 2], where) for where, tasks in standbys.items() for start in range(0, len(tasks), 2)
+            tasks_of.setdefault(copy.destination, []).append(copy.task_id)
+    standbys = [
+        names.copies(tasks[start : start + 2], destination)
+        for destination, tasks in tasks_of.items()
+        for start in range(0, len(tasks), 2)
     ]
-    return (*moves, *(names.copies(tasks, where) for tasks, where in pairs))
+    return (*moves, *standbys)
 
 
 def _number(number: int) -> str:

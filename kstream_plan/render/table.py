@@ -58,7 +58,7 @@ def excerpt(plan: Plan, focus: Focus, *, width: int = DEFAULT_WIDTH, colour: boo
 def _detail(plan: Plan, names: Names, focus: Focus, width: int) -> list[str]:
     lines = []
     for detail in details(plan, names, focus):
-        lines += ["", detail.heading]
+        lines += ["", *paragraph(detail.heading, width, "", "  ")]
         for text in detail.sentences:
             lines += paragraph(text, width, "  ", "    ")
     return lines
@@ -97,7 +97,7 @@ def _loads(story: Story, width: int) -> list[str]:
 _STYLES = (
     (r"^(SETTLES|SETTLED)", "bold green"),
     (r"^(MOVES|PAUSES|RESTORE|BALANCE|COPIES|SETTINGS|NEXT|TASKS)\b", "bold"),
-    (r"^(STUCK|CYCLES|UNFINISHED)", "bold red"),
+    (r"^(STUCK|CYCLES|STOPPED)", "bold red"),
     (r"^ *\d[\d:,]* +(STUCK|CYCLES|NOT FINISHED).*$", "red"),
     (r"^ *\d[\d:,]* +SETTLED.*$", "green"),
     (r"\bCOLD( STARTS?)?\b", "bold red"),

@@ -19,12 +19,22 @@ def wrapped(items: Sequence[str], gap: str, width: int, first: str = "", rest: s
             lines.append(line)
             line, empty = rest, True
         room = max(width - cell_len(line), 1)
-        *full, end = chop_cells(item, room) if cell_len(item) > room else [item]
+        *full, end = _pieces(item, room)
         for part in full:
             lines.append(line + part)
             line = rest
         line, empty = (line + end if empty else line + gap + end), False
     return [*lines, line]
+
+
+def _pieces(item: str, room: int) -> list[str]:
+    """Cut an item that is too long, after its arrow if that helps."""
+    if cell_len(item) <= room:
+        return [item]
+    head, arrow, tail = item.partition("→")
+    if arrow and cell_len(head) < room:
+        return [head + arrow, *chop_cells(tail, room)]
+    return chop_cells(item, room)
 
 
 def paragraph(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
