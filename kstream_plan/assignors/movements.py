@@ -8,24 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.assignors.instance_queue import Handled
 from kstream_plan.assignors.java_collections import PriorityQueue
-from kstream_plan.assignors.priority_set import Handled, PrioritySet
+from kstream_plan.assignors.priority_set import PrioritySet
 from kstream_plan.assignors.target import owners, standby_instances
-from kstream_plan.model import LATEST, Copy, GroupState, Movement, Target
+from kstream_plan.model import UNKNOWN, Copy, GroupState, Movement, Target
 
-#: The instances caught up on a task, in instance order.
-CaughtUp: TypeAlias = list[int]
-
-
-class Pending(NamedTuple):
-    """A task whose target instance is not caught up on it while another one is further."""
-
-    task: int
-    destination: int
-    caught_up: CaughtUp
+#: A task whose target instance is not caught up on it while another one is further: (task, that target instance,
+#: all instances caught up on the task, in instance order). Plain tuples, for there are thousands.
+Pending: TypeAlias = tuple[int, int, list[int]]
 
 
 @dataclass(slots=True)
@@ -33,8 +27,10 @@ class MovementsDraft:
     """Where the tasks are while movements are handled; private to one decision.
 
     ``owner`` and ``standbys`` are by task index; ``warmups`` holds the warm-ups placed so far, task → instances;
-    ``counts`` and ``loads`` (tasks per stream thread) are by instance, all roles together; ``budget`` is what is left
-    of ``max.warmup.replicas`` (it drops below 0); ``done`` are the movements so far.
+    ``counts`` and ``loads`` (tasks per stream thread) are by instance, all roles together, and kept up to date for
+    movements of active tasks only; ``budget`` is what is left
+    of ``max.warmup.replicas`` (it drops below 0); ``several_standbys`` tells whether a task can have more than one;
+    ``done`` are the movements so far.
     """
 
     state: GroupState
@@ -45,7 +41,8 @@ class MovementsDraft:
     loads: list[float]
     capacities: tuple[int, ...]
     budget: int
-    warmups: dict[int, list[int]] = field(default_factory=dict)
+    several_standbys: bool
+    warmups: dict[int, tuple[int, ...]] = field(default_factory=dict)
     done: list[Movement] = field(default_factory=list)
 
     @classmethod
@@ -62,6 +59,7 @@ class MovementsDraft:
             loads=[count / capacity for count, capacity in zip(counts, capacities, strict=True)],
             capacities=capacities,
             budget=config.max_warmup_replicas,
+            several_standbys=config.num_standby_replicas > 1,
         )
 
     def shift(self, source: int, destination: int, *, warm_up: bool) -> None:
@@ -84,25 +82,27 @@ def move_active(draft: MovementsDraft) -> None:
 def handle_active(draft: MovementsDraft, queue: Iterable[Pending]) -> None:
     """Handle movements of active tasks in this order."""
     instances = PrioritySet(draft.state.group, draft.counts)
-    # Only a choice between several caught-up standbys needs the queue's history: every other poll follows one that
-    # found nobody, and so starts from a queue filled anew.
-    choices = any(len(standbys) > 1 for standbys in draft.standbys)
+    standbys, loads, copies = draft.standbys, draft.loads, draft.state.copies
     for pending in queue:
-        hot = [i for i in pending.caught_up if i in draft.standbys[pending.task]]
+        task, _, caught_up = pending
+        held = standbys[task]
+        hot = [i for i in caught_up if i in held] if held else []
         if hot:
             source = hot[0] if len(hot) == 1 else instances.choose(hot)
             _swap(draft, pending, source, "swap_caught_up")
-        elif pending.caught_up:
-            source = min(pending.caught_up, key=draft.loads.__getitem__)
+        elif caught_up:
+            source = min(caught_up, key=loads.__getitem__)
             _hand_back(draft, pending, source, "move_caught_up")
         else:
-            source = first_by_lag(draft.state.copies[pending.task])
-            if source in draft.standbys[pending.task]:
+            source = first_by_lag(copies[task])
+            if source in held:
                 _swap(draft, pending, source, "swap_most_caught_up")
             else:
                 _hand_back(draft, pending, source, "move_most_caught_up")
-        if choices:
-            instances.handled.append(_handled_active(draft.done[-1], hot, pending.caught_up))
+        # Only a choice between several caught-up standbys needs the queue's history: every other poll follows one
+        # that found nobody, and so starts from a queue filled anew.
+        if draft.several_standbys:
+            instances.handled.append(_handled_active(draft.done[-1], hot, caught_up))
 
 
 def move_standbys(draft: MovementsDraft) -> None:
@@ -111,26 +111,32 @@ def move_standbys(draft: MovementsDraft) -> None:
     Movements are handled by (number of caught-up instances, task), equal ones as ``java.util.PriorityQueue`` has it.
     """
     instances = PrioritySet(draft.state.group, draft.counts)
-    for task, destination, caught_up in _pending_standbys(draft):
-        holders = (draft.owner[task], *draft.standbys[task], *draft.warmups.get(task, ()))
-        free = [i for i in caught_up if i not in holders]
-        source: int | None
+    owner, standbys, warmups, done = draft.owner, draft.standbys, draft.warmups, draft.done
+    source: int | None
+    queue = _pending_standbys(draft)
+    # The queue's history is needed only if there is ever a choice; usually all but one who are caught up hold a copy.
+    choices = any(len(caught_up) - (owner[task] in caught_up) > 1 for task, _, caught_up in queue)
+    for task, destination, caught_up in queue:
+        running, held, warming = owner[task], standbys[task], warmups.get(task, ())
+        free = [i for i in caught_up if i != running and i not in held and i not in warming]
         if free:
+            how = "move_caught_up"
             source = free[0] if len(free) == 1 else instances.choose(free)
         else:
-            source = _first_free_by_lag(draft, task, destination, holders)
+            how = "move_most_caught_up"
+            source = _first_free_by_lag(draft, task, destination, (running, *held, *warming))
         if source is None:
-            instances.handled.append(Handled((free,), None, destination))
+            if choices:
+                instances.handled.append(((free,), None, destination, 0, 0))
             continue
         warm_up = draft.budget > 0
         draft.budget -= 1
-        draft.shift(source, destination, warm_up=warm_up)
-        draft.standbys[task] = tuple(i for i in (*draft.standbys[task], source) if i != destination)
+        standbys[task] = (*[i for i in held if i != destination], source)
         if warm_up:
-            draft.warmups.setdefault(task, []).append(destination)
-        how = "move_caught_up" if free else "move_most_caught_up"
-        draft.done.append(Movement(task, "standby", how, source, destination, warm_up))
-        instances.handled.append(Handled((free,), source, destination, 1, 0 if warm_up else 1))
+            warmups[task] = (*warming, destination)
+        done.append(Movement(task, "standby", how, source, destination, warm_up))
+        if choices:
+            instances.handled.append(((free,), source, destination, 1, 0 if warm_up else 1))
 
 
 def pending_active(draft: MovementsDraft, tasks: Iterable[int]) -> list[Pending]:
@@ -145,11 +151,11 @@ def pending_active(draft: MovementsDraft, tasks: Iterable[int]) -> list[Pending]
             if row[0] == destination:
                 lag = row[1]
                 break
-        if lag is not None and (0 <= lag <= limit or lag == LATEST):
+        if lag is not None and lag <= limit and lag != UNKNOWN:
             continue
         caught_up = further_elsewhere(rows, lag, all_tasks[task].end_offset_sum, limit)
         if caught_up is not None:
-            found.append(Pending(task, destination, caught_up))
+            found.append((task, destination, caught_up))
     return found
 
 
@@ -167,23 +173,23 @@ def _pending_standbys(draft: MovementsDraft) -> list[Pending]:
                 if row[0] == destination:
                     lag = row[1]
                     break
-            if lag is not None and (0 <= lag <= limit or lag == LATEST):
+            if lag is not None and lag <= limit and lag != UNKNOWN:
                 continue
             caught_up = further_elsewhere(rows, lag, tasks[task].end_offset_sum, limit)
             if caught_up is not None:
-                found.append(Pending(task, destination, caught_up))
+                found.append((task, destination, caught_up))
                 number += 1
         one_each = one_each and number <= 1
     if one_each:
         return in_order(found)
-    found.sort(key=lambda pending: (pending.destination, pending.task))
-    queue = PriorityQueue[Pending]((), key=lambda pending: (len(pending.caught_up), pending.task))
+    found.sort(key=lambda pending: (pending[1], pending[0]))
+    queue = PriorityQueue[Pending]((), key=lambda pending: (len(pending[2]), pending[0]))
     for pending in found:
         queue.offer(pending)
     return [queue.poll() for _ in found]
 
 
-def further_elsewhere(copies: Iterable[Copy], lag: int | None, end_offset_sum: int, limit: int) -> CaughtUp | None:
+def further_elsewhere(copies: Iterable[Copy], lag: int | None, end_offset_sum: int, limit: int) -> list[int] | None:
     """Return who is caught up on a task, if somebody is further than an instance that is not caught up, else ``None``.
 
     Args:
@@ -196,26 +202,21 @@ def further_elsewhere(copies: Iterable[Copy], lag: int | None, end_offset_sum: i
         if end_offset_sum <= limit:
             return None  # everybody without any state is caught up as well
         lag = end_offset_sum
+    elif lag == UNKNOWN:
+        return None  # nothing sorts before it
     caught_up = []
-    further = False
     for copy in copies:
         other = copy[1]
-        if other is not None and other < lag:
-            further = True
-            if other >= 0:
-                if other <= limit:
-                    caught_up.append(copy[0])
-            elif other == LATEST:
-                caught_up.append(copy[0])
-    return caught_up if further else None
+        if other is not None and other <= limit and other != UNKNOWN:
+            caught_up.append(copy[0])
+    if caught_up or any(copy.lag is not None and copy.lag < lag for copy in copies):
+        return caught_up
+    return None
 
 
 def in_order(pending: list[Pending]) -> list[Pending]:
-    """Sort by (number of caught-up instances, task); they come in task order, each task once."""
-    by_number: dict[int, list[Pending]] = {}
-    for one in pending:
-        by_number.setdefault(len(one.caught_up), []).append(one)
-    return [one for number in sorted(by_number) for one in by_number[number]]
+    """Sort by (number of caught-up instances, task); they come in task order."""
+    return sorted(pending, key=lambda one: len(one[2]))
 
 
 def _swap(draft: MovementsDraft, pending: Pending, source: int, how: str) -> None:
@@ -233,7 +234,7 @@ def _hand_back(draft: MovementsDraft, pending: Pending, source: int, how: str) -
     draft.budget -= 1
     draft.owner[task] = source
     if warm_up:
-        draft.warmups[task] = [destination]
+        draft.warmups[task] = (destination,)
     draft.shift(source, destination, warm_up=warm_up)
     draft.done.append(Movement(task, "active", how, source, destination, warm_up))
 
@@ -255,9 +256,9 @@ def _first_free_by_lag(draft: MovementsDraft, task: int, destination: int, holde
     return min(ahead)[1] if ahead else None
 
 
-def _handled_active(movement: Movement, hot: CaughtUp, caught_up: CaughtUp) -> Handled:
+def _handled_active(movement: Movement, hot: list[int], caught_up: list[int]) -> Handled:
     """Describe to the priority set what an active movement did."""
     moved = movement.how.startswith("move")
     polls = (hot,) if hot else ((), caught_up)
     loss = 1 if moved and not movement.warmup else 0
-    return Handled(polls, movement.source, movement.destination, int(moved), loss)
+    return polls, movement.source, movement.destination, int(moved), loss

@@ -52,9 +52,9 @@ def move_again(state: GroupState, config: AssignmentConfig, before: GroupState, 
     touched = set(changed)
     kept = [movement for movement in decided.movements if movement[0] not in touched]
     choices = bisect_left(kept, 2, key=lambda movement: _number_caught_up(state, movement.task, limit))
-    sole = _merge(state, limit, kept[:choices], [one for one in fresh if len(one.caught_up) < 2])
+    sole = _merge(state, limit, kept[:choices], [one for one in fresh if len(one[2]) < 2])
     sole, flipped = _ration_warm_ups(sole, config.max_warmup_replicas, len(fresh))
-    several = [one for one in fresh if len(one.caught_up) > 1]
+    several = [one for one in fresh if len(one[2]) > 1]
     if several or choices < len(kept):
         several += pending_active(draft, [movement.task for movement in kept[choices:]])
         for movement in sole:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import client_tags, rack_aware
@@ -119,27 +119,30 @@ def _place_standbys(group: Group, config: AssignmentConfig, draft: Placement) ->
 
 def _place_on_least_loaded(group: Group, replicas: int, draft: Placement) -> None:
     """For each task, give a standby to the lowest (load, instance) without a copy, ``replicas`` times."""
-    capacities = group.capacities
-    counts, standby, standbys, owner_of = draft.counts, draft.standby, draft.standbys, draft.owner
-    copies = min(replicas, len(capacities) - 1)
+    capacities, counts, standby = group.capacities, draft.counts, draft.standby
     queue = [(count / capacities[i], i) for i, count in enumerate(counts)]
     heapify(queue)
+    copies = min(replicas, len(capacities) - 1)
     for task in group.stateful:
-        owner, polled = owner_of[task], []
+        owner, aside = draft.owner[task], []
         chosen: list[int] = []
         while len(chosen) < copies:
-            entry = heappop(queue)
-            instance = entry[1]
+            instance = queue[0][1]
             if instance == owner:
-                polled.append(entry)
+                aside.append(heappop(queue))
                 continue
             chosen.append(instance)
-            counts[instance] += 1
             standby[instance].append(task)
-            polled.append((counts[instance] / capacities[instance], instance))
-        for entry in polled:
+            counts[instance] += 1
+            heavier = (counts[instance] / capacities[instance], instance)
+            if len(chosen) == copies:
+                heapreplace(queue, heavier)
+            else:
+                heappop(queue)
+                aside.append(heavier)
+        for entry in aside:
             heappush(queue, entry)
-        standbys[task] = tuple(chosen)
+        draft.standbys[task] = tuple(chosen)
 
 
 def _balance_standbys(group: Group, config: AssignmentConfig, draft: Placement) -> None:

@@ -1,0 +1,146 @@
+"""``java.util.PriorityQueue`` of instances whose loads change while they are queued, as Kafka's priority set uses it.
+
+Between two changes the queue is nearly always a heap, and then Python's ``heapq`` leaves the very array behind that
+Java does (keys are distinct, so an element's place on the way it sinks or rises is unique). Only where it is no heap,
+Java's own way of sinking is followed.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Sequence
+from heapq import heappop, heappush
+from math import lcm
+from typing import TypeAlias
+
+#: What one movement did to the queue: (polls, source, destination, gain, loss). ``polls`` are the instances that each
+#: poll would have accepted, in order; one that accepts none empties the queue and fills it anew. Then the source weighs
+#: ``gain`` tasks more and the destination ``loss`` fewer (0 or 1 each), and both are offered again; the source is
+#: ``None`` if nothing was moved. A plain tuple, for there is one for each of thousands of movements.
+Handled: TypeAlias = tuple[tuple[Sequence[int], ...], int | None, int, int, int]
+
+
+class InstanceQueue:
+    """The queue and Kafka's set around it.
+
+    A key stands for (load, instance) as one whole number: the load in a unit that divides all, then the instance.
+
+    Args:
+        counts: the tasks that each instance has at first; all are offered in order.
+        capacities: the stream threads of each instance.
+        hashes: the hash of each instance's process id.
+    """
+
+    def __init__(self, counts: Sequence[int], capacities: Sequence[int], hashes: Sequence[int]) -> None:
+        unit = lcm(*capacities)
+        self._number = len(capacities)
+        self._task = [unit // capacity * self._number for capacity in capacities]
+        self._keys = [count * self._task[i] + i for i, count in enumerate(counts)]
+        self._hashes = hashes
+        self._heap: list[int] = []
+        self._is_heap = True
+        for key in self._keys:
+            heappush(self._heap, key)
+
+    def copy(self) -> InstanceQueue:
+        """Return a queue that shares nothing that changes."""
+        twin = object.__new__(InstanceQueue)
+        twin._number, twin._task, twin._hashes, twin._is_heap = self._number, self._task, self._hashes, self._is_heap
+        twin._keys, twin._heap = self._keys.copy(), self._heap.copy()
+        return twin
+
+    def handle(self, entry: Handled) -> None:
+        """Do to the queue what a movement did."""
+        polls, source, destination, gain, loss = entry
+        for accepted in polls:
+            self.first_of(accepted)
+        if source is None:
+            return
+        for instance, change in ((source, gain), (destination, -loss)):
+            self._change(instance, change)
+        for instance in (source, destination):
+            if self._keys[instance] in self._heap:
+                self._remove(self._keys[instance])
+            heappush(self._heap, self._keys[instance])
+        self._is_heap = (loss == 0 and self._is_heap) or self._check()
+
+    def first_of(self, accepted: Collection[int]) -> int:
+        """Poll until an accepted instance comes out, and offer the others again; -1 if none does."""
+        wanted = {self._keys[instance] for instance in accepted}
+        refused: list[int] = []
+        found = -1
+        poll = heappop if self._is_heap else self._poll
+        while self._heap and found < 0:
+            key = poll(self._heap)
+            if key in wanted:
+                found = key % self._number
+            else:
+                refused.append(key)
+        for key in self._in_hash_order(refused):
+            heappush(self._heap, key)
+        self._is_heap = self._is_heap or self._check()
+        return found
+
+    def _change(self, instance: int, change: int) -> None:
+        """Let an instance weigh more or less, in its place if it is queued."""
+        was = self._keys[instance]
+        self._keys[instance] += change * self._task[instance]
+        if was in self._heap:
+            self._heap[self._heap.index(was)] = self._keys[instance]
+
+    def _check(self) -> bool:
+        """Tell whether the queue is a heap just now."""
+        heap = self._heap
+        return all(heap[(at - 1) // 2] <= key for at, key in enumerate(heap) if at)
+
+    def _in_hash_order(self, keys: list[int]) -> list[int]:
+        """Sort as a ``java.util.HashSet`` of process ids filled in this order iterates."""
+        buckets = 16
+        while len(keys) > buckets * 3 // 4:
+            buckets *= 2
+        mask, hashes, number = buckets - 1, self._hashes, self._number
+        return sorted(keys, key=lambda key: hashes[key % number] & mask)
+
+    def _poll(self, heap: list[int]) -> int:
+        first, last = heap[0], heap.pop()
+        if heap:
+            self._sink(0, last)
+        return first
+
+    def _remove(self, key: int) -> None:
+        """Fill the gap with the last element, which sinks or else rises."""
+        heap = self._heap
+        at, last = heap.index(key), heap.pop()
+        if at < len(heap):
+            self._sink(at, last)
+            if heap[at] == last:
+                self._rise(at, last)
+
+    def _rise(self, at: int, key: int) -> None:
+        heap = self._heap
+        while at > 0 and key < heap[parent := (at - 1) // 2]:
+            heap[at] = heap[parent]
+            at = parent
+        heap[at] = key
+
+    def _sink(self, at: int, key: int) -> None:
+        heap, size = self._heap, len(self._heap)
+        while (child := 2 * at + 1) < size:
+            if child + 1 < size and heap[child] > heap[child + 1]:
+                child += 1
+            if key <= heap[child]:
+                break
+            heap[at] = heap[child]
+            at = child
+        heap[at] = key
+
+
+def uuid_hash(process_id: str) -> int:
+    """Return ``UUID.hashCode()`` as ``java.util.HashMap`` spreads it; 0 for other ids, which Kafka does not have."""
+    try:
+        value = uuid.UUID(process_id).int
+    except ValueError:
+        return 0
+    mixed = (value >> 64) ^ (value & (2**64 - 1))
+    code = (mixed >> 32) ^ (mixed & (2**32 - 1))
+    return code ^ code >> 16
