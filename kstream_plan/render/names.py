@@ -95,8 +95,8 @@ def _short_names(instances: Sequence[Instance]) -> tuple[dict[str, str], str]:
 def _unique_prefixes(ids: Sequence[str]) -> list[str]:
     """Return each id's shortest beginning, at least four characters, that no other one has."""
     shown = [printable(process_id) for process_id in ids]
-    in_order = sorted(shown)
-    neighbours = dict(zip(in_order, zip(["", *in_order], [*in_order[1:], ""], strict=False), strict=True))
+    in_order = ["", *sorted(shown), ""]
+    neighbours = {name: in_order[place - 1 : place + 2 : 2] for place, name in enumerate(in_order) if name}
     prefixes = []
     for name in shown:
         shared = max(len(_shared_beginning(name, other)) for other in neighbours[name])

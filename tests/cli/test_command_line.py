@@ -1,0 +1,402 @@
+"""The command line: what it prints where, and the exit code it leaves."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import plan_cases
+import pytest
+
+from kstream_plan import __version__, snapshots
+from kstream_plan.assignment_config import CONFIG_NAMES
+from kstream_plan.cli import run
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model import Snapshot
+from kstream_plan.render.plan_json import plan_json
+from kstream_plan.render.table import table
+from kstream_plan.snapshots.saved_plan import read_plan_file
+
+
+class FakeReader:
+    """Stands for ``snapshots.read``: returns what it is told to and keeps what it was asked for."""
+
+    def __init__(self, *outcomes: Snapshot | SnapshotError | BaseException) -> None:
+        self.outcomes = outcomes
+        self.asked: list[tuple[Sequence[str], dict[str, Any]]] = []
+
+    def __call__(self, paths: Sequence[str], **options: Any) -> tuple[Any, ...]:
+        self.asked.append((paths, options))
+        for outcome in self.outcomes:
+            if isinstance(outcome, BaseException) and not (
+                options["keep_going"] and isinstance(outcome, SnapshotError)
+            ):
+                raise outcome
+        return self.outcomes
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let the command read the plan cases of these names (or raise)."""
+
+    def let(*outcomes: str | BaseException) -> FakeReader:
+        reader = FakeReader(*(plan_cases.snapshot(of) if isinstance(of, str) else of for of in outcomes))
+        monkeypatch.setattr(snapshots, "read", reader)
+        return reader
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    return let
+
+
+def test_the_table_is_for_80_columns_and_without_colour_when_piped(
+    reads: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reads("scale-out")
+    assert run(["assign", "x.json"]) == 0
+    assert capsys.readouterr() == (table(plan_cases.case("scale-out"), width=80), "")
+
+
+def test_json_is_one_plan_a_line(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    reads("settled", "scale-out")
+    assert run(["assign", "x.json", "--output", "json"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [plan_json(plan_cases.case("settled")), plan_json(plan_cases.case("scale-out"))]
+
+
+def test_full_json_has_every_rounds_outcome(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    reads("scale-out")
+    assert run(["assign", "x.json", "--output", "json", "--full"]) == 0
+    assert "decided" in json.loads(capsys.readouterr().out)["rounds"][0]
+
+
+def test_several_applications_get_one_line_each_worst_first(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    reads("settled", "crash", "pods")
+    assert run(["assign", "x.json"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("3 applications: 1 with cold starts, 2 would change, 1 settled already")
+    assert re.findall(r"^[! ] (\w+) ", text, re.MULTILINE) == ["application", "S1", "payments", "S1"]
+    assert "--application-id" in text
+
+
+def test_several_applications_in_full_with_verbose(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    reads("settled", "scale-out")
+    assert run(["assign", "x.json", "-v"]) == 0
+    text = capsys.readouterr().out
+    assert "SETTLED  a rebalance now changes nothing" in text
+    assert "round 22, generation 23" in text
+
+
+@pytest.mark.parametrize(
+    ("cases", "options", "code"),
+    [
+        (["settled"], [], 0),
+        (["settled"], ["--fail-on-changes"], 0),
+        (["scale-out"], ["--fail-on-changes"], 5),
+        (["never-ready"], ["--restore-rate", "1/s", "--produce-rate", "50/s"], 4),
+        (["scale-out"], ["--max-rounds", "3"], 4),
+        (["settled", "scale-out"], ["--fail-on-changes", "--max-rounds", "3"], 4),
+        (["settled", "scale-out"], ["--fail-on-changes"], 5),
+    ],
+)
+def test_exit_codes(reads: Any, cases: list[str], options: list[str], code: int) -> None:
+    reads(*cases)
+    assert run(["assign", "x.json", *options]) == code
+
+
+def test_bad_input_is_one_message_on_stderr_and_exit_code_1(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    reads(SnapshotError("has two \x1b[31mowners", where="x.json, application 'S1'", fix="keep one"))
+    assert run(["assign", "x.json"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "kstream-plan: error: x.json, application 'S1': has two \\x1b[31mowners. Fix: keep one\n",
+    )
+
+
+def test_keep_going_reports_the_bad_and_plans_the_others(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    reads(SnapshotError("is bad", where="x.json"), "scale-out")
+    assert run(["assign", "x.json", "--keep-going", "--fail-on-changes"]) == 1
+    out, err = capsys.readouterr()
+    assert out == table(plan_cases.case("scale-out"))
+    assert err == "kstream-plan: error: x.json: is bad\n"
+
+
+def test_a_bug_keeps_its_traceback(reads: Any) -> None:
+    reads(ZeroDivisionError("oops"))
+    with pytest.raises(ZeroDivisionError):
+        run(["assign", "x.json"])
+
+
+def test_an_interrupt_is_130_and_quiet(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    reads(KeyboardInterrupt())
+    assert run(["assign", "x.json"]) == 130
+    assert capsys.readouterr() == ("", "kstream-plan: interrupted\n")
+
+
+def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    reads(SnapshotError("is bad"))
+    assert run(["assign", "x.json", "--debug"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["assign"], "Missing argument"),
+        (["assign", "x", "--restore-rate", "fast"], "'fast' is not a rate"),
+        (["assign", "x", "--restore-rate", "0"], "above 0"),
+        (["assign", "x", "--probing-rebalance-interval", "5s"], "5s is below 60000"),
+        (["assign", "x", "--max-warmup-replicas", "0"], "0 is below 1"),
+        (["assign", "x", "--max-warmup-replicas", "1.5"], "'1.5' is not a whole number"),
+        (["assign", "x", "--assignor", "magic"], "'magic' is not one of"),
+        (["assign", "x", "--trigger", "follow-up"], "'follow-up' is not one of"),
+        (["assign", "x", "--spark-conf", "a"], "'a' is not K=V"),
+        (["assign", "x", "--max-rounds", "0"], "0 is below 1"),
+        (["assign", "x", "--output", "xml"], "xml"),
+        (["assign", "x", "--show-ranks", "--output", "json"], "--show-ranks is for people"),
+        (["assign", "x", "--lags-tolerance", "5m"], "--lags-tolerance goes with --lags"),
+        (["assign", "x", "--out", "/no/such/folder/plan.json"], "its folder does not exist"),
+        (["schema", "house"], "'house' is not one of plan, snapshot, lags"),
+        (["fly"], "No such command"),
+    ],
+)
+def test_usage_errors_are_exit_code_2_before_anything_is_read(
+    reads: Any, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    reader = reads("scale-out")
+    assert run(arguments) == 2
+    out, err = capsys.readouterr()
+    assert message in err
+    assert out == ""
+    assert not reader.asked
+
+
+def test_a_bad_settings_file_is_found_before_anything_is_read(
+    reads: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    reader = reads("scale-out")
+    path = tmp_path / "streams.properties"
+    path.write_text("max.warmup.replicas=many\n")
+    assert run(["assign", "x", "--streams-config", str(path)]) == 1
+    assert "line 1: max.warmup.replicas is 'many'" in capsys.readouterr().err
+    assert not reader.asked
+
+
+def test_options_beat_the_file_which_beats_the_snapshot(
+    reads: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    reads("scale-out")
+    path = tmp_path / "streams.yaml"
+    path.write_text("max.warmup.replicas: 3\nsession.timeout.ms: 9000\nmax.warmup.replica: 1\n")
+    options = ["--streams-config", str(path), "--max-warmup-replicas", "4", "--output", "json"]
+    assert run(["assign", "x", *options]) == 0
+    out, err = capsys.readouterr()
+    config = json.loads(out)["config"]
+    assert (config["max_warmup_replicas"], config["session_timeout_ms"]) == (4, 9_000)
+    assert config["acceptable_recovery_lag"] == 100
+    assert "is it max.warmup.replicas?" in err
+
+
+def test_every_setting_is_an_option(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    reads("settled")
+    given = {
+        "acceptable_recovery_lag": ("5", 5),
+        "max_warmup_replicas": ("3", 3),
+        "num_standby_replicas": ("1", 1),
+        "probing_rebalance_interval_ms": ("2m", 120_000),
+        "rack_aware_assignment_tags": ("zone, cluster", ["zone", "cluster"]),
+        "rack_aware_assignment_strategy": ("min_traffic", "min_traffic"),
+        "rack_aware_assignment_traffic_cost": ("7", 7),
+        "rack_aware_assignment_non_overlap_cost": ("2", 2),
+        "heartbeat_interval_ms": ("1s", 1_000),
+        "session_timeout_ms": ("9s", 9_000),
+        "state_cleanup_delay_ms": ("1h", 3_600_000),
+    }
+    assert set(given) == set(CONFIG_NAMES)
+    arguments = [
+        part for name, (text, _) in given.items() for part in (f"--{name.removesuffix('_ms').replace('_', '-')}", text)
+    ]
+    assert run(["assign", "x", "--output", "json", *arguments]) == 0
+    assert json.loads(capsys.readouterr().out)["config"] == {name: value for name, (_, value) in given.items()}
+
+
+def test_what_is_to_be_read_reaches_the_reader(reads: Any) -> None:
+    reader = reads("settled")
+    arguments = ["a", "-", "--lags", "l1", "--lags", "l2", "--lags-tolerance", "5m", "--as-of", "2026-11-21T12:00:00Z"]
+    arguments += ["--application-id", "a*", "--master", "local[1]", "--spark-conf", "x.y=1=2", "--java-home", "/java"]
+    assert run(["assign", *arguments]) == 0
+    ((paths, options),) = reader.asked
+    assert paths == ["a", "-"]
+    assert options == {
+        "lags": ["l1", "l2"],
+        "lags_tolerance_ms": 300_000,
+        "as_of": "2026-11-21T12:00:00Z",
+        "application_ids": ["a*"],
+        "keep_going": False,
+        "master": "local[1]",
+        "spark_conf": {"x.y": "1=2"},
+        "java_home": "/java",
+        "debug": False,
+    }
+
+
+def test_rates_reach_the_plan(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    reads("scale-out")
+    assert run(["assign", "x", "--restore-rate", "20/s"]) == 0
+    assert capsys.readouterr().out == table(plan_cases.case("slow-restore"))
+
+
+def test_ranks_follow_the_table(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    reads("scale-out")
+    assert run(["assign", "x", "--show-ranks"]) == 0
+    assert "\nranks: 0 = caught up (lag ≤ 100)" in capsys.readouterr().out
+    assert run(["assign", "x", "--show-ranks", "--output", "markdown"]) == 0
+    assert "```text\nranks:" in capsys.readouterr().out
+
+
+def test_out_saves_the_plans_while_stdout_shows_the_table(
+    reads: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    reads("settled", "scale-out")
+    out = tmp_path / "plan.json"
+    assert run(["assign", "x", "--out", str(out)]) == 0
+    assert capsys.readouterr().out.startswith("2 applications")
+    assert [plan.summary.rebalances for plan in read_plan_file(out)] == [0, 22]
+    assert os.listdir(tmp_path) == ["plan.json"]
+
+
+def test_out_leaves_what_was_there_when_something_fails(reads: Any, tmp_path: Path) -> None:
+    reads("scale-out", SnapshotError("is bad"))
+    out = tmp_path / "plan.json"
+    out.write_text("yesterday")
+    assert run(["assign", "x", "--out", str(out)]) == 1
+    assert out.read_text() == "yesterday"
+    assert os.listdir(tmp_path) == ["plan.json"]
+
+
+def test_out_follows_a_link_and_keeps_the_files_mode(reads: Any, tmp_path: Path) -> None:
+    reads("settled")
+    real, link = tmp_path / "real.json", tmp_path / "link.json"
+    real.write_text("")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    assert run(["assign", "x", "--out", str(link)]) == 0
+    assert link.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert real.read_text().startswith("{")
+
+
+@pytest.mark.parametrize("form", ["table", "json", "markdown"])
+def test_show_gives_what_assign_gave(reads: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path, form: str) -> None:
+    reads("scale-out-standbys")
+    out = tmp_path / "plan.json"
+    assert run(["assign", "x", "--out", str(out), "--output", form, "-v"]) == 0
+    assigned = capsys.readouterr().out
+    assert run(["show", str(out), "--output", form, "-v"]) == 0
+    assert capsys.readouterr().out == assigned
+
+
+def test_show_reads_standard_input_and_several_plans(
+    reads: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = plan_json(plan_cases.case("settled")) + "\n" + plan_json(plan_cases.case("pods"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert run(["show", "-"]) == 0
+    assert capsys.readouterr().out.startswith("2 applications")
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--task", "0_5"], 0, "before: 0_5 is active on i2"),
+        (["--instance", "i4"], 0, "before: i4 holds nothing"),
+        (["--instance", "cdc4"], 0, "before: i4 holds nothing"),
+        (["--round", "3"], 0, "round 3, generation 4"),
+        (["--round", "23"], 2, "there is no round 23. Fix: the plan has rounds 1 to 22"),
+        (["--task", "7_0"], 2, "there is no task 7_0. Fix: the plan's tasks go from 0_0 to 2_5"),
+        (["--task", "x"], 2, "is not a task id"),
+        (["--instance", "i9"], 2, "there is no instance 'i9'. Fix: give one of i1, i2, i3, i4, i5"),
+        (["--round", "3", "--output", "json"], 2, "pick from the table"),
+    ],
+)
+def test_show_picks_a_round_a_task_or_an_instance(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: list[str], code: int, message: str
+) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(plan_json(plan_cases.case("scale-out")))
+    assert run(["show", str(path), *options]) == code
+    out, err = capsys.readouterr()
+    assert message in (err if code else out)
+
+
+def test_show_of_something_else_is_exit_code_1(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.json"
+    path.write_text('{"application_id": "a", "tasks": []}')
+    assert run(["show", str(path)]) == 1
+    assert "this is not a saved plan. Fix: kstream-plan assign plans a snapshot" in capsys.readouterr().err
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"kstream-plan {__version__}\n"
+    for arguments in (["--help"], ["assign", "--help"], ["show", "--help"], ["schema", "--help"]):
+        assert run(arguments) == 0
+        assert "Usage: kstream-plan" in capsys.readouterr().out
+
+
+def test_the_plan_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["schema", "plan"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"] == "kstream-plan plan"
+
+
+def _python(code: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, **options)
+
+
+def test_neither_help_nor_show_loads_spark(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(plan_json(plan_cases.case("settled")))
+    done = _python(
+        "import sys; from kstream_plan.cli import run\n"
+        f"codes = [run(['assign', '--help']), run(['show', {str(path)!r}]), run(['assign', '/no/such/file'])]\n"
+        "assert codes == [0, 0, 1], codes\n"
+        "assert not any(name.split('.')[0] in ('pyspark', 'pyarrow', 'py4j') for name in sys.modules)"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(plan_json(plan_cases.case("slow-restore")) + "\n")
+    command = f"{sys.executable} -m kstream_plan show {path} {path} -v | head -c 10; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_terminal_gets_its_width_and_colour_and_no_color_is_respected(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(plan_json(plan_cases.case("scale-out")) + "\n")
+    code = (
+        "import os, pty, sys, fcntl, struct, termios\n"
+        "pid, fd = pty.fork()\n"
+        "if not pid:\n"
+        f"    os.execv(sys.executable, [sys.executable, '-m', 'kstream_plan', 'show', {str(path)!r}])\n"
+        "fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 120, 0, 0))\n"
+        "seen = b''\n"
+        "try:\n"
+        "    while chunk := os.read(fd, 65536): seen += chunk\n"
+        "except OSError: pass\n"
+        "sys.stdout.buffer.write(seen)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
+    coloured = _python(code, env={**environment, "TERM": "xterm-256color"}).stdout
+    plain = _python(code, env={**environment, "TERM": "xterm-256color", "NO_COLOR": "1"}).stdout
+    assert "\x1b[" in coloured
+    assert plain.replace("\r\n", "\n") == table(plan_cases.case("scale-out"), width=120)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain

@@ -1,0 +1,40 @@
+"""Numbers and times as people read them."""
+
+import pytest
+
+from kstream_plan.render.numbers import clock, count, duration, interval, several, span
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "shown"),
+    [
+        (0, "0.0 s"),
+        (100, "0.1 s"),
+        (30_100, "30.1 s"),
+        (59_960, "1m00s"),
+        (60_000, "1m00s"),
+        (656_499, "10m56s"),
+        (3_599_499, "59m59s"),
+        (3_599_600, "1h00m"),
+        (7_500_000, "2h05m"),
+        (172_800_000, "2d00h"),
+    ],
+)
+def test_duration(milliseconds: int, shown: str) -> None:
+    assert duration(milliseconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "shown"),
+    [(250, "250 ms"), (3_000, "3 s"), (60_000, "60 s"), (600_000, "10 min"), (5_400_000, "1h30m"), (7_200_000, "2 h")],
+)
+def test_interval(milliseconds: int, shown: str) -> None:
+    assert interval(milliseconds) == shown
+
+
+def test_clock_counts_and_lists() -> None:
+    assert [clock(ms) for ms in (0, 63_100, 3_723_000)] == ["0:00", "1:03", "1:02:03"]
+    assert [count(58_000), count(1, "task"), count(2, "copy", "copies")] == ["58,000", "1 task", "2 copies"]
+    assert [span(4, 4), span(4, 5)] == ["4", "4-5"]
+    assert several(["a", "b", "c", "d"]) == "a, b, c, d"
+    assert several(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
