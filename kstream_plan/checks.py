@@ -205,14 +205,18 @@ def _counts(
     plan: Plan, history: Sequence[Sequence[Holding]], role: Callable[[Holding], tuple[int, ...]]
 ) -> Iterator[tuple[int, int, int]]:
     """Yield (index, task, how many consumers have it in the role): every task at first, then those that changed."""
-    counts: Counter[int] = Counter()
+    counts = [0] * len(plan.group.tasks)
     for index, changes in _changes(history):
-        touched = set(range(len(plan.group.tasks))) if index == 0 else set()
+        touched = set(range(len(counts))) if index == 0 else set()
         for _, old, new in changes:
-            before, after = set(role(old)), set(role(new))
-            counts.subtract(before - after)
-            counts.update(after - before)
-            touched |= before ^ after
+            before, after = role(old), role(new)
+            if before != after:
+                for task in set(before).difference(after):
+                    counts[task] -= 1
+                    touched.add(task)
+                for task in set(after).difference(before):
+                    counts[task] += 1
+                    touched.add(task)
         yield from ((index, task, counts[task]) for task in sorted(touched))
 
 

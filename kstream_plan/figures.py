@@ -51,13 +51,13 @@ def instance_loads(
 
 
 def _count(group: Group, held: tuple[Holding, ...]) -> InstanceLoad:
-    active = [group.tasks[task] for of in held for task in of.active]
+    active = [task for of in held for task in of.active]
     return InstanceLoad(
         held,
         len(active),
-        sum(task.stateful for task in active),
+        sum(map(group.stateful_flags.__getitem__, active)),
         sum(len(of.standby) + len(of.warmup) for of in held),
-        frozenset(task.task_id.group for task in active),
+        frozenset(map(group.subtopologies.__getitem__, active)),
     )
 
 

@@ -189,9 +189,24 @@ class Group:
         return tuple(index for index, task in enumerate(self.tasks) if task.stateful)
 
     @cached_property
+    def end_offset_sums(self) -> tuple[int, ...]:
+        """Task index → its end-offset sum in records."""
+        return tuple(task.end_offset_sum for task in self.tasks)
+
+    @cached_property
+    def stateful_flags(self) -> tuple[bool, ...]:
+        """Task index → whether it is stateful."""
+        return tuple(task.stateful for task in self.tasks)
+
+    @cached_property
     def stateless(self) -> tuple[int, ...]:
         """Indices of the stateless tasks, sorted."""
         return tuple(index for index, task in enumerate(self.tasks) if not task.stateful)
+
+    @cached_property
+    def subtopologies(self) -> tuple[str, ...]:
+        """Task index → its subtopology (with its topology's name, if it has one)."""
+        return tuple(task.task_id.group for task in self.tasks)
 
     @cached_property
     def capacities(self) -> tuple[int, ...]:
@@ -244,7 +259,7 @@ class Holding(NamedTuple):
     temporary: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class GroupState:
     """A group between two rebalances: everything the next decision and the next round depend on.
 
@@ -259,6 +274,11 @@ class GroupState:
     holdings: tuple[Holding, ...]
     copies: tuple[tuple[Copy, ...], ...]
     leader: int | None = None
+
+    @cached_property
+    def at_rest(self) -> tuple[bool, ...]:
+        """Task index → whether its running owner has the only copy of it, or it is stateless."""
+        return tuple([not of or (len(of) == 1 and of[0][1] == LATEST) for of in self.copies])
 
 
 class Note(NamedTuple):

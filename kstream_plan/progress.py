@@ -6,7 +6,7 @@ where the assignment put it (:func:`_seated`), and each instance later reports w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import AssignmentConfig
@@ -40,14 +40,12 @@ def advance(
     """
     copies = list(state.copies)
     generation = state.generation + 1
-    for task, seats in _changed_seats(state, transition.holdings).items():
+    changed = _changed_seats(state, transition.holdings)
+    for task, seats in changed.items():
         copies[task] = _seated(state, task, seats, generation, interval.from_ms)
     report = _Report(state=state, transition=transition, interval=interval, config=config, rates=rates, copies=copies)
-    for task in state.group.stateful:
-        of_task = copies[task]
-        if len(of_task) == 1 and of_task[0].lag == LATEST:
-            continue  # nothing but the running owner: nothing to tell
-        copies[task] = report.of(task, of_task)
+    for task in sorted(changed.keys() | {task for task, rests in enumerate(state.at_rest) if not rests}):
+        copies[task] = report.of(task, copies[task])
     return GroupState(
         group=state.group,
         generation=generation,
@@ -65,24 +63,21 @@ _Seats = Mapping[int, tuple[int, bool] | None]
 def _changed_seats(state: GroupState, holdings: tuple[Holding, ...]) -> dict[int, dict[int, tuple[int, bool] | None]]:
     instance_of, tasks = state.group.instance_of, state.group.tasks
     changed: dict[int, dict[int, tuple[int, bool] | None]] = {}
-    consumers = [c for c, held in enumerate(state.holdings) if held is not holdings[c] and held != holdings[c]]
-    for consumer in consumers:
-        for task, _ in _seats_of(state.holdings[consumer]):
-            if tasks[task].stateful:
-                changed.setdefault(task, {}).setdefault(instance_of[consumer], None)
-    for consumer in consumers:
-        for task, active in _seats_of(holdings[consumer]):
-            if tasks[task].stateful:
-                changed.setdefault(task, {})[instance_of[consumer]] = (consumer, active)
+    for consumer, (old, new) in enumerate(zip(state.holdings, holdings, strict=True)):
+        if old is new:
+            continue
+        instance = instance_of[consumer]
+        for before, after, seat in (
+            (old.active, new.active, (consumer, True)),
+            (old[1] + old[2] + old[3], new[1] + new[2] + new[3], (consumer, False)),
+        ):
+            for task in set(before).difference(after):
+                if tasks[task].stateful:
+                    changed.setdefault(task, {}).setdefault(instance, None)
+            for task in set(after).difference(before):
+                if tasks[task].stateful:
+                    changed.setdefault(task, {})[instance] = seat
     return changed
-
-
-def _seats_of(held: Holding) -> Iterable[tuple[int, bool]]:
-    for task in held.active:
-        yield task, True
-    for role in (held.standby, held.warmup, held.temporary):
-        for task in role:
-            yield task, False
 
 
 def _seated(state: GroupState, task: int, seats: _Seats, generation: int, at_ms: int) -> tuple[Copy, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import LATEST, Assignment, Copy, GroupState
+from kstream_plan.model import Assignment, Copy, GroupState
 from kstream_plan.ranking import is_caught_up
 from kstream_plan.steps import Verdict
 
@@ -45,9 +45,7 @@ class Recurrence:
         return verdict
 
     def _lags(self, state: GroupState) -> _Lags:
-        return tuple(
-            (task, self._by_lag(copies)) for task, copies in enumerate(state.copies) if not _only_owner(copies)
-        )
+        return tuple((task, self._by_lag(state.copies[task])) for task, rests in enumerate(state.at_rest) if not rests)
 
     def _by_lag(self, copies: tuple[Copy, ...]) -> tuple[tuple[int, bool], ...]:
         reported = sorted((copy.lag, copy.instance) for copy in copies if copy.lag is not None)
@@ -66,10 +64,6 @@ class Recurrence:
         if period == 1:
             return Verdict("stuck", tasks, "two probes in a row found the same, and no copy comes closer")
         return Verdict("cyclic", tasks, f"every {period} probes the group is where it was, and no copy comes closer")
-
-
-def _only_owner(copies: tuple[Copy, ...]) -> bool:
-    return not copies or (len(copies) == 1 and copies[0].lag == LATEST)
 
 
 def _closer(earlier: GroupState, now: GroupState) -> bool:

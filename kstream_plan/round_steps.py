@@ -52,16 +52,14 @@ def steps_of(
     ``state`` is the group before the round, ``revoked_by`` maps each task that was revoked in the round before to the
     consumer that gave it up.
     """
-    changed = [c for c, held in enumerate(state.holdings) if held != transition.holdings[c]]
-    before = _held_of(state, state.holdings, changed)
-    after = _held_of(state, transition.holdings, changed)
-    explain = _Explanation(state, decision, transition, config)
+    before = _held_only_in(state.holdings, transition.holdings, state)
+    after = _held_only_in(transition.holdings, state.holdings, state)
+    explain = _Explanation(state, decision, transition, config, {task for task, _ in before.keys() | after.keys()})
     drafts: list[tuple[int, int, int, Step]] = []
     for task, instance in before.keys() | after.keys():
         old, new = before.get((task, instance)), after.get((task, instance))
-        if old != new:
-            step = _step(explain, task, instance, old, new, revoked_by.get(task))
-            drafts.append((task, 0 if new is None else 2, instance, step))
+        step = _step(explain, task, instance, old, new, revoked_by.get(task))
+        drafts.append((task, 0 if new is None else 2, instance, step))
     drafts += [
         (entry.task, 1, entry.consumer, explain.withhold(entry.task, entry.owner, entry.consumer))
         for entry in transition.withheld
@@ -69,13 +67,16 @@ def steps_of(
     return tuple(step for *_, step in sorted(drafts, key=lambda draft: draft[:3]))
 
 
-def _held_of(state: GroupState, holdings: tuple[Holding, ...], consumers: list[int]) -> _Held_of:
+def _held_only_in(holdings: tuple[Holding, ...], others: tuple[Holding, ...], state: GroupState) -> _Held_of:
+    """What ``holdings`` has and ``others`` has not, at the same consumer in the same role."""
     instance_of = state.group.instance_of
     return {
         (task, instance_of[consumer]): _Held(consumer, role)
-        for consumer in consumers
-        for role, tasks in zip(_ROLES, holdings[consumer], strict=True)
-        for task in tasks
+        for consumer, (held, other) in enumerate(zip(holdings, others, strict=True))
+        if held is not other
+        for role, tasks, other_tasks in zip(_ROLES, held, other, strict=True)
+        if tasks != other_tasks
+        for task in set(tasks).difference(other_tasks)
     }
 
 
@@ -94,13 +95,19 @@ class _Explanation:
     """Turns one change into a step with its reason; holds the round's facts, changes none."""
 
     def __init__(
-        self, state: GroupState, decision: Assignment, transition: Transition, config: AssignmentConfig
+        self,
+        state: GroupState,
+        decision: Assignment,
+        transition: Transition,
+        config: AssignmentConfig,
+        tasks: set[int],
     ) -> None:
         self._state = state
         self._group = state.group
         self._limit = config.acceptable_recovery_lag
-        self._active_movement = {m.task: m for m in decision.movements if m.kind == "active"}
-        self._standby_destination = {(m.task, m.destination): m for m in decision.movements if m.kind == "standby"}
+        movements = [movement for movement in decision.movements if movement[0] in tasks]
+        self._active_movement = {m.task: m for m in movements if m.kind == "active"}
+        self._standby_destination = {(m.task, m.destination): m for m in movements if m.kind == "standby"}
         self._new_owner = {entry.task: entry.consumer for entry in transition.withheld}
 
     def given_up(self, task: int, old: _Held) -> Step:

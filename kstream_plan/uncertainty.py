@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import compress
+from operator import is_not
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import Assignment, GroupState, Note
+from kstream_plan.model import Assignment, Copy, GroupState, Note
 from kstream_plan.ranking import is_caught_up
 from kstream_plan.steps import HandOver, KeepTemporary, Place, Step, Withhold
 
@@ -30,19 +32,20 @@ def cleaned_up(before: GroupState, after: GroupState, decision: Assignment, conf
 
     The cleaner runs every ``state_cleanup_delay_ms`` at a phase nobody knows, so the state may live twice as long.
     """
-    tasks = set()
-    for task in {movement.task for movement in decision.movements}:
-        if before.copies[task] is not after.copies[task]:
-            still = {copy.instance for copy in after.copies[task]}
-            tasks |= {
-                task
-                for copy in before.copies[task]
-                if copy.consumer is None
-                and copy.lag is not None
-                and copy.instance not in still
-                and is_caught_up(copy.lag, config.acceptable_recovery_lag)
-            }
-    return tasks
+    changed = compress(range(len(after.copies)), map(is_not, before.copies, after.copies))
+    deleted = {task for task in changed if _lost_caught_up(before.copies[task], after.copies[task], config)}
+    return deleted.intersection(movement.task for movement in decision.movements) if deleted else deleted
+
+
+def _lost_caught_up(before: tuple[Copy, ...], after: tuple[Copy, ...], config: AssignmentConfig) -> bool:
+    still = {copy.instance for copy in after}
+    return any(
+        copy.consumer is None
+        and copy.lag is not None
+        and copy.instance not in still
+        and is_caught_up(copy.lag, config.acceptable_recovery_lag)
+        for copy in before
+    )
 
 
 def notes(state: GroupState, races: set[int], deletions: set[int]) -> tuple[Note, ...]:

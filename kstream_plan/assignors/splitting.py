@@ -6,7 +6,7 @@ from itertools import chain
 
 from kstream_plan.assignors.consumer_split import split_over_consumers
 from kstream_plan.assignors.reuse import changed_tasks, reports
-from kstream_plan.model import Assignment, GroupState, Holding, whole_sum
+from kstream_plan.model import Assignment, GroupState, Holding
 
 
 def split(
@@ -28,6 +28,7 @@ def split(
         instance
         for task in changed_tasks(before, state)
         for instance, _, _ in reports(before, task) ^ reports(state, task)
+        if any(task in role for role in instances[instance])
     }
     consumers = list(decided.consumers)
     for i, held in enumerate(instances):
@@ -40,12 +41,13 @@ def split(
 def _split_one(state: GroupState, instance: int, held: Holding) -> tuple[Holding, ...]:
     """Tell the split which of the instance's stateful tasks each of its consumers reported, with what lag."""
     consumers = state.group.consumers_of[instance]
+    whole, copies = state.group.end_offset_sums, state.copies
     reported: list[list[tuple[int, int]]] = [[] for _ in consumers]
     for task in chain(held.active, held.standby, held.warmup):
-        for copy in state.copies[task]:
-            if copy.instance == instance:
-                lag = whole_sum(copy.lag, state.group.tasks[task].end_offset_sum)
-                for consumer in copy.reporters:
+        for copy in copies[task]:
+            if copy[0] == instance:
+                lag = whole[task] if copy[1] is None else copy[1]
+                for consumer in copy[2]:
                     reported[consumer - consumers.start].append((lag, task))
                 break
     return split_over_consumers(consumers, held, reported, state.group)

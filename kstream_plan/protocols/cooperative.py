@@ -15,7 +15,7 @@ def rebalance(state: GroupState, decision: Assignment) -> Transition:
     that is withheld is held as a temporary standby if its new instance reported state of it and did not own it
     (reference, "One Kafka generation").
     """
-    changed = [c for c, held in enumerate(state.holdings) if held != decision.consumers[c]]
+    changed = [c for c, held in enumerate(state.holdings) if held is not decision.consumers[c]]
     owner_of_lost = {
         task: consumer
         for consumer in changed
