@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import MAX_LONG
@@ -43,46 +43,65 @@ class LagRow(NamedTuple):
     at_ms: int | None = None
 
 
-#: Tells where the row with this number is, as ``lags[3]``.
-Place = Callable[[int], str]
+class UnknownNameError(FieldError):
+    """A lag row names a task, an instance or a consumer that the snapshot does not have."""
+
+    def inside(self, outer: str) -> UnknownNameError:
+        """Return the same error seen from further out."""
+        error = super().inside(outer)
+        return UnknownNameError(error.path, error.what, error.fix)
 
 
-def read_lag_rows(items: Sequence[Row], group: Group, place: Place, *, flat: bool = False) -> list[LagRow]:
-    """Read lag rows; those of stores without a changelog (``logged`` false) have no lag and are left out.
+class LagRows:
+    """Reads lag rows of one group, one after the other; no two may be about the same store at the same time.
 
     Args:
-        items: the rows.
         group: the group they are about (its tasks may be unfinished).
-        place: tells where a row is, for error messages.
         flat: they are rows of a lag snapshot, which have ``captured_at`` and ``restoring`` too.
-
-    Raises:
-        FieldError: a field of the wrong type or out of range; an unknown task, instance or consumer; both ``lag``
-            and ``offset``, or neither; two rows about the same store at the same time.
     """
-    rows = []
-    seen: dict[tuple[int, int, str | None, int | None], int] = {}
-    consumer_index = {consumer_id: index for index, consumer_id in enumerate(group.consumer_ids)}
-    task_index = {str(task.task_id): index for index, task in enumerate(group.tasks)}
-    for number, item in enumerate(items):
+
+    def __init__(self, group: Group, *, flat: bool = False) -> None:
+        self._group = group
+        self._flat = flat
+        self._consumer_index = {consumer_id: index for index, consumer_id in enumerate(group.consumer_ids)}
+        self._task_index = {str(task.task_id): index for index, task in enumerate(group.tasks)}
+        self._places: dict[tuple[int, int, str | None, int | None], str] = {}
+
+    def read(self, item: Row, place: str) -> LagRow | None:
+        """Read one row; ``None`` for one about a store without a changelog (``logged`` false): it has no lag.
+
+        Args:
+            item: the row.
+            place: where it is, for error messages.
+
+        Raises:
+            UnknownNameError: it names a task, an instance or a consumer that is not in the group.
+            FieldError: a field of the wrong type or out of range; both ``lag`` and ``offset``, or neither; another
+                row is about the same store at the same time.
+        """
         try:
-            row, logged = _read_lag_row(item, group, task_index, consumer_index)
-            if flat:
-                row = row._replace(
-                    restoring=optional_boolean(item, "restoring") is True, at_ms=optional_time(item, "captured_at")
-                )
-            first = seen.setdefault((row.task, row.instance, row.store, row.at_ms), number)
-            if first != number:
-                raise FieldError("", f"is about the same store of the same task as {place(first)}", "keep one of them")
+            row, logged = _read_lag_row(item, self._group, self._task_index, self._consumer_index)
+            if self._flat:
+                required_text(item, "application_id")
+                restoring = optional_boolean(item, "restoring") is True
+                row = row._replace(restoring=restoring, at_ms=optional_time(item, "captured_at"))
+            first = self._places.setdefault((row.task, row.instance, row.store, row.at_ms), place)
+            if first is not place:
+                raise FieldError("", f"is about the same store of the same task as {first}", "keep one of them")
         except FieldError as error:
-            raise error.inside(place(number)) from None
-        if logged:
-            rows.append(row)
-    return rows
+            raise error.inside(place) from None
+        return row if logged else None
+
+
+def read_lag_rows(items: Sequence[Row], group: Group) -> list[LagRow]:
+    """Read the ``lags`` of a snapshot, see :meth:`LagRows.read`."""
+    rows = LagRows(group)
+    found = (rows.read(item, f"lags[{number}]") for number, item in enumerate(items))
+    return [row for row in found if row is not None]
 
 
 def _read_lag_row(
-    item: Row, group: Group, task_index: dict[str, int], consumer_index: dict[str, int]
+    item: Row, group: Group, task_index: Mapping[str, int], consumer_index: Mapping[str, int]
 ) -> tuple[LagRow, bool]:
     instance = _known_instance(item, group)
     task = task_index.get(required_text(item, "task_id"))
@@ -113,15 +132,15 @@ def _known_instance(item: Row, group: Group) -> int:
         instance = group.instance_index.get(normal_process_id(process_id))
     if instance is None:
         fix = "add the instance to instances, or leave the row out"
-        raise FieldError("process_id", f"{shown(process_id)} is not in instances", fix)
+        raise UnknownNameError("process_id", f"is {shown(process_id)}, which is not in instances", fix)
     return instance
 
 
 def _known_task(item: Row, group: Group) -> int:
     task = group.task_index.get(parsed_task_id("task_id", item["task_id"]))
     if task is None:
-        what = f"{shown(item['task_id'])} is not in tasks"
-        raise FieldError("task_id", what, "add the task to tasks, or leave the row out")
+        what = f"is {shown(item['task_id'])}, which is not in tasks"
+        raise UnknownNameError("task_id", what, "add the task to tasks, or leave the row out")
     return task
 
 
@@ -139,7 +158,7 @@ def _records_or_marker(item: Row, name: str) -> int | None:
     return checked_integer(name, value, 0, MAX_LONG)
 
 
-def _reporters(item: Row, group: Group, instance: int, consumer_index: dict[str, int]) -> tuple[int, ...] | None:
+def _reporters(item: Row, group: Group, instance: int, consumer_index: Mapping[str, int]) -> tuple[int, ...] | None:
     names = optional_texts(item, "consumer_ids")
     if names is None:
         return None
@@ -147,7 +166,7 @@ def _reporters(item: Row, group: Group, instance: int, consumer_index: dict[str,
     for position, name in enumerate(names):
         consumer = consumer_index.get(name)
         if consumer is None or consumer not in group.consumers_of[instance]:
-            what = f"{shown(name)} is no consumer of {shown(group.instances[instance].process_id)}"
-            raise FieldError(f"consumer_ids[{position}]", what, "name consumers of the instance that reported")
+            what = f"is {shown(name)}, no consumer of {shown(group.instances[instance].process_id)}"
+            raise UnknownNameError(f"consumer_ids[{position}]", what, "name consumers of the instance that reported")
         reporters.add(consumer)
     return tuple(sorted(reporters))

@@ -55,7 +55,7 @@ def read_instances(row: Row) -> tuple[list[Instance], str | None]:
         except FieldError as error:
             raise error.inside(f"instances[{index}]") from None
         if instance.process_id in instances:
-            what = f"{shown(instance.process_id)} is there twice"
+            what = f"is {shown(instance.process_id)}, which is there already"
             raise FieldError(f"instances[{index}].process_id", what, "give every instance an id of its own")
         if leads and leader is not None:
             what = f"is true, but {shown(leader)} is the leader already"
@@ -132,7 +132,7 @@ def _read_client_tags(item: Row) -> tuple[tuple[str, str], ...]:
 
 def _note_place(places: dict[str, str], consumer_id: str, place: str) -> None:
     if consumer_id in places:
-        what = f"{shown(consumer_id)} is at {places[consumer_id]} already"
+        what = f"is {shown(consumer_id)}, which is at {places[consumer_id]} already"
         raise FieldError(f"{place}.consumer_id", what, "give every consumer of the group an id of its own")
     places[consumer_id] = place
 
@@ -157,11 +157,11 @@ def _read_role(
         if task is None:
             task = _known_task(place, value, group)
         if task in copy_places:
-            what = f"{shown(value)} is on the same instance already, at {copy_places[task]}"
+            what = f"is {shown(value)}, which is on the same instance already, at {copy_places[task]}"
             raise FieldError(place, what, "an instance holds a task once, in one role: keep one of them")
         if role == "active":
             if task in owner_places:
-                what = f"{shown(value)} is active already, at {owner_places[task]}"
+                what = f"is {shown(value)}, which is active already, at {owner_places[task]}"
                 raise FieldError(place, what, "a task has one active owner: keep one of them")
             owner_places[task] = place
         copy_places[task] = place
@@ -172,5 +172,7 @@ def _read_role(
 def _known_task(place: str, value: object, group: Group) -> int:
     task_id = parsed_task_id(place, value)
     if task_id not in group.task_index:
-        raise FieldError(place, f"{shown(value)} is not in tasks", "add the task to tasks, or take it out here")
+        raise FieldError(
+            place, f"is {shown(value)}, which is not in tasks", "add the task to tasks, or take it out here"
+        )
     return group.task_index[task_id]

@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.model import Group, GroupState, Instance, Snapshot, Task
+from kstream_plan.model import Group, GroupState, Instance, Note, Rates, Snapshot, Task
 from kstream_plan.snapshots.config_row import read_config
 from kstream_plan.snapshots.copies import copies_of, reported_end_offsets, reports_of
 from kstream_plan.snapshots.fields import (
@@ -23,6 +23,7 @@ from kstream_plan.snapshots.fields import (
     required_text,
     shown,
 )
+from kstream_plan.snapshots.lag_history import LagHistory, rates_of, usable_lag_rows
 from kstream_plan.snapshots.lag_rows import read_lag_rows
 from kstream_plan.snapshots.member_rows import read_holdings, read_instances
 from kstream_plan.snapshots.task_rows import TaskRow, complete_tasks, read_task_rows
@@ -34,19 +35,23 @@ FORMAT_MAJOR = 1
 _FORMAT_VERSION = re.compile(r"(\d+)(?:\.\d+)*", re.ASCII)
 
 
-def snapshot_from_row(row: Row, where: str) -> Snapshot:
+def snapshot_from_row(
+    row: Row, where: str, *, lags: LagHistory | None = None, config_as_text: bool = False
+) -> Snapshot:
     """Read one row.
 
     Args:
         row: an object of the assignment-snapshot schema, as ``json.loads`` gives it; unknown fields are ignored.
         where: what the row comes from, a file's path for instance; error messages begin with it.
+        lags: what lag snapshots say, instead of the row's own ``lags``.
+        config_as_text: the settings' values are text (a Parquet map from text to text).
 
     Raises:
         SnapshotError: the row breaks the schema or contradicts itself; the error names application, field, value
             and fix.
     """
     try:
-        return _read(row)
+        return _read(row, lags, config_as_text)
     except FieldError as error:
         raise snapshot_error(error, where, row.get("application_id")) from None
 
@@ -56,9 +61,9 @@ def snapshot_error(error: FieldError, where: str, application_id: object = None)
     places = [printable(where)] if where else []
     if application_id is not None:
         places.append(f"application {shown(application_id)}")
-    if error.path:
-        places.append(printable(error.path))
-    return SnapshotError(error.what, where=": ".join(places), fix=error.fix)
+    what = f"{printable(error.path)} {error.what}" if error.path else error.what
+    known_id = application_id if isinstance(application_id, str) else None
+    return SnapshotError(what, where=": ".join(places), fix=error.fix, application_id=known_id)
 
 
 class _Header(NamedTuple):
@@ -67,14 +72,18 @@ class _Header(NamedTuple):
     captured_at_ms: int | None
 
 
-def _read(row: Row) -> Snapshot:
+def _read(row: Row, lags: LagHistory | None, config_as_text: bool) -> Snapshot:
     header = _read_header(row)
-    config, notes = read_config(row)
+    config, config_notes = read_config(row, as_text=config_as_text)
     task_rows = read_task_rows(row)
     instances, leader = read_instances(row)
     members = _group_of(header.application_id, task_rows, instances)
     holdings = read_holdings(row, members)
-    lag_rows = read_lag_rows(optional_rows(row, "lags"), members, "lags[{}]".format)
+    lag_notes: list[Note] = []
+    if lags is None:
+        lag_rows = read_lag_rows(optional_rows(row, "lags"), members)
+    else:
+        lag_rows, lag_notes = usable_lag_rows(lags, members, holdings, config, header.captured_at_ms)
     reports = reports_of(lag_rows)
     tasks, task_notes = complete_tasks(task_rows, reported_end_offsets(reports))
     group = Group(header.application_id, tuple(tasks), members.instances)
@@ -91,7 +100,8 @@ def _read(row: Row) -> Snapshot:
         state=state,
         config=config,
         captured_at=None if header.captured_at_ms is None else format_time(header.captured_at_ms),
-        warnings=tuple(notes + task_notes + copy_notes),
+        rates=Rates() if lags is None else rates_of(lags.growth, group),
+        warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes),
     )
 
 

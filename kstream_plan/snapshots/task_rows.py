@@ -45,7 +45,7 @@ def read_task_rows(row: Row) -> list[TaskRow]:
             raise error.inside(f"tasks[{index}]") from None
         if task.task_id in tasks:
             raise FieldError(
-                f"tasks[{index}].task_id", f"{shown(str(task.task_id))} is there twice", "keep one of them"
+                f"tasks[{index}].task_id", f"is {shown(str(task.task_id))}, which is there already", "keep one of them"
             )
         tasks[task.task_id] = task
     return sorted(tasks.values(), key=lambda task: task.task_id.sort_key)

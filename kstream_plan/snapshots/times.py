@@ -1,4 +1,4 @@
-"""Times: RFC 3339 text to and from milliseconds since 1970 in UTC."""
+"""Times: RFC 3339 text to and from a number since 1970 in UTC."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_time(text: str) -> int:
+    """Read a time as :func:`parse_time_us` does, in milliseconds since 1970; finer digits are cut off."""
+    return parse_time_us(text) // 1000
+
+
+def parse_time_us(text: str) -> int:
     """Read a time: RFC 3339, in UTC if it names no zone.
 
     Returns:
-        Milliseconds since 1970-01-01T00:00:00Z; finer digits are cut off.
+        Microseconds since 1970-01-01T00:00:00Z; finer digits are cut off.
 
     Raises:
         ValueError: ``text`` is no such time.
@@ -29,7 +34,7 @@ def parse_time(text: str) -> int:
         year, month, day, hour, minute, second = map(int, match.groups()[:6])
         microsecond = int((match[7] or "")[:6].ljust(6, "0"))
         moment = datetime(year, month, day, hour, minute, second, microsecond, _zone(match))
-        return (moment - _EPOCH) // timedelta(milliseconds=1)
+        return (moment - _EPOCH) // timedelta(microseconds=1)
     except (ValueError, OverflowError):
         raise ValueError(f"{text!r} is not a time like 2026-11-21T12:00:00.000Z") from None
 

@@ -1,0 +1,289 @@
+"""Files → snapshots: what ``read`` does, step by step."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
+
+from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.model import Snapshot
+from kstream_plan.snapshots.fields import Row, printable, shown
+from kstream_plan.snapshots.json_text import parse_row
+from kstream_plan.snapshots.lag_history import LagHistory, StoreGrowth
+from kstream_plan.snapshots.records import snapshot_from_row
+from kstream_plan.snapshots.selection import Selection, selection
+from kstream_plan.snapshots.sources import (
+    BrokenFileError,
+    Input,
+    Paths,
+    check_paths,
+    local_input,
+    spool,
+    temporary_folder,
+)
+from kstream_plan.snapshots.times import format_time, parse_time
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kstream_plan.snapshots.spark.newest import LagText, SnapshotText
+
+#: One application: its snapshot, or what is wrong with it.
+Outcome: TypeAlias = Snapshot | SnapshotError
+
+#: Inputs up to this size are read sooner by a Java that starts quickly than by one that works fast.
+LITTLE_BYTES = 8 << 20
+
+
+def read(
+    paths: Sequence[str],
+    *,
+    lags: Sequence[str] = (),
+    as_of: str | None = None,
+    application_ids: Sequence[str] = (),
+    lags_tolerance_ms: int = 60_000,
+    keep_going: bool = False,
+    master: str | None = None,
+    spark_conf: Mapping[str, str] | None = None,
+    java_home: str | None = None,
+    debug: bool = False,
+    stdin: BinaryIO | None = None,
+) -> tuple[Outcome, ...]:
+    """Read the newest snapshot of every application that is selected (README, input contract).
+
+    Args:
+        paths: files, folders and globs, of any file system Spark can read; ``-`` is standard input.
+        lags: lag snapshots that stand in for the snapshots' own lags, paths like the others.
+        as_of: the latest time that counts, RFC 3339.
+        application_ids: globs; without any, every application is selected.
+        lags_tolerance_ms: how much younger than the snapshot a lag row may be.
+        keep_going: return what is wrong with an application beside the others' snapshots, instead of raising it.
+        master: where Spark runs, by default on all cores of this machine.
+        spark_conf: Spark's settings.
+        java_home: the Java installation to use.
+        debug: let what Spark and Java write through to standard error.
+        stdin: what ``-`` stands for, by default the process's standard input.
+
+    Returns:
+        One outcome per application, sorted by its id. With ``keep_going`` some may be errors; an error that cannot be
+        told an application's comes first, its ``application_id`` is ``None``.
+
+    Raises:
+        SnapshotError: the input is missing, unreadable, or breaks the contract.
+        SparkError: Spark or Java cannot be started or gave up.
+        UsageError: ``as_of`` is no time, no path is given, or standard input is to be read twice.
+    """
+    wanted = selection(application_ids, as_of)
+    snapshot_paths, lag_paths = _checked(paths, lags)
+    with temporary_folder() as folder:
+        snapshots = _look_into(snapshot_paths, Path(folder, "snapshots"), stdin, keep_going)
+        histories = _look_into(lag_paths, Path(folder, "lags"), stdin, keep_going=False)
+        from kstream_plan.snapshots.spark.session import open_session  # noqa: PLC0415 - loads Spark
+
+        little_work = snapshots.size + histories.size <= LITTLE_BYTES
+        with open_session(master, spark_conf, java_home=java_home, debug=debug, little_work=little_work) as spark:
+            found = _snapshot_rows(spark, snapshots, wanted, keep_going)
+            if lags:
+                found = _with_lags(spark, histories, found, lags_tolerance_ms)
+    return _outcomes(found, keep_going)
+
+
+class _Files(NamedTuple):
+    """Files on this machine, looked into; paths that are not; what cannot be read; the files' size in bytes."""
+
+    inputs: Sequence[Input] = ()
+    remote: Sequence[str] = ()
+    errors: Sequence[SnapshotError] = ()
+    size: int = 0
+
+
+class _SnapshotRow(NamedTuple):
+    """A snapshot row, where it is from, and its application as Spark read it."""
+
+    row: Row
+    file: str
+    key: str
+    config_as_text: bool
+    lags: LagHistory | None = None
+
+
+class _Found(NamedTuple):
+    """The rows that count, and what is wrong with others."""
+
+    rows: Sequence[_SnapshotRow]
+    errors: Sequence[SnapshotError]
+
+
+def _checked(paths: Sequence[str], lags: Sequence[str]) -> tuple[Paths, Paths]:
+    if not paths:
+        raise UsageError("no snapshot is given", fix="name files, folders or globs, or - for standard input")
+    snapshot_paths, lag_paths = check_paths(paths), check_paths(lags)
+    if snapshot_paths.stdin and lag_paths.stdin:
+        raise UsageError("standard input is to be read twice", fix="give - once")
+    return snapshot_paths, lag_paths
+
+
+def _look_into(paths: Paths, folder: Path, stdin: BinaryIO | None, keep_going: bool) -> _Files:
+    folder.mkdir()
+    files = list(paths.local)
+    if paths.stdin:
+        files.append(spool(stdin or sys.stdin.buffer, folder))
+    inputs, errors = [], []
+    for number, file in enumerate(files):
+        try:
+            inputs.append(local_input(file, folder, number))
+        except BrokenFileError as error:
+            if not keep_going:
+                raise
+            errors.append(error)
+    return _Files(inputs, paths.remote, errors, sum(Path(file.path).stat().st_size for file in files))
+
+
+def _snapshot_rows(spark: SparkSession, files: _Files, wanted: Selection, keep_going: bool) -> _Found:
+    from kstream_plan.snapshots.spark.newest import known_applications, newest_snapshots  # noqa: PLC0415 - loads Spark
+
+    inputs, errors = _all_inputs(spark, files, keep_going)
+    texts: list[SnapshotText] = []
+    while inputs:
+        try:
+            texts = newest_snapshots(spark, inputs, wanted)
+            break
+        except BrokenFileError as error:
+            if not keep_going or all(file.name != error.name for file in inputs):
+                raise
+            errors.append(error)
+            inputs = [file for file in inputs if file.name != error.name]
+    rows = []
+    for text in texts:
+        try:
+            row = parse_row(text.text, text.file)
+        except SnapshotError as error:
+            error.application_id = text.application_id
+            errors.append(error)
+            continue
+        application_id = row.get("application_id")
+        if not isinstance(application_id, str) or wanted.wants(application_id):
+            rows.append(_SnapshotRow(row, text.file, text.application_id or "", text.config_as_text))
+    found = {row.key for row in rows} | {error.application_id or "" for error in errors}
+    missing = wanted.missing(found)
+    if missing or not (rows or errors):
+        errors += _nothing_found(wanted, missing, known_applications(spark, inputs) if inputs else [])
+    return _Found(rows, errors)
+
+
+def _all_inputs(spark: SparkSession, files: _Files, keep_going: bool) -> tuple[list[Input], list[SnapshotError]]:
+    inputs, errors = list(files.inputs), list(files.errors)
+    if files.remote:
+        from kstream_plan.snapshots.spark.remote import remote_inputs  # noqa: PLC0415 - loads Spark
+
+        remote, broken = remote_inputs(spark, files.remote)
+        if broken and not keep_going:
+            raise broken[0]
+        inputs += remote
+        errors += broken
+    return inputs, errors
+
+
+def _nothing_found(wanted: Selection, missing: Sequence[str], known: Sequence[str]) -> list[SnapshotError]:
+    at = "" if wanted.as_of_us is None else f" at or before {format_time(wanted.as_of_us // 1000)}"
+    if not missing:
+        fix = "check --as-of" if at else "give a file with at least one snapshot in it"
+        return [SnapshotError(f"the input holds no snapshot{at}", fix=fix)]
+    fix = f"the input holds {', '.join(map(shown, known))}" if known else "check the input, it holds no application"
+    what = "no application matches {}" if at == "" else f"no application matches {{}} with a snapshot{at}"
+    return [SnapshotError(what.format(shown(glob)), fix=fix, application_id=glob) for glob in missing]
+
+
+def _with_lags(spark: SparkSession, files: _Files, found: _Found, tolerance_ms: int) -> _Found:
+    """Put the lag snapshots' rows beside the snapshots they are about."""
+    from kstream_plan.snapshots.spark.newest import newest_lags  # noqa: PLC0415 - loads Spark
+
+    inputs, _ = _all_inputs(spark, files, keep_going=False)
+    limits = {row.key: _limit_us(row.row, tolerance_ms) for row in found.rows}
+    texts, earliest = newest_lags(spark, inputs, limits)
+    by_key: dict[str, list[LagText]] = defaultdict(list)
+    errors = list(found.errors)
+    for text in texts:
+        if text.application_id is None:
+            errors.append(_nameless(text))
+        else:
+            by_key[text.application_id].append(text)
+    rows = []
+    for row in found.rows:
+        try:
+            rows.append(row._replace(lags=_history(by_key[row.key], earliest.get(row.key))))
+        except SnapshotError as error:
+            error.application_id = row.key
+            errors.append(error)
+    return _Found(rows, errors)
+
+
+def _limit_us(row: Row, tolerance_ms: int) -> int | None:
+    """Return the last microsecond at which a lag row of this snapshot may be, ``None`` if there is no limit."""
+    try:
+        return (parse_time(row["captured_at"]) + tolerance_ms) * 1000 + 999
+    except (KeyError, TypeError, ValueError):
+        return None  # what is wrong with the time is found when the row is read
+
+
+def _nameless(text: LagText) -> SnapshotError:
+    try:
+        parse_row(text.text, text.file)
+    except SnapshotError as error:
+        return error
+    return SnapshotError("a lag row has no application_id", where=printable(text.file), fix="give it")
+
+
+def _history(texts: Sequence[LagText], earliest_us: int | None) -> LagHistory:
+    growth = {
+        StoreGrowth(
+            text.process_id or "",
+            text.task_id or "",
+            text.store,
+            int(text.restored_records),
+            int(text.restored_ms),
+            int(text.produced_records),
+            int(text.produced_ms),
+        )
+        for text in texts
+    }
+    return LagHistory(
+        sorted(((parse_row(text.text, text.file), text.file) for text in texts), key=repr),
+        sorted(growth, key=repr),
+        None if earliest_us is None else format_time(earliest_us // 1000),
+    )
+
+
+def _outcomes(found: _Found, keep_going: bool) -> tuple[Outcome, ...]:
+    by_application: dict[str, list[_SnapshotRow]] = defaultdict(list)
+    for row in found.rows:
+        by_application[row.key].append(row)
+    outcomes: list[tuple[str, Outcome]] = [(error.application_id or "", error) for error in found.errors]
+    for application_id, rows in by_application.items():
+        try:
+            outcomes.append((application_id, _only_snapshot(rows)))
+        except SnapshotError as error:
+            outcomes.append((application_id, error))
+    outcomes.sort(key=lambda outcome: (outcome[0], str(outcome[1]) if isinstance(outcome[1], SnapshotError) else ""))
+    if not keep_going:
+        for _, outcome in outcomes:
+            if isinstance(outcome, SnapshotError):
+                raise outcome
+    return tuple(outcome for _, outcome in outcomes)
+
+
+def _only_snapshot(rows: Sequence[_SnapshotRow]) -> Snapshot:
+    snapshots = [snapshot_from_row(row.row, row.file, lags=row.lags, config_as_text=row.config_as_text) for row in rows]
+    if len(snapshots) == 1:
+        return snapshots[0]
+    application_id = snapshots[0].state.group.application_id
+    at = snapshots[0].captured_at or "no time"
+    files = " and ".join(sorted({printable(row.file) for row in rows}))
+    what = f"has {len(rows)} snapshots of {at}, generation {snapshots[0].state.generation}"
+    fix = "keep one of them"
+    raise SnapshotError(
+        what, where=f"{files}: application {shown(application_id)}", fix=fix, application_id=application_id
+    )

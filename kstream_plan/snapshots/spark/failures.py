@@ -1,0 +1,61 @@
+"""What Spark's exceptions mean: one clear error instead of a Java stack trace. Nothing here imports Spark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+from kstream_plan.errors import SparkError
+from kstream_plan.snapshots.fields import printable
+from kstream_plan.snapshots.sources import BrokenFileError, broken_gzip
+
+_FILE = re.compile(r"(?:reading|read) file:? ?(\S+?)\.?\s|(?:Path|File) does not exist: (\S+?)\.?\s")
+_CAUSE = re.compile(r"(?:^|Caused by: )(?:[\w$]+\.)+[\w$]*(?:Exception|Error): (.*)", re.MULTILINE)
+_NO_FILE_SYSTEM = re.compile(
+    r'No FileSystem for scheme "?(\w+)|ClassNotFoundException: Class org\.apache\.hadoop\.fs\.(\w+)'
+)
+_GZIP_FAILURES = (
+    "Unexpected end of input stream",
+    "not a gzip file",
+    "GZIP",
+    "header check",
+    "data check",
+    "invalid block",
+)
+
+
+def spark_failure(
+    said: str, names: Mapping[str, str], otherwise: str = "Spark could not read the input"
+) -> BrokenFileError | SparkError:
+    """Return the error that an exception out of Spark stands for.
+
+    Args:
+        said: the exception as text, with the Java stack trace.
+        names: the name by which people know each file, by :func:`plain_path`.
+        otherwise: what to say if it is about no file.
+    """
+    causes = _CAUSE.findall(said)
+    reason = printable((causes[-1] if causes else said.strip().partition("\n")[0]).strip()).rstrip(".")
+    scheme = _NO_FILE_SYSTEM.search(said)
+    if scheme:
+        fix = "add it, as with --spark-conf spark.jars.packages=org.apache.hadoop:hadoop-aws:<Hadoop's version> for s3a"
+        return SparkError(f"Spark has no file system for such paths: {reason}", fix=fix)
+    if "OutOfMemoryError" in said:
+        return SparkError("Java ran out of memory", fix="give it more, as with --spark-conf spark.driver.memory=8g")
+    found = _FILE.search(said)
+    if found is None:
+        return SparkError(f"{otherwise}: {reason}", fix="see more with --debug")
+    path = plain_path(found[1] or found[2])
+    name = names.get(path, path)
+    if any(failure in said for failure in _GZIP_FAILURES):
+        return broken_gzip(name, reason[:1].lower() + reason[1:])
+    if "CANNOT_READ_FILE_FOOTER" in said:
+        return BrokenFileError(name, "begins like Parquet but is not a whole Parquet file", "copy it again")
+    return BrokenFileError(name, f"cannot be read: {reason}", "check the file, or see more with --debug")
+
+
+def plain_path(uri: str) -> str:
+    """Return a path as this program names it: without ``file:`` and percent signs."""
+    path = unquote(uri)
+    return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path

@@ -1,0 +1,80 @@
+"""Files that only Hadoop can open (``s3a://…``, ``hdfs://…``): which there are, and what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.fields import printable
+from kstream_plan.snapshots.sources import HEAD_BYTES, BrokenFileError, Form, Input, form_of, unzipped_head
+from kstream_plan.snapshots.spark.failures import spark_failure
+
+
+def remote_inputs(spark: SparkSession, paths: Sequence[str]) -> tuple[list[Input], list[BrokenFileError]]:
+    """Expand paths, folders and globs as Hadoop does and look into every file.
+
+    Returns:
+        The files, each once, and an error for each that is neither JSON nor Parquet.
+
+    Raises:
+        SnapshotError: a path that does not exist, or a folder without a file.
+        SparkError: there is no file system for such paths, or it does not answer.
+    """
+    inputs: dict[str, Input] = {}
+    broken = []
+    try:
+        for path in paths:
+            files = sorted(_files(spark, path))
+            if not files:
+                raise SnapshotError("does not exist or holds no file", where=printable(path), fix="check the path")
+            for file in files:
+                try:
+                    inputs[file] = Input(file, file, _form(spark, file))
+                except BrokenFileError as error:
+                    broken.append(error)
+    except Py4JError as error:
+        raise spark_failure(str(error), {}) from None
+    return [inputs[file] for file in sorted(inputs)], broken
+
+
+def _files(spark: SparkSession, path: str) -> Iterator[str]:
+    jvm: Any = spark._jvm
+    pattern = jvm.org.apache.hadoop.fs.Path(path)
+    system = pattern.getFileSystem(spark._jsc.hadoopConfiguration())
+    for status in system.globStatus(pattern) or ():
+        if not status.isDirectory():
+            yield status.getPath().toString()
+            continue
+        below = system.listFiles(status.getPath(), True)
+        start = len(status.getPath().toString()) + 1
+        while below.hasNext():
+            file = below.next()
+            name = file.getPath().toString()
+            hidden = any(part.startswith((".", "_")) for part in name[start:].split("/"))
+            if file.getLen() > 0 and not hidden:
+                yield name
+
+
+def _form(spark: SparkSession, file: str) -> Form:
+    head = unzipped_head(_first_bytes(spark, file), file)
+    form = form_of(head, file)
+    if form is not Form.PARQUET and head.zipped != file.endswith(".gz"):
+        what = "is gzip under another name" if head.zipped else "is named .gz but is not gzip"
+        raise BrokenFileError(file, what, "rename it: Spark goes by the name")
+    return form
+
+
+def _first_bytes(spark: SparkSession, file: str) -> bytes:
+    jvm: Any = spark._jvm
+    path = jvm.org.apache.hadoop.fs.Path(file)
+    stream = path.getFileSystem(spark._jsc.hadoopConfiguration()).open(path)
+    try:
+        buffer = spark.sparkContext._gateway.new_array(jvm.byte, HEAD_BYTES)
+        count = jvm.org.apache.commons.io.IOUtils.read(stream, buffer)
+        return str(jvm.java.lang.String(buffer, 0, count, "ISO-8859-1")).encode("latin-1")
+    finally:
+        stream.close()

@@ -1,0 +1,93 @@
+"""From files to rows: every row as JSON text, with the few columns that decide whether it counts beside it.
+
+Those columns are parsed with an explicit schema; everything else stays text until the rows that count are validated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - its customary name
+
+from kstream_plan.snapshots.schema import Type, check_columns, spark_columns
+from kstream_plan.snapshots.sources import Form, Input
+
+#: A Parquet timestamp as text, whatever the session's time zone.
+_UTC_TEXT = (
+    "concat(CAST(timestampadd(MICROSECOND, unix_micros(captured_at), TIMESTAMP_NTZ'1970-01-01 00:00:00') AS STRING), "
+    "'Z')"
+)
+
+
+def read_rows(
+    spark: SparkSession, inputs: Sequence[Input], row: Mapping[str, Type], keys: Mapping[str, Type]
+) -> DataFrame:
+    """Return all rows as ``file``, ``text`` (JSON), ``config_as_text`` and the columns ``keys``.
+
+    Args:
+        spark: the session.
+        inputs: the files, at least one.
+        row: what a row must be, to check the columns of Parquet files by.
+        keys: the flat columns to parse.
+    """
+    frames = []
+    paths = {form: [file.path for file in inputs if file.form is form] for form in Form}
+    if paths[Form.LINES]:
+        lines = spark.read.text(paths[Form.LINES]).select(_file(), F.col("value").alias("text"))
+        frames.append(_parsed(lines, keys))
+    if paths[Form.DOCUMENT]:
+        whole = spark.read.text(paths[Form.DOCUMENT], wholetext=True)
+        frames.append(_parsed(whole.select(_file(), F.explode(_elements(F.col("value"))).alias("text")), keys))
+    if paths[Form.PARQUET]:
+        frames += [_from_parquet(frame, row, keys) for frame in _parquet_frames(spark, paths[Form.PARQUET])]
+    return reduce(DataFrame.unionByName, frames)
+
+
+def _file() -> Column:
+    return F.col("_metadata.file_path").alias("file")
+
+
+def _elements(text: Column) -> Column:
+    """Return the elements of a top-level array as JSON texts; what is no (whole) array is one text as it stands."""
+    elements = F.transform(F.from_json(text, "array<string>"), lambda element: F.coalesce(element, F.lit("null")))
+    is_array = text.rlike(r"\A\uFEFF?\s*\[") & text.rlike(r"\]\s*\z")
+    return F.when(is_array, F.coalesce(elements, F.array(text))).otherwise(F.array(text))
+
+
+def _parsed(texts: DataFrame, keys: Mapping[str, Type]) -> DataFrame:
+    """Parse what decides about a row; a value of another type comes out as ``null``, so does a row that is not JSON."""
+    texts = texts.withColumn("text", F.expr("trim(LEADING '\ufeff' FROM text)")).where(F.col("text").rlike(r"\S"))
+    parsed = texts.withColumn("keys", F.from_json("text", spark_columns(keys)))
+    return parsed.select("file", "text", F.lit(False).alias("config_as_text"), "keys.*")
+
+
+def _parquet_frames(spark: SparkSession, paths: list[str]) -> list[DataFrame]:
+    """Read Parquet files together, or one by one if the same column is of different types in them."""
+    try:
+        return [spark.read.option("mergeSchema", "true").parquet(*paths)]
+    except (PySparkException, Py4JError) as error:
+        if len(paths) == 1 or "MERGE_SCHEMA" not in str(error):
+            raise
+        return [spark.read.parquet(path) for path in paths]
+
+
+def _from_parquet(frame: DataFrame, row: Mapping[str, Type], keys: Mapping[str, Type]) -> DataFrame:
+    columns = {field.name: field.dataType for field in frame.schema.fields}
+    check_columns(frame.schema.jsonValue(), row, "Parquet input")
+    known = {name: F.col(name) for name in row if name in columns}
+    if "captured_at" in columns and columns["captured_at"].typeName() != "string":
+        known["captured_at"] = F.expr(_UTC_TEXT)
+    config = columns.get("config")
+    as_text = config is not None and config.simpleString() == "map<string,string>"
+    text = F.to_json(F.struct(*(column.alias(name) for name, column in known.items())))
+    types = {name: spark_columns({name: kind}).split()[1] for name, kind in keys.items()}
+    return frame.select(
+        _file(),
+        text.alias("text"),
+        F.lit(as_text).alias("config_as_text"),
+        *(known.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in types.items()),
+    )
