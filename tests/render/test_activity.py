@@ -5,6 +5,7 @@ import pytest
 
 from kstream_plan.render.activity import Event, events
 from kstream_plan.render.folding import WHOLE, Run, fold
+from kstream_plan.render.numbers import span
 from kstream_plan.render.pauses import most_at_once, pauses
 from kstream_plan.render.sentences import because
 from kstream_plan.steps import Reason, ReasonCode, Trigger
@@ -50,10 +51,8 @@ def probe(number: int, moves: int = 2, ready: int = 2, cold: bool = False) -> Ev
 
 
 def shapes(found: list[Event]) -> list[str]:
-    return [
-        f"{row.events[0].probe}-{row.events[-1].probe}" if isinstance(row, Run) else f"{row.probe}"
-        for row in fold(found)
-    ]
+    rows = [(row.events[0], row.events[-1]) if isinstance(row, Run) else (row, row) for row in fold(found)]
+    return [span(first.probe or 0, last.probe or 0) for first, last in rows]
 
 
 def test_up_to_twelve_rows_are_whole() -> None:

@@ -43,9 +43,8 @@ def test_ids_are_cut_to_the_shortest_unique_prefix_of_at_least_four() -> None:
 
 
 def test_instances_are_listed_as_people_count() -> None:
-    members = [
-        Instance(process_id=f"id{n}", host=f"h{n}", consumers=(Consumer(consumer_id=f"{n}"),)) for n in range(12)
-    ]
+    one = (Consumer(consumer_id="c"),)
+    members = [Instance(process_id=f"id{n}", host=f"h{n}", consumers=one) for n in range(12)]
     found = Names(Group.of("app", [], members))
     assert found.instances([f"id{n}" for n in (11, 2, 10, 1)]) == ["h1", "h2", "h10", "h11"]
 
