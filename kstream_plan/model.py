@@ -24,6 +24,8 @@ UNKNOWN = -3
 
 _TASK_ID = re.compile(r"(?:(?P<topology>.+)__)?(?P<subtopology>\d{1,10})_(?P<partition>\d{1,10})", re.ASCII | re.DOTALL)
 _MAX_INT = 2**31 - 1
+#: Only this text form counts as a UUID: Java and Python read more forms, and not the same ones.
+_CANONICAL_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def java_string_key(text: str) -> bytes:
@@ -114,6 +116,11 @@ class Instance:
         return len(self.consumers)
 
 
+def is_uuid(process_id: str) -> bool:
+    """Tell whether a process id is a UUID in its canonical text form; any other id is plain text."""
+    return _CANONICAL_UUID.fullmatch(process_id) is not None
+
+
 def process_order(process_ids: list[str]) -> list[str]:
     """Sort process ids as Kafka does.
 
@@ -126,10 +133,7 @@ def process_order(process_ids: list[str]) -> list[str]:
         high, low = value >> 64, value & (2**64 - 1)
         return (high ^ 2**63) - 2**63, (low ^ 2**63) - 2**63
 
-    try:
-        return sorted(process_ids, key=signed_halves)
-    except ValueError:
-        return sorted(process_ids, key=java_string_key)
+    return sorted(process_ids, key=signed_halves if all(map(is_uuid, process_ids)) else java_string_key)
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
-from kstream_plan.model import Consumer, Group, Holding, Instance
+from kstream_plan.model import Consumer, Group, Holding, Instance, is_uuid
 from kstream_plan.snapshots.fields import (
     FieldError,
     Row,
@@ -21,16 +20,13 @@ from kstream_plan.snapshots.fields import (
 )
 from kstream_plan.snapshots.task_rows import parsed_task_id
 
-#: Only this text form is a UUID: Java and Python read more forms, and not the same ones.
-_CANONICAL_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-
 #: The roles a snapshot can tell.
 _ROLES = ("active", "standby", "warmup")
 
 
 def normal_process_id(text: str) -> str:
     """Return the one form in which a process id is compared and printed: a UUID in lower case, any other as it is."""
-    return text.lower() if _CANONICAL_UUID.fullmatch(text) else text
+    return text.lower() if is_uuid(text) else text
 
 
 def read_instances(row: Row) -> tuple[list[Instance], str | None]:
