@@ -1,0 +1,129 @@
+"""Hypothesis strategies for groups, their states and their settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from kstream_plan.assignment_config import MAX_LONG, RACK_STRATEGIES, AssignmentConfig
+from kstream_plan.model import (
+    LATEST,
+    UNKNOWN,
+    Consumer,
+    Copy,
+    Group,
+    GroupState,
+    Holding,
+    Instance,
+    Partition,
+    Task,
+    TaskId,
+)
+
+RACKS = ("a", "b", "c")
+TAGS = ("zone", "cluster")
+
+end_offset_sums = st.one_of(
+    st.integers(0, 200), st.integers(0, 10**6), st.integers(MAX_LONG - 2, MAX_LONG), st.just(2**53 + 1)
+)
+
+
+@st.composite
+def tasks(draw: st.DrawFn, max_tasks: int = 12) -> list[Task]:
+    ids = draw(
+        st.lists(
+            st.builds(TaskId, st.integers(0, 3), st.integers(0, 12), st.sampled_from([None, None, "left"])),
+            max_size=max_tasks,
+            unique=True,
+        )
+    )
+    stateful = draw(st.sets(st.integers(0, 3), min_size=1))
+    return [
+        Task(
+            task_id=task_id,
+            stateful=task_id.subtopology in stateful,
+            end_offset_sum=draw(end_offset_sums) if task_id.subtopology in stateful else 0,
+            source_partitions=(_partition(draw, "source", task_id),),
+            changelog_partitions=(_partition(draw, "changelog", task_id),) if task_id.subtopology in stateful else (),
+        )
+        for task_id in ids
+    ]
+
+
+def _partition(draw: st.DrawFn, kind: str, task_id: TaskId) -> Partition:
+    racks = draw(st.lists(st.sampled_from(RACKS), min_size=1, max_size=2))
+    return Partition(f"{kind}-{task_id.group}", task_id.partition, tuple(racks))
+
+
+@st.composite
+def instances(draw: st.DrawFn, min_instances: int = 1, max_instances: int = 6) -> list[Instance]:
+    process_ids = draw(st.lists(st.uuids(), min_size=min_instances, max_size=max_instances, unique=True))
+    equal = draw(st.one_of(st.none(), st.integers(1, 3)))
+    return [
+        Instance(
+            process_id=str(process_id),
+            consumers=tuple(
+                Consumer(consumer_id=f"{process_id}-StreamThread-{number}")
+                for number in range(1, 1 + (equal or draw(st.integers(1, 4))))
+            ),
+            rack=draw(st.sampled_from(RACKS)),
+            client_tags=tuple((key, draw(st.sampled_from("xyz"))) for key in TAGS if draw(st.booleans())),
+        )
+        for process_id in process_ids
+    ]
+
+
+@st.composite
+def groups(draw: st.DrawFn, max_tasks: int = 12, min_instances: int = 1, max_instances: int = 6) -> Group:
+    return Group.of("orders", draw(tasks(max_tasks)), draw(instances(min_instances, max_instances)))
+
+
+@st.composite
+def configs(draw: st.DrawFn, *, racks: bool = True) -> AssignmentConfig:
+    return AssignmentConfig(
+        acceptable_recovery_lag=draw(st.sampled_from([0, 100, 10_000, MAX_LONG])),
+        max_warmup_replicas=draw(st.integers(1, 4)),
+        num_standby_replicas=draw(st.sampled_from([0, 0, 1, 2, 3])),
+        rack_aware_assignment_tags=draw(st.sampled_from([(), (), ("zone",), ("cluster", "zone")])),
+        rack_aware_assignment_strategy=draw(st.sampled_from(RACK_STRATEGIES)) if racks else "none",
+    )
+
+
+@st.composite
+def copies_of(draw: st.DrawFn, group: Group, task: int) -> tuple[Copy, ...]:
+    """Copies of a stateful task: one at most runs, the others lag by anything."""
+    if not group.tasks[task].stateful:
+        return ()
+    whole = group.tasks[task].end_offset_sum
+    held_by = sorted(draw(st.sets(st.integers(0, len(group.instances) - 1), max_size=4)))
+    running = draw(st.sampled_from([None, *held_by]))
+    lags = st.one_of(st.none(), st.just(UNKNOWN), st.integers(0, min(whole, 200)), st.integers(0, whole))
+    found = []
+    for instance in held_by:
+        lag = LATEST if instance == running else draw(lags)
+        reporters = draw(st.sets(st.sampled_from(group.consumers_of[instance]), max_size=2)) if lag is not None else ()
+        found.append(Copy(instance, lag, tuple(sorted(reporters))))
+    return tuple(found)
+
+
+@st.composite
+def group_states(draw: st.DrawFn, group: st.SearchStrategy[Group] | None = None) -> GroupState:
+    drawn = draw(group or groups())
+    return GroupState(
+        group=drawn,
+        generation=3,
+        at_ms=0,
+        holdings=tuple(Holding() for _ in drawn.consumer_ids),
+        copies=tuple(draw(copies_of(drawn, task)) for task in range(len(drawn.tasks))),
+    )
+
+
+@st.composite
+def successors(draw: st.DrawFn, state: GroupState, most: int = 3) -> GroupState:
+    """The same group with other copies of a few of its tasks."""
+    copies = list(state.copies)
+    if copies:
+        for task in draw(st.sets(st.integers(0, len(copies) - 1), max_size=most)):
+            copies[task] = draw(copies_of(state.group, task))
+    return replace(state, copies=tuple(copies))

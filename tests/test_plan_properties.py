@@ -1,0 +1,79 @@
+"""What holds of every plan, whatever assignor and protocol made it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import memberships
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+from strategies import changed_members, empty_groups, snapshots
+
+from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.checks import broken_invariants
+from kstream_plan.model import Rates, Snapshot
+from kstream_plan.planner import plan
+from kstream_plan.protocols import PROTOCOLS
+from kstream_plan.steps import Plan, Trigger
+
+every_assignor = pytest.mark.parametrize("assignor", list(ASSIGNORS))
+every_protocol = pytest.mark.parametrize("protocol", list(PROTOCOLS))
+rates = st.builds(
+    Rates,
+    restore_per_instance=st.sampled_from([None, 0.5, 100.0]),
+    produce_per_task=st.sampled_from([None, 0.0, 10.0]),
+)
+
+
+def _history(made: Plan) -> str:
+    """One line a round, printed when a property fails."""
+    lines = [f"{made.verdict.kind}, {made.summary.hops} hops"]
+    for rnd in made.rounds:
+        kinds = [f"{step.kind} {getattr(step, 'task_id', '')}" for step in rnd.steps]
+        lines.append(f"{rnd.number} {rnd.at_ms} {rnd.trigger} probing={rnd.probing_rebalance}: {', '.join(kinds)}")
+    return "\n".join(lines)
+
+
+@every_assignor
+@every_protocol
+@given(snapshot=snapshots(), rates=rates)
+def test_every_plan_keeps_every_invariant(assignor: str, protocol: str, snapshot: Snapshot, rates: Rates) -> None:
+    made = plan(replace(snapshot, rates=rates), assignor=assignor, protocol=protocol, max_rounds=60)
+    note(_history(made))
+    assert broken_invariants(made) == ()
+
+
+@every_assignor
+@every_protocol
+@given(snapshot=empty_groups())
+def test_a_settled_group_stays_as_it_is(assignor: str, protocol: str, snapshot: Snapshot) -> None:
+    first = plan(snapshot, assignor=assignor, protocol=protocol)
+    note(_history(first))
+    assert first.verdict.kind == "settled"
+    again = plan(memberships.after(first), assignor=assignor, protocol=protocol)
+    note(_history(again))
+    assert again.rounds == ()
+    assert again.verdict.kind == "settled"
+    assert again.final == again.initial
+
+
+@every_assignor
+@every_protocol
+@given(data=st.data())
+def test_a_change_of_members_settles_within_the_bound(assignor: str, protocol: str, data: st.DataObject) -> None:
+    before = memberships.after(plan(data.draw(empty_groups(standbys=False)), assignor=assignor, protocol=protocol))
+    changed = memberships.with_members(before, data.draw(changed_members(before.state.group)))
+    made = plan(changed, assignor=assignor, protocol=protocol)
+    note(_history(made))
+    ticks = sum(rnd.trigger is Trigger.PROBING for rnd in made.rounds)
+    assert made.verdict.kind == "settled"
+    assert ticks <= math.ceil(made.summary.hops / made.config.max_warmup_replicas) + 1
+    assert len(made.rounds) <= 2 * (ticks + 1)
+    assert made.summary.moves >= made.summary.lower_bounds.moves
+
+
+@given(snapshot=snapshots())
+def test_the_same_snapshot_gives_the_same_plan(snapshot: Snapshot) -> None:
+    assert plan(snapshot, max_rounds=20) == plan(snapshot, max_rounds=20)
