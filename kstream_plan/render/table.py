@@ -70,8 +70,9 @@ def _finished(lines: list[str], *, colour: bool) -> str:
 
 
 def _title(fact: Fact, width: int) -> list[str]:
-    head = f"{fact.label}: "
-    return paragraph(_best(fact.forms, width - cell_len(head)), width, head, "  ")
+    head = f"{fact.label}:"
+    text = _best(fact.forms, width - cell_len(head) - 1)
+    return wrapped([head, *text.split(" ")], " ", width, "", "  ")
 
 
 def _fact(fact: Fact, width: int) -> list[str]:
