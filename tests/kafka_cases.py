@@ -151,7 +151,7 @@ def rounds_of(case, result):
         case = next_case(case, round_result)
 
 
-def rendered(group, assignment, *, trace=True, threads=True, clients=None):
+def rendered(group, assignment, *, traced=True, split=True):
     """An assignment in the recorded result's form (what was not recorded is left out), clients in Kafka's order."""
 
     def ids(tasks):
@@ -161,11 +161,11 @@ def rendered(group, assignment, *, trace=True, threads=True, clients=None):
     for i, held in enumerate(assignment.instances):
         row = {"process_id": group.instances[i].process_id, "active": ids(held.active)}
         row["standby"] = ids(held.standby + held.warmup)
-        if trace:
+        if traced:
             row["warmup"] = ids(held.warmup)
             row["target_active"] = ids(assignment.target.active[i])
             row["target_standby"] = ids(assignment.target.standby[i])
-        if threads:
+        if split:
             row["threads"] = {
                 group.consumer_ids[k]: {
                     "active": ids(assignment.consumers[k].active),
@@ -175,7 +175,7 @@ def rendered(group, assignment, *, trace=True, threads=True, clients=None):
             }
         rows.append(row)
     out = {"followup_probing_rebalance": assignment.probing_rebalance, "clients": rows}
-    if trace:
+    if traced:
         out["movements"] = [
             {
                 "task": str(group.tasks[m.task].task_id),
@@ -190,20 +190,20 @@ def rendered(group, assignment, *, trace=True, threads=True, clients=None):
     return out
 
 
-def expected(group, result, *, trace=True, threads=True):
+def expected(group, result, *, traced=True, split=True):
     """The recorded result in the same form, task lists sorted (the order inside a thread is not modelled)."""
 
     def ids(tasks):
         return sorted(tasks, key=lambda text: TaskId.parse(text).sort_key)
 
-    keys = ["active", "standby"] + (["warmup", "target_active", "target_standby"] if trace else [])
+    keys = ["active", "standby"] + (["warmup", "target_active", "target_standby"] if traced else [])
     rows = []
     for row in sorted(result["clients"], key=lambda r: group.instance_index[r["process_id"]]):
         out = {"process_id": row["process_id"]} | {key: ids(row[key]) for key in keys}
-        if threads:
+        if split:
             out["threads"] = {c: {k: ids(x[k]) for k in ("active", "standby")} for c, x in row["threads"].items()}
         rows.append(out)
     out = {"followup_probing_rebalance": result["followup_probing_rebalance"], "clients": rows}
-    if trace:
+    if traced:
         out["movements"] = result["movements"]
     return out

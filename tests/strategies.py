@@ -109,7 +109,7 @@ def copies_of(draw: st.DrawFn, group: Group, task: int) -> tuple[Copy, ...]:
 
 @st.composite
 def group_states(draw: st.DrawFn, group: st.SearchStrategy[Group] | None = None) -> GroupState:
-    drawn = draw(group or groups())
+    drawn = draw(groups() if group is None else group)
     return GroupState(
         group=drawn,
         generation=3,
