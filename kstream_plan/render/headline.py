@@ -74,6 +74,7 @@ def _verdict(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
     summary, kind = plan.summary, plan.verdict.kind
     how_long = _how_long(plan)
     made_of, short_made_of = _rebalances(plan, found)
+    total = count(summary.rebalances, "rebalance")
     cold = f"{summary.cold_handovers:,} COLD STARTS" if summary.cold_handovers else "0 cold starts"
     short_cold = cold if summary.cold_handovers else "0 cold"
     if kind == "settled":
@@ -82,7 +83,8 @@ def _verdict(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
             tuple(
                 f"{how_long}: {rebalances}. {starts}"
                 for rebalances, starts in ((made_of, cold), (short_made_of, cold), (short_made_of, short_cold))
-            ),
+            )
+            + (f"{how_long}: {total}, {count(summary.probing_rebalances, 'probe')}. {short_cold}",),
         )
     label = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}[kind]
     tasks = several([names.task(task_id) for task_id in plan.verdict.tasks])

@@ -74,6 +74,20 @@ class JsonFields:
             return float(self._value)
         return self._typed(float, "a number")
 
+    def integers(self) -> tuple[int, ...]:
+        """Return a list of whole numbers, looked at as a whole: there may be many."""
+        values = self._typed(list, "a list")
+        if any(type(value) is not int for value in values):
+            return tuple(item.integer() for item in self)
+        return tuple(values)
+
+    def numbers(self) -> tuple[float, ...]:
+        """Return a list of numbers."""
+        values = self._typed(list, "a list")
+        if any(type(value) not in (int, float) for value in values):
+            return tuple(item.number() for item in self)
+        return tuple(map(float, values))
+
     def boolean(self) -> bool:
         """Return true or false."""
         return self._typed(bool, "true or false")

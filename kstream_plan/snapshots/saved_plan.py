@@ -181,9 +181,9 @@ def _round(item: JsonFields, steps: tuple[Step, ...], outcome: Outcome) -> Round
         probing_rebalance=item["probing_rebalance"].boolean(),
         steps=steps,
         balance=Balance(
-            active=tuple(count.integer() for count in balance["active"]),
-            standby=tuple(count.integer() for count in balance["standby"]),
-            load_per_thread=tuple(load.number() for load in balance["load_per_thread"]),
+            active=balance["active"].integers(),
+            standby=balance["standby"].integers(),
+            load_per_thread=balance["load_per_thread"].numbers(),
             instance_spread=balance["instance_spread"].integer(),
             balance_factor=balance["balance_factor"].integer(),
             subtopology_spread=balance["subtopology_spread"].integer(),
