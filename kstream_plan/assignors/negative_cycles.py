@@ -17,17 +17,31 @@ from itertools import chain, product
 from operator import add, sub
 
 from kstream_plan.assignors.task_network import IMPASSABLE, TaskNetwork
+from kstream_plan.errors import ConfigError
 
 _SOURCE = -1
 
 
 def minimize_cost(network: TaskNetwork) -> None:
-    """Cancel one negative cycle after the other until there is none."""
+    """Cancel one negative cycle after the other until there is none.
+
+    Raises:
+        ConfigError: there is no end to it, because costs overflow 32 bits.
+    """
     network.update_steps()
+    seen = set()
     while moves := _Search(network).negative_cycle():
         for task, client in moves:
             network.assign(task, client)
         network.update_steps()
+        if network.may_never_end:
+            owners = tuple(network.owner)
+            if owners in seen:
+                raise ConfigError(
+                    "with these costs Kafka's rack-aware optimisation never ends: they overflow 32 bits",
+                    fix="lower rack.aware.assignment.traffic_cost or rack.aware.assignment.non_overlap_cost",
+                )
+            seen.add(owners)
 
 
 class _Distances:
@@ -125,8 +139,8 @@ class _Search:
     def _rhythm_since(self, then: _Distances) -> tuple[list[int], list[int]] | None:
         """Return how much the distances of each subtopology and joint fell since ``then`` if that will go on for ever.
 
-        It will if all that fell did so by the same, nothing that fell can reach what did not, and nothing that did
-        not fall has had a part in it.
+        It will if a subtopology's distances all fell by the same, nothing can reach what fell less, and nothing that
+        fell less has had a part in it.
         """
         now, drops = self._now, []
         for g, row in enumerate(now.clients):
@@ -136,14 +150,14 @@ class _Search:
                 return None
             drops.append(fell.pop())
         joint_drops = list(map(sub, then.joints, now.joints))
-        if len({0, *drops, *joint_drops}) != 2:
+        if not any(drops):
             return None
         arcs = [
             *((drops[g], then.clients[g][i], joint_drops[i], then.joints[i]) for g, i in self._into_joint),
             *((joint_drops[i], then.joints[i], drops[g], then.clients[g][i]) for g, i in self._out_of_joint),
             *((0, start, drops[g], then.clients[g][i]) for g, i, start in self._network.starts()),
         ]
-        if any(fell > end_fell or (fell < end_fell and at < end_at) for fell, at, end_fell, end_at in arcs):
+        if any(fell > end_fell or (fell < end_fell and at - fell < end_at) for fell, at, end_fell, end_at in arcs):
             return None
         return drops, joint_drops
 
@@ -162,13 +176,22 @@ class _Search:
     def _last_relaxed(self) -> tuple[int, int] | None:
         """Return the first node that one more pass relaxes and the node it is relaxed from, if there is one."""
         network, now = self._network, self._now
-        source = min(distance for *_, distance in self._task_distances(self._before))
-        for task, g, owner, distance in sorted(self._task_distances(now.scanned)):
+        nearest = (
+            min(map(add, before, savings)) for before, savings in zip(self._before, network.least_savings, strict=True)
+        )
+        source = min(0, *nearest)
+        fell = (
+            (task, g, owner)
+            for g, owner in product(network.subtopologies, network.clients)
+            if now.scanned[g][owner] < self._before[g][owner]
+            for task in network.first_by_kind(g, owner)
+        )
+        for task, g, owner in sorted(fell):
+            distance, costs = network.distance(task, owner, now.scanned[g]), network.costs[network.kinds[task]]
             if distance < source:
                 return _SOURCE, task
-            costs = network.costs[network.kinds[task]]
             for i, at in enumerate(now.clients[g]):
-                if i != owner and distance + costs[i] < at:
+                if distance + costs[i] < at and i != owner:
                     return network.client_node(g, i), task
         return self._last_relaxed_by_a_client()
 
@@ -176,25 +199,15 @@ class _Search:
         """As :meth:`_last_relaxed`, no task having relaxed anything: only a client that its joint has just relaxed."""
         network, now = self._network, self._now
         for g, i in product(network.subtopologies, network.clients):
-            at, scanned = now.clients[g][i], now.scanned[g][i]
-            if at == scanned:
+            at = now.clients[g][i]
+            if at == now.scanned[g][i]:
                 continue
             for task in sorted(network.first_by_kind(g, i)):
-                saving = network.savings[network.kinds[task]][i]
-                if at + saving < min(0, scanned + saving):
+                if at + network.savings[network.kinds[task]][i] < network.distance(task, i, now.scanned[g]):
                     return task, network.client_node(g, i)
             if at < now.joints[i] and (g, i) in self._into_joint:
                 return network.joint_node(i), network.client_node(g, i)
         return None
-
-    def _task_distances(self, scanned: list[list[int]]) -> list[tuple[int, int, int, int]]:
-        """Return (task, subtopology, client, distance) of the first task of each kind on each client."""
-        network = self._network
-        return [
-            (task, g, i, min(0, scanned[g][i] + network.savings[network.kinds[task]][i]))
-            for g, i in product(network.subtopologies, network.clients)
-            for task in network.first_by_kind(g, i)
-        ]
 
     def _cycle_behind(self, end: int, start: int) -> list[tuple[int, int]]:
         """Walk back from ``end`` (relaxed from ``start``) into the cycle; return its tasks and where they go."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterator, Sequence
+from operator import add
 
 from kstream_plan.assignors.java_collections import signed_int
 
@@ -16,6 +17,7 @@ from kstream_plan.assignors.java_collections import signed_int
 NOBODY = -1
 #: The cost of a step that no task can take.
 IMPASSABLE = 1 << 62
+_LEAST_INT = -(2**31)
 
 
 class TaskNetwork:
@@ -50,9 +52,14 @@ class TaskNetwork:
         self.counts = [[0 for _ in clients] for _ in subtopologies]
         #: ``steps[g][to][from]``: the least cost of passing a task of subtopology g on; last, of starting one there.
         self.steps = [[[IMPASSABLE] * (len(clients) + 1) for _ in clients] for _ in subtopologies]
+        #: The least that it saves to take a task of subtopology g away from each client.
+        self.least_savings = [[IMPASSABLE for _ in clients] for _ in subtopologies]
         self._by_kind: list[list[dict[int, list[int]]]] = [[{} for _ in clients] for _ in subtopologies]
         self._outdated: dict[tuple[int, int], None] = {}
-        self._some_cost_is_negative = any(cost < 0 for by_client in costs for cost in by_client)
+        least = min(map(min, costs))
+        self._some_cost_is_negative = least < 0
+        #: Whether a cost has no counterpart in 32 bits, so that a task may go to and fro, saving more and more.
+        self.may_never_end = least == _LEAST_INT
         for task, client in enumerate(owner):
             if client != NOBODY:
                 self.assign(task, client)
@@ -95,16 +102,20 @@ class TaskNetwork:
 
     def first_on_the_way(self, g: int, to: int, distances: Sequence[int]) -> int:
         """Return the first task by which client ``to`` is nearest, ``distances`` being those of ``steps[g][to]``."""
-        nearest = min(distance + step for distance, step in zip(distances, self.steps[g][to], strict=True))
+        steps = self.steps[g][to]
+        nearest = min(map(add, distances, steps))
+        starting = nearest == distances[-1] + steps[-1]
         return min(
             task
             for client in self.clients
-            if client != to
+            if client != to and (starting or nearest == distances[client] + steps[client])
             for task in self.first_by_kind(g, client)
-            if nearest
-            == self.costs[self.kinds[task]][to]
-            + min(distances[-1], distances[client] + self.savings[self.kinds[task]][client])
+            if nearest == self.costs[self.kinds[task]][to] + self.distance(task, client, distances)
         )
+
+    def distance(self, task: int, client: int, distances: Sequence[int]) -> int:
+        """Return a task's distance if its owner ``client`` was scanned at ``distances``, which end with its start."""
+        return min(distances[-1], distances[client] + self.savings[self.kinds[task]][client])
 
     def starts(self) -> Iterator[tuple[int, int, int]]:
         """Yield (subtopology, client, least cost of starting a task there) where that can be a shortest way."""
@@ -117,6 +128,7 @@ class TaskNetwork:
         """Bring ``steps`` up to date."""
         for g, client in self._outdated:
             kinds = list(self._by_kind[g][client])
+            self.least_savings[g][client] = min((self.savings[kind][client] for kind in kinds), default=IMPASSABLE)
             for to, steps in enumerate(self.steps[g]):
                 if to != client:
                     ways = (self.costs[kind][to] + self.savings[kind][client] for kind in kinds)
