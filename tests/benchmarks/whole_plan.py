@@ -1,0 +1,93 @@
+"""How long a whole plan takes, and what deciding anew in every round instead would cost.
+
+Usage: ``python tests/benchmarks/whole_plan.py [TASKS] [INSTANCES] [JOINING] [MAX_WARMUP_REPLICAS]``
+(default 10000 50 10 20: about 480 probing rebalances). CPU seconds of this process; the snapshot is made before.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import memberships
+
+from kstream_plan import planner
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.checks import broken_invariants
+from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Snapshot, Task, TaskId
+
+SUBTOPOLOGIES = 20
+THREADS = 4
+
+T = TypeVar("T")
+
+
+def scale_out(tasks: int, instances: int, joining: int, max_warmup_replicas: int) -> Snapshot:
+    """A settled group of stateful tasks without standbys that empty instances have just joined."""
+    rng = random.Random(1)
+    group = Group.of("bench", _tasks(rng, tasks), [_instance(rng) for _ in range(instances)])
+    empty = GroupState(
+        group=group,
+        generation=0,
+        at_ms=0,
+        holdings=(Holding(),) * len(group.consumer_ids),
+        copies=((),) * len(group.tasks),
+        leader=0,
+    )
+    settled = memberships.settled(
+        Snapshot(state=empty, config=AssignmentConfig(max_warmup_replicas=max_warmup_replicas))
+    )
+    return memberships.with_members(settled, [*group.instances, *(_instance(rng) for _ in range(joining))])
+
+
+def _tasks(rng: random.Random, count: int) -> list[Task]:
+    return [
+        Task(task_id=TaskId(s, p), stateful=True, end_offset_sum=rng.randrange(100_000, 10_000_000))
+        for s in range(SUBTOPOLOGIES)
+        for p in range(count // SUBTOPOLOGIES)
+    ]
+
+
+def _instance(rng: random.Random) -> Instance:
+    process_id = str(uuid.UUID(int=rng.getrandbits(128), version=4))
+    consumers = tuple(Consumer(consumer_id=f"{process_id}-StreamThread-{t + 1}") for t in range(THREADS))
+    return Instance(process_id=process_id, consumers=consumers)
+
+
+def cpu_seconds(work: Callable[[], T]) -> tuple[float, T]:
+    """CPU time of this process for one call, and its result."""
+    start = time.process_time()
+    made = work()
+    return time.process_time() - start, made
+
+
+def main() -> None:
+    """Print the figures."""
+    sizes = [int(text) for text in sys.argv[1:]] or [10_000, 50, 10, 20]
+    snapshot = scale_out(*sizes)
+    seconds, made = cpu_seconds(lambda: planner.plan(snapshot))
+    checking, _ = cpu_seconds(lambda: broken_invariants(made))
+    print(
+        f"{sizes[0]} stateful tasks, {sizes[1]} -> {sizes[1] + sizes[2]} instances, max_warmup_replicas {sizes[3]}: "
+        f"{seconds:.1f} s for {len(made.rounds)} rounds, {made.summary.probing_rebalances} of them probing "
+        f"({made.summary.hops} hops); checking every invariant {checking:.1f} s"
+    )
+    small = scale_out(2_000, 10, 2, 20)
+    incremental, first = cpu_seconds(lambda: planner.plan(small))
+    assign = ASSIGNORS["high-availability"]
+    planner.ASSIGNORS = {"high-availability": lambda state, config, _previous=None: assign(state, config)}  # type: ignore[assignment]
+    anew, second = cpu_seconds(lambda: planner.plan(small))
+    assert first == second
+    print(f"2000 tasks, 10 -> 12 instances: deciding anew in every round takes {anew / incremental:.1f} times as long")
+
+
+if __name__ == "__main__":
+    main()
