@@ -1,0 +1,59 @@
+"""Same bytes in, same bytes out."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import captured
+import pytest
+
+from kstream_plan.planner import plan
+from kstream_plan.render.plan_json import plan_json
+from kstream_plan.snapshots.records import snapshot_from_row
+
+_SCRIPT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import captured
+from kstream_plan.planner import plan
+from kstream_plan.render.plan_json import plan_json
+from kstream_plan.render.table import table
+for scenario in captured.SCENARIOS:
+    made = plan(captured.join(scenario))
+    print(plan_json(made, full=True), table(made))
+"""
+
+
+def test_the_hash_seed_changes_nothing() -> None:
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", _SCRIPT, str(Path(__file__).parent)],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8"},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4242")
+    }
+    assert len(outputs) == 1
+    assert len(outputs.pop()) > 10_000
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
+def test_the_order_of_everything_in_a_row_changes_nothing(scenario: str) -> None:
+    row = captured.rows(scenario, "inputs")[1]
+    expected = plan_json(plan(snapshot_from_row(row, scenario)))
+    rng = random.Random(scenario)
+    for _ in range(5):
+        rng.shuffle(row["tasks"])
+        rng.shuffle(row["instances"])
+        rng.shuffle(row["lags"])
+        for instance in row["instances"]:
+            rng.shuffle(instance["consumers"])
+            for consumer in instance["consumers"]:
+                rng.shuffle(consumer["active"])
+                rng.shuffle(consumer["standby"])
+        assert plan_json(plan(snapshot_from_row(row, scenario))) == expected
