@@ -80,11 +80,12 @@ def _verdict(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
     if kind == "settled":
         return Fact(
             "SETTLES",
-            tuple(
-                f"{how_long}: {rebalances}. {starts}"
-                for rebalances, starts in ((made_of, cold), (short_made_of, cold), (short_made_of, short_cold))
-            )
-            + (f"{how_long}: {total}, {count(summary.probing_rebalances, 'probe')}. {short_cold}",),
+            (
+                f"{how_long}: {made_of}. {cold}",
+                f"{how_long}: {short_made_of}. {cold}",
+                f"{how_long}: {short_made_of}. {short_cold}",
+                f"{how_long}: {total}, {count(summary.probing_rebalances, 'probe')}. {short_cold}",
+            ),
         )
     label = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}[kind]
     tasks = several([names.task(task_id) for task_id in plan.verdict.tasks])
