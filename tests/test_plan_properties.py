@@ -9,7 +9,7 @@ import memberships
 import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
-from strategies import changed_members, empty_groups, snapshots
+from plan_strategies import changed_members, empty_groups, snapshots
 
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.checks import broken_invariants
