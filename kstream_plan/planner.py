@@ -259,11 +259,11 @@ def _assumptions(snapshot: Snapshot, rounds: Sequence[Round], *, rate_known: boo
     notes = [
         Note(
             "starts-now",
-            "A rebalance starts now; a probing rebalance that was already scheduled is not counted",
+            "A rebalance starts now; a probe already scheduled is not counted",
         ),
         Note(
             "typical-times",
-            "Times are typical ones, good to one heartbeat interval per rebalance",
+            "Times are typical, give or take a heartbeat interval per rebalance",
         ),
     ]
     if rounds and not rate_known:
