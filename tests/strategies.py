@@ -17,6 +17,7 @@ from kstream_plan.model import (
     Holding,
     Instance,
     Partition,
+    Snapshot,
     Task,
     TaskId,
 )
@@ -80,11 +81,11 @@ def groups(draw: st.DrawFn, max_tasks: int = 12, min_instances: int = 1, max_ins
 
 
 @st.composite
-def configs(draw: st.DrawFn, *, racks: bool = True) -> AssignmentConfig:
+def configs(draw: st.DrawFn, *, racks: bool = True, standbys: bool = True) -> AssignmentConfig:
     return AssignmentConfig(
         acceptable_recovery_lag=draw(st.sampled_from([0, 100, 10_000, MAX_LONG])),
         max_warmup_replicas=draw(st.integers(1, 4)),
-        num_standby_replicas=draw(st.sampled_from([0, 0, 1, 2, 3])),
+        num_standby_replicas=draw(st.sampled_from([0, 0, 1, 2, 3])) if standbys else 0,
         rack_aware_assignment_tags=draw(st.sampled_from([(), (), ("zone",), ("cluster", "zone")])),
         rack_aware_assignment_strategy=draw(st.sampled_from(RACK_STRATEGIES)) if racks else "none",
     )
@@ -127,3 +128,59 @@ def successors(draw: st.DrawFn, state: GroupState, most: int = 3) -> GroupState:
         for task in draw(st.sets(st.integers(0, len(copies) - 1), max_size=most)):
             copies[task] = draw(copies_of(state.group, task))
     return replace(state, copies=tuple(copies))
+
+
+@st.composite
+def first_starts(draw: st.DrawFn, *, standbys: bool = True) -> Snapshot:
+    """A group that starts for the first time: nobody holds or has anything."""
+    group = draw(groups())
+    state = GroupState(
+        group=group,
+        generation=draw(st.integers(0, 50)),
+        at_ms=0,
+        holdings=(Holding(),) * len(group.consumer_ids),
+        copies=((),) * len(group.tasks),
+        leader=draw(st.one_of(st.none(), st.integers(0, len(group.instances) - 1))),
+    )
+    return Snapshot(state=state, config=draw(configs(standbys=standbys)))
+
+
+@st.composite
+def snapshots(draw: st.DrawFn) -> Snapshot:
+    """A group in any state at all: tasks owned or orphaned, copies behind, unknown, unreported or left over."""
+    start = draw(first_starts())
+    group = start.state.group
+    active: list[list[int]] = [[] for _ in group.consumer_ids]
+    standby: list[list[int]] = [[] for _ in group.consumer_ids]
+    copies = []
+    for task in range(len(group.tasks)):
+        owner = draw(st.one_of(st.none(), st.integers(0, len(group.consumer_ids) - 1)))
+        found = [c for c in draw(copies_of(group, task)) if owner is None or c.instance != group.instance_of[owner]]
+        for copy in found:
+            if draw(st.booleans()):
+                standby[draw(st.sampled_from(group.consumers_of[copy.instance]))].append(task)
+        if owner is not None:
+            active[owner].append(task)
+            if group.tasks[task].stateful:
+                found.append(Copy(group.instance_of[owner], LATEST, (owner,)))
+        copies.append(tuple(sorted(_behind(group, task, copy) for copy in found)))
+    holdings = tuple(Holding(tuple(a), tuple(s)) for a, s in zip(active, standby, strict=True))
+    return replace(start, state=replace(start.state, holdings=holdings, copies=tuple(copies)))
+
+
+def _behind(group: Group, task: int, copy: Copy) -> Copy:
+    """The copy with what it has still to restore; one that says it runs elsewhere is just caught up."""
+    if copy.lag == LATEST and not copy.remaining:
+        return copy._replace(lag=0) if copy.consumer is None and not copy.reporters else copy
+    whole = group.tasks[task].end_offset_sum
+    return copy._replace(remaining=whole if copy.lag is None or copy.lag < 0 else copy.lag)
+
+
+@st.composite
+def changed_members(draw: st.DrawFn, group: Group) -> list[Instance]:
+    """The group's instances with some gone, or some more (never nobody)."""
+    if len(group.instances) > 1 and draw(st.booleans()):
+        count = draw(st.integers(1, len(group.instances) - 1))
+        return list(draw(st.permutations(group.instances)))[count:]
+    known = {instance.process_id for instance in group.instances}
+    return [*group.instances, *(new for new in draw(instances(1, 3)) if new.process_id not in known)]

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import jsonschema
-import plan_strategies
+import strategies
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -32,11 +32,15 @@ NAMES = st.text(st.characters(codec=None), max_size=12) | st.sampled_from(
 @st.composite
 def renamed(draw: st.DrawFn) -> Snapshot:
     """Any group in any state, its application, hosts, racks, tags and topics under names like these."""
-    snapshot = draw(plan_strategies.snapshots())
+    snapshot = draw(strategies.snapshots())
     group = snapshot.state.group
     topics = draw(st.lists(NAMES, min_size=3, max_size=3))
-    tasks = [
-        replace(task, source_partitions=(Partition(topics[task.task_id.subtopology], task.task_id.partition),))
+    tasks = [  # a saved plan keeps a task's source topics, not its racks and changelogs
+        replace(
+            task,
+            source_partitions=(Partition(topics[task.task_id.subtopology % 3], task.task_id.partition),),
+            changelog_partitions=(),
+        )
         for task in group.tasks
     ]
     names = st.none() | NAMES
