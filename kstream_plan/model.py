@@ -293,7 +293,7 @@ class Note(NamedTuple):
     subjects: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Rates:
     """How fast state is restored and produced, in records per second.
 
@@ -305,6 +305,14 @@ class Rates:
     produce: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
     restore_per_instance: float | None = None
     produce_per_task: float | None = None
+
+    @cached_property
+    def restore_measured(self) -> Mapping[int, float]:
+        """Instance → records per second it restores: the sum of what was measured of its copies."""
+        by_instance: dict[int, float] = {}
+        for (instance, _), rate in sorted(self.restore.items()):
+            by_instance[instance] = by_instance.get(instance, 0.0) + rate
+        return MappingProxyType(by_instance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,11 +23,11 @@ class Restoring:
     def over(cls, group: Group, copies: Sequence[tuple[Copy, ...]], rates: Rates, elapsed_ms: int) -> Restoring:
         """Restore for ``elapsed_ms``, starting from what ``copies`` have ``remaining``.
 
-        While an instance restores an active task, its standbys and warm-ups wait (reference, DESIGN "Progress").
+        While an instance restores an active task, its standbys and warm-ups wait.
         """
-        rate_of = tuple(instance_rate(rates, instance) for instance in range(len(group.instances)))
+        rate_of = tuple(_restore_rate(rates, instance) for instance in range(len(group.instances)))
         left: dict[tuple[int, int], int] = {}
-        if not any(rate_of):
+        if all(rate is None for rate in rate_of):
             return cls(rate_of, left)
         queues = _restoring_copies(group, copies, rate_of, rates, elapsed_ms)
         for instance, (actives, others) in queues.items():
@@ -47,12 +47,9 @@ class Restoring:
         return self.left.get((task, copy.instance), 0)
 
 
-def instance_rate(rates: Rates, instance: int) -> float | None:
-    """Records per second the instance restores: as given, else the sum of what was measured of its copies."""
-    if rates.restore_per_instance is not None:
-        return rates.restore_per_instance
-    measured = [rate for (of, _), rate in sorted(rates.restore.items()) if of == instance]
-    return sum(measured) if measured else None
+def _restore_rate(rates: Rates, instance: int) -> float | None:
+    given = rates.restore_per_instance
+    return rates.restore_measured.get(instance) if given is None else given
 
 
 def produced(rates: Rates, task: int, elapsed_ms: int) -> int:

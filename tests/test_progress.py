@@ -134,6 +134,14 @@ def test_standbys_wait_while_an_active_restores_on_their_instance() -> None:
     assert [after.copies[task][0].remaining for task in range(3)] == [0, 800, 800]
 
 
+def test_at_a_rate_of_nothing_nothing_is_restored() -> None:
+    held = {**OWNED, 4: Holding((), (), (0,))}
+    before = state(GROUP, held, {0: (OWNER, Copy(2, 700, (4,), 700, 4, False))})
+    copy = _copy_on(_advance(before, held, TICK, rates=Rates(restore_per_instance=0.0)), 2)
+    assert copy is not None
+    assert (copy.lag, copy.remaining) == (700, 700)
+
+
 def test_left_over_state_grows_with_what_is_produced() -> None:
     before = state(GROUP, OWNED, {0: (OWNER,)})
     after = _advance(before, {}, TICK, rates=Rates(produce_per_task=2.0))
