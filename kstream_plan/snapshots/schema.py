@@ -96,13 +96,19 @@ _SPARK_TYPES = {
     "texts": "map<string,string>",
 }
 
+#: What Spark makes of a column that pyarrow wrote without a type, because it holds nothing but nulls. Should there be
+#: a number in it after all, the row's own validation says so.
+_ALL_NULL = "integer"
+
 #: Which of Spark's types (as its schemas spell them in JSON) fit.
 _FITTING = {
-    "text": {"string"},
-    "time": {"string", "timestamp", "timestamp_ntz"},
+    "text": {"string", _ALL_NULL},
+    "time": {"string", "timestamp", "timestamp_ntz", _ALL_NULL},
     "integer": {"byte", "short", "integer", "long"},
-    "boolean": {"boolean"},
+    "boolean": {"boolean", _ALL_NULL},
 }
+
+_WANTED = {"text": "string", "time": "string or timestamp", "integer": "long or integer", "boolean": "boolean"}
 
 
 def spark_columns(columns: Mapping[str, Type]) -> str:
@@ -136,7 +142,7 @@ def check_columns(columns: Mapping[str, Any], row: Mapping[str, Type], where: st
 
 
 def _misfit(found: Any, wanted: Type, path: str) -> _Misfit | None:
-    if found == "void":
+    if found in ("void", _ALL_NULL):
         return None
     if isinstance(wanted, str):
         return _settings_misfit(found, path) if wanted in ("settings", "texts") else _flat_misfit(found, wanted, path)
@@ -156,7 +162,7 @@ def _misfit(found: Any, wanted: Type, path: str) -> _Misfit | None:
 def _flat_misfit(found: Any, wanted: str, path: str) -> _Misfit | None:
     if isinstance(found, str) and found in _FITTING[wanted]:
         return None
-    return _Misfit(path, _spelt(found), " or ".join(sorted(_FITTING[wanted])))
+    return _Misfit(path, _spelt(found), _WANTED[wanted])
 
 
 def _settings_misfit(found: Any, path: str) -> _Misfit | None:

@@ -11,7 +11,7 @@ from kstream_plan.snapshots.fields import printable
 from kstream_plan.snapshots.sources import BrokenFileError, broken_gzip
 
 _FILE = re.compile(r"(?:reading|read) file:? ?(\S+?)\.?\s|(?:Path|File) does not exist: (\S+?)\.?\s")
-_CAUSE = re.compile(r"(?:^|Caused by: )(?:[\w$]+\.)+[\w$]*(?:Exception|Error): (.*)", re.MULTILINE)
+_CAUSE = re.compile(r"(?:^|^: |Caused by: )(?:[\w$]+\.)+[\w$]*(?:Exception|Error): (.*)", re.MULTILINE)
 _NO_FILE_SYSTEM = re.compile(
     r'No FileSystem for scheme "?(\w+)|ClassNotFoundException: Class org\.apache\.hadoop\.fs\.(\w+)'
 )

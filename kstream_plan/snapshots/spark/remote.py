@@ -73,8 +73,7 @@ def _first_bytes(spark: SparkSession, file: str) -> bytes:
     path = jvm.org.apache.hadoop.fs.Path(file)
     stream = path.getFileSystem(spark._jsc.hadoopConfiguration()).open(path)
     try:
-        buffer = spark.sparkContext._gateway.new_array(jvm.byte, HEAD_BYTES)
-        count = jvm.org.apache.commons.io.IOUtils.read(stream, buffer)
-        return str(jvm.java.lang.String(buffer, 0, count, "ISO-8859-1")).encode("latin-1")
+        head = jvm.org.apache.commons.io.input.BoundedInputStream(stream, HEAD_BYTES)
+        return bytes(jvm.org.apache.commons.io.IOUtils.toByteArray(head))
     finally:
         stream.close()

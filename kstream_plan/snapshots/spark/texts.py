@@ -13,14 +13,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
+from kstream_plan.snapshots.fields import printable
 from kstream_plan.snapshots.schema import Type, check_columns, spark_columns
 from kstream_plan.snapshots.sources import Form, Input
 
-#: A Parquet timestamp as text, whatever the session's time zone.
-_UTC_TEXT = (
-    "concat(CAST(timestampadd(MICROSECOND, unix_micros(captured_at), TIMESTAMP_NTZ'1970-01-01 00:00:00') AS STRING), "
-    "'Z')"
-)
+#: Parquet timestamps as text in UTC, whatever the session's time zone; those without a zone are in UTC.
+_TIME_AS_TEXT = {
+    "timestamp": "concat(CAST(timestampadd(MICROSECOND, unix_micros(captured_at), TIMESTAMP_NTZ'1970-01-01 00:00:00') "
+    "AS STRING), 'Z')",
+    "timestamp_ntz": "concat(CAST(captured_at AS STRING), 'Z')",
+}
 
 
 def read_rows(
@@ -43,7 +45,9 @@ def read_rows(
         whole = spark.read.text(paths[Form.DOCUMENT], wholetext=True)
         frames.append(_parsed(whole.select(_file(), F.explode(_elements(F.col("value"))).alias("text")), keys))
     if paths[Form.PARQUET]:
-        frames += [_from_parquet(frame, row, keys) for frame in _parquet_frames(spark, paths[Form.PARQUET])]
+        names = [file.name for file in inputs if file.form is Form.PARQUET]
+        where = printable(names[0]) if len(names) == 1 else f"{printable(names[0])} or one of {len(names) - 1} others"
+        frames += [_from_parquet(frame, row, keys, where) for frame in _parquet_frames(spark, paths[Form.PARQUET])]
     return reduce(DataFrame.unionByName, frames)
 
 
@@ -75,12 +79,12 @@ def _parquet_frames(spark: SparkSession, paths: list[str]) -> list[DataFrame]:
         return [spark.read.parquet(path) for path in paths]
 
 
-def _from_parquet(frame: DataFrame, row: Mapping[str, Type], keys: Mapping[str, Type]) -> DataFrame:
+def _from_parquet(frame: DataFrame, row: Mapping[str, Type], keys: Mapping[str, Type], where: str) -> DataFrame:
     columns = {field.name: field.dataType for field in frame.schema.fields}
-    check_columns(frame.schema.jsonValue(), row, "Parquet input")
+    check_columns(frame.schema.jsonValue(), row, where)
     known = {name: F.col(name) for name in row if name in columns}
-    if "captured_at" in columns and columns["captured_at"].typeName() != "string":
-        known["captured_at"] = F.expr(_UTC_TEXT)
+    if "captured_at" in columns:
+        known["captured_at"] = F.expr(_TIME_AS_TEXT.get(columns["captured_at"].typeName(), "captured_at"))
     config = columns.get("config")
     as_text = config is not None and config.simpleString() == "map<string,string>"
     text = F.to_json(F.struct(*(column.alias(name) for name, column in known.items())))
