@@ -320,7 +320,7 @@ class LowerBounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The plan in figures (DESIGN, output contract).
+    """The plan in figures (README, "How a plan reads").
 
     ``duration_is``: ``floor`` without a restore rate (copies may need more than one tick), else ``estimate``.
     ``moves``: stateful tasks whose owning instance differs at the end; ``hops``: changes of owning instance on the way;
