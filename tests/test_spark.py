@@ -96,11 +96,26 @@ FORMS: dict[str, bytes] = {
     "_hidden.json": lines([row()]),
     "no-extension": lines([row()]),
 }
+PLAIN_FORMS = [name for name, content in FORMS.items() if not content.startswith(b"\x1f\x8b")]
+
+
+@pytest.fixture(scope="module")
+def forms_read(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> dict[str, Snapshot]:
+    """What is read from a folder of all forms, by the name of the file, which is the application's id in it too."""
+    folder = tmp_path_factory.mktemp("forms")
+    paths = [save(folder / name, FORMS[name].replace(b"orders", name.encode())) for name in PLAIN_FORMS]
+    paths += [
+        save(folder / name, gzip.compress(gzip.decompress(FORMS[name]).replace(b"orders", name.encode())))
+        for name in FORMS
+        if name not in PLAIN_FORMS
+    ]
+    return {s.state.group.application_id: s for s in read(paths) if isinstance(s, Snapshot)}
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_the_forms_of_json_are_told_apart_by_looking(name: str, tmp_path: Path) -> None:
-    assert only(save(tmp_path / name, FORMS[name])) == EXPECTED
+def test_the_forms_of_json_are_told_apart_by_looking(name: str, forms_read: dict[str, Snapshot]) -> None:
+    expected = json.loads(json.dumps(row()).replace("orders", name))
+    assert forms_read[name] == snapshot_from_row(expected, "")
 
 
 def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
@@ -328,13 +343,33 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_FILES)
-def test_bad_input_is_one_clear_error(name: str, tmp_path: Path) -> None:
-    content, what = BAD_FILES[name]
-    path = save(tmp_path / "input.json", content)
-    said = refused(path)
-    assert said.startswith(f"{path}: ")
-    assert what in said
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> dict[str, SnapshotError]:
+    """What is said about each of the bad files, all read at once beside a good one."""
+    folder = tmp_path_factory.mktemp("bad")
+    # a folder's empty files are passed over, so every file is named
+    paths = {name: str(folder / f"{name}.json") for name in BAD_FILES if name != "empty"}
+    for name, path in paths.items():
+        save(Path(path), BAD_FILES[name][0].replace(b'"orders"', json.dumps(name).encode()))
+    outcomes = read([*paths.values(), save(folder / "good.json", [row()])], keep_going=True)
+    assert EXPECTED in outcomes
+    errors = (outcome for outcome in outcomes if isinstance(outcome, SnapshotError))
+    return {error.where.partition(".json")[0].rpartition("/")[2]: error for error in errors}
+
+
+@pytest.mark.parametrize("name", [name for name in BAD_FILES if name != "empty"])
+def test_bad_input_is_one_clear_error(name: str, errors: dict[str, SnapshotError]) -> None:
+    said = str(errors[name])
+    assert BAD_FILES[name][1] in said
+    assert said.isprintable()
+    assert errors[name].fix
+    assert "Exception" not in said
+
+
+@pytest.mark.parametrize("name", ["cut document", "cut long gzip", "cut parquet", "word"])
+def test_bad_input_is_raised_unless_told_to_keep_going(name: str, tmp_path: Path) -> None:
+    path = save(tmp_path / "input.json", BAD_FILES[name][0])
+    assert refused(path).startswith(f"{path}: ")
 
 
 @pytest.mark.parametrize("name", ["cut line", "exponent", "not utf-8"])
@@ -421,7 +456,7 @@ def forms() -> list[Callable[[Path, list[dict[str, Any]]], None]]:
     ]
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(order=st.randoms(use_true_random=False), files=st.integers(1, 5))
 def test_the_order_of_rows_files_and_partitions_does_not_matter(
     order: random.Random, files: int, tmp_path_factory: pytest.TempPathFactory, spark: Any
@@ -549,7 +584,7 @@ def test_offsets_give_the_same_rates_as_lags(snapshot: str, tmp_path: Path) -> N
     assert dict(first.produce) == {0: 150 / 180}
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(order=st.randoms(use_true_random=False), files=st.integers(1, 4))
 def test_the_order_of_lag_rows_and_files_does_not_matter(
     order: random.Random, files: int, tmp_path_factory: pytest.TempPathFactory

@@ -62,7 +62,7 @@ def newest_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Se
     """Return the newest row of every selected application; several if they are of the same time and generation.
 
     A row whose time or generation cannot be read comes before every other: it might be the newest. Of the rows without
-    a readable application one is returned.
+    a readable application one per file is returned.
 
     Raises:
         SnapshotError: a file cannot be read.
@@ -81,7 +81,9 @@ def newest_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Se
             in_time = F.col("at").isNull() | (F.col("at") <= selection.as_of_us)
             rows = rows.where(nameless | in_time)
         order = [F.col("unreadable").desc(), F.col("at").desc_nulls_last(), F.col("number").desc()]
-        window = Window.partitionBy("application_id").orderBy(*order, *_one_nameless(nameless))
+        window = Window.partitionBy("application_id", F.when(nameless, F.col("file"))).orderBy(
+            *order, F.when(nameless, F.col("text")), F.when(nameless, F.monotonically_increasing_id())
+        )
         newest = rows.withColumn("rank", F.rank().over(window)).where("rank = 1")
         table = newest.select("file", "application_id", F.col("text").cast("binary"), "config_as_text").toArrow()
     return [SnapshotText(**{**row, "file": _name(row["file"], names)}) for row in table.to_pylist()]
@@ -184,15 +186,6 @@ def _at_us() -> Column:
 
 def _unreadable_time() -> Column:
     return F.expr(f"captured_at IS NOT NULL AND try_to_timestamp({_ZONED_TIME}) IS NULL")
-
-
-def _one_nameless(nameless: Column) -> list[Column]:
-    """Return sort keys that tell the rows without a readable application apart: one of them is enough to report."""
-    return [
-        F.when(nameless, F.col("file")),
-        F.when(nameless, F.col("text")),
-        F.when(nameless, F.monotonically_increasing_id()),
-    ]
 
 
 def _name(file: str, names: Mapping[str, str]) -> str:
