@@ -77,6 +77,8 @@ def balance(
         for source in range(len(tasks)):
             if _relieve(source, tasks, counts, capacities, may_move, moved):
                 keep_balancing = True
+    for mine in tasks:
+        mine.sort()
 
 
 def _relieve(
@@ -88,29 +90,53 @@ def _relieve(
     moved: Callable[[int, int, int], None],
 ) -> bool:
     """Offer the source's tasks to every other instance in turn; tell whether any was moved."""
-    # Before any move: nobody whose load plus one task stays above the source's less one task can take anything.
-    # A move only lowers the latter and raises the former, so this rules out the whole row of pairs.
+    # Nobody whose load plus one task is above the source's less one task can take anything, and moves only lower the
+    # latter and raise the former: usually that rules out all pairs of a source at once.
     left = (counts[source] - 1) / capacities[source]
     if left < min((count + 1) / capacity for count, capacity in zip(counts, capacities, strict=True)):
         return False
+    tasks[source].sort()
     any_moved = False
-    for destination in range(len(tasks)):
-        if destination == source or not _helps(source, destination, counts, capacities):
+    for destination, capacity in enumerate(capacities):
+        if left < (counts[destination] + 1) / capacity or destination == source:
             continue
-        taken = []
-        for task in may_move(source, destination, tasks[source]):
-            taken.append(task)
-            counts[source] -= 1
-            counts[destination] += 1
-            moved(task, source, destination)
-            if not _helps(source, destination, counts, capacities):
-                break
+        taken = _take(source, destination, counts, capacities, may_move(source, destination, tasks[source]), moved)
         if taken:
             any_moved = True
-            gone = set(taken)
-            tasks[source] = [task for task in tasks[source] if task not in gone]
-            tasks[destination] = sorted(tasks[destination] + taken)
+            left = (counts[source] - 1) / capacities[source]
+            tasks[source] = _without(tasks[source], taken)
+            tasks[destination] += taken
     return any_moved
+
+
+def _take(
+    source: int,
+    destination: int,
+    counts: MutableSequence[int],
+    capacities: Sequence[int],
+    movable: Iterable[int],
+    moved: Callable[[int, int, int], None],
+) -> list[int]:
+    """Move tasks from one instance to another as long as that helps; return them."""
+    taken: list[int] = []
+    offered = iter(movable)
+    while _helps(source, destination, counts, capacities):
+        task = next(offered, None)
+        if task is None:
+            break
+        taken.append(task)
+        counts[source] -= 1
+        counts[destination] += 1
+        moved(task, source, destination)
+    return taken
+
+
+def _without(tasks: list[int], taken: list[int]) -> list[int]:
+    """Return the sorted tasks without those taken, which are in the same order and often the first ones."""
+    if tasks[: len(taken)] == taken:
+        return tasks[len(taken) :]
+    gone = set(taken)
+    return [task for task in tasks if task not in gone]
 
 
 def _helps(source: int, destination: int, counts: Sequence[int], capacities: Sequence[int]) -> bool:

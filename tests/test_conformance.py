@@ -13,7 +13,7 @@ from kstream_plan.assignors import ASSIGNORS
 assign = ASSIGNORS["high-availability"]
 
 #: file, number of its high-availability cases, whether warm-ups, targets and movements are recorded, whether the split
-SINGLE = [("single", 348, True, True), ("single-uuid", 500, False, False), ("priority-set", 42, True, True)]
+SINGLE = [("single", 348, True, True), ("single-uuid", 500, False, False), ("awkward", 122, True, True)]
 
 
 def _cases(name: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from itertools import compress
-from operator import is_not
+from operator import is_not, itemgetter
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
@@ -93,8 +93,10 @@ def _ration_warm_ups(queue: list[Movement], budget: int, inserted: int) -> tuple
 
 def _told_apart(old: Sequence[Movement], new: tuple[Movement, ...], redone: Collection[int]) -> Redone:
     """Compare the movements of these tasks; there is at most one of each."""
-    before = {movement.task: movement for movement in old if movement[0] in redone}
-    after = {movement.task: movement for movement in new if movement[0] in redone}
+    before, after = (
+        {movement.task: movement for movement in compress(all_, map(redone.__contains__, map(itemgetter(0), all_)))}
+        for all_ in (old, new)
+    )
     withdrawn = [movement for task, movement in before.items() if after.get(task) != movement]
     made = [movement for task, movement in after.items() if before.get(task) != movement]
     return Redone(new, tuple(withdrawn), tuple(made))
