@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 from hypothesis import strategies as st
@@ -32,29 +33,29 @@ end_offset_sums = st.one_of(
 
 @st.composite
 def tasks(draw: st.DrawFn, max_tasks: int = 12) -> list[Task]:
-    ids = draw(
-        st.lists(
-            st.builds(TaskId, st.integers(0, 3), st.integers(0, 12), st.sampled_from([None, None, "left"])),
-            max_size=max_tasks,
-            unique=True,
-        )
-    )
-    stateful = draw(st.sets(st.integers(0, 3), min_size=1))
-    return [
-        Task(
-            task_id=task_id,
-            stateful=task_id.subtopology in stateful,
-            end_offset_sum=draw(end_offset_sums) if task_id.subtopology in stateful else 0,
-            source_partitions=(_partition(draw, "source", task_id),),
-            changelog_partitions=(_partition(draw, "changelog", task_id),) if task_id.subtopology in stateful else (),
-        )
-        for task_id in ids
-    ]
+    """Up to three subtopologies, of a named topology or not; where partitions lie is drawn as a whole, for speed."""
+    made: list[Task] = []
+    rng = random.Random(draw(st.integers(0, 255)))
+    partitions = st.integers(1, max(1, max_tasks // 2))
+    for subtopology, (number, stateful, name) in enumerate(
+        draw(st.lists(st.tuples(partitions, st.booleans(), st.sampled_from([None, None, "left"])), max_size=3))
+    ):
+        for partition in range(number):
+            task_id = TaskId(subtopology, 3 * partition, name)
+            made.append(
+                Task(
+                    task_id=task_id,
+                    stateful=stateful,
+                    end_offset_sum=draw(end_offset_sums) if stateful else 0,
+                    source_partitions=(_partition(rng, "source", task_id),),
+                    changelog_partitions=(_partition(rng, "changelog", task_id),) if stateful else (),
+                )
+            )
+    return made[:max_tasks]
 
 
-def _partition(draw: st.DrawFn, kind: str, task_id: TaskId) -> Partition:
-    racks = draw(st.lists(st.sampled_from(RACKS), min_size=1, max_size=2))
-    return Partition(f"{kind}-{task_id.group}", task_id.partition, tuple(racks))
+def _partition(rng: random.Random, kind: str, task_id: TaskId) -> Partition:
+    return Partition(f"{kind}-{task_id.group}", task_id.partition, tuple(rng.sample(RACKS, rng.randint(1, 2))))
 
 
 @st.composite
@@ -103,8 +104,9 @@ def copies_of(draw: st.DrawFn, group: Group, task: int) -> tuple[Copy, ...]:
     found = []
     for instance in held_by:
         lag = LATEST if instance == running else draw(lags)
-        reporters = draw(st.sets(st.sampled_from(group.consumers_of[instance]), max_size=2)) if lag is not None else ()
-        found.append(Copy(instance, lag, tuple(sorted(reporters))))
+        consumers = group.consumers_of[instance]
+        reporters = () if lag is None else (consumers[task % len(consumers)], *consumers[:1])
+        found.append(Copy(instance, lag, tuple(sorted(set(reporters)))))
     return tuple(found)
 
 
