@@ -116,7 +116,8 @@ def _give_back(left: set[int], room: list[int], reported: _Reported) -> tuple[li
             mine = reported.in_order(consumer, common)
             skipped.update(dict.fromkeys(mine[limit:], consumer))
             del mine[limit:]
-        left.difference_update(mine)
+            common = set(mine)
+        left -= common
         given.append(mine)
     return given, skipped
 

@@ -54,7 +54,7 @@ def optimize_active(
         ``active`` after the exchange.
     """
     if not tasks:
-        return active
+        return [set(mine) for mine in active]
     costs = RackCosts.of_sources(group, config, tasks, stateless=stateless)
     owner_of = {task: instance for instance, mine in enumerate(active) for task in mine}
     instances = range(len(group.instances))
