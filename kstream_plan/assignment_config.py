@@ -5,7 +5,9 @@ Names are Kafka's with ``_`` for ``.``; the milliseconds that Kafka names with a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 
 from kstream_plan.errors import ConfigError
 
@@ -15,25 +17,24 @@ MAX_LONG = 2**63 - 1
 RACK_STRATEGIES = ("none", "min_traffic", "balance_subtopology")
 
 #: Lowest and highest value of every whole-numbered setting (Kafka's ``StreamsConfig``, reference section 1).
-RANGES: dict[str, tuple[int, int]] = {
-    "acceptable_recovery_lag": (0, MAX_LONG),
-    "max_warmup_replicas": (1, MAX_INT),
-    "num_standby_replicas": (0, MAX_INT),
-    "probing_rebalance_interval_ms": (60_000, MAX_LONG),
-    "rack_aware_assignment_traffic_cost": (0, MAX_INT),
-    "rack_aware_assignment_non_overlap_cost": (0, MAX_INT),
-    "heartbeat_interval_ms": (1, MAX_INT),
-    "session_timeout_ms": (1, MAX_INT),
-    "state_cleanup_delay_ms": (0, MAX_LONG),
-}
+RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        "acceptable_recovery_lag": (0, MAX_LONG),
+        "max_warmup_replicas": (1, MAX_INT),
+        "num_standby_replicas": (0, MAX_INT),
+        "probing_rebalance_interval_ms": (60_000, MAX_LONG),
+        "rack_aware_assignment_traffic_cost": (0, MAX_INT),
+        "rack_aware_assignment_non_overlap_cost": (0, MAX_INT),
+        "heartbeat_interval_ms": (1, MAX_INT),
+        "session_timeout_ms": (1, MAX_INT),
+        "state_cleanup_delay_ms": (0, MAX_LONG),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentConfig:
     """One application's settings, all resolved; the defaults are Kafka's.
-
-    ``rack_aware_assignment_traffic_cost`` and ``…_non_overlap_cost`` are ``None`` unless configured: the
-    strategy then takes its own (traffic 10, non-overlap 1).
 
     Raises:
         ConfigError: a value is out of its range (``RANGES``) or no known rack strategy.
@@ -45,8 +46,8 @@ class AssignmentConfig:
     probing_rebalance_interval_ms: int = 600_000
     rack_aware_assignment_tags: tuple[str, ...] = ()
     rack_aware_assignment_strategy: str = "none"
-    rack_aware_assignment_traffic_cost: int | None = None
-    rack_aware_assignment_non_overlap_cost: int | None = None
+    rack_aware_assignment_traffic_cost: int = 10
+    rack_aware_assignment_non_overlap_cost: int = 1
     heartbeat_interval_ms: int = 3_000
     session_timeout_ms: int = 45_000
     state_cleanup_delay_ms: int = 600_000
@@ -54,7 +55,7 @@ class AssignmentConfig:
     def __post_init__(self) -> None:
         for name, (low, high) in RANGES.items():
             value = getattr(self, name)
-            if value is not None and not low <= value <= high:
+            if not low <= value <= high:
                 raise ConfigError(
                     f"{name} is {value}, outside {low} to {high}",
                     fix=f"set {name.replace('_', '.')} to a value Kafka accepts",

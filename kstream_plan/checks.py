@@ -158,16 +158,40 @@ def settles_at_target(plan: Plan) -> Iterator[tuple[int | None, str]]:
             yield None, f"{_process(plan, instance)} does not run what the target gives it"
 
 
+def target_covers_every_task(plan: Plan) -> Iterator[tuple[int | None, str]]:
+    """The target runs every stateful task exactly once."""
+    counts = Counter(task for tasks in plan.target.active for task in tasks)
+    for task in plan.group.stateful:
+        if counts[task] != 1:
+            yield None, f"the target runs {_name(plan, task)} {counts[task]} times"
+
+
 def summary_adds_up(plan: Plan) -> Iterator[tuple[int | None, str]]:
-    """The summary's rebalances, probes and duration are those of the rounds."""
-    counted = (
-        len(plan.rounds),
-        sum(rnd.trigger is Trigger.PROBING for rnd in plan.rounds),
-        plan.rounds[-1].at_ms if plan.rounds else 0,
-    )
+    """The summary's rebalances, probes, duration, moves and peak of extra copies are those of the rounds."""
     summary = plan.summary
-    if (summary.rebalances, summary.probing_rebalances, summary.duration_ms) != counted:
-        yield None, f"the summary says {summary.rebalances} rebalances, the rounds are {counted[0]}"
+    figures = {
+        "rebalances": len(plan.rounds),
+        "probing_rebalances": sum(rnd.trigger is Trigger.PROBING for rnd in plan.rounds),
+        "duration_ms": plan.rounds[-1].at_ms if plan.rounds else 0,
+        "moves": _moves(plan),
+        "peak_extra_copies": max(
+            (sum(len(held.warmup) + len(held.temporary) for held in rnd.assigned) for rnd in plan.rounds), default=0
+        ),
+    }
+    for name, counted in figures.items():
+        if getattr(summary, name) != counted:
+            yield None, f"the summary says {name} {getattr(summary, name)}, the rounds give {counted}"
+
+
+def _moves(plan: Plan) -> int:
+    """Stateful tasks that somebody ran at first and whose owning instance differs at the end."""
+    owners = [
+        {task: plan.group.instance_of[c] for c, held in enumerate(holdings) for task in held.active}
+        for holdings in (plan.initial, plan.final)
+    ]
+    return sum(
+        instance != owners[1].get(task) for task, instance in owners[0].items() if plan.group.tasks[task].stateful
+    )
 
 
 #: Every invariant by its name.
@@ -185,6 +209,7 @@ INVARIANTS: Mapping[str, Invariant] = MappingProxyType(
         "steps-are-lossless": steps_are_lossless,
         "verdict-fits": verdict_fits,
         "settles-at-target": settles_at_target,
+        "target-covers-every-task": target_covers_every_task,
         "summary-adds-up": summary_adds_up,
     }
 )

@@ -7,14 +7,14 @@ import json
 from dataclasses import asdict
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import GroupState
+from kstream_plan.model import GroupState, Rates
 
 
-def input_digest(state: GroupState, config: AssignmentConfig) -> str:
+def input_digest(state: GroupState, config: AssignmentConfig, rates: Rates) -> str:
     """Return the SHA-256 (hex) of the selected input in canonical form.
 
-    Tasks, members, what they hold, what is on disk, the generation and the settings count; the time of the capture and
-    the order of anything in the input do not.
+    Tasks, members, what they hold, what is on disk, the generation, the rates and the settings the plan is made with
+    count; the time of the capture and the order of anything in the input do not.
     """
     group = state.group
     canonical = {
@@ -23,12 +23,24 @@ def input_digest(state: GroupState, config: AssignmentConfig) -> str:
         "leader": state.leader,
         "config": asdict(config),
         "tasks": [
-            (str(task.task_id), task.stateful, task.end_offset_sum, task.source_partitions, task.changelog_partitions)
+            (
+                str(task.task_id),
+                task.stateful,
+                task.end_offset_sum if task.end_offset_known else None,
+                task.source_partitions,
+                task.changelog_partitions,
+            )
             for task in group.tasks
         ],
         "instances": [asdict(instance) for instance in group.instances],
         "holdings": state.holdings,
         "copies": [[(copy.instance, copy.lag, copy.reporters) for copy in copies] for copies in state.copies],
+        "rates": [
+            sorted(rates.restore.items()),
+            sorted(rates.produce.items()),
+            rates.restore_per_instance,
+            rates.produce_per_task,
+        ],
     }
     text = json.dumps(canonical, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()

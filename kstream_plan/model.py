@@ -281,8 +281,13 @@ class GroupState:
 
     @cached_property
     def at_rest(self) -> tuple[bool, ...]:
-        """Task index → whether its running owner has the only copy of it, or it is stateless."""
-        return tuple([not of or (len(of) == 1 and of[0][1] == LATEST) for of in self.copies])
+        """Task index → whether its running owner has, and reported, the only copy of it, or it is stateless."""
+        return tuple(
+            [
+                not of or (len(of) == 1 and of[0][1] == LATEST and of[0][5] and of[0][2] == (of[0][4],))
+                for of in self.copies
+            ]
+        )
 
 
 class Note(NamedTuple):

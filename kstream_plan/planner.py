@@ -16,8 +16,23 @@ from kstream_plan.progress import AT_ONCE_MS, Interval, advance
 from kstream_plan.protocols import PROTOCOLS, Protocol
 from kstream_plan.recurrence import Recurrence
 from kstream_plan.round_steps import steps_of
-from kstream_plan.steps import MemberJoined, Phase, Plan, Reason, ReasonCode, Round, Step, Trigger, Verdict
+from kstream_plan.steps import (
+    HandOver,
+    MemberJoined,
+    Phase,
+    Plan,
+    Promote,
+    Reason,
+    ReasonCode,
+    Role,
+    Round,
+    Step,
+    ThreadMove,
+    Trigger,
+    Verdict,
+)
 from kstream_plan.transition import Transition
+from kstream_plan.uncertainty import has_rate, without_rate
 
 #: Called after every round with the number of rounds so far and of movements still queued.
 OnRound: TypeAlias = Callable[[int, int], None]
@@ -47,20 +62,21 @@ def plan(
         snapshot.config,
         _Rules(ASSIGNORS[assignor], PROTOCOLS[protocol], snapshot.rates),
         first_trigger=trigger or (Trigger.JOIN if newcomers(state) else Trigger.MANUAL),
-        max_rounds=max_rounds or 4 * (len(state.group.stateful) + 10),
+        max_rounds=4 * (len(state.group.stateful) + 10) if max_rounds is None else max_rounds,
         on_round=on_round or (lambda _rounds, _queued: None),
     )
     rounds = rehearsal.rounds
-    rate_known = snapshot.rates.restore_per_instance is not None or bool(snapshot.rates.restore)
+    unrated = without_rate(state, rounds, snapshot.rates)
+    rate_known = not unrated and has_rate(snapshot.rates)
     return Plan(
         group=state.group,
-        digest=input_digest(snapshot.state, snapshot.config),
+        digest=input_digest(snapshot.state, snapshot.config, snapshot.rates),
         generation=state.generation,
         captured_at=snapshot.captured_at,
         assignor=assignor,
         protocol=protocol,
         config=snapshot.config,
-        assumptions=_assumptions(snapshot, rounds, rate_known=rate_known),
+        assumptions=_assumptions(snapshot, state, rounds, unrated),
         initial=state.holdings,
         rounds=tuple(rounds),
         final=rounds[-1].assigned if rounds else state.holdings,
@@ -153,7 +169,9 @@ def _rehearse(
         decision = rules.assign(state, config, previous)
         transition = rules.rebalance(state, decision)
         if not rounds and _nothing_to_do(state, decision):
-            return _Rehearsal(rounds, decision, Verdict("settled", (), "nothing would change"), ())
+            return _Rehearsal(
+                rounds, decision, Verdict("settled", (), "nothing would change"), _shortages(state, decision)
+            )
         loads = instance_loads(state.group, decision.consumers, loads)
         steps = steps_of(state, decision, transition, config, revoked_by)
         if rounds:
@@ -209,13 +227,17 @@ def _phases(
     decision: Assignment, transition: Transition, steps: tuple[Step, ...], *, settled: bool
 ) -> tuple[Phase, ...]:
     warming_up = any(held.warmup for held in decision.consumers)
-    cutting_over = bool(transition.withheld) or any(step.kind in {"hand-over", "promote"} for step in steps)
+    cutting_over = bool(transition.withheld) or any(_starts(step) for step in steps)
     phases = [phase for phase, holds in ((Phase.WARM_UP, warming_up), (Phase.CUT_OVER, cutting_over)) if holds]
     if settled:
         phases.append(Phase.SETTLED)
-    elif decision.probing_rebalance and not steps:
+    elif decision.probing_rebalance and (not steps or not phases):
         phases.append(Phase.PROBING)
     return tuple(phases)
+
+
+def _starts(step: Step) -> bool:
+    return isinstance(step, HandOver | Promote) or (isinstance(step, ThreadMove) and step.to.role is Role.ACTIVE)
 
 
 def _until_next(at_ms: int, transition: Transition, config: AssignmentConfig) -> Interval:
@@ -255,24 +277,25 @@ def _shortages(state: GroupState, decision: Assignment) -> tuple[Note, ...]:
     )
 
 
-def _assumptions(snapshot: Snapshot, rounds: Sequence[Round], *, rate_known: bool) -> tuple[Note, ...]:
+def _assumptions(
+    snapshot: Snapshot, state: GroupState, rounds: Sequence[Round], unrated: tuple[str, ...]
+) -> tuple[Note, ...]:
     notes = [
-        Note(
-            "starts-now",
-            "A rebalance starts now; a probe already scheduled is not counted",
-        ),
-        Note(
-            "typical-times",
-            "Times are typical, give or take a heartbeat interval per rebalance",
-        ),
+        Note("starts-now", "A rebalance starts now; a probe already scheduled is not counted"),
+        Note("typical-times", "Times are typical, give or take a heartbeat interval per rebalance"),
     ]
-    if rounds and not rate_known:
-        notes.append(
-            Note(
-                "no-restore-rate",
-                "No restore rate is known: every copy counts as caught up at the next probe, so the time is a floor",
-            )
+    if rounds and not has_rate(snapshot.rates):
+        message = "No restore rate is known: every copy counts as caught up at the next probe, so the time is a floor"
+        notes.append(Note("no-restore-rate", message))
+    elif unrated:
+        message = (
+            "Of some copies the restore rate is not known: they count as caught up at the next probe, so it is a floor"
         )
+        notes.append(Note("no-restore-rate", message, unrated))
+    left_over = {task for task, copies in enumerate(state.copies) if any(copy.consumer is None for copy in copies)}
+    if rounds and left_over:
+        names = tuple(str(state.group.tasks[task].task_id) for task in sorted(left_over))
+        notes.append(Note("left-over-age", "The snapshot's left-over state counts as left over since just now", names))
     if snapshot.captured_at is None:
         notes.append(Note("no-capture-time", "The snapshot does not say when it was taken"))
     return tuple(notes)

@@ -181,7 +181,7 @@ class _Report:
             reporters = () if copy.lag is None else (self._first_to_rejoin[copy.instance],)
             return copy._replace(reporters=reporters, remaining=remaining)
         lag = copy.lag
-        if consumer not in self._disturbed and self._restoring.known(copy.instance):
+        if consumer not in self._disturbed and self._restoring.known(task, copy.instance):
             lag = LATEST if copy.active and not remaining else remaining
         elif copy.active and consumer not in self._disturbed:
             lag, remaining = LATEST, 0
@@ -190,14 +190,14 @@ class _Report:
         return copy._replace(lag=lag, reporters=(consumer,), remaining=remaining)
 
     def _remaining(self, task: int, copy: Copy) -> int:
-        if self._restoring.known(copy.instance):
+        if self._restoring.known(task, copy.instance):
             return self._restoring.remaining(task, copy)
         if self._interval.tick or copy.placed_in < self._generation or copy.active:
             return 0
         return copy.remaining
 
     def _lag_now(self, task: int, copy: Copy) -> int:
-        if not self._restoring.known(copy.instance):
+        if not self._restoring.known(task, copy.instance):
             return 0
         if copy.consumer in self._disturbed:
             return self._restoring_at_once.remaining(task, copy)

@@ -20,7 +20,7 @@ class _Tick(NamedTuple):
 
 
 class Recurrence:
-    """Remembers every tick of one plan and compares each new one with those before.
+    """Remembers the ticks of one plan, the newest of each kind, and compares each new one with those before.
 
     Compared are what was decided and what is owned, consumer by consumer, and of every reported copy whether it is
     caught up and its place in the by-lag order (what is withheld follows from these).
@@ -28,20 +28,23 @@ class Recurrence:
 
     def __init__(self, config: AssignmentConfig) -> None:
         self._limit = config.acceptable_recovery_lag
-        self._ticks: list[_Tick] = []
-        self._seen: dict[int, list[int]] = {}
+        self._newest: dict[int, list[tuple[int, _Tick]]] = {}
+        self._number = 0
 
     def verdict(self, state: GroupState, decision: Assignment) -> Verdict | None:
         """Add a tick; say ``stuck`` or ``cyclic`` if it repeats an earlier one and no copy has come closer since."""
         tick = _Tick(state, decision, self._lags(state))
-        known = self._seen.setdefault(hash((decision.consumers, state.holdings, tick.lags)), [])
-        number = len(self._ticks)
+        self._number += 1
+        alike = self._newest.setdefault(hash((decision.consumers, state.holdings, tick.lags)), [])
         verdict = None
-        for earlier in known:
-            if self._same(self._ticks[earlier], tick) and not _closer(self._ticks[earlier].state, state):
-                verdict = self._repeated(tick, number - earlier)
-        known.append(number)
-        self._ticks.append(tick)
+        for position, (number, earlier) in enumerate(alike):
+            if _same(earlier, tick):
+                if not _closer(earlier.state, state):
+                    verdict = self._repeated(tick, self._number - number)
+                alike[position] = (self._number, tick)
+                break
+        else:
+            alike.append((self._number, tick))
         return verdict
 
     def _lags(self, state: GroupState) -> _Lags:
@@ -51,19 +54,20 @@ class Recurrence:
         reported = sorted((copy.lag, copy.instance) for copy in copies if copy.lag is not None)
         return tuple((instance, is_caught_up(lag, self._limit)) for lag, instance in reported)
 
-    def _same(self, earlier: _Tick, tick: _Tick) -> bool:
-        return (
-            earlier.decision.consumers == tick.decision.consumers
-            and earlier.state.holdings == tick.state.holdings
-            and earlier.lags == tick.lags
-        )
-
     def _repeated(self, tick: _Tick, period: int) -> Verdict:
         group = tick.state.group
         tasks = tuple(group.tasks[task].task_id for task in sorted({m.task for m in tick.decision.movements}))
         if period == 1:
             return Verdict("stuck", tasks, "two probes in a row found the same, and no copy comes closer")
         return Verdict("cyclic", tasks, f"every {period} probes the group is where it was, and no copy comes closer")
+
+
+def _same(earlier: _Tick, tick: _Tick) -> bool:
+    return (
+        earlier.decision.consumers == tick.decision.consumers
+        and earlier.state.holdings == tick.state.holdings
+        and earlier.lags == tick.lags
+    )
 
 
 def _closer(earlier: GroupState, now: GroupState) -> bool:

@@ -16,6 +16,7 @@ class Restoring:
     the copies of instances with a known rate that had anything left at the start.
     """
 
+    group: Group
     rate_of: tuple[float | None, ...]
     left: dict[tuple[int, int], int]
 
@@ -28,7 +29,7 @@ class Restoring:
         rate_of = tuple(_restore_rate(rates, instance) for instance in range(len(group.instances)))
         left: dict[tuple[int, int], int] = {}
         if all(rate is None for rate in rate_of):
-            return cls(rate_of, left)
+            return cls(group, rate_of, left)
         queues = _restoring_copies(group, copies, rate_of, rates, elapsed_ms)
         for instance, (actives, others) in queues.items():
             rate = rate_of[instance]
@@ -36,15 +37,19 @@ class Restoring:
             records = int(rate * elapsed_ms / 1000)
             for queue in (actives, others):
                 records = _restore_evenly(queue, records, instance, left)
-        return cls(rate_of, left)
+        return cls(group, rate_of, left)
 
-    def known(self, instance: int) -> bool:
-        """Whether the instance's restore rate is known."""
-        return self.rate_of[instance] is not None
+    def known(self, task: int, instance: int) -> bool:
+        """Whether it is known how long the instance takes for the task: its restore rate and the task's end offset."""
+        return self.rate_of[instance] is not None and self.group.tasks[task].end_offset_known
 
     def remaining(self, task: int, copy: Copy) -> int:
         """Records the copy has left (0 if it had none left at the start)."""
         return self.left.get((task, copy.instance), 0)
+
+
+def _to_restore(group: Group, task: int, copy: Copy, produced_meanwhile: int) -> int:
+    return min(copy.remaining + produced_meanwhile, group.tasks[task].end_offset_sum)
 
 
 def _restore_rate(rates: Rates, instance: int) -> float | None:
@@ -72,7 +77,9 @@ def _restoring_copies(
         for copy in copies[task]:
             if copy.remaining and copy.consumer is not None and rate_of[copy.instance] is not None:
                 actives, others = queues.setdefault(copy.instance, ([], []))
-                (actives if copy.active else others).append((copy.remaining + produced(rates, task, elapsed_ms), task))
+                (actives if copy.active else others).append(
+                    (_to_restore(group, task, copy, produced(rates, task, elapsed_ms)), task)
+                )
     return queues
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
-from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, Movement, TaskId
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.model import Assignment, Copy, GroupState, Holding, Movement, TaskId
+from kstream_plan.ranking import is_caught_up
 from kstream_plan.steps import (
     Demote,
     Drop,
@@ -184,7 +185,8 @@ class _Explanation:
         """Whether the task starts caught up, and what it restores first."""
         if not self._group.tasks[task].stateful:
             return True, 0
-        return self._caught_up(self._lag(task, instance)), self._restores(task, instance)
+        restore_records = self._restores(task, instance)
+        return restore_records == 0 or self._caught_up(self._lag(task, instance)), restore_records
 
     def _restores(self, task: int, instance: int) -> int | None:
         definition = self._group.tasks[task]
@@ -202,7 +204,7 @@ class _Explanation:
         return self._group.tasks[task].end_offset_sum if copy is None or copy.lag is None else copy.lag
 
     def _caught_up(self, lag: int | None) -> bool:
-        return lag is None or lag == LATEST or 0 <= lag <= self._limit or self._limit == MAX_LONG
+        return lag is None or is_caught_up(lag, self._limit)
 
     def _seat(self, held: _Held) -> Seat:
         process_id = self._group.instances[self._group.instance_of[held.consumer]].process_id

@@ -310,7 +310,8 @@ class LowerBounds:
     """The least any plan could do.
 
     ``moves``: stateful tasks that must change owner to reach the target's loads; ``probing_rebalances``: the
-    ticks that these take at ``max.warmup.replicas`` at a time; ``restored_records`` is ``None`` unless computed.
+    ticks that these take at ``max.warmup.replicas`` at a time if every one of them has to warm up (a task may also
+    move to a copy that is there, or be promoted in a follow-up); ``restored_records`` is ``None`` unless computed.
     """
 
     moves: int
@@ -323,7 +324,8 @@ class Summary:
     """The plan in figures (README, "How a plan reads").
 
     ``duration_is``: ``floor`` without a restore rate (copies may need more than one tick), else ``estimate``.
-    ``moves``: stateful tasks whose owning instance differs at the end; ``hops``: changes of owning instance on the way;
+    ``moves``: stateful tasks whose owning instance differs at the end (one that nobody ran at first has not moved);
+    ``hops``: changes of owning instance on the way;
     ``stateless_hops`` those of stateless tasks; ``cold_handovers``: hand-overs of a stateful task to a copy above the
     limit; ``paused_task_ms``: over all tasks, the time between revoked and handed over;
     ``peak_extra_copies``: most warm-up and temporary copies at once.

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kstream_plan.checks import broken_invariants
 from kstream_plan.errors import PlanInvariantError
 from kstream_plan.model import Snapshot
-from kstream_plan.planner import plan
-from kstream_plan.steps import Plan
+from kstream_plan.planner import OnRound, plan
+from kstream_plan.steps import Plan, Trigger
 
 
-def plan_checked(snapshot: Snapshot, **options: Any) -> Plan:
-    """Plan (options as of :func:`kstream_plan.planner.plan`) and check every invariant of the result.
+def plan_checked(
+    snapshot: Snapshot,
+    *,
+    assignor: str = "high-availability",
+    protocol: str = "cooperative",
+    trigger: Trigger | None = None,
+    max_rounds: int | None = None,
+    on_round: OnRound | None = None,
+) -> Plan:
+    """Plan (arguments as of :func:`kstream_plan.planner.plan`) and check every invariant of the result.
 
     Raises:
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
-    made = plan(snapshot, **options)
+    made = plan(
+        snapshot, assignor=assignor, protocol=protocol, trigger=trigger, max_rounds=max_rounds, on_round=on_round
+    )
     broken = broken_invariants(made)
     if broken:
         first = broken[0]

@@ -7,9 +7,30 @@ from itertools import compress
 from operator import is_not
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import Assignment, Copy, GroupState, Note
+from kstream_plan.model import Assignment, Copy, GroupState, Note, Rates
 from kstream_plan.ranking import is_caught_up
-from kstream_plan.steps import HandOver, KeepTemporary, Place, Step, Withhold
+from kstream_plan.steps import HandOver, KeepTemporary, Place, Promote, Round, Step, Withhold
+
+
+def has_rate(rates: Rates) -> bool:
+    """Whether any restore rate is known at all."""
+    return rates.restore_per_instance is not None or bool(rates.restore)
+
+
+def without_rate(state: GroupState, rounds: Iterable[Round], rates: Rates) -> tuple[str, ...]:
+    """Return the tasks that a plan restores somewhere at a rate nobody knows, in task order.
+
+    Either no rate of the instance is known, or no end offset of the task.
+    """
+    group, tasks = state.group, set()
+    for rnd in rounds:
+        for step in rnd.steps:
+            if isinstance(step, Place | HandOver | Promote) and step.restore_records != 0:
+                task, instance = group.task_index[step.task_id], group.instance_index[step.to.process_id]
+                measured = rates.restore_per_instance is not None or instance in rates.restore_measured
+                if not (measured and group.tasks[task].end_offset_known):
+                    tasks.add(task)
+    return _names(state, tasks)
 
 
 def taken_back(state: GroupState, steps: Iterable[Step]) -> set[int]:

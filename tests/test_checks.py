@@ -94,6 +94,7 @@ def _plan(*outcomes: tuple[_Held, _Held], initial: _Held = START, **changes: obj
             )
         )
         before = assigned
+    extra = (sum(len(h.warmup) + len(h.temporary) for h in held) for _, held in outcomes)
     active = tuple(
         tuple(sorted(t for c in consumers for t in before[c].active if GROUP.tasks[t].stateful))
         for consumers in GROUP.consumers_of
@@ -116,14 +117,14 @@ def _plan(*outcomes: tuple[_Held, _Held], initial: _Held = START, **changes: obj
             probing_rebalances=0,
             duration_ms=rounds[-1].at_ms if rounds else 0,
             duration_is="floor",
-            moves=0,
+            moves=sum(GROUP.tasks[t].stateful for t in _moved(initial, before)),
             hops=0,
             warmups=0,
             cold_handovers=0,
             restored_records=0,
             paused_task_ms=0,
             max_paused_task=None,
-            peak_extra_copies=0,
+            peak_extra_copies=max(extra, default=0),
             stateless_hops=0,
             lower_bounds=LowerBounds(moves=0, probing_rebalances=0),
         ),
@@ -131,6 +132,11 @@ def _plan(*outcomes: tuple[_Held, _Held], initial: _Held = START, **changes: obj
         verdict=Verdict("settled"),
     )
     return replace(plan, **changes)
+
+
+def _moved(initial: _Held, final: _Held) -> list[int]:
+    owner = {t: GROUP.instance_of[c] for c, held in enumerate(final) for t in held.active}
+    return [t for c, held in enumerate(initial) for t in held.active if owner.get(t) != GROUP.instance_of[c]]
 
 
 def _held(**holdings: Holding) -> _Held:
@@ -170,7 +176,7 @@ def _beside_its_active() -> Plan:
 
 
 BREAK: dict[str, Callable[[], Plan]] = {
-    "one-active-per-task": lambda: _plan(initial=_held(c3=Holding((0,)))),
+    "one-active-per-task": lambda: _plan(initial=_held(c3=Holding((2,)))),
     "one-copy-per-instance": _beside_its_active,
     "no-second-owner": lambda: _plan((MOVED, MOVED)),
     "withheld-is-followed-up": _probing_after_withheld,
@@ -182,6 +188,7 @@ BREAK: dict[str, Callable[[], Plan]] = {
     "steps-are-lossless": lambda: _with_round(SOUND, 1, steps=SOUND.rounds[0].steps[:-1]),
     "verdict-fits": lambda: replace(SOUND, verdict=Verdict("unfinished")),
     "settles-at-target": lambda: replace(SOUND, target=Target(((0,), (1,)), ((), ()))),
+    "target-covers-every-task": lambda: replace(_plan(), target=Target(((0,), ()), ((), ()))),
     "summary-adds-up": lambda: replace(SOUND, summary=replace(SOUND.summary, rebalances=3)),
 }
 
@@ -203,6 +210,6 @@ def test_a_broken_plan_trips_its_invariant_and_nothing_else(name: str) -> None:
 def test_a_broken_plan_is_reported_as_a_defect_of_this_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     from kstream_plan import studies
 
-    monkeypatch.setattr(studies, "plan", lambda _snapshot: BREAK["summary-adds-up"]())
+    monkeypatch.setattr(studies, "plan", lambda _snapshot, **_options: BREAK["summary-adds-up"]())
     with pytest.raises(PlanInvariantError, match=r"summary-adds-up.*defect of kstream-plan"):
         studies.plan_checked(None)  # type: ignore[arg-type]

@@ -8,11 +8,7 @@ from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors.java_collections import signed_int
 from kstream_plan.model import Group, Partition
 
-#: What a partition costs that has no replica in the instance's rack, unless configured ...
-_TRAFFIC_COST = 10
-#: ... and an instance that did not have the task.
-_NON_OVERLAP_COST = 1
-#: The same for stateless tasks, whatever is configured: they may move freely.
+#: Traffic and non-overlap cost of stateless tasks, whatever is configured: they may move freely.
 _STATELESS_COSTS = 1, 0
 
 
@@ -104,5 +100,4 @@ class RackCosts:
 
 
 def _configured(config: AssignmentConfig) -> tuple[int, int]:
-    traffic, non_overlap = config.rack_aware_assignment_traffic_cost, config.rack_aware_assignment_non_overlap_cost
-    return _TRAFFIC_COST if traffic is None else traffic, _NON_OVERLAP_COST if non_overlap is None else non_overlap
+    return config.rack_aware_assignment_traffic_cost, config.rack_aware_assignment_non_overlap_cost

@@ -26,7 +26,7 @@ def rebalance(state: GroupState, decision: Assignment) -> Transition:
     for consumer in changed:
         kept_back = _kept_back(state, decision, consumer, owner_of_lost)
         withheld += kept_back
-        holdings[consumer] = _held(state, decision.consumers[consumer], kept_back)
+        holdings[consumer] = _held(decision.consumers[consumer], kept_back)
     return Transition(
         holdings=tuple(holdings),
         withheld=tuple(sorted(withheld)),
@@ -50,7 +50,7 @@ def _reported_as_standby(state: GroupState, task: int, consumer: int, owner: int
     return any(copy.instance == instance_of[consumer] and copy.lag is not None for copy in state.copies[task])
 
 
-def _held(state: GroupState, decided: Holding, kept_back: list[Withheld]) -> Holding:
+def _held(decided: Holding, kept_back: list[Withheld]) -> Holding:
     if not kept_back:
         return decided
     tasks = {entry.task for entry in kept_back}
@@ -58,7 +58,5 @@ def _held(state: GroupState, decided: Holding, kept_back: list[Withheld]) -> Hol
         active=tuple(task for task in decided.active if task not in tasks),
         standby=decided.standby,
         warmup=decided.warmup,
-        temporary=tuple(
-            entry.task for entry in kept_back if entry.temporary and state.group.tasks[entry.task].stateful
-        ),
+        temporary=tuple(entry.task for entry in kept_back if entry.temporary),
     )

@@ -1,0 +1,121 @@
+"""The planner's own rules: what a plan claims, when it ends, and what it says it does not know."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import captured
+import pytest
+from small_groups import group, state
+
+from kstream_plan import recurrence
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.digest import input_digest
+from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates, Snapshot, Task
+from kstream_plan.planner import plan
+from kstream_plan.steps import HandOver, Phase, Trigger
+
+#: i1 runs both stateful tasks; i2 and i3 have just joined
+JOIN = state(
+    group(stateless=0),
+    {0: Holding((0,)), 1: Holding((1,))},
+    {0: (Copy(0, LATEST, (0,), 0, 0, True),), 1: (Copy(0, LATEST, (1,), 0, 1, True),)},
+)
+CONFIG = AssignmentConfig(acceptable_recovery_lag=100)
+
+
+def _snapshot(of: GroupState = JOIN, rates: Rates | None = None, config: AssignmentConfig = CONFIG) -> Snapshot:
+    return Snapshot(state=of, config=config, rates=rates or Rates(), captured_at="2026-11-21T12:00:00.000Z")
+
+
+def _codes(notes: tuple[tuple[str, str, tuple[str, ...]], ...]) -> set[str]:
+    return {note[0] for note in notes}
+
+
+def test_one_known_rate_does_not_make_the_whole_plan_an_estimate() -> None:
+    made = plan(_snapshot(rates=Rates(restore={(0, 0): 1e5})))
+    assert made.summary.duration_is == "floor"
+    assert "no-restore-rate" in _codes(made.assumptions)
+
+
+def test_with_every_rate_that_is_needed_known_the_plan_is_an_estimate() -> None:
+    made = plan(_snapshot(rates=Rates(restore_per_instance=1e5)))
+    assert made.summary.duration_is == "estimate"
+    assert "no-restore-rate" not in _codes(made.assumptions)
+
+
+def test_a_state_of_unknown_size_is_ready_at_the_next_probe_whatever_the_rate() -> None:
+    unknown = [
+        Task(task_id=task.task_id, stateful=True, end_offset_sum=2**63 - 1, end_offset_known=False)
+        for task in JOIN.group.tasks
+    ]
+    of = replace(JOIN, group=replace(JOIN.group, tasks=tuple(unknown)))
+    made = plan(_snapshot(of, Rates(restore_per_instance=1e5)))
+    assert made.verdict.kind == "settled"
+    assert made.summary.duration_is == "floor"
+    assert made.summary.restored_records is None
+
+
+def test_a_settled_group_is_told_that_standbys_are_missing() -> None:
+    made = plan(_snapshot(config=replace(CONFIG, num_standby_replicas=5)))
+    held = state(made.group, dict(enumerate(made.final)), {})
+    again = plan(_snapshot(held, config=made.config))
+    assert again.rounds == ()
+    assert "standbys-short" in _codes(again.warnings)
+
+
+def test_a_copy_that_has_nothing_to_restore_does_not_start_cold() -> None:
+    owned = state(group(stateless=0), {}, {0: (Copy(1, UNKNOWN, (2,), 0),)})
+    made = plan(_snapshot(owned))
+    starts = [step for step in made.rounds[0].steps if isinstance(step, HandOver) and str(step.task_id) == "0_0"]
+    assert [step.caught_up or step.restore_records != 0 for step in starts] == [True]
+
+
+def test_left_over_state_in_the_snapshot_is_said_to_count_from_now() -> None:
+    copies = (JOIN.copies[0] + (Copy(1, 5, (2,), 5),), JOIN.copies[1])
+    assert "left-over-age" in _codes(plan(_snapshot(replace(JOIN, copies=copies))).assumptions)
+    assert "left-over-age" not in _codes(plan(_snapshot()).assumptions)
+
+
+@pytest.mark.parametrize(
+    "rates", [Rates(restore={(0, 0): 5.0}), Rates(produce={0: 5.0}), Rates(restore_per_instance=5.0)]
+)
+def test_the_digest_counts_whatever_changes_the_plan(rates: Rates) -> None:
+    assert input_digest(JOIN, CONFIG, rates) != input_digest(JOIN, CONFIG, Rates())
+    tasks = tuple(replace(task, end_offset_known=False) for task in JOIN.group.tasks)
+    unknown = replace(JOIN, group=replace(JOIN.group, tasks=tasks))
+    assert input_digest(unknown, CONFIG, rates) != input_digest(JOIN, CONFIG, rates)
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
+def test_every_round_has_a_phase_and_only_the_last_is_settled(scenario: str) -> None:
+    made = plan(captured.join(scenario))
+    assert all(rnd.phases for rnd in made.rounds)
+    assert [rnd.number for rnd in made.rounds if Phase.SETTLED in rnd.phases] == [len(made.rounds)]
+
+
+def test_a_group_that_is_never_ready_is_stuck_and_names_its_tasks() -> None:
+    made = plan(_snapshot(rates=Rates(restore_per_instance=0.0)))
+    assert made.verdict.kind == "stuck"
+    assert made.verdict.tasks
+    assert all(rnd.trigger is not Trigger.FOLLOW_UP for rnd in made.rounds[-2:])
+
+
+def test_a_slow_restore_is_compared_once_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+    closer = recurrence._closer
+    monkeypatch.setattr(recurrence, "_closer", lambda earlier, now: compared.append(0) or closer(earlier, now))
+    tasks = tuple(replace(task, end_offset_sum=100_000) for task in JOIN.group.tasks)
+    made = plan(_snapshot(replace(JOIN, group=replace(JOIN.group, tasks=tasks)), Rates(restore_per_instance=2.0)))
+    assert made.summary.probing_rebalances > 20
+    assert len(compared) <= made.summary.probing_rebalances + 1
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
+def test_what_rests_is_only_a_short_cut(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = captured.inputs(scenario)[1]
+    copies = tuple(tuple(copy._replace(reporters=()) for copy in of) for of in silent.state.copies)
+    snapshot = replace(silent, state=replace(silent.state, copies=copies))
+    short = plan(snapshot)
+    monkeypatch.setattr(GroupState, "at_rest", property(lambda of: (False,) * len(of.copies)))
+    assert plan(snapshot) == short
