@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 from kstream_plan import __version__
 from kstream_plan.cli.assign import assign
 from kstream_plan.cli.exit_codes import ExitCode
-from kstream_plan.cli.output import say, talk
+from kstream_plan.cli.output import say
 from kstream_plan.cli.schema import schema
 from kstream_plan.cli.show import show
 
@@ -46,18 +45,10 @@ def _options(
     pass
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
+def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (default: this process's) and return its exit code."""
     try:
         app(args=arguments, prog_name="kstream-plan")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else ExitCode.DONE
-    except KeyboardInterrupt:
-        talk("interrupted")
-        return ExitCode.INTERRUPTED
     return ExitCode.DONE
-
-
-def main() -> None:
-    """Run the command line and leave the process with its exit code."""
-    sys.exit(run())

@@ -4,7 +4,7 @@ import typer
 from typer.main import get_command
 
 import kstream_plan
-from kstream_plan.cli import app
+from kstream_plan.cli.application import app
 
 
 def commands() -> dict[str, typer.core.TyperCommand]:
