@@ -5,24 +5,20 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import IO
 
 from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from kstream_plan.errors import SparkError
 from kstream_plan.snapshots.spark.failures import spark_failure
-from kstream_plan.snapshots.spark.java import find_java, why_spark_failed
+from kstream_plan.snapshots.spark.gateway import end, start_java
 
 #: What a session of ours is unless told otherwise: no web interface, no progress bar, times in UTC.
 _DEFAULTS = {
@@ -69,15 +65,17 @@ def open_session(
     if active is not None:
         yield active
         return
-    on_interrupt = signal.getsignal(signal.SIGINT)
     session = _start(_settings(master, spark_conf or {}, little_work), java_home, debug)
     try:
         yield session
+    except Exception:
+        raise
+    except BaseException:  # an interrupt: do not wait for what Spark is doing
+        _end_java()
+        raise
     finally:
         with suppress(Py4JError, PySparkException, OSError):
             session.stop()
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, on_interrupt)  # Spark's own handler would talk to the stopped session
 
 
 def _settings(master: str | None, spark_conf: Mapping[str, str], little_work: bool) -> dict[str, str]:
@@ -97,26 +95,33 @@ def _start(settings: Mapping[str, str], java_home: str | None, debug: bool) -> S
     if not debug:
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
     with tempfile.TemporaryFile() as noise:
-        gateway = SparkContext._gateway or _start_java(conf, find_java(java_home), noise, java_home, debug)
+        gateway = SparkContext._gateway or start_java(conf, noise, java_home, debug)
         try:
-            SparkContext(conf=conf, gateway=gateway)
+            with _interrupts_as_before():
+                SparkContext(conf=conf, gateway=gateway)
             return SparkSession.builder.config(conf=conf).getOrCreate()
         except (Py4JError, PySparkException, OSError) as error:
             raise spark_failure(str(error), {}, "Spark did not start") from None
+        except BaseException:
+            _end_java(gateway)
+            raise
 
 
-def _start_java(conf: SparkConf, program: Path, noise: IO[bytes], java_home: str | None, debug: bool) -> JavaGateway:
-    before = os.environ.get("JAVA_HOME")
-    if java_home is not None:
-        os.environ["JAVA_HOME"] = java_home
-    output = sys.__stderr__ if debug and sys.__stderr__ is not None else noise
+def _end_java(gateway: JavaGateway | None = None) -> None:
+    """End the Java process, if it is ours, and forget what Spark remembers of it."""
+    gateway = SparkContext._gateway or gateway
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        end(process)
+        SparkContext._gateway = SparkContext._jvm = None
+
+
+@contextmanager
+def _interrupts_as_before() -> Iterator[None]:
+    """Undo that Spark takes interrupts for itself: in its hands they come with errors of what they interrupted."""
+    before = signal.getsignal(signal.SIGINT)
     try:
-        return launch_gateway(conf, {"stdout": output, "stderr": output})
-    except (PySparkException, OSError):
-        noise.seek(0)
-        raise why_spark_failed(program, noise.read().decode("utf-8", "replace")) from None
+        yield
     finally:
-        if java_home is not None:
-            os.environ.pop("JAVA_HOME")
-            if before is not None:
-                os.environ["JAVA_HOME"] = before
+        if before is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)

@@ -1,0 +1,74 @@
+"""Ctrl-C: one line, exit code 130, and no process left behind, whenever it comes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from captured import REAL
+
+SNAPSHOT = str(REAL / "scale-out" / "before.json")
+
+
+def test_an_interrupt_during_the_imports_is_as_quiet_as_any() -> None:
+    code = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from kstream_plan.cli import main\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "kstream-plan: interrupted\n")
+
+
+def test_an_interrupt_while_java_starts_ends_java_too(tmp_path: Path) -> None:
+    java, pids = tmp_path / "bin" / "java", tmp_path / "pids"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\necho $$ >> {pids}\nexec sleep 60\n")
+    java.chmod(0o755)
+    command = [sys.executable, "-m", "kstream_plan", "assign", SNAPSHOT, "--java-home", str(tmp_path)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    wait_for(lambda: pids.exists() and pids.read_text().endswith("\n"))
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=20) == ("", "kstream-plan: interrupted\n")
+    assert process.returncode == 130
+    (pid,) = pids.read_text().split()
+    wait_for(lambda: not Path(f"/proc/{pid}").exists())
+
+
+@pytest.mark.spark
+def test_an_interrupt_while_spark_works_is_a_plain_one_and_ends_java() -> None:
+    code = (
+        "import os, signal\n"
+        "from pyspark import SparkContext\n"
+        "from kstream_plan.snapshots.spark.session import open_session\n"
+        "try:\n"
+        "    with open_session(little_work=True):\n"
+        "        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+        "        java = SparkContext._gateway.proc\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "except KeyboardInterrupt as interrupt:\n"
+        "    assert interrupt.__context__ is None\n"
+        "    assert java.poll() is not None\n"
+        "    print('interrupted')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
+def wait_for(condition: object) -> None:
+    assert callable(condition)
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
