@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from kstream_plan import uncertainty
@@ -11,11 +11,12 @@ from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import ASSIGNORS, Assignor
 from kstream_plan.digest import input_digest
 from kstream_plan.figures import InstanceLoad, balance, instance_loads, summarize
-from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, Note, Rates, Snapshot
+from kstream_plan.model import Assignment, GroupState, Holding, Note, Rates, Snapshot
 from kstream_plan.progress import AT_ONCE_MS, Interval, advance
 from kstream_plan.protocols import PROTOCOLS, Protocol
 from kstream_plan.recurrence import Recurrence
 from kstream_plan.round_steps import steps_of
+from kstream_plan.starting_state import newcomers, seated
 from kstream_plan.steps import (
     HandOver,
     MemberJoined,
@@ -90,47 +91,6 @@ def plan(
 def assign_once(snapshot: Snapshot, *, assignor: str = "high-availability") -> Assignment:
     """Return the assignor's decision from the snapshot, without the rounds that follow from it."""
     return ASSIGNORS[assignor](seated(snapshot.state), snapshot.config)
-
-
-def seated(state: GroupState) -> GroupState:
-    """Let every copy name the consumer that holds it, and add the copies that are held but not reported.
-
-    A copy that nobody holds is left over from the plan's beginning on, unless it says since when.
-    """
-    seats: dict[tuple[int, int], tuple[int, bool]] = {}
-    for consumer, held in enumerate(state.holdings):
-        instance = state.group.instance_of[consumer]
-        for tasks, active in zip(held, (True, False, False, False), strict=True):
-            seats.update(((task, instance), (consumer, active)) for task in tasks)
-    copies = [{copy.instance: copy for copy in of_task} for of_task in state.copies]
-    for (task, instance), seat in seats.items():
-        if state.group.tasks[task].stateful:
-            copies[task][instance] = _held_copy(state, task, instance, copies[task].get(instance), seat)
-    return replace(
-        state,
-        copies=tuple(
-            tuple(_or_left_over(by_instance[i], state.at_ms) for i in sorted(by_instance)) for by_instance in copies
-        ),
-    )
-
-
-def _held_copy(state: GroupState, task: int, instance: int, copy: Copy | None, seat: tuple[int, bool]) -> Copy:
-    if copy is None and seat[1]:
-        return Copy(instance, LATEST, (seat[0],), 0, *seat)
-    if copy is None:
-        return Copy(instance, None, (), state.group.tasks[task].end_offset_sum, *seat)
-    return copy._replace(consumer=seat[0], active=seat[1], lost_at_ms=None)
-
-
-def _or_left_over(copy: Copy, at_ms: int) -> Copy:
-    return copy._replace(lost_at_ms=at_ms) if copy.consumer is None and copy.lost_at_ms is None else copy
-
-
-def newcomers(state: GroupState) -> tuple[int, ...]:
-    """Indices of the instances that hold nothing and report nothing."""
-    known = {state.group.instance_of[consumer] for consumer, held in enumerate(state.holdings) if any(held)}
-    known |= {copy.instance for copies in state.copies for copy in copies}
-    return tuple(instance for instance in range(len(state.group.instances)) if instance not in known)
 
 
 @dataclass(frozen=True, slots=True)
