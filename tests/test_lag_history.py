@@ -9,19 +9,19 @@ from snapshot_rows import P0, P1, ROW, codes, copies, lag, read, row
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import LATEST, Snapshot
-from kstream_plan.snapshots.lag_history import LagHistory, StoreGrowth
+from kstream_plan.snapshots.lag_history import HistoryRow, LagHistory, StoreGrowth
 
 NOON = "2026-11-21T12:00:00Z"
 LONG_AGO = "2026-11-21T11:00:00Z"
 
 
-def flat(
-    process_id: str = P0, task_id: str = "0_0", at: str | None = NOON, **fields: Any
-) -> tuple[dict[str, Any], str]:
-    return {"application_id": "orders", "captured_at": at, **lag(process_id, task_id, **fields)}, "lags.json"
+def flat(process_id: str = P0, task_id: str = "0_0", at: str | None = NOON, **fields: Any) -> HistoryRow:
+    return HistoryRow(
+        {"application_id": "orders", "captured_at": at, **lag(process_id, task_id, **fields)}, "lags.json"
+    )
 
 
-def with_history(*rows: tuple[dict[str, Any], str], item: dict[str, Any] | None = None, **more: Any) -> Snapshot:
+def with_history(*rows: HistoryRow, item: dict[str, Any] | None = None, **more: Any) -> Snapshot:
     return read(item or row(lags=[{"bad": "not looked at"}]), lags=LagHistory(rows, **more))
 
 
@@ -63,7 +63,7 @@ def test_old_rows_of_what_is_gone_are_dropped_but_new_ones_are_an_error() -> Non
     assert [(note.code, note.subjects) for note in snapshot.warnings] == [("lag-of-departed", ("'gone'",))]
     with pytest.raises(SnapshotError, match="process_id is 'gone', which is not in instances") as caught:
         with_history(flat(lag=5), flat("gone", lag=5))
-    assert "lags.json: lag row of task_id '0_0', process_id 'gone'" in str(caught.value)
+    assert "lags.json: lag row of task_id '0_0', process_id 'gone': process_id is 'gone', which" in str(caught.value)
 
 
 def test_lags_of_another_time_are_an_error_that_names_both_times() -> None:

@@ -21,6 +21,7 @@ from snapshot_rows import P0, P1, changed, copies, lag, row
 from kstream_plan.errors import SnapshotError, SparkError, UsageError
 from kstream_plan.model import LATEST, Snapshot
 from kstream_plan.snapshots import read
+from kstream_plan.snapshots.lag_history import HistoryRow, LagHistory, StoreGrowth
 from kstream_plan.snapshots.records import snapshot_from_row
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -274,6 +275,8 @@ def test_nothing_early_enough_is_an_error(tmp_path: Path) -> None:
     assert "holds no snapshot" in refused(save(tmp_path / "none.json", b"[ ]"))
     with pytest.raises(UsageError, match="'noon' is not a time"):
         read([str(tmp_path)], as_of="noon")
+    with pytest.raises(UsageError, match="--as-of: '0001-01-01T00:00:00.01:00' is not a time"):
+        read([str(tmp_path)], as_of="0001-01-01T00:00:00+01:00")
 
 
 def test_keep_going_returns_errors_beside_the_good(tmp_path: Path) -> None:
@@ -513,6 +516,12 @@ def test_the_newest_row_about_every_store_within_the_tolerance_counts(snapshot: 
     assert standby_lag(snapshot, rows[-1]) == 999, "a row without a time is older than any other"
 
 
+@pytest.mark.parametrize("tolerance", [2**53, 2**63 - 1])
+def test_any_tolerance_will_do(snapshot: str, tolerance: int) -> None:
+    late = flat(minute(30), lag=3)
+    assert standby_lag(snapshot, late, lags_tolerance_ms=tolerance) == 3
+
+
 def test_process_ids_are_compared_by_value(snapshot: str) -> None:
     assert standby_lag(snapshot, flat(minute(58), lag=50), flat(minute(59), P0.upper(), lag=8)) == 8
 
@@ -551,7 +560,7 @@ def test_bad_lag_rows_count_only_if_they_are_selected(snapshot: str) -> None:
 
 def test_two_rows_about_one_store_at_one_time_are_an_error(snapshot: str, tmp_path: Path) -> None:
     lags = save(tmp_path / "lags.jsonl", [flat(minute(59), lag=1), flat(minute(59), lag=2)])
-    assert "is about the same store of the same task" in refused(snapshot, lags=[lags])
+    assert "is there twice with the same time" in refused(snapshot, lags=[lags])
 
 
 def test_a_history_gives_rates(snapshot: str, tmp_path: Path) -> None:
@@ -595,7 +604,10 @@ def test_the_order_of_lag_rows_and_files_does_not_matter(
         for number in range(30, 50)
         for store in ("a", "b")
     ]
-    expected = only(save(folder / "snapshot.json", [at()]), lags=[save(folder / "all.jsonl", rows)])
+    last = [HistoryRow(item, "") for item in rows if item["captured_at"] == minute(49)]
+    growth = [StoreGrowth(P0, "0_0", store, 19 * 1000, 19 * 60_000, 19 * 11, 19 * 60_000) for store in ("a", "b")]
+    expected = snapshot_from_row(at(), "", lags=LagHistory(last, growth))
+    save(folder / "snapshot.json", [at()])
     order.shuffle(rows)
     parts = folder / "parts"
     parts.mkdir()

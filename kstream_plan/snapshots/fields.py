@@ -36,8 +36,9 @@ class FieldError(Exception):
 
     def inside(self, outer: str) -> FieldError:
         """Return the same error seen from further out: ``outer`` is put before the path."""
-        dot = "" if not self.path or self.path.startswith("[") else "."
-        return FieldError(f"{outer}{dot}{self.path}", self.what, self.fix)
+        dot = " " if outer.endswith(":") else "."
+        joint = "" if not self.path or self.path.startswith("[") else dot
+        return FieldError(f"{outer}{joint}{self.path}", self.what, self.fix)
 
 
 def shown(value: object) -> str:

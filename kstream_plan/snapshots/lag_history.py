@@ -32,14 +32,22 @@ class StoreGrowth(NamedTuple):
     produced_ms: int = 0
 
 
+class HistoryRow(NamedTuple):
+    """A lag row and the file it is from; ``twice``: another row about the same store is of the same time."""
+
+    row: Row
+    file: str
+    twice: bool = False
+
+
 class LagHistory(NamedTuple):
     """What the lag snapshots say about one application.
 
-    ``rows`` are the newest rows about every store at or before the time that counts, with the file each is from;
+    ``rows`` are the newest rows about every store at or before the time that counts;
     ``earliest`` is the time of the first row there is, for the case that none is early enough.
     """
 
-    rows: Sequence[tuple[Row, str]]
+    rows: Sequence[HistoryRow]
     growth: Sequence[StoreGrowth] = ()
     earliest: str | None = None
 
@@ -107,23 +115,26 @@ def _nothing_in_time(history: LagHistory, captured_at_ms: int | None) -> FieldEr
     return FieldError("", what, "give lags of that time, or widen --lags-tolerance")
 
 
-def _read_rows(items: Sequence[tuple[Row, str]], group: Group) -> tuple[list[LagRow], list[str]]:
+def _read_rows(items: Sequence[HistoryRow], group: Group) -> tuple[list[LagRow], list[str]]:
     """Return the rows, and what the rows that were dropped are about."""
     reader = LagRows(group, flat=True)
     rows, left_out = [], []
-    for item, file in items:
+    for item in items:
+        place = _place(item)
+        if item.twice:
+            raise FieldError(place, "is there twice with the same time", "keep one of them")
         try:
-            row = reader.read(item, _place(item, file))
+            row = reader.read(item.row, place)
         except UnknownNameError as error:
-            left_out.append((item, error))
+            left_out.append((item.row, error))
             continue
         if row is not None:
             rows.append(row)
-    newest = max((_at_ms(item) for item, _ in items), default=-1)
-    for item, unknown in left_out:
-        if _at_ms(item) >= newest:
+    newest = max((_at_ms(item.row) for item in items), default=-1)
+    for row_left_out, unknown in left_out:
+        if _at_ms(row_left_out) >= newest:
             raise unknown
-    return rows, sorted({shown(item["process_id"]) for item, _ in left_out})
+    return rows, sorted({shown(row_left_out["process_id"]) for row_left_out, _ in left_out})
 
 
 def _at_ms(item: Row) -> int:
@@ -131,9 +142,10 @@ def _at_ms(item: Row) -> int:
     return -1 if at_ms is None else at_ms
 
 
-def _place(item: Row, file: str) -> str:
-    about = ", ".join(f"{name} {shown(item[name])}" for name in ("task_id", "process_id", "store") if item.get(name))
-    return f"{file}: lag row of {about or 'nothing'}:"
+def _place(item: HistoryRow) -> str:
+    row = item.row
+    about = ", ".join(f"{name} {shown(row[name])}" for name in ("task_id", "process_id", "store") if row.get(name))
+    return f"{item.file}: lag row of {about or 'nothing'}:"
 
 
 def _held(group: Group, holdings: Sequence[Holding]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:

@@ -8,15 +8,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
+from kstream_plan.assignment_config import MAX_LONG
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.snapshots.fields import Row, printable, shown
 from kstream_plan.snapshots.json_text import parse_row
-from kstream_plan.snapshots.lag_history import LagHistory, StoreGrowth
+from kstream_plan.snapshots.lag_history import HistoryRow, LagHistory, StoreGrowth
 from kstream_plan.snapshots.records import snapshot_from_row
 from kstream_plan.snapshots.selection import Selection, selection
 from kstream_plan.snapshots.sources import (
     BrokenFileError,
+    Form,
     Input,
     Paths,
     check_paths,
@@ -29,13 +31,17 @@ from kstream_plan.snapshots.times import format_time, parse_time
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kstream_plan.snapshots.spark.newest import LagText, SnapshotText
+    from kstream_plan.snapshots.spark.newest_lags import LagText
+    from kstream_plan.snapshots.spark.newest_snapshots import SnapshotText
 
 #: One application: its snapshot, or what is wrong with it.
 Outcome: TypeAlias = Snapshot | SnapshotError
 
-#: Inputs up to this size are read sooner by a Java that starts quickly than by one that works fast.
-LITTLE_BYTES = 8 << 20
+#: Inputs up to this size are read sooner by a Java that starts quickly than by one that works fast; what is packed
+#: counts more, by what it typically unpacks to.
+LITTLE_BYTES = 16 << 20
+_UNPACKED = {Form.LINES: 1, Form.DOCUMENT: 1, Form.PARQUET: 20}
+_UNZIPPED = 10
 
 
 def read(
@@ -92,7 +98,7 @@ def read(
 
 
 class _Files(NamedTuple):
-    """Files on this machine, looked into; paths that are not; what cannot be read; the files' size in bytes."""
+    """Files on this machine, looked into; paths that are not; what cannot be read; about how many bytes."""
 
     inputs: Sequence[Input] = ()
     remote: Sequence[str] = ()
@@ -139,11 +145,18 @@ def _look_into(paths: Paths, folder: Path, stdin: BinaryIO | None, keep_going: b
             if not keep_going:
                 raise
             errors.append(error)
-    return _Files(inputs, paths.remote, errors, sum(Path(file.path).stat().st_size for file in files))
+    return _Files(inputs, paths.remote, errors, sum(map(_unpacked_size, inputs)))
+
+
+def _unpacked_size(file: Input) -> int:
+    return Path(file.path).stat().st_size * _UNPACKED[file.form] * (_UNZIPPED if file.path.endswith(".gz") else 1)
 
 
 def _snapshot_rows(spark: SparkSession, files: _Files, wanted: Selection, keep_going: bool) -> _Found:
-    from kstream_plan.snapshots.spark.newest import known_applications, newest_snapshots  # noqa: PLC0415 - loads Spark
+    from kstream_plan.snapshots.spark.newest_snapshots import (  # noqa: PLC0415 - loads Spark
+        known_applications,
+        newest_snapshots,
+    )
 
     inputs, errors = _all_inputs(spark, files, keep_going)
     texts: list[SnapshotText] = []
@@ -199,7 +212,7 @@ def _nothing_found(wanted: Selection, missing: Sequence[str], known: Sequence[st
 
 def _with_lags(spark: SparkSession, files: _Files, found: _Found, tolerance_ms: int) -> _Found:
     """Put the lag snapshots' rows beside the snapshots they are about."""
-    from kstream_plan.snapshots.spark.newest import newest_lags  # noqa: PLC0415 - loads Spark
+    from kstream_plan.snapshots.spark.newest_lags import newest_lags  # noqa: PLC0415 - loads Spark
 
     inputs, _ = _all_inputs(spark, files, keep_going=False)
     limits = {row.key: _limit_us(row.row, tolerance_ms) for row in found.rows}
@@ -224,7 +237,7 @@ def _with_lags(spark: SparkSession, files: _Files, found: _Found, tolerance_ms: 
 def _limit_us(row: Row, tolerance_ms: int) -> int | None:
     """Return the last microsecond at which a lag row of this snapshot may be, ``None`` if there is no limit."""
     try:
-        return (parse_time(row["captured_at"]) + tolerance_ms) * 1000 + 999
+        return min((parse_time(row["captured_at"]) + tolerance_ms) * 1000 + 999, MAX_LONG)
     except (KeyError, TypeError, ValueError):
         return None  # what is wrong with the time is found when the row is read
 
@@ -238,23 +251,21 @@ def _nameless(text: LagText) -> SnapshotError:
 
 
 def _history(texts: Sequence[LagText], earliest_us: int | None) -> LagHistory:
-    growth = {
+    rows = [HistoryRow(parse_row(text.text, text.file), text.file, text.twice) for text in texts]
+    growth = [
         StoreGrowth(
             text.process_id or "",
             text.task_id or "",
             text.store,
-            int(text.restored_records),
-            int(text.restored_ms),
-            int(text.produced_records),
-            int(text.produced_ms),
+            text.restored_records,
+            text.restored_ms,
+            text.produced_records,
+            text.produced_ms,
         )
         for text in texts
-    }
-    return LagHistory(
-        sorted(((parse_row(text.text, text.file), text.file) for text in texts), key=repr),
-        sorted(growth, key=repr),
-        None if earliest_us is None else format_time(earliest_us // 1000),
-    )
+    ]
+    earliest = None if earliest_us is None else format_time(earliest_us // 1000)
+    return LagHistory(sorted(rows, key=repr), sorted(growth, key=repr), earliest)
 
 
 def _outcomes(found: _Found, keep_going: bool) -> tuple[Outcome, ...]:

@@ -5,7 +5,8 @@ Those columns are parsed with an explicit schema; everything else stays text unt
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import reduce
 
 from py4j.protocol import Py4JError
@@ -16,19 +17,30 @@ from pyspark.sql import functions as F  # noqa: N812 - its customary name
 from kstream_plan.snapshots.fields import printable
 from kstream_plan.snapshots.schema import Type, check_columns, spark_columns
 from kstream_plan.snapshots.sources import Form, Input
+from kstream_plan.snapshots.spark.failures import plain_path, spark_failure
 
 #: Parquet timestamps as text in UTC, whatever the session's time zone; those without a zone are in UTC.
 _TIME_AS_TEXT = {
-    "timestamp": "concat(CAST(timestampadd(MICROSECOND, unix_micros(captured_at), TIMESTAMP_NTZ'1970-01-01 00:00:00') "
-    "AS STRING), 'Z')",
+    "timestamp": "concat(CAST(timestampadd(MICROSECOND, at, TIMESTAMP_NTZ'1970-01-01 00:00:00') AS STRING), 'Z')",
     "timestamp_ntz": "concat(CAST(captured_at AS STRING), 'Z')",
+}
+
+#: The time of a row in microseconds since 1970, by the type of ``captured_at``. Text without a zone is in UTC; it is
+#: enough to tell rows apart by, the rows that count are read more strictly.
+_AT = {
+    "string": "unix_micros(try_to_timestamp(CASE WHEN right(captured_at, 1) IN ('Z', 'z') "
+    "OR substr(captured_at, -6, 1) IN ('+', '-') THEN upper(captured_at) ELSE concat(captured_at, 'Z') END))",
+    "timestamp": "unix_micros(captured_at)",
+    "timestamp_ntz": "timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', captured_at)",
 }
 
 
 def read_rows(
     spark: SparkSession, inputs: Sequence[Input], row: Mapping[str, Type], keys: Mapping[str, Type]
 ) -> DataFrame:
-    """Return all rows as ``file``, ``text`` (JSON), ``config_as_text`` and the columns ``keys``.
+    """Return all rows: ``file``, ``text`` (JSON), ``config_as_text``, ``at``, ``unreadable`` and the columns ``keys``.
+
+    ``at`` is the row's time in microseconds since 1970, ``null`` if it has none or cannot be read (``unreadable``).
 
     Args:
         spark: the session.
@@ -66,7 +78,12 @@ def _parsed(texts: DataFrame, keys: Mapping[str, Type]) -> DataFrame:
     """Parse what decides about a row; a value of another type comes out as ``null``, so does a row that is not JSON."""
     texts = texts.withColumn("text", F.expr("trim(LEADING '\ufeff' FROM text)")).where(F.col("text").rlike(r"\S"))
     parsed = texts.withColumn("keys", F.from_json("text", spark_columns(keys)))
-    return parsed.select("file", "text", F.lit(False).alias("config_as_text"), "keys.*")
+    return _timed(parsed.select("file", "text", F.lit(False).alias("config_as_text"), "keys.*"))
+
+
+def _timed(rows: DataFrame, kind: str = "string") -> DataFrame:
+    rows = rows.withColumn("at", F.expr(_AT.get(kind, "CAST(NULL AS BIGINT)")))
+    return rows.withColumn("unreadable", F.expr("captured_at IS NOT NULL AND at IS NULL"))
 
 
 def _parquet_frames(spark: SparkSession, paths: list[str]) -> list[DataFrame]:
@@ -83,15 +100,36 @@ def _from_parquet(frame: DataFrame, row: Mapping[str, Type], keys: Mapping[str, 
     columns = {field.name: field.dataType for field in frame.schema.fields}
     check_columns(frame.schema.jsonValue(), row, where)
     known = {name: F.col(name) for name in row if name in columns}
-    if "captured_at" in columns:
-        known["captured_at"] = F.expr(_TIME_AS_TEXT.get(columns["captured_at"].typeName(), "captured_at"))
+    frame = frame.withColumn("file", _file())
+    if "captured_at" in known:
+        kind = columns["captured_at"].typeName()
+        frame = _timed(frame, kind)
+        known["captured_at"] = F.expr(_TIME_AS_TEXT.get(kind, "captured_at"))
+    else:
+        frame = frame.withColumns({"at": F.lit(None).cast("bigint"), "unreadable": F.lit(False)})
     config = columns.get("config")
     as_text = config is not None and config.simpleString() == "map<string,string>"
-    text = F.to_json(F.struct(*(column.alias(name) for name, column in known.items())))
     types = {name: spark_columns({name: kind}).split()[1] for name, kind in keys.items()}
     return frame.select(
-        _file(),
-        text.alias("text"),
+        "file",
+        F.to_json(F.struct(*(column.alias(name) for name, column in known.items()))).alias("text"),
         F.lit(as_text).alias("config_as_text"),
+        "at",
+        "unreadable",
         *(known.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in types.items()),
     )
+
+
+def file_name(file: str, names: Mapping[str, str]) -> str:
+    """Return the name by which people know a file that Spark has read."""
+    path = plain_path(file)
+    return names.get(path, path)
+
+
+@contextmanager
+def explained(names: Mapping[str, str]) -> Iterator[None]:
+    """Turn whatever Spark raises into one clear error."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise spark_failure(f"{error}\n{getattr(error, '_stackTrace', None) or ''}", names) from None

@@ -1,0 +1,74 @@
+"""Which snapshot rows count: the newest of every application at or before a time.
+
+They are collected once, as Arrow, and validated in plain Python, which names the field and the value that are wrong and
+never takes ``1.0`` or ``"7"`` for a whole number, where Spark would give ``null`` or convert. One narrow pass and one
+shuffle, of what may be the newest in its part of the input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pyspark.sql import SparkSession, Window
+from pyspark.sql import functions as F  # noqa: N812 - its customary name
+
+from kstream_plan.snapshots.schema import SNAPSHOT, SNAPSHOT_KEYS
+from kstream_plan.snapshots.selection import Selection
+from kstream_plan.snapshots.sources import Input
+from kstream_plan.snapshots.spark.failures import plain_path
+from kstream_plan.snapshots.spark.texts import explained, file_name, read_rows
+
+#: The generation, 0 without one; null if it cannot be read.
+_GENERATION = "IF(generation IS NULL, 0, try_cast(generation AS BIGINT))"
+
+
+class SnapshotText(NamedTuple):
+    """A snapshot row as collected: its file, its application as Spark read it, its JSON text in UTF-8.
+
+    ``config_as_text``: the values of ``config`` are text because the file has a map from text to text.
+    """
+
+    file: str
+    application_id: str | None
+    text: bytes
+    config_as_text: bool
+
+
+def newest_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Selection) -> list[SnapshotText]:
+    """Return the newest row of every selected application; several if they are of the same time and generation.
+
+    A row whose time or generation cannot be read comes before every other: it might be the newest. Of the rows without
+    a readable application one per file is returned.
+
+    Raises:
+        SnapshotError: a file cannot be read.
+        SparkError: Spark gave up.
+    """
+    names = {plain_path(file.path): file.name for file in inputs}
+    with explained(names):
+        rows = read_rows(spark, inputs, SNAPSHOT, SNAPSHOT_KEYS)
+        rows = rows.withColumns(
+            {"number": F.expr(_GENERATION), "unreadable": F.expr(f"unreadable OR {_GENERATION} IS NULL")}
+        )
+        nameless = F.col("application_id").isNull()
+        if selection.pattern is not None:
+            rows = rows.where(nameless | F.col("application_id").rlike(rf"\A(?:{selection.pattern})\z"))
+        if selection.as_of_us is not None:
+            in_time = F.col("at").isNull() | (F.col("at") <= selection.as_of_us)
+            rows = rows.where(nameless | in_time)
+        order = [F.col("unreadable").desc(), F.col("at").desc_nulls_last(), F.col("number").desc()]
+        window = Window.partitionBy("application_id", F.when(nameless, F.col("file"))).orderBy(
+            *order, F.when(nameless, F.col("text")), F.when(nameless, F.monotonically_increasing_id())
+        )
+        newest = rows.withColumn("rank", F.rank().over(window)).where("rank = 1")
+        table = newest.select("file", "application_id", F.col("text").cast("binary"), "config_as_text").toArrow()
+    return [SnapshotText(**{**row, "file": file_name(row["file"], names)}) for row in table.to_pylist()]
+
+
+def known_applications(spark: SparkSession, inputs: Sequence[Input], at_most: int = 6) -> list[str]:
+    """Return the first few application ids there are, to name them in an error message."""
+    with explained({plain_path(file.path): file.name for file in inputs}):
+        rows = read_rows(spark, inputs, SNAPSHOT, SNAPSHOT_KEYS).select("application_id").distinct()
+        table = rows.where("application_id IS NOT NULL").orderBy("application_id").limit(at_most).toArrow()
+    return [row["application_id"] for row in table.to_pylist()]
