@@ -29,11 +29,6 @@ def move_helps(source_tasks: int, source_capacity: int, destination_tasks: int, 
     return now > 0 and 0 <= then < now
 
 
-def least_loaded(candidates: Iterable[int], counts: Sequence[int], capacities: Sequence[int]) -> int:
-    """Return the candidate with the lowest (load, instance); there must be one."""
-    return min(candidates, key=lambda i: (counts[i] / capacities[i], i))
-
-
 def deal_to_least_loaded(tasks: Iterable[int], counts: Sequence[int], capacities: Sequence[int]) -> list[list[int]]:
     """Give each task in turn to the instance with the lowest (load, instance); ``counts`` are the tasks it has before.
 

@@ -5,11 +5,10 @@ Lags are in records. An instance that reported nothing about a task lags by the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import MAX_LONG
-from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, whole_sum
+from kstream_plan.model import LATEST, UNKNOWN, GroupState, whole_sum
 
 
 class Candidate(NamedTuple):
@@ -36,27 +35,6 @@ def rank(lag: int | None, end_offset_sum: int, acceptable_recovery_lag: int) -> 
     return whole_sum(None, end_offset_sum) if known == UNKNOWN else known
 
 
-def reported_lag(copies: Sequence[Copy], instance: int) -> int | None:
-    """Return the lag that ``instance`` reported for the task with these copies, or ``None``."""
-    return next((copy.lag for copy in copies if copy.instance == instance), None)
-
-
-def lags(state: GroupState, task: int) -> list[int]:
-    """Return Kafka's lag of one task by instance index: markers included, what was not reported is the whole sum."""
-    whole = whole_sum(None, state.group.tasks[task].end_offset_sum)
-    by_instance = [whole] * len(state.group.instances)
-    for copy in state.copies[task]:
-        if copy.lag is not None:
-            by_instance[copy.instance] = copy.lag
-    return by_instance
-
-
-def caught_up_instances(state: GroupState, task: int, acceptable_recovery_lag: int) -> tuple[int, ...]:
-    """Return the instances that may run the task at once, in instance order."""
-    by_instance = lags(state, task)
-    return tuple(i for i, lag in enumerate(by_instance) if is_caught_up(lag, acceptable_recovery_lag))
-
-
 def ranked_candidates(state: GroupState, task: int, acceptable_recovery_lag: int) -> tuple[Candidate, ...]:
     """Return every instance as a candidate for the task, by (rank, instance)."""
     end_offset_sum = state.group.tasks[task].end_offset_sum
@@ -67,18 +45,3 @@ def ranked_candidates(state: GroupState, task: int, acceptable_recovery_lag: int
             for i in range(len(state.group.instances))
         )
     )
-
-
-def most_caught_up_instances(state: GroupState, task: int, acceptable_recovery_lag: int) -> tuple[int, ...]:
-    """Return all instances that share the task's lowest rank, in instance order."""
-    candidates = ranked_candidates(state, task, acceptable_recovery_lag)
-    return tuple(c.instance for c in candidates if c.rank == candidates[0].rank)
-
-
-def by_lag(state: GroupState, task: int) -> tuple[int, ...]:
-    """Return all instances as Kafka's own list by lag has them: by (raw lag, instance).
-
-    The markers are plain numbers here: unknown (-3) comes before the running owner (-2), both before every lag.
-    """
-    by_instance = lags(state, task)
-    return tuple(sorted(range(len(by_instance)), key=lambda i: (by_instance[i], i)))

@@ -7,17 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.assignment_config import MAX_LONG
-from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState
-from kstream_plan.ranking import (
-    by_lag,
-    caught_up_instances,
-    is_caught_up,
-    lags,
-    most_caught_up_instances,
-    rank,
-    ranked_candidates,
-    reported_lag,
-)
+from kstream_plan.model import LATEST, UNKNOWN, GroupState
+from kstream_plan.ranking import is_caught_up, rank, ranked_candidates
 
 limits = st.sampled_from([0, 1, 100, 10_000, MAX_LONG])
 
@@ -42,12 +33,6 @@ def test_a_lag_above_the_limit_is_its_own_rank_without_flooring() -> None:
     assert [rank(lag, 10**6, 100) for lag in (0, 100, 101, 54_321)] == [0, 0, 101, 54_321]
 
 
-def test_a_copy_that_has_reported_nothing_yet_counts_as_no_state() -> None:
-    assert reported_lag((Copy(0, None), Copy(2, 7)), 0) is None
-    assert reported_lag((Copy(0, None), Copy(2, 7)), 1) is None
-    assert reported_lag((Copy(0, None), Copy(2, 7)), 2) == 7
-
-
 def _with_tasks(states: st.SearchStrategy[GroupState]) -> st.SearchStrategy[GroupState]:
     return states.filter(lambda state: state.group.stateful)
 
@@ -58,24 +43,3 @@ def test_every_instance_is_a_candidate_once_and_they_come_by_rank_then_instance(
         candidates = ranked_candidates(state, task, limit)
         assert sorted(c.instance for c in candidates) == list(range(len(state.group.instances)))
         assert [(c.rank, c.instance) for c in candidates] == sorted((c.rank, c.instance) for c in candidates)
-
-
-@given(_with_tasks(strategies.group_states()), limits)
-def test_rank_zero_is_caught_up_and_all_that_share_the_lowest_rank_are_most_caught_up(
-    state: GroupState, limit: int
-) -> None:
-    for task in state.group.stateful:
-        candidates = ranked_candidates(state, task, limit)
-        caught_up = caught_up_instances(state, task, limit)
-        if state.group.tasks[task].end_offset_sum:  # a task without any records ranks 0 even where it is unknown
-            assert caught_up == tuple(c.instance for c in candidates if c.rank == 0)
-        best = most_caught_up_instances(state, task, limit)
-        assert best == tuple(c.instance for c in candidates if c.rank == min(c.rank for c in candidates))
-
-
-@given(_with_tasks(strategies.group_states()))
-def test_the_list_by_lag_puts_unknown_first_then_the_owner_and_equal_lags_by_instance(state: GroupState) -> None:
-    for task in state.group.stateful:
-        by_instance = lags(state, task)
-        order = by_lag(state, task)
-        assert [(by_instance[i], i) for i in order] == sorted((lag, i) for i, lag in enumerate(by_instance))

@@ -46,13 +46,6 @@ class HoldingsDraft:
             self._active[instance] = set(self._holdings[instance].active)
         return self._active[instance]
 
-    def active_counts(self) -> list[int]:
-        """Return the number of active tasks by instance."""
-        counts = [len(held.active) for held in self._holdings]
-        for instance, tasks in self._active.items():
-            counts[instance] = len(tasks)
-        return counts
-
     def frozen(self) -> tuple[Holding, ...]:
         """Return the holdings; those that nothing touched are the very objects the draft began with."""
         frozen = list(self._holdings)
