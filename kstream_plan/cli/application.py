@@ -10,6 +10,7 @@ import typer
 from kstream_plan import __version__
 from kstream_plan.cli.assign import assign
 from kstream_plan.cli.exit_codes import ExitCode
+from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.output import say
 from kstream_plan.cli.schema import schema
 from kstream_plan.cli.show import show
@@ -32,7 +33,8 @@ app.command()(schema)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        say(f"kstream-plan {__version__}\n")
+        with expected_failures():
+            say(f"kstream-plan {__version__}\n")
         raise typer.Exit
 
 

@@ -42,12 +42,21 @@ def page() -> Page:
 
 
 def say(text: str) -> None:
-    """Write a result to stdout; if nobody reads it any more, be quiet."""
+    """Write a result to stdout; if nobody reads it any more, be quiet.
+
+    Raises:
+        KstreamPlanError: it cannot be written.
+    """
     try:
         sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
         sys.stdout.flush()
     except BrokenPipeError:
         _discard_stdout()
+    except OSError as error:
+        _discard_stdout()
+        raise KstreamPlanError(
+            f"cannot be written: {error.strerror or error}", where="standard output", fix="check the disk"
+        ) from error
 
 
 def talk(text: str) -> None:

@@ -376,6 +376,18 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("arguments", [["show", "plan.json"], ["schema", "plan"], ["--version"]])
+def test_a_full_disk_behind_stdout_is_one_message(tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "plan.json").write_text(plan_json(plan_cases.case("settled")) + "\n")
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "kstream_plan", *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "kstream-plan: error: standard output: cannot be written: No space left on device. Fix: check the disk\n"
+    )
+
+
 def test_a_terminal_gets_its_width_and_colour_and_no_color_is_respected(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     path.write_text(plan_json(plan_cases.case("scale-out")) + "\n")
