@@ -97,14 +97,15 @@ def _why(line: Line) -> tuple[str, ...]:
 def _widths(columns: Sequence[_Column], width: int) -> list[int]:
     """Give every column what it needs; share what is left, or missing, among the lists, the first one first."""
     widths = [column.natural for column in columns]
+    widest = [column.widest for column in columns]
     lists = [index for index, column in enumerate(columns) if column.is_list]
     room = width - _sum(iter(widths))
     while room < 0 and any(widths[index] > _NARROWEST_LIST for index in lists):
         widths[max(lists, key=lambda index: widths[index])] -= 1
         room += 1
-    while room > 0 and any(widths[index] < columns[index].widest for index in lists):
+    while room > 0 and any(widths[index] < widest[index] for index in lists):
         for index in lists:
-            if room > 0 and widths[index] < columns[index].widest:
+            if room > 0 and widths[index] < widest[index]:
                 widths[index] += 1
                 room -= 1
     return widths

@@ -43,13 +43,25 @@ def paragraph(text: str, width: int, first: str = "", rest: str = "") -> list[st
 
 
 def at_most(items: Sequence[str], gap: str, width: int, height: int) -> list[str]:
-    """Fill at most ``height`` lines; if not all items fit, the last one says how many are left out."""
-    lines = wrapped(items, gap, width)
-    shown = len(items)
+    """Fill at most ``height`` lines; if not all items fit, the last one says how many are left out.
+
+    However many items there are, only as many as fit are laid out.
+    """
+    shown = 0
+    while shown < len(items) and len(wrapped(items[: shown + 1], gap, width)) <= height:
+        shown += 1
+    if shown == len(items):
+        return wrapped(items, gap, width)
+    shown = max(shown, 1)
+    lines = _cut_short(items, shown, gap, width)
     while len(lines) > height and shown > 1:
         shown -= 1
-        lines = wrapped([*items[:shown], f"+{len(items) - shown:,} more"], gap, width)
+        lines = _cut_short(items, shown, gap, width)
     return lines
+
+
+def _cut_short(items: Sequence[str], shown: int, gap: str, width: int) -> list[str]:
+    return wrapped([*items[:shown], f"+{len(items) - shown:,} more"], gap, width)
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:
