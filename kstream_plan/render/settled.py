@@ -47,12 +47,13 @@ def _copies(plan: Plan, names: Names) -> Fact:
         return Fact("COPIES", ("none needed: no task has state",))
     if not alone:
         wanted = [standbys[task] for task in group.stateful]
-        each = f"{span(min(wanted), max(wanted))} standby each"
-        return Fact("COPIES", (f"{each}: losing any one instance restores nothing first", each))
+        each = f"{span(min(wanted), max(wanted))} {'standby' if max(wanted) == 1 else 'standbys'} each"
+        return Fact("COPIES", (f"{each}; how far behind: kstream-plan assign SNAPSHOT --show-ranks",))
     who, amount = _worst_loss(plan, set(alone))
     nobody = len(alone) == len(group.stateful)
     have = "no stateful task has a standby" if nobody else f"{count(len(alone), 'stateful task')} without a standby"
-    loss = f"losing {names.instance(who)} restores {records(amount)} records before its tasks run"
+    up_to = "an unknown number of" if amount is None else f"up to {records(amount)}"
+    loss = f"losing {names.instance(who)} restores {up_to} records before its tasks run"
     return Fact("COPIES", (f"{have}: {loss}",))
 
 
@@ -83,7 +84,8 @@ def _settings(plan: Plan) -> Fact:
 def _next(plan: Plan) -> list[Fact]:
     """Return the commands that answer what one asks next; they are run, not looked up, so they have to exist."""
     standbys = plan.config.num_standby_replicas + 1
+    more = Fact("NEXT", (f"other settings: kstream-plan assign SNAPSHOT --num-standby-replicas {standbys}",))
     return [
-        Fact("NEXT", (f"other settings: kstream-plan assign SNAPSHOT --num-standby-replicas {standbys}",)),
+        *([more] if standbys < len(plan.group.instances) else []),
         Fact("NEXT", ("more instances: add them to the snapshot, with no tasks, and run assign again",)),
     ]
