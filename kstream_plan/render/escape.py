@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 _PLAIN_IN_MARKDOWN = re.compile(r"(?!www\.)[A-Za-z0-9]+(?:[ .,_/→-][A-Za-z0-9]+)*", re.ASCII)
 _PLAIN_WORD = re.compile(r"\d\d:\d\d:\d\dZ|(?!www\.)\(?[A-Za-z0-9≥≤~]+(?:[._/=→'-][A-Za-z0-9]+)*[.,;:)]*|", re.ASCII)
-_ASCII_FORMS = str.maketrans({"→": "->", "≥": ">=", "≤": "<=", "…": "...", "·": "."})
+#: As wide as what they stand for, for what has been laid out already: the first ones take the blank that follows.
+_ASCII_FORMS = (("→ ", "->"), ("≥ ", ">="), ("≤ ", "<="), ("→", ">"), ("≥", ">"), ("≤", "<"), ("…", "~"), ("⚠", "!"))
 
 
 def printable(text: str) -> str:
@@ -67,9 +68,15 @@ MARKDOWN = Escape(markdown, markdown_sentence)
 
 
 def encodable(text: str, encoding: str) -> str:
-    """Return ``text`` with every character that ``encoding`` lacks replaced, arrows and signs by their ASCII forms."""
+    """Return ``text`` with every character that ``encoding`` lacks replaced.
+
+    Arrows and signs get ASCII forms of the same width, so that columns stay where they are; anything else, which is
+    in a name then, is written as an escape.
+    """
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        return text.translate(_ASCII_FORMS).encode(encoding, "backslashreplace").decode(encoding)
+        for sign, form in _ASCII_FORMS:
+            text = text.replace(sign, form)
+        return text.encode(encoding, "backslashreplace").decode(encoding)
     return text

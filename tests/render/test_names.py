@@ -1,10 +1,13 @@
 """Names are short, unique and harmless."""
 
+import plan_cases
 import pytest
+from rich.cells import cell_len
 
 from kstream_plan.model import Consumer, Group, Instance, TaskId
 from kstream_plan.render.escape import MARKDOWN, encodable, fenced, markdown, markdown_row, printable
 from kstream_plan.render.names import Names
+from kstream_plan.render.table import table
 from kstream_plan.steps import Role, Seat
 
 
@@ -110,8 +113,16 @@ def test_a_sentence_keeps_its_words_and_quotes_the_rest() -> None:
 
 
 def test_an_encoding_without_arrows_gets_ascii_ones() -> None:
-    assert encodable("i1→i2 ≥ 3 \u5317…", "ascii") == "i1->i2 >= 3 \\u5317..."
+    assert encodable("i1→i2 3 → 5 ≥ 3 ≤ 4 lag≤5 \u5317…", "ascii") == "i1>i2 3 ->5 >=3 <=4 lag<5 \\u5317~"
     assert encodable("i1→i2", "utf-8") == "i1→i2"
+
+
+@pytest.mark.parametrize("name", ["scale-out", "scale-out-standbys", "pods", "many-instances", "settled"])
+def test_ascii_lines_are_as_wide_as_the_others(name: str) -> None:
+    text = table(plan_cases.case(name))
+    shown = encodable(text, "ascii")
+    assert shown.isascii()
+    assert [len(line) for line in shown.splitlines()] == [cell_len(line) for line in text.splitlines()]
 
 
 def test_task_ids_are_escaped_too() -> None:
