@@ -22,6 +22,7 @@ BAD = {
     "application is empty": (changed("application_id", ""), "application_id", "is empty"),
     "major version": (changed("format_version", "2.0"), "format_version", "is '2.0'; this program reads 1.x"),
     "no version": (changed("format_version", "one"), "format_version", "is 'one', not a version"),
+    "very long version": (changed("format_version", "9" * 5000), "format_version", "; this program reads 1.x"),
     "version is a number": (changed("format_version", 1.0), "format_version", "is 1.0, a number with a fraction"),
     "streams protocol": (changed("group_protocol", "streams"), "group_protocol", "KIP-1071"),
     "consumer protocol": (changed("group_protocol", "consumer"), "group_protocol", "does not use"),
@@ -42,6 +43,7 @@ BAD = {
     "negative end": (changed("tasks.0.end_offset_sum", -1), "tasks[0].end_offset_sum", "is -1, which is negative"),
     "date only": (changed("captured_at", "2026-11-21"), "captured_at", "is '2026-11-21', not a time"),
     "no such day": (changed("captured_at", "2026-02-30T00:00:00Z"), "captured_at", "not a time"),
+    "time in year 0": (changed("captured_at", "0001-01-01T00:00:00+01:00"), "captured_at", "not a time"),
     "time is a number": (changed("captured_at", 17), "captured_at", "is 17, a whole number where text must be"),
     "config is a list": (changed("config", []), "config", "is [], a list where an object of settings must be"),
     "config below": (changed("config.max_warmup_replicas", 0), "config.max_warmup_replicas", "is 0, outside 1 to"),
@@ -250,6 +252,7 @@ ACROSS_FIELDS = {
     "consumer twice",
     "copy beside its active",
     "copy of a stateless task",
+    "time in year 0",
     "generation is a fraction",  # JSON Schema counts 1.0 among the integers
     "config fraction",
     "exponent",

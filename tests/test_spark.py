@@ -275,7 +275,7 @@ def test_nothing_early_enough_is_an_error(tmp_path: Path) -> None:
     assert "holds no snapshot" in refused(save(tmp_path / "none.json", b"[ ]"))
     with pytest.raises(UsageError, match="'noon' is not a time"):
         read([str(tmp_path)], as_of="noon")
-    with pytest.raises(UsageError, match="--as-of: '0001-01-01T00:00:00.01:00' is not a time"):
+    with pytest.raises(UsageError, match=r"--as-of: '0001-01-01T00:00:00.01:00' is not a time"):
         read([str(tmp_path)], as_of="0001-01-01T00:00:00+01:00")
 
 

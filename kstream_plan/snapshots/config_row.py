@@ -12,7 +12,7 @@ from kstream_plan.errors import ConfigError
 from kstream_plan.model import Note
 from kstream_plan.snapshots.fields import FieldError, Row, checked_text, optional_texts, shown, wrong_type
 
-_WHOLE_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
+_WHOLE_NUMBER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
 
 
 def read_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentConfig, list[Note]]:

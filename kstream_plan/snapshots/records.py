@@ -119,7 +119,7 @@ def _check_format_version(row: Row) -> None:
     match = _FORMAT_VERSION.fullmatch(version)
     if match is None:
         raise FieldError("format_version", f"is {shown(version)}, not a version", f'write "{FORMAT_MAJOR}.0"')
-    if int(match[1]) != FORMAT_MAJOR:
+    if match[1].lstrip("0") != str(FORMAT_MAJOR):
         what = f"is {shown(version)}; this program reads {FORMAT_MAJOR}.x"
         raise FieldError("format_version", what, "use a program of that version, or capture the snapshot anew")
 

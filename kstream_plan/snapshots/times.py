@@ -11,6 +11,9 @@ _RFC_3339 = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:([Zz])|([+-])(\d\d):(\d\d))?", re.ASCII
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_MS, _LAST_MS = (
+    (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1) for moment in (datetime.min, datetime.max)
+)
 
 
 def parse_time(text: str) -> int:
@@ -34,7 +37,7 @@ def parse_time_us(text: str) -> int:
         year, month, day, hour, minute, second = map(int, match.groups()[:6])
         microsecond = int((match[7] or "")[:6].ljust(6, "0"))
         moment = datetime(year, month, day, hour, minute, second, microsecond, _zone(match))
-        return (moment - _EPOCH) // timedelta(microseconds=1)
+        return (moment.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)  # year 0 in UTC is refused here
     except (ValueError, OverflowError):
         raise ValueError(f"{text!r} is not a time like 2026-11-21T12:00:00.000Z") from None
 
@@ -52,7 +55,8 @@ def optional_time(row: Row, name: str) -> int | None:
 
 
 def format_time(ms: int) -> str:
-    """Return a time as this project prints it: ``2026-11-21T12:00:00.000Z``."""
+    """Return a time as this project prints it, ``2026-11-21T12:00:00.000Z``; beyond the calendar, its end."""
+    ms = min(max(ms, _FIRST_MS), _LAST_MS)
     moment = _EPOCH + timedelta(milliseconds=ms)
     return f"{moment:%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + f".{ms % 1000:03d}Z"
 
