@@ -141,6 +141,11 @@ def test_settings_of_a_parquet_text_map_are_read_from_text() -> None:
 # --- stateful tasks and their end offsets ------------------------------------------------------------------------
 
 
+def test_a_setting_of_a_text_map_that_is_no_number_is_an_error() -> None:
+    with pytest.raises(SnapshotError, match=r"config\.max_warmup_replicas is '9999"):
+        read(row(config={"max_warmup_replicas": "9" * 5000}), config_as_text=True)
+
+
 def end_of(task: dict[str, Any], *lags: dict[str, Any]) -> tuple[bool, int, bool]:
     item = row(tasks=[{"task_id": "0_0", **task}, {"task_id": "1_0"}], lags=list(lags))
     item["instances"][0]["consumers"][0]["standby"] = []
@@ -218,11 +223,23 @@ def test_the_row_about_the_whole_task_beats_rows_about_its_stores() -> None:
 
 @pytest.mark.parametrize("column", ["lag", "offset"])
 def test_markers_count_in_either_column(column: str) -> None:
-    assert standby_lag(lag(**{column: LATEST})) == LATEST
+    assert copies(with_lags(lag(P1, **{column: LATEST})))[P1].lag == LATEST
     unknown = copies(with_lags(lag(**{column: UNKNOWN})))[P0]
     assert (unknown.lag, unknown.remaining) == (UNKNOWN, 150_000)
     assert standby_lag(lag(store="a", **{column: 5}), lag(store="b", **{column: UNKNOWN})) == UNKNOWN
-    assert standby_lag(lag(store="a", lag=LATEST), lag(store="b", **{column: UNKNOWN})) == UNKNOWN
+    mixed = with_lags(lag(P1, store="a", lag=LATEST), lag(P1, store="b", **{column: UNKNOWN}))
+    assert copies(mixed)[P1].lag == UNKNOWN
+
+
+@pytest.mark.parametrize("column", ["lag", "offset"])
+def test_only_the_owner_runs_a_task(column: str) -> None:
+    with pytest.raises(SnapshotError, match=f"lags say that '{P0}' runs task 0_0 .* '{P1}' has active: two running"):
+        with_lags(lag(P0, **{column: LATEST}))
+    item = row(lags=[lag(P0, **{column: LATEST})])
+    item["instances"][1]["consumers"][0]["active"] = []
+    snapshot = read(item)
+    assert copies(snapshot)[P0].lag == 0
+    assert [(note.code, note.subjects) for note in snapshot.warnings] == [("running-elsewhere", ("0_0",))]
 
 
 @pytest.mark.parametrize("impossible", [{"lag": 150_001}, {"offset": 150_001}, {"lag": MAX_LONG}])

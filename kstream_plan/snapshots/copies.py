@@ -58,11 +58,13 @@ def copies_of(
     * not reported, but assigned: nothing known yet, and nobody's previous task.
 
     Raises:
-        FieldError: an instance's rows about one task cannot be added up, or a stateless task has a copy assigned.
+        FieldError: an instance's rows about one task cannot be added up, a stateless task has a copy assigned, or a
+            task has two running owners.
     """
     seats = _seats(group, holdings)
+    owners = {task: instance for (task, instance), seat in seats.items() if seat.active}
     found: list[list[Copy]] = [[] for _ in group.tasks]
-    doubts = _Doubts([], [])
+    doubts = _Doubts([], [], [])
     for task, instance in sorted(seats.keys() | reports.keys()):
         if not group.tasks[task].stateful:
             if (task, instance) in reports:
@@ -71,6 +73,8 @@ def copies_of(
         seat = seats.get((task, instance))
         rows = reports.get((task, instance))
         if rows is not None:
+            if not (seat is not None and seat.active):
+                rows = [_not_running(group, row, owners.get(task), doubts) for row in rows]
             found[task].append(_reported_copy(group, task, instance, rows, seat, doubts))
         elif seat is not None:
             found[task].append(_silent_copy(group.tasks[task], instance, seat))
@@ -80,6 +84,7 @@ def copies_of(
 class _Doubts(NamedTuple):
     impossible: list[tuple[str, str]]
     stateless: list[str]
+    running: list[tuple[str, str]]
 
     def notes(self) -> list[Note]:
         notes = []
@@ -95,6 +100,10 @@ class _Doubts(NamedTuple):
             tasks = tuple(dict.fromkeys(self.stateless))
             message = f"lag rows about stateless tasks are ignored, {tasks[0]} first"
             notes.append(Note("lag-of-stateless-task", message, tasks))
+        if self.running:
+            tasks = tuple(dict.fromkeys(task for task, _ in self.running))
+            message = f"{self.running[0][1]} but is not assigned it: its state counts as caught up"
+            notes.append(Note("running-elsewhere", message, tasks))
         return notes
 
 
@@ -162,6 +171,24 @@ def _reported_copy(
         active=seat is not None and seat.active,
         lost_at_ms=None if seat is not None else 0,
     )
+
+
+def _not_running(group: Group, row: LagRow, owner: int | None, doubts: _Doubts) -> LagRow:
+    """Return a row of an instance that does not own the task without the marker that it runs it: lag 0 instead.
+
+    A row of a lag history may be of an earlier owner; inside a snapshot nobody else may be assigned the task.
+    """
+    if LATEST not in (row.lag, row.offset):
+        return row
+    task_id, process_id = str(group.tasks[row.task].task_id), shown(group.instances[row.instance].process_id)
+    if owner is not None and row.at_ms is None:
+        what = (
+            f"say that {process_id} runs task {task_id} ({LATEST}), which {shown(group.instances[owner].process_id)} "
+            "has active: two running owners"
+        )
+        raise FieldError("lags", what, "give its lag or offset instead, or correct who has the task active")
+    doubts.running.append((task_id, f"{process_id} reports task {task_id} as running ({LATEST})"))
+    return row._replace(lag=0, offset=None)
 
 
 def _lag(group: Group, rows: Sequence[LagRow], end_offset_sum: int) -> int:
