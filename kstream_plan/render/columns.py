@@ -78,7 +78,7 @@ def _columns(story: Story, gap: str, *, with_records: bool, short: bool) -> list
     columns = [
         _Column(("", "at".rjust(at_width)), tuple((line.at,) for line in lines), right=True),
         _Column(("", "gen"), tuple((line.generations,) for line in lines)),
-        _Column(("why:", "copies ready"), tuple(_why(line) for line in lines), is_list=True),
+        _Column(("why; warm-ups", "ready"), tuple(_why(line) for line in lines), is_list=True),
         _Column(cut_over, tuple(line.cut_over for line in lines), gap, is_list=True),
     ]
     if any(line.stateless for line in lines):

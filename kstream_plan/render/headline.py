@@ -11,7 +11,7 @@ from kstream_plan.render.activity import Event
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, duration, interval, records, several
 from kstream_plan.render.pauses import Pause, most_at_once, pauses
-from kstream_plan.steps import Plan, Role, Trigger
+from kstream_plan.steps import Place, Plan, Role, Trigger
 
 
 class Fact(NamedTuple):
@@ -216,17 +216,23 @@ def _worst_stateful(plan: Plan, found: Sequence[Pause]) -> int:
 def _restore(plan: Plan) -> Fact:
     summary = plan.summary
     if summary.restored_records == 0:
-        return Fact("RESTORE", ("nothing",))
+        return Fact("RESTORE", ("nothing new",))
     amount = f"{records(summary.restored_records)} records" if summary.restored_records else "unknown"
-    at_once = _most_copies(plan)
-    how_many = f", ≤ {count(at_once, 'copy', 'copies')} at a time" if at_once else ""
     if summary.duration_is == "floor":
-        sure, short = "No --restore-rate: the time is a floor", "No --restore-rate: a floor"
+        sure = ("No --restore-rate: the time is a floor", "No --restore-rate: a floor", "A floor")
     else:
-        sure, short = "At the known rates: an estimate", "At known rates"
-    return Fact("RESTORE", (f"{amount}{how_many}. {sure}", f"{amount}{how_many}. {short}"))
+        sure = ("At the known rates: an estimate", "At known rates", "An estimate")
+    copies = _copies_to_restore(plan)
+    return Fact("RESTORE", tuple(f"{amount}{copies}. {how_sure}" for how_sure in sure))
 
 
-def _most_copies(plan: Plan) -> int:
-    """Return how many copies are warming up at once, at worst."""
-    return max((sum(len(getattr(held, Role.WARMUP)) for held in rnd.assigned) for rnd in plan.rounds), default=0)
+def _copies_to_restore(plan: Plan) -> str:
+    """Return how many copies warm up at once, at worst, and how many new standbys have something to restore."""
+    at_once = max((sum(len(held.warmup) for held in round_.assigned) for round_ in plan.rounds), default=0)
+    standbys = sum(
+        isinstance(step, Place) and step.from_ is None and step.to.role is Role.STANDBY and step.restore_records != 0
+        for round_ in plan.rounds
+        for step in round_.steps
+    )
+    warmups = f", ≤ {count(at_once, 'warm-up')} at a time" if at_once else ""
+    return warmups + (f", {count(standbys, 'new standby')}" if standbys else "")

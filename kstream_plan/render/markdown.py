@@ -51,7 +51,7 @@ def _facts(facts: Sequence[Fact]) -> str:
 
 def _time_table(story: Story) -> str:
     with_stateless = any(line.stateless for line in story.lines)
-    heads = ["at", "gen", "why: copies ready", f"cut over: old stops, {story.pause}, new starts"]
+    heads = ["at", "gen", "why; warm-ups ready", f"cut over: old stops, {story.pause}, new starts"]
     heads += ["stateless"] if with_stateless else []
     heads += ["warm up: old runs on meanwhile", "records to restore"]
     rows = []
