@@ -170,6 +170,13 @@ def test_a_row_about_a_store_that_is_not_logged_makes_no_task_stateful() -> None
     assert end_of({}, lag(store="cache", logged=False)) == (False, 0, True)
 
 
+def test_a_stateful_task_of_which_nothing_is_logged_ends_at_0() -> None:
+    unlogged = lag(store="m", logged=False)
+    assert end_of({"stateful": True}, unlogged) == (True, 0, True)
+    assert end_of({"stateful": True, "changelog_partitions": changelog(None)}, unlogged) == (True, MAX_LONG, False)
+    assert end_of({"stateful": True}, unlogged, lag(store="a", lag=1)) == (True, MAX_LONG, False)
+
+
 def test_the_end_offset_is_the_sum_over_the_changelogs_at_most_the_largest_long() -> None:
     assert end_of({"changelog_partitions": changelog(5, 6)}) == (True, 11, True)
     assert end_of({"changelog_partitions": changelog(MAX_LONG, 6)}) == (True, MAX_LONG, True)

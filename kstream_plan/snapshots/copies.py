@@ -27,7 +27,8 @@ def reports_of(rows: Sequence[LagRow]) -> Reports:
     """
     gathered: dict[tuple[int, int], list[LagRow]] = defaultdict(list)
     for row in rows:
-        gathered[row.task, row.instance].append(row)
+        if row.logged:
+            gathered[row.task, row.instance].append(row)
     return {key: _rows_that_count(found) for key, found in gathered.items()}
 
 

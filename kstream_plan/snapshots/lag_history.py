@@ -70,11 +70,14 @@ def usable_lag_rows(
         raise _nothing_in_time(history, captured_at_ms)
     rows, gone = _read_rows(history.rows, group)
     active, assigned = _held(group, holdings)
-    restoring = {(row.task, row.instance) for row in rows if row.restoring}
+    restoring = {(row.task, row.instance) for row in rows if row.restoring and row.logged}
     deleted_before = None if captured_at_ms is None else captured_at_ms - config.state_cleanup_delay_ms
     usable, deleted = [], []
     for row in rows:
         seat = (row.task, row.instance)
+        if not row.logged:
+            usable.append(row)
+            continue
         if seat in active and seat not in restoring:
             continue
         if seat not in assigned and None not in (row.at_ms, deleted_before) and row.at_ms < deleted_before:  # type: ignore[operator]
@@ -128,8 +131,7 @@ def _read_rows(items: Sequence[HistoryRow], group: Group) -> tuple[list[LagRow],
         except UnknownNameError as error:
             left_out.append((item.row, error))
             continue
-        if row is not None:
-            rows.append(row)
+        rows.append(row)
     newest = max((_at_ms(item.row) for item in items), default=-1)
     for row_left_out, unknown in left_out:
         if _at_ms(row_left_out) >= newest:

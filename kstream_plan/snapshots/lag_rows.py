@@ -28,8 +28,9 @@ class LagRow(NamedTuple):
     """One lag row, its task, instance and consumers as indices of the group.
 
     ``store`` is ``None`` for a row about the whole task. Exactly one of ``lag`` and ``offset`` is given, a number of
-    records or one of Kafka's markers. ``reporters`` is ``None`` if the row does not name them. ``at_ms`` is the
-    time of the row since 1970, ``None`` if it has none (always, inside a snapshot).
+    records or one of Kafka's markers, unless the store is not ``logged``: it has no lag then. ``reporters`` is ``None``
+    if the row does not name them. ``at_ms`` is the time of the row since 1970, ``None`` if it has none (always, inside
+    a snapshot).
     """
 
     task: int
@@ -41,6 +42,7 @@ class LagRow(NamedTuple):
     reporters: tuple[int, ...] | None
     restoring: bool = False
     at_ms: int | None = None
+    logged: bool = True
 
 
 class UnknownNameError(FieldError):
@@ -67,8 +69,8 @@ class LagRows:
         self._task_index = {str(task.task_id): index for index, task in enumerate(group.tasks)}
         self._places: dict[tuple[int, int, str | None, int | None], str] = {}
 
-    def read(self, item: Row, place: str) -> LagRow | None:
-        """Read one row; ``None`` for one about a store without a changelog (``logged`` false): it has no lag.
+    def read(self, item: Row, place: str) -> LagRow:
+        """Read one row.
 
         Args:
             item: the row.
@@ -80,7 +82,7 @@ class LagRows:
                 row is about the same store at the same time.
         """
         try:
-            row, logged = _read_lag_row(item, self._group, self._task_index, self._consumer_index)
+            row = _read_lag_row(item, self._group, self._task_index, self._consumer_index)
             if self._flat:
                 required_text(item, "application_id")
                 restoring = optional_boolean(item, "restoring") is True
@@ -90,19 +92,16 @@ class LagRows:
                 raise FieldError("", f"is about the same store of the same task as {first}", "keep one of them")
         except FieldError as error:
             raise error.inside(place) from None
-        return row if logged else None
+        return row
 
 
 def read_lag_rows(items: Sequence[Row], group: Group) -> list[LagRow]:
     """Read the ``lags`` of a snapshot, see :meth:`LagRows.read`."""
     rows = LagRows(group)
-    found = (rows.read(item, f"lags[{number}]") for number, item in enumerate(items))
-    return [row for row in found if row is not None]
+    return [rows.read(item, f"lags[{number}]") for number, item in enumerate(items)]
 
 
-def _read_lag_row(
-    item: Row, group: Group, task_index: Mapping[str, int], consumer_index: Mapping[str, int]
-) -> tuple[LagRow, bool]:
+def _read_lag_row(item: Row, group: Group, task_index: Mapping[str, int], consumer_index: Mapping[str, int]) -> LagRow:
     instance = _known_instance(item, group)
     task = task_index.get(required_text(item, "task_id"))
     if task is None:
@@ -113,7 +112,7 @@ def _read_lag_row(
         raise FieldError("offset", f"is {offset} beside a lag of {lag}", "give lag or offset, not both")
     if logged and lag is None and offset is None:
         raise FieldError("lag", "is missing, and so is offset", f"give one of them ({UNKNOWN} if it is not known)")
-    row = LagRow(
+    return LagRow(
         task,
         instance,
         optional_text(item, "store"),
@@ -121,8 +120,8 @@ def _read_lag_row(
         offset,
         optional_integer(item, "end_offset"),
         _reporters(item, group, instance, consumer_index),
+        logged=logged,
     )
-    return row, logged
 
 
 def _known_instance(item: Row, group: Group) -> int:

@@ -85,7 +85,8 @@ def _read(row: Row, lags: LagHistory | None, config_as_text: bool) -> Snapshot:
     else:
         lag_rows, lag_notes = usable_lag_rows(lags, members, holdings, config, header.captured_at_ms)
     reports = reports_of(lag_rows)
-    tasks, task_notes = complete_tasks(task_rows, reported_end_offsets(reports))
+    nothing_logged = {row.task for row in lag_rows} - {row.task for row in lag_rows if row.logged}
+    tasks, task_notes = complete_tasks(task_rows, reported_end_offsets(reports), nothing_logged)
     group = Group(header.application_id, tuple(tasks), members.instances)
     copies, copy_notes = copies_of(group, holdings, reports)
     state = GroupState(

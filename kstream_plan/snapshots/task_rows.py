@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import MAX_LONG
@@ -62,18 +62,24 @@ def parsed_task_id(path: str, value: object) -> TaskId:
         ) from None
 
 
-def complete_tasks(rows: Sequence[TaskRow], reported_end: Mapping[int, int | None]) -> tuple[list[Task], list[Note]]:
+def complete_tasks(
+    rows: Sequence[TaskRow], reported_end: Mapping[int, int | None], nothing_logged: Collection[int] = ()
+) -> tuple[list[Task], list[Note]]:
     """Settle what the rows leave open.
 
     Args:
         rows: the tasks, sorted.
         reported_end: for every task (by index) that a lag row is about, its end-offset sum according to the lag rows,
             ``None`` if they do not tell.
+        nothing_logged: the tasks (by index) whose lag rows are all about stores without a changelog: they end at 0.
 
     Returns:
         The tasks, and a warning about those whose end offset nobody tells (2^63-1 stands in for it).
     """
-    tasks = [_complete(row, index in reported_end, reported_end.get(index)) for index, row in enumerate(rows)]
+    tasks = []
+    for index, row in enumerate(rows):
+        end = 0 if index in nothing_logged and not row.changelog_partitions else reported_end.get(index)
+        tasks.append(_complete(row, index in reported_end, end))
     unknown = tuple(str(task.task_id) for task in tasks if not task.end_offset_known)
     if not unknown:
         return tasks, []
