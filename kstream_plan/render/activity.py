@@ -58,6 +58,14 @@ class NewCopy(NamedTuple):
         return self.task_id, self.destination
 
 
+class AwaitedCopy(NamedTuple):
+    """A copy on the instance that is to run its task, which runs on ``source`` meanwhile (process ids)."""
+
+    task_id: TaskId
+    source: str | None
+    destination: str
+
+
 @dataclass(slots=True)
 class Event:
     """One rebalance that something other than a hand-over started, with the hand-overs that follow it.
@@ -79,6 +87,7 @@ class Event:
     threads: int = 0
     copies: list[NewCopy] = field(default_factory=list)
     dropped: set[tuple[TaskId, str]] = field(default_factory=set)
+    awaited: list[AwaitedCopy] = field(default_factory=list)
 
     @property
     def cold(self) -> list[Move]:
@@ -120,6 +129,7 @@ def events(plan: Plan) -> list[Event]:
         found[-1].rounds.append(round_)
         for step in round_.steps:
             owners.add(step, found[-1])
+        found[-1].awaited = owners.awaited(plan.group, round_.assigned)
         held = round_.assigned
     return found
 
@@ -160,6 +170,18 @@ class _Owners:
             for instance, tasks in zip(group.instances, plan.target.active, strict=True)
             for task in tasks
         }
+
+    def awaited(self, group: Group, held: Sequence[Holding]) -> list[AwaitedCopy]:
+        """Return the copies that are where the target wants their tasks to run, which other instances run."""
+        found = []
+        for instance, consumers in zip(group.instances, group.consumers_of, strict=True):
+            for task in sorted(
+                task for consumer in consumers for task in held[consumer].standby + held[consumer].warmup
+            ):
+                place = task_id, process_id = group.tasks[task].task_id, instance.process_id
+                if place in self._targets and self._owner.get(task_id) != process_id:
+                    found.append(AwaitedCopy(task_id, self._owner.get(task_id), process_id))
+        return found
 
     def add(self, step: Step, event: Event) -> None:
         match step:

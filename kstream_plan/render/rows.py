@@ -34,13 +34,18 @@ def line(row: Row, names: Names) -> Line:
 
 
 def _event_line(event: Event, names: Names) -> Line:
+    cut_over = tuple(_move(move, names) for move in [*event.cold, *event.warm])
+    warm_up = _copies(event, names)
+    if event.probe is not None and event.awaited and not cut_over and not warm_up:
+        cut_over = ("none: it waits for",)
+        warm_up = tuple(names.move(*copy) for copy in event.awaited)
     return Line(
         at=clock(event.rounds[0].at_ms),
         generations=span(event.rounds[0].generation, event.rounds[-1].generation),
         why=_why(event, names),
-        cut_over=tuple(_move(move, names) for move in [*event.cold, *event.warm]),
+        cut_over=cut_over,
         stateless=_number(event.stateless),
-        warm_up=_copies(event, names),
+        warm_up=warm_up,
         records=records(event.records) if event.records != 0 else "",
         alarm=event.ready < event.expected or bool(event.cold),
         is_probe=event.probe is not None,
