@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from kstream_plan.errors import SparkError
-from kstream_plan.snapshots.spark.failures import spark_failure
+from kstream_plan.snapshots.spark.failures import spark_failure, start_failure
 from kstream_plan.snapshots.spark.java import find_java, why_spark_failed
+
+
+def test_a_master_that_cannot_be_reached_is_named() -> None:
+    said = ": java.lang.IllegalStateException: Cannot call methods on a stopped "
+    error = start_failure(f"{said}SparkContext.\nIt was created at: ...", "spark://nowhere:1")
+    assert "the Spark master spark://nowhere:1 cannot be reached" in str(error)
 
 
 def fake_java(folder: Path, version: str) -> Path:

@@ -55,6 +55,17 @@ def spark_failure(
     return BrokenFileError(name, f"cannot be read: {reason}", "check the file, or see more with --debug")
 
 
+def start_failure(said: str, master: str) -> SparkError:
+    """Return the error that an exception out of Spark's start stands for."""
+    if "stopped SparkContext" in said or "masters are unresponsive" in said:
+        fix = "check --master, and that it is up; without --master Spark runs on this machine"
+        return SparkError(f"the Spark master {printable(master)} cannot be reached", fix=fix)
+    failure = spark_failure(said, {}, "Spark did not start")
+    return (
+        failure if isinstance(failure, SparkError) else SparkError(failure.what, where=failure.where, fix=failure.fix)
+    )
+
+
 def plain_path(uri: str) -> str:
     """Return a path as this program names it: without ``file:`` and percent signs."""
     path = unquote(uri)

@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kstream_plan.errors import SparkError
-from kstream_plan.snapshots.spark.failures import spark_failure
+from kstream_plan.snapshots.spark.failures import start_failure
 from kstream_plan.snapshots.spark.gateway import end, start_java
 
 #: What a session of ours is unless told otherwise: no web interface, no progress bar, times in UTC.
@@ -101,7 +101,7 @@ def _start(settings: Mapping[str, str], java_home: str | None, debug: bool) -> S
                 SparkContext(conf=conf, gateway=gateway)
             return SparkSession.builder.config(conf=conf).getOrCreate()
         except (Py4JError, PySparkException, OSError) as error:
-            raise spark_failure(str(error), {}, "Spark did not start") from None
+            raise start_failure(str(error), settings["spark.master"]) from None
         except BaseException:
             _end_java(gateway)
             raise
