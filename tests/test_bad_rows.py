@@ -186,6 +186,13 @@ def test_a_bad_row_is_one_error_that_names_file_application_field_and_fix(name: 
     assert "\n" not in str(error)
 
 
+def test_the_fix_fits_the_field() -> None:
+    with pytest.raises(SnapshotError, match=r"Fix: write it as RFC 3339, like 2026-11-21T12:00:00.000Z"):
+        read(changed("captured_at", 1_700_000_000_000))
+    with pytest.raises(SnapshotError, match=r"application_id is empty. Fix: give at least one character$"):
+        read(changed("application_id", ""))
+
+
 @pytest.mark.parametrize("name", ["\x1b[31mred\x1b[0m", "[red]x[/red]", "\ud800", "<b>", "a\nb", "\u202eevil"])
 def test_names_are_data_and_errors_show_them_escaped(name: str) -> None:
     item = row(application_id=name)

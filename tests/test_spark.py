@@ -271,8 +271,8 @@ def test_globs_select_applications_and_each_has_to_match(tmp_path: Path) -> None
 
 def test_nothing_early_enough_is_an_error(tmp_path: Path) -> None:
     said = refused(save(tmp_path / "a.json", [at()]), as_of="2026-11-21T11:00:00Z")
-    assert said == "the input holds no snapshot at or before 2026-11-21T11:00:00.000Z. Fix: check --as-of"
-    assert "holds no snapshot" in refused(save(tmp_path / "none.json", b"[ ]"))
+    assert said == f"{tmp_path}/a.json: holds no snapshot at or before 2026-11-21T11:00:00.000Z. Fix: check --as-of"
+    assert f"{tmp_path}/none.json: holds no snapshot" in refused(save(tmp_path / "none.json", b"[ ]"))
     with pytest.raises(UsageError, match="'noon' is not a time"):
         read([str(tmp_path)], as_of="noon")
     with pytest.raises(UsageError, match=r"--as-of: '0001-01-01T00:00:00.01:00' is not a time"):

@@ -19,8 +19,13 @@ from kstream_plan.snapshots import json_schemas
 from kstream_plan.steps import Trigger
 
 
-def _parser(parse: Callable[[str], float], low: float = 0, high: float = math.inf) -> Callable[[str], float]:
-    """Return ``parse`` with a range; its errors become usage errors."""
+def _parser(
+    parse: Callable[[str], float],
+    low: float = 0,
+    high: float = math.inf,
+    show: Callable[[float], str] = str,
+) -> Callable[[str], float]:
+    """Return ``parse`` with a range, whose ends it says by ``show``; its errors become usage errors."""
 
     def parsed(text: str) -> float:
         try:
@@ -28,7 +33,7 @@ def _parser(parse: Callable[[str], float], low: float = 0, high: float = math.in
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
         if not low <= value <= high:
-            raise typer.BadParameter(f"{text} is {f'below {low}' if value < low else f'above {high}'}")
+            raise typer.BadParameter(f"{text} is {f'below {show(low)}' if value < low else f'above {show(high)}'}")
         return value
 
     return parsed
@@ -45,7 +50,11 @@ def _whole_number(text: str) -> int:
 
 
 def _duration(setting: str) -> Callable[[str], float]:
-    return _parser(parse_duration, *RANGES[setting])
+    return _parser(parse_duration, *RANGES[setting], _shown_duration)
+
+
+def _shown_duration(milliseconds: float) -> str:
+    return f"{milliseconds}ms" if milliseconds % 1000 else f"{milliseconds // 1000}s"
 
 
 def _positive_rate(text: str) -> float:
@@ -206,7 +215,11 @@ TriggerName = Annotated[
 ]
 MaxRounds = Annotated[
     int | None,
-    typer.Option(parser=_parser(_whole_number, 1), metavar="N", help="Give up after so many."),
+    typer.Option(
+        parser=_parser(_whole_number, 1),
+        metavar="N",
+        help="Give up after so many (default: 4 x (stateful tasks + 10)).",
+    ),
 ]
 Output = Annotated[OutputForm, typer.Option("--output", help="What stdout shows.")]
 Out = Annotated[

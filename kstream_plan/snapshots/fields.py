@@ -89,7 +89,7 @@ def checked_text(path: str, value: object, *, may_be_empty: bool = False) -> str
         fix = f'write "{value}" in quotes' if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
         raise wrong_type(path, value, "text", fix)
     if not (value or may_be_empty):
-        raise FieldError(path, "is empty", "give at least one character, or leave it out if it is not required")
+        raise FieldError(path, "is empty", "give at least one character")
     return value
 
 

@@ -183,7 +183,8 @@ def _snapshot_rows(spark: SparkSession, files: _Files, wanted: Selection, keep_g
     found = {row.key for row in rows} | {error.application_id or "" for error in errors}
     missing = wanted.missing(found)
     if missing or not (rows or errors):
-        errors += _nothing_found(wanted, missing, known_applications(spark, inputs) if inputs else [])
+        known = known_applications(spark, inputs) if inputs else []
+        errors += wanted.nothing_found(missing, known, [file.name for file in inputs])
     return _Found(rows, errors)
 
 
@@ -198,16 +199,6 @@ def _all_inputs(spark: SparkSession, files: _Files, keep_going: bool) -> tuple[l
         inputs += remote
         errors += broken
     return inputs, errors
-
-
-def _nothing_found(wanted: Selection, missing: Sequence[str], known: Sequence[str]) -> list[SnapshotError]:
-    at = "" if wanted.as_of_us is None else f" at or before {format_time(wanted.as_of_us // 1000)}"
-    if not missing:
-        fix = "check --as-of" if at else "give a file with at least one snapshot in it"
-        return [SnapshotError(f"the input holds no snapshot{at}", fix=fix)]
-    fix = f"the input holds {', '.join(map(shown, known))}" if known else "check the input, it holds no application"
-    what = "no application matches {}" if at == "" else f"no application matches {{}} with a snapshot{at}"
-    return [SnapshotError(what.format(shown(glob)), fix=fix, application_id=glob) for glob in missing]
 
 
 def _with_lags(spark: SparkSession, files: _Files, found: _Found, tolerance_ms: int) -> _Found:

@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from kstream_plan.errors import UsageError
-from kstream_plan.snapshots.fields import shown
-from kstream_plan.snapshots.times import parse_time_us
+from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.snapshots.fields import printable, shown
+from kstream_plan.snapshots.times import format_time, parse_time_us
 
 #: One piece of a glob: a set of characters, a wildcard, or a character that stands for itself.
 _GLOB_PIECE = re.compile(r"\[!?\]?[^\]]*\]|.", re.DOTALL)
@@ -34,6 +34,23 @@ class Selection(NamedTuple):
         """Return the globs that match none of the applications that were found."""
         globs = dict.fromkeys(self.application_ids)
         return [glob for glob in globs if not any(fnmatchcase(application_id, glob) for application_id in found)]
+
+    def nothing_found(self, missing: Sequence[str], known: Sequence[str], files: Sequence[str]) -> list[SnapshotError]:
+        """Return what to say if globs match nothing, or there is nothing at all.
+
+        Args:
+            missing: the globs that match nothing, see :meth:`missing`.
+            known: the first few applications there are.
+            files: the names of the files that were read.
+        """
+        at = "" if self.as_of_us is None else f" at or before {format_time(self.as_of_us // 1000)}"
+        if not missing:
+            fix = "check --as-of" if at else "give a file with at least one snapshot in it"
+            where = printable(", ".join(files[:3])) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
+            return [SnapshotError(f"holds no snapshot{at}", where=where or "the input", fix=fix)]
+        fix = f"the input holds {', '.join(map(shown, known))}" if known else "check the input, it holds no application"
+        what = "no application matches {}" if at == "" else f"no application matches {{}} with a snapshot{at}"
+        return [SnapshotError(what.format(shown(glob)), fix=fix, application_id=glob) for glob in missing]
 
     @property
     def pattern(self) -> str | None:

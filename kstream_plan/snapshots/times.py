@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
-from kstream_plan.snapshots.fields import FieldError, Row, checked_text, shown
+from kstream_plan.snapshots.fields import FieldError, Row, shown, wrong_type
 
 _RFC_3339 = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:([Zz])|([+-])(\d\d):(\d\d))?", re.ASCII
 )
+_FIX = "write it as RFC 3339, like 2026-11-21T12:00:00.000Z"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_MS, _LAST_MS = (
     (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1) for moment in (datetime.min, datetime.max)
@@ -47,11 +48,12 @@ def optional_time(row: Row, name: str) -> int | None:
     value = row.get(name)
     if value is None:
         return None
-    text = checked_text(name, value)
+    if not isinstance(value, str):
+        raise wrong_type(name, value, "text", _FIX)
     try:
-        return parse_time(text)
+        return parse_time(value)
     except ValueError:
-        raise FieldError(name, f"is {shown(text)}, not a time", "write it as 2026-11-21T12:00:00.000Z") from None
+        raise FieldError(name, f"is {shown(value)}, not a time", _FIX) from None
 
 
 def format_time(ms: int) -> str:

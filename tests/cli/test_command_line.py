@@ -148,7 +148,7 @@ def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pyte
         (["assign"], "Missing argument"),
         (["assign", "x", "--restore-rate", "fast"], "'fast' is not a rate"),
         (["assign", "x", "--restore-rate", "0"], "above 0"),
-        (["assign", "x", "--probing-rebalance-interval", "5s"], "5s is below 60000"),
+        (["assign", "x", "--probing-rebalance-interval", "5s"], "5s is below 60s"),
         (["assign", "x", "--max-warmup-replicas", "0"], "0 is below 1"),
         (["assign", "x", "--max-warmup-replicas", "1.5"], "'1.5' is not a whole number"),
         (["assign", "x", "--assignor", "magic"], "'magic' is not one of"),
