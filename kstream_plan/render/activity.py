@@ -174,13 +174,15 @@ class _Owners:
     def awaited(self, group: Group, held: Sequence[Holding]) -> list[AwaitedCopy]:
         """Return the copies that are where the target wants their tasks to run, which other instances run."""
         found = []
-        for instance, consumers in zip(group.instances, group.consumers_of, strict=True):
-            for task in sorted(
-                task for consumer in consumers for task in held[consumer].standby + held[consumer].warmup
-            ):
-                place = task_id, process_id = group.tasks[task].task_id, instance.process_id
-                if place in self._targets and self._owner.get(task_id) != process_id:
-                    found.append(AwaitedCopy(task_id, self._owner.get(task_id), process_id))
+        copies = {
+            (task, group.instances[group.instance_of[consumer]].process_id)
+            for consumer, roles in enumerate(held)
+            for task in roles.standby + roles.warmup
+        }
+        for task, process_id in sorted(copies):
+            task_id = group.tasks[task].task_id
+            if (task_id, process_id) in self._targets and self._owner.get(task_id) != process_id:
+                found.append(AwaitedCopy(task_id, self._owner.get(task_id), process_id))
         return found
 
     def add(self, step: Step, event: Event) -> None:

@@ -49,7 +49,9 @@ def time_table(story: Story, width: int) -> list[str]:
         lines += _row(cells, columns, widths)
     if story.ending is not None:
         at, what = story.ending
-        lines.append(f"{at:>{widths[0]}}{_GAP}{what}")
+        closing = f"{at:>{widths[0]}}{_GAP}{what}"
+        with_numbering = f"{closing}   {story.numbering}"
+        lines.append(with_numbering if cell_len(with_numbering) <= width else closing)
     return lines
 
 
@@ -82,7 +84,7 @@ def _columns(story: Story, gap: str, *, with_records: bool, short: bool) -> list
         _Column(cut_over, tuple(line.cut_over for line in lines), gap, is_list=True),
     ]
     if any(line.stateless for line in lines):
-        columns.append(_Column(("state", "less"), tuple((line.stateless,) for line in lines), right=True))
+        columns.append(_Column(("+ no", "state"), tuple((line.stateless,) for line in lines), right=True))
     columns.append(_Column(warm_up, tuple(line.warm_up for line in lines), gap, is_list=True))
     if with_records:
         columns.append(_Column(("records to", "restore"), tuple((line.records,) for line in lines), right=True))

@@ -61,6 +61,9 @@ def details(plan: Plan, names: Names, focus: Focus) -> Iterator[RoundDetail]:
             yield RoundDetail(_heading(round_), tuple(sentence(step, names) for step in steps))
 
 
+NO_STEP = "no step of this plan is about that"
+
+
 def where_it_stands(plan: Plan, names: Names, focus: Focus) -> tuple[str, ...]:
     """Return where the task in focus is, and what the instance in focus holds, before the plan and after it."""
     found: list[str] = []

@@ -141,16 +141,15 @@ def _moves(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
     else:
         warm, all_warm = "all warm", "all warmed up first" if summary.warmups >= summary.hops else "all warm"
     where, where_short = _where_to(plan, found, names)
-    least = f"balance needs {summary.lower_bounds.moves:,}"
+    least = f"; least {summary.lower_bounds.moves:,}"
     head = f"{summary.moves:,} of {stateful:,} stateful{hops}"
     return Fact(
         "MOVES",
         (
-            f"{head}, {all_warm}{where} ({least})",
-            f"{head}, {warm}{where} ({least})",
-            f"{head}, {warm}{where_short} ({least})",
-            f"{head}, {warm}{where_short}; least {summary.lower_bounds.moves:,}",
-            f"{head}, {warm} ({least})",
+            f"{head}, {all_warm}{where}{least}",
+            f"{head}, {warm}{where}{least}",
+            f"{head}, {warm}{where_short}{least}",
+            f"{head}, {warm}{least}",
         ),
     )
 
@@ -189,17 +188,17 @@ def _pauses(plan: Plan, names: Names) -> Fact:
     if worst is None or not found:
         return Fact("PAUSES", ("none: no running task is stopped",))
     longest = duration(max(pause.length_ms for pause in found))
-    each = f"~{longest} each, ≤ {most_at_once(found):,} tasks at once"
-    times = count(worst.times, "pause")
+    each = f"~{longest} each, ≤ {count(most_at_once(found), 'task')} at once"
+    in_all = f"{duration(worst.ms)} in {count(worst.times, 'pause')}"
     stateful = _worst_stateful(plan, found)
     more = f"; stateful ≤ {duration(stateful)}" if stateful and stateful < worst.ms else ""
     topic = names.task_and_topic(worst.task_id)
     return Fact(
         "PAUSES",
         (
-            f"{each}. Worst: {topic} {times}, {duration(worst.ms)}{more}",
-            f"{each}. Worst: {topic} {duration(worst.ms)} in {worst.times:,}",
-            f"{each}. Worst: {names.task(worst.task_id)} {duration(worst.ms)} in {worst.times:,}",
+            f"{each}. Worst: {topic} {in_all}{more}",
+            f"{each}. Worst: {topic} {in_all}",
+            f"{each}. Worst: {names.task(worst.task_id)} {in_all}",
         ),
     )
 

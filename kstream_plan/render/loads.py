@@ -36,7 +36,14 @@ def load_changes(plan: Plan, names: Names) -> tuple[tuple[str, ...], str]:
     if len(shown) < len(before):
         items.append(_others(before, after, set(shown)))
     legend = "stateful" + (" + stateless" if with_stateless else "") + (" / copies" if with_copies else "")
+    legend += _missing(plan)
     return tuple(items), legend + (f"; … = {names.escape(names.common)}" if names.common else "")
+
+
+def _missing(plan: Plan) -> str:
+    """Return how many tasks no instance runs when the plan ends, if any: it ended while they were handed over."""
+    missing = len(plan.group.tasks) - sum(len(roles.active) for roles in plan.final)
+    return f"; without {count(missing, 'task')} being handed over at the end" if missing else ""
 
 
 def loads(plan: Plan, *, initial: bool) -> list[Load]:
@@ -77,4 +84,7 @@ def _others(before: list[Load], after: list[Load], shown: set[int]) -> str:
     changed = [index for index in others if before[index] != after[index]]
     if not changed:
         return f"{count(len(others), 'other')} unchanged"
-    return f"{count(len(others), 'other')}, {len(changed):,} of them change less"
+    change = "changes less" if len(changed) == 1 else "change less"
+    if len(changed) == len(others):
+        return f"{count(len(others), 'other')} {change}"
+    return f"{count(len(others), 'other')}, {len(changed):,} of them {change}"

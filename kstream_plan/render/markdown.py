@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kstream_plan.render.detail import Focus, details, where_it_stands
+from kstream_plan.render.detail import NO_STEP, Focus, details, where_it_stands
 from kstream_plan.render.escape import MARKDOWN, markdown_row
 from kstream_plan.render.headline import Fact
 from kstream_plan.render.names import Names
@@ -38,7 +38,7 @@ def markdown_excerpt(plan: Plan, focus: Focus) -> str:
     names = Names(plan.group, MARKDOWN)
     standing = [f"- {text}" for text in where_it_stands(plan, names, focus)]
     blocks = [_title(tell(plan, names).title), *(["\n".join(standing)] if standing else [])]
-    return "\n\n".join([*blocks, *_steps(plan, names, focus)]) + "\n"
+    return "\n\n".join([*blocks, *(_steps(plan, names, focus) or [NO_STEP])]) + "\n"
 
 
 def _title(fact: Fact) -> str:

@@ -29,6 +29,7 @@ class Story:
     pause: str
     lines: tuple[Line, ...]
     ending: tuple[str, str] | None
+    numbering: str
     loads: tuple[str, ...]
     loads_legend: str
     remarks: tuple[str, ...]
@@ -46,6 +47,7 @@ def tell(plan: Plan, names: Names) -> Story:
         pause=_pause(plan),
         lines=tuple(line(row, names) for row in fold(found)),
         ending=_ending(plan),
+        numbering=_numbering(plan),
         loads=loads,
         loads_legend=loads_legend,
         remarks=remarks(plan, found, names),
@@ -69,6 +71,12 @@ def _ending(plan: Plan) -> tuple[str, str] | None:
         "unfinished": "NOT FINISHED: the limit of rounds was reached",
     }
     return clock(plan.rounds[-1].at_ms), endings[plan.verdict.kind]
+
+
+def _numbering(plan: Plan) -> str:
+    """Return what to subtract from a generation for the number of its round; empty if that is not one number."""
+    apart = {round_.generation - round_.number for round_ in plan.rounds}
+    return f"(--round N: gen - {apart.pop():,})" if len(apart) == 1 else ""
 
 
 def _legend(plan: Plan, found: list[Event]) -> str:

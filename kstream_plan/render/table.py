@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from kstream_plan.render.columns import time_table
-from kstream_plan.render.detail import Focus, details, where_it_stands
+from kstream_plan.render.detail import NO_STEP, Focus, details, where_it_stands
 from kstream_plan.render.headline import Fact
 from kstream_plan.render.names import Names
 from kstream_plan.render.story import Story, tell
@@ -52,7 +52,7 @@ def excerpt(plan: Plan, focus: Focus, *, width: int = DEFAULT_WIDTH, colour: boo
     lines = [*_title(story.title, width), *(text for fact in story.facts[:1] for text in _fact(fact, width))]
     for standing in where_it_stands(plan, names, focus):
         lines += paragraph(standing, width, " ", "   ")
-    return _finished([*lines, *_detail(plan, names, focus, width)], colour=colour)
+    return _finished([*lines, *(_detail(plan, names, focus, width) or ["", NO_STEP])], colour=colour)
 
 
 def _detail(plan: Plan, names: Names, focus: Focus, width: int) -> list[str]:

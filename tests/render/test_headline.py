@@ -4,8 +4,12 @@ from dataclasses import replace
 
 import plan_cases
 
+from kstream_plan.model import TaskId
 from kstream_plan.planner import plan
-from kstream_plan.render.table import table
+from kstream_plan.render.detail import Focus
+from kstream_plan.render.loads import Load, _others
+from kstream_plan.render.markdown import markdown_excerpt
+from kstream_plan.render.table import excerpt, table
 from kstream_plan.steps import Plan
 
 
@@ -28,3 +32,33 @@ def test_warm_ups_at_a_time_and_new_standbys_are_told_apart() -> None:
 
 def test_the_ready_copies_of_a_probe_are_warm_ups() -> None:
     assert "why; warm-ups" in table(plan_cases.case("scale-out"))
+
+
+def test_one_phrase_for_the_least_and_pauses_are_summed_up() -> None:
+    shown = page(plan_cases.case("scale-out"))
+    assert "; least 9 " in shown
+    assert "balance needs" not in shown
+    assert "Worst: 2_0 (audit) 30.1 s in 11 pauses" in shown
+
+
+def test_what_is_handed_over_at_the_end_is_missing_from_the_loads() -> None:
+    assert "without 8 tasks being handed over at the end" in page(plan_cases.case("unfinished"))
+    assert "being handed over" not in page(plan_cases.case("scale-out"))
+
+
+def test_generations_lead_to_round_numbers() -> None:
+    assert "SETTLED, no more probes (--round N: gen - 1)" in page(plan_cases.case("scale-out"))
+
+
+def test_others_that_all_change_are_counted_once() -> None:
+    few = tuple([Load(3, 0, 0)] * 14)
+    assert _others(list(few), [Load(2, 0, 0)] * 14, set(range(10))) == "4 others change less"
+    assert _others(list(few), [*few[:13], Load(2, 0, 0)], set(range(10))) == "4 others, 1 of them changes less"
+
+
+def test_a_focus_without_a_step_says_so() -> None:
+    made = plan_cases.case("scale-out")
+    uninvolved = next(instance.process_id for instance in made.group.instances if instance.host == "i2")
+    focus = Focus(task_id=TaskId(0, 0), process_id=uninvolved)
+    for shown in (excerpt(made, focus), markdown_excerpt(made, focus)):
+        assert "no step of this plan is about that" in shown

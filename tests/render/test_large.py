@@ -47,7 +47,7 @@ def test_as_much_as_fits_is_shown() -> None:
 
 def test_a_row_of_5000_moves_is_measured_a_few_times_each(measured: Counter[str]) -> None:
     row = Line("0:00", "1-271", "probe 1: 20/20", MOVES, "", MOVES, "5,000")
-    story = Story(Fact("orders", ("",)), (), "~3.0 s", (row,) * 3, ("1:00", "SETTLED"), (), "", (), "")
+    story = Story(Fact("orders", ("",)), (), "~3.0 s", (row,) * 3, ("1:00", "SETTLED"), "", (), "", (), "")
     lines = time_table(story, 80)
     assert len(lines) < 30
     assert measured["texts"] < 10 * 3 * 2 * len(MOVES)
