@@ -26,6 +26,7 @@ def headline(plan: Plan, found: Sequence[Event], names: Names) -> list[Fact]:
     return [
         title(plan, found, names),
         _verdict(plan, found, names),
+        *_go_on(plan),
         _moves(plan, found, names),
         _pauses(plan, names),
         _restore(plan),
@@ -93,6 +94,14 @@ def _verdict(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
     reason = f"{reason}{f' ({tasks})' if tasks else ''}"
     after = f"after {duration(summary.duration_ms)} and {count(summary.rebalances, 'rebalance')}"
     return Fact(label, (f"{after}: {reason}. {cold}",))
+
+
+def _go_on(plan: Plan) -> list[Fact]:
+    """Return how to see the rest of a plan that reached the limit of its rounds."""
+    if plan.verdict.kind != "unfinished":
+        return []
+    limit = len(plan.rounds)
+    return [Fact("NEXT", (f"the limit was --max-rounds {limit}: plan it again with --max-rounds {2 * limit} or more",))]
 
 
 def _how_long(plan: Plan) -> str:

@@ -62,3 +62,9 @@ def test_a_focus_without_a_step_says_so() -> None:
     focus = Focus(task_id=TaskId(0, 0), process_id=uninvolved)
     for shown in (excerpt(made, focus), markdown_excerpt(made, focus)):
         assert "no step of this plan is about that" in shown
+
+
+def test_a_plan_that_reached_its_limit_says_which_and_how_to_raise_it() -> None:
+    shown = page(plan_cases.case("unfinished"))
+    assert "NEXT the limit was --max-rounds 5: plan it again with --max-rounds 10 or more" in shown
+    assert "--max-rounds" not in page(plan_cases.case("scale-out"))
