@@ -41,7 +41,7 @@ class StreamsConfigFile:
     warnings: tuple[str, ...] = ()
 
 
-def load_streams_config(path: Path) -> StreamsConfigFile:
+def load_streams_config(path: str | Path) -> StreamsConfigFile:
     """Read ``.properties`` or YAML: by suffix (``.properties``, ``.yaml``, ``.yml``), any other by looking.
 
     Of a setting given twice the last counts, but ``main.consumer.`` beats ``consumer.`` beats no prefix.
@@ -49,7 +49,7 @@ def load_streams_config(path: Path) -> StreamsConfigFile:
     Raises:
         ConfigError: the file cannot be read or parsed, or a value has the wrong type or is out of range.
     """
-    where = str(path)
+    where, path = str(path), Path(path)
     text = _read(path)
     parse = parse_yaml if _is_yaml(path, text) else parse_properties
     overrides: dict[str, SettingValue] = {}
@@ -71,8 +71,12 @@ def with_overrides(config: AssignmentConfig, overrides: Mapping[str, SettingValu
     """Return ``config`` with the settings in ``overrides`` replaced (names of :class:`AssignmentConfig`).
 
     Raises:
-        ConfigError: a value is out of its range.
+        ConfigError: a name is no setting, or a value is out of its range.
     """
+    for name in overrides:
+        if name not in CONFIG_NAMES:
+            nearest = difflib.get_close_matches(str(name).replace(".", "_"), CONFIG_NAMES, n=1, cutoff=0)[0]
+            raise ConfigError(f"{name!r} is no setting", fix=f"is it {nearest}?")
     return replace(config, **overrides) if overrides else config  # type: ignore[arg-type]
 
 

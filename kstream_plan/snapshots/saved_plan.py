@@ -22,14 +22,14 @@ _MAJOR_VERSION = "1"
 _MAX_LONG = 2**63 - 1
 
 
-def read_plan_file(path: Path) -> list[Plan]:
+def read_plan_file(path: str | Path) -> list[Plan]:
     """Return the plans of one file, in file order; see :func:`read_plans`.
 
     Raises:
         PlanFileError: the file cannot be read, or is damaged.
     """
     try:
-        return read_plans(path.read_bytes(), str(path))
+        return read_plans(Path(path).read_bytes(), str(path))
     except OSError as error:
         raise PlanFileError(
             f"cannot read the file: {error.strerror or error}", where=str(path), fix="check the path"

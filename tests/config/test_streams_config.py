@@ -169,3 +169,8 @@ def test_a_file_in_latin_1_is_read_as_java_reads_it(tmp_path: Path) -> None:
     path = tmp_path / "s.properties"
     path.write_bytes("rack.aware.assignment.tags=z\u00f6ne".encode("latin-1"))
     assert load_streams_config(path).overrides == {"rack_aware_assignment_tags": ("z\u00f6ne",)}
+
+
+def test_an_unknown_override_names_the_nearest_setting() -> None:
+    with pytest.raises(ConfigError, match=r"'max_warmup_replica' is no setting. Fix: is it max_warmup_replicas\?"):
+        with_overrides(AssignmentConfig(), {"max_warmup_replica": 3})

@@ -165,3 +165,9 @@ def test_a_truncated_file_is_refused_wherever_it_ends() -> None:
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PlanFileError, match=r"gone.json: cannot read the file"):
         read_plan_file(tmp_path / "gone.json")
+
+
+def test_a_path_may_be_text(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(plan_json(plan_cases.case("settled")))
+    assert read_plan_file(str(path)) == read_plan_file(path)
