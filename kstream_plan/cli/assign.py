@@ -80,7 +80,8 @@ def _check(given: Mapping[str, Any]) -> None:
     """Check what does not need the input.
 
     Raises:
-        UsageError: options that do not go together, or a place for ``--out`` that cannot be written to.
+        UsageError: options that do not go together.
+        KstreamPlanError: the place for ``--out`` cannot be written to.
     """
     if given["show_ranks"] and given["output"] is OutputForm.JSON:
         raise UsageError("--show-ranks is for people", fix="leave out --output json, or save the plan with --out")

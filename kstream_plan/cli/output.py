@@ -12,9 +12,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from kstream_plan.errors import KstreamPlanError, UsageError
+from kstream_plan.errors import KstreamPlanError
 from kstream_plan.render.escape import encodable, printable
 from kstream_plan.render.table import DEFAULT_WIDTH
+
+#: What stands for a sign that stdout's encoding lacks.
+_ONE_FOR_ONE = str.maketrans("→←≥≤…·⚠✓✗", "><><..!vx")
 
 
 class OutputForm(StrEnum):
@@ -48,7 +51,7 @@ def say(text: str) -> None:
         KstreamPlanError: it cannot be written.
     """
     try:
-        sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
+        sys.stdout.write(_encodable(text))
         sys.stdout.flush()
     except BrokenPipeError:
         _discard_stdout()
@@ -67,6 +70,16 @@ def talk(text: str) -> None:
         sys.stderr.flush()
 
 
+def _encodable(text: str) -> str:
+    """Return ``text`` for a stdout that may lack signs: each replaced by one character, so that columns stay."""
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return encodable(text.translate(_ONE_FOR_ONE), encoding)
+    return text
+
+
 def _discard_stdout() -> None:
     """Point stdout at nothing, so that neither later writes nor Python's last flush fail."""
     with suppress(OSError, ValueError):
@@ -77,15 +90,15 @@ def check_target(path: Path) -> None:
     """Check before the work that ``path`` can be written after it.
 
     Raises:
-        UsageError: it is a folder, or its folder does not exist or cannot be written to.
+        KstreamPlanError: it is a folder, or its folder does not exist or cannot be written to.
     """
     folder = path.resolve().parent
     if path.is_dir():
-        raise UsageError("is a folder", where=f"--out {path}", fix="name a file in it")
+        raise KstreamPlanError("is a folder", where=f"--out {path}", fix="name a file in it")
     if not folder.is_dir():
-        raise UsageError("its folder does not exist", where=f"--out {path}", fix=f"create {folder}")
+        raise KstreamPlanError("its folder does not exist", where=f"--out {path}", fix=f"create {folder}")
     if not _is_special(path) and not os.access(folder, os.W_OK):
-        raise UsageError("its folder cannot be written to", where=f"--out {path}", fix="choose another place")
+        raise KstreamPlanError("its folder cannot be written to", where=f"--out {path}", fix="choose another place")
 
 
 @contextmanager

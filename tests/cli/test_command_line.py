@@ -158,7 +158,6 @@ def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pyte
         (["assign", "x", "--output", "xml"], "xml"),
         (["assign", "x", "--show-ranks", "--output", "json"], "--show-ranks is for people"),
         (["assign", "x", "--lags-tolerance", "5m"], "--lags-tolerance goes with --lags"),
-        (["assign", "x", "--out", "/no/such/folder/plan.json"], "its folder does not exist"),
         (["schema", "house"], "'house' is not one of plan, snapshot, lags"),
         (["fly"], "No such command"),
     ],
@@ -171,6 +170,16 @@ def test_usage_errors_are_exit_code_2_before_anything_is_read(
     out, err = capsys.readouterr()
     assert message in err
     assert out == ""
+    assert not reader.asked
+
+
+@pytest.mark.parametrize(("path", "message"), [("/no/such/folder/plan.json", "does not exist"), ("/", "is a folder")])
+def test_a_place_that_cannot_be_written_to_is_found_before_anything_is_read(
+    reads: Any, capsys: pytest.CaptureFixture[str], path: str, message: str
+) -> None:
+    reader = reads("scale-out")
+    assert run(["assign", "x", "--out", path]) == 1
+    assert message in capsys.readouterr().err
     assert not reader.asked
 
 
@@ -386,6 +395,17 @@ def test_a_full_disk_behind_stdout_is_one_message(tmp_path: Path, arguments: lis
     assert done.stderr == (
         "kstream-plan: error: standard output: cannot be written: No space left on device. Fix: check the disk\n"
     )
+
+
+def test_an_ascii_stdout_keeps_the_layout(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(plan_json(plan_cases.case("scale-out")) + "\n")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
+    command = [sys.executable, "-m", "kstream_plan", "show", str(path), "-v"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    expected = table(plan_cases.case("scale-out"), width=80, verbose=True)
+    assert not expected.isascii()
+    assert [len(line) for line in done.stdout.splitlines()] == [len(line) for line in expected.splitlines()]
 
 
 def test_a_terminal_gets_its_width_and_colour_and_no_color_is_respected(tmp_path: Path) -> None:
