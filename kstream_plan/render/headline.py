@@ -226,7 +226,9 @@ def _restore(plan: Plan) -> Fact:
     if summary.restored_records == 0:
         return Fact("RESTORE", ("nothing new",))
     amount = f"{records(summary.restored_records)} records" if summary.restored_records else "unknown"
-    if summary.duration_is == "floor":
+    if any(note.code == "no-restore-rate" and note.subjects for note in plan.assumptions):
+        sure = ("Some restore rates are unknown: the time is a floor", "Some rates unknown: a floor", "A floor")
+    elif summary.duration_is == "floor":
         sure = ("No --restore-rate: the time is a floor", "No --restore-rate: a floor", "A floor")
     else:
         sure = ("At the known rates: an estimate", "At known rates", "An estimate")

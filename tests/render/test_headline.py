@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import plan_cases
 
-from kstream_plan.model import TaskId
+from kstream_plan.model import Note, TaskId
 from kstream_plan.planner import plan
 from kstream_plan.render.detail import Focus
 from kstream_plan.render.loads import Load, _others
@@ -28,6 +28,12 @@ def test_warm_ups_at_a_time_and_new_standbys_are_told_apart() -> None:
     )
     assert new >= len(snapshot.state.group.stateful)
     assert f"≤ 2 warm-ups at a time, {new} new standbys. " in page(with_standbys)
+
+
+def test_rates_of_which_some_are_unknown_are_not_called_missing() -> None:
+    made = replace(plan_cases.case("scale-out"), assumptions=(Note("no-restore-rate", "Some are unknown", ("i4",)),))
+    assert "at a time. Some restore rates are unknown: the time is a floor" in page(made)
+    assert "No --restore-rate" not in page(made)
 
 
 def test_the_ready_copies_of_a_probe_are_warm_ups() -> None:
