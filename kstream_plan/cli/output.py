@@ -16,9 +16,6 @@ from kstream_plan.errors import KstreamPlanError
 from kstream_plan.render.escape import encodable, printable
 from kstream_plan.render.table import DEFAULT_WIDTH
 
-#: What stands for a sign that stdout's encoding lacks.
-_ONE_FOR_ONE = str.maketrans("→←≥≤…·⚠✓✗", "><><..!vx")
-
 
 class OutputForm(StrEnum):
     """What stdout shows."""
@@ -51,7 +48,7 @@ def say(text: str) -> None:
         KstreamPlanError: it cannot be written.
     """
     try:
-        sys.stdout.write(_encodable(text))
+        sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
         sys.stdout.flush()
     except BrokenPipeError:
         _discard_stdout()
@@ -68,16 +65,6 @@ def talk(text: str) -> None:
     with suppress(BrokenPipeError):
         sys.stderr.write(encodable(f"kstream-plan: {shown}\n", sys.stderr.encoding or "utf-8"))
         sys.stderr.flush()
-
-
-def _encodable(text: str) -> str:
-    """Return ``text`` for a stdout that may lack signs: each replaced by one character, so that columns stay."""
-    encoding = sys.stdout.encoding or "utf-8"
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        return encodable(text.translate(_ONE_FOR_ONE), encoding)
-    return text
 
 
 def _discard_stdout() -> None:
