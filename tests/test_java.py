@@ -62,10 +62,19 @@ def test_a_java_that_is_too_old_is_named(version: str, major: int, tmp_path: Pat
     assert error.what.endswith("is too old for Spark")
 
 
-def test_another_failure_to_start_gives_the_first_complaint(tmp_path: Path) -> None:
-    said = "WARNING: x\nInvalid maximum heap size: -Xmxlots\nError: Could not create the Java Virtual Machine.\n"
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (
+            "WARNING: x\nInvalid maximum heap size: -Xmxlots\nError: Could not create it.\n",
+            "Invalid maximum heap size: -Xmxlots",
+        ),
+        ('Exception in thread "main" org.x.SparkException: Master must be one\n\tat y', "Master must be one"),
+    ],
+)
+def test_another_failure_to_start_gives_the_first_complaint(said: str, reason: str, tmp_path: Path) -> None:
     error = why_spark_failed(fake_java(tmp_path, "17.0.1"), said)
-    assert error.what == "Spark did not start: Invalid maximum heap size: -Xmxlots"
+    assert error.what == f"Spark did not start: {reason}"
 
 
 @pytest.mark.parametrize(

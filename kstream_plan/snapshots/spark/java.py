@@ -14,6 +14,7 @@ from kstream_plan.errors import SparkError
 OLDEST_JAVA = 17
 
 _FIX = f"install Java {OLDEST_JAVA} or newer, or name one with --java-home"
+_THREAD = re.compile(r'^Exception in thread "[^"]*" (?:[\w.$]+: )?')
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
@@ -52,7 +53,7 @@ def why_spark_failed(program: Path, said: str) -> SparkError:
     complaints = [
         line.strip() for line in said.splitlines() if re.search("error|exception|invalid", line, re.IGNORECASE)
     ]
-    reason = f": {complaints[0]}" if complaints else ""
+    reason = f": {_THREAD.sub('', complaints[0])}" if complaints else ""
     return SparkError(f"Spark did not start{reason}", fix="check --spark-conf and --master, or see more with --debug")
 
 
