@@ -66,9 +66,10 @@ class _Reported:
         self._previous = previous
         self.tasks = [set(map(itemgetter(1), pairs)) for pairs in previous]
 
-    def in_order(self, consumer: int, tasks: Collection[int]) -> list[int]:
+    def in_order(self, consumer: int, tasks: Iterable[int]) -> list[int]:
         """Return those of ``tasks`` that the consumer reported, by (lag, task)."""
-        return [task for _, task in sorted(self._previous[consumer]) if task in tasks]
+        wanted = set(tasks)
+        return [task for _, task in sorted([pair for pair in self._previous[consumer] if pair[1] in wanted])]
 
 
 def _deal(
@@ -84,6 +85,30 @@ def _deal(
         return [[] for _ in load]
     share = (sum(load) + len(tasks)) // len(load)
     room = [share - already for already in load]
+    given = _give_back_all(tasks, room, reported) or _deal_step_by_step(tasks, room, reported, java_order)
+    for consumer, mine in enumerate(given):
+        load[consumer] += len(mine)
+    return given
+
+
+def _give_back_all(tasks: list[int], room: list[int], reported: _Reported) -> list[list[int]] | None:
+    """Give every consumer what it reported if that is what the steps come to, by far the most frequent case.
+
+    It is if every task was reported once and everybody then has its share or one more: who has one more is the one
+    that gets it back.
+    """
+    left = set(tasks)
+    given = [left & candidates for candidates in reported.tasks]
+    if sum(map(len, given)) != len(tasks) or left.difference(*given):
+        return None
+    if not all(0 <= len(mine) - share <= 1 for mine, share in zip(given, room, strict=True)):
+        return None
+    return list(map(list, given))
+
+
+def _deal_step_by_step(
+    tasks: list[int], room: list[int], reported: _Reported, java_order: Callable[[list[int]], list[int]]
+) -> list[list[int]]:
     left = set(tasks)
     given, skipped = _give_back(left, room, reported)
     kept = list(map(len, given))
@@ -97,8 +122,6 @@ def _deal(
             rest = _array_order(java_order(tasks), chain.from_iterable(taken), polled, returned)
         for task, consumer in zip(rest, at_share, strict=False):
             given[consumer].append(task)
-    for consumer, mine in enumerate(given):
-        load[consumer] += len(mine)
     return given
 
 
