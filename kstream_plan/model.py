@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
@@ -280,14 +280,31 @@ class GroupState:
     leader: int | None = None
 
     @cached_property
-    def at_rest(self) -> tuple[bool, ...]:
-        """Task index → whether its running owner has, and reported, the only copy of it, or it is stateless."""
-        return tuple(
-            [
-                not of or (len(of) == 1 and of[0][1] == LATEST and of[0][5] and of[0][2] == (of[0][4],))
-                for of in self.copies
-            ]
-        )
+    def unsettled(self) -> frozenset[int]:
+        """The stateful tasks, without those of which the running owner has, and reported, the only copy."""
+        owned = ((task, consumer) for consumer, held in enumerate(self.holdings) for task in held.active)
+        settled = {task for task, consumer in owned if _is_settled(self.copies[task], consumer)}
+        return frozenset(self.group.stateful).difference(settled)
+
+    def followed_by(
+        self, *, at_ms: int, holdings: tuple[Holding, ...], copies: Mapping[int, tuple[Copy, ...]]
+    ) -> GroupState:
+        """Return the state one generation later; ``copies`` has every task of which a holder or a copy changed."""
+        all_copies = list(self.copies)
+        for task, of_task in copies.items():
+            all_copies[task] = of_task
+        after = replace(self, generation=self.generation + 1, at_ms=at_ms, holdings=holdings, copies=tuple(all_copies))
+        # Known without looking at every task again, which would take longer than the decision itself.
+        settled = {task for task, of_task in copies.items() if of_task and _is_settled(of_task, of_task[0].consumer)}
+        vars(after)["unsettled"] = (self.unsettled | copies.keys()) - settled
+        return after
+
+
+def _is_settled(copies: tuple[Copy, ...], owner: int | None) -> bool:
+    if len(copies) != 1:
+        return False
+    _, lag, reporters, remaining, consumer, active, *_ = copies[0]
+    return active and lag == LATEST and not remaining and consumer == owner and reporters == (owner,)
 
 
 class Note(NamedTuple):

@@ -38,21 +38,15 @@ def advance(
     assigned copy is caught up at a tick, at a follow-up only one placed two or more generations before; with one, lags
     shrink by time. Left-over state grows with the produce rate and is gone after ``state_cleanup_delay_ms``.
     """
-    copies = list(state.copies)
     generation = state.generation + 1
-    changed = _changed_seats(state, transition.holdings)
-    for task, seats in changed.items():
+    copies = {task: state.copies[task] for task in state.unsettled}
+    for task, seats in _changed_seats(state, transition.holdings).items():
         copies[task] = _seated(state, task, seats, generation, interval.from_ms)
     report = _Report(state=state, transition=transition, interval=interval, config=config, rates=rates, copies=copies)
-    for task in sorted(changed.keys() | {task for task, rests in enumerate(state.at_rest) if not rests}):
-        copies[task] = report.of(task, copies[task])
-    return GroupState(
-        group=state.group,
-        generation=generation,
+    return state.followed_by(
         at_ms=interval.from_ms,
         holdings=transition.holdings,
-        copies=tuple(copies),
-        leader=state.leader,
+        copies={task: report.of(task, copies[task]) for task in sorted(copies)},
     )
 
 
@@ -71,6 +65,8 @@ def _changed_seats(state: GroupState, holdings: tuple[Holding, ...]) -> dict[int
             (old.active, new.active, (consumer, True)),
             (old[1] + old[2] + old[3], new[1] + new[2] + new[3], (consumer, False)),
         ):
+            if before == after:
+                continue
             for task in set(before).difference(after):
                 if tasks[task].stateful:
                     changed.setdefault(task, {}).setdefault(instance, None)
@@ -120,7 +116,7 @@ class _Report:
         interval: Interval,
         config: AssignmentConfig,
         rates: Rates,
-        copies: list[tuple[Copy, ...]],
+        copies: Mapping[int, tuple[Copy, ...]],
     ) -> None:
         self._state = state
         self._generation = state.generation + 1

@@ -48,7 +48,7 @@ class Recurrence:
         return verdict
 
     def _lags(self, state: GroupState) -> _Lags:
-        return tuple((task, self._by_lag(state.copies[task])) for task, rests in enumerate(state.at_rest) if not rests)
+        return tuple((task, self._by_lag(state.copies[task])) for task in sorted(state.unsettled))
 
     def _by_lag(self, copies: tuple[Copy, ...]) -> tuple[tuple[int, bool], ...]:
         reported = sorted((copy.lag, copy.instance) for copy in copies if copy.lag is not None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kstream_plan.model import Copy, Group, Rates
@@ -21,7 +21,7 @@ class Restoring:
     left: dict[tuple[int, int], int]
 
     @classmethod
-    def over(cls, group: Group, copies: Sequence[tuple[Copy, ...]], rates: Rates, elapsed_ms: int) -> Restoring:
+    def over(cls, group: Group, copies: Mapping[int, tuple[Copy, ...]], rates: Rates, elapsed_ms: int) -> Restoring:
         """Restore for ``elapsed_ms``, starting from what ``copies`` have ``remaining``.
 
         While an instance restores an active task, its standbys and warm-ups wait.
@@ -70,11 +70,11 @@ _Queue = list[tuple[int, int]]
 
 
 def _restoring_copies(
-    group: Group, copies: Sequence[tuple[Copy, ...]], rate_of: Sequence[float | None], rates: Rates, elapsed_ms: int
+    group: Group, copies: Mapping[int, tuple[Copy, ...]], rate_of: Sequence[float | None], rates: Rates, elapsed_ms: int
 ) -> dict[int, tuple[_Queue, _Queue]]:
     queues: dict[int, tuple[_Queue, _Queue]] = {}
-    for task in group.stateful:
-        for copy in copies[task]:
+    for task, of_task in copies.items():
+        for copy in of_task:
             if copy.remaining and copy.consumer is not None and rate_of[copy.instance] is not None:
                 actives, others = queues.setdefault(copy.instance, ([], []))
                 (actives if copy.active else others).append(

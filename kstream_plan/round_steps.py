@@ -6,6 +6,8 @@ The steps follow from what every instance held before and after; the reasons fro
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import compress
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.assignment_config import AssignmentConfig
@@ -106,7 +108,8 @@ class _Explanation:
         self._state = state
         self._group = state.group
         self._limit = config.acceptable_recovery_lag
-        movements = [movement for movement in decision.movements if movement[0] in tasks]
+        queued = map(itemgetter(0), decision.movements)
+        movements = list(compress(decision.movements, map(tasks.__contains__, queued)))
         self._active_movement = {m.task: m for m in movements if m.kind == "active"}
         self._standby_destination = {(m.task, m.destination): m for m in movements if m.kind == "standby"}
         self._new_owner = {entry.task: entry.consumer for entry in transition.withheld}

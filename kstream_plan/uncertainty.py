@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import compress
-from operator import is_not
+from operator import is_not, itemgetter
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Assignment, Copy, GroupState, Note, Rates
@@ -55,7 +55,7 @@ def cleaned_up(before: GroupState, after: GroupState, decision: Assignment, conf
     """
     changed = compress(range(len(after.copies)), map(is_not, before.copies, after.copies))
     deleted = {task for task in changed if _lost_caught_up(before.copies[task], after.copies[task], config)}
-    return deleted.intersection(movement.task for movement in decision.movements) if deleted else deleted
+    return deleted.intersection(map(itemgetter(0), decision.movements)) if deleted else deleted
 
 
 def _lost_caught_up(before: tuple[Copy, ...], after: tuple[Copy, ...], config: AssignmentConfig) -> bool:

@@ -53,10 +53,17 @@ def _compare(group: Group, index_of: dict[str, int], before: dict[str, Any], dec
     warmups = set(decided["warmup"])
     standbys = [text for text in decided["standby"] if text not in warmups]
     placement = Holding(indices(decided["active"]), indices(standbys), indices(decided["warmup"]))
-    for consumer, held in zip(consumers, split_over_consumers(consumers, placement, previous, group), strict=True):
+    for consumer, held in zip(consumers, _split(group, placement, previous, consumers), strict=True):
         recorded = decided["threads"][group.consumer_ids[consumer]]
         assert held.active == indices(recorded["active"])
         assert tuple(sorted(held.standby + held.warmup)) == indices(recorded["standby"])
+
+
+def _split(group: Group, placement: Holding, previous: Reports, consumers: range | None = None) -> tuple[Holding, ...]:
+    """Split from (lag, task) pairs, one list for each consumer; of one instance only, if ``consumers`` says so."""
+    lags = {task: lag for reported in previous for lag, task in reported}
+    reported = [{task for _, task in pairs} for pairs in previous]
+    return split_over_consumers(consumers or range(len(previous)), placement, reported, lags.__getitem__, group)
 
 
 @st.composite
@@ -84,14 +91,14 @@ def splits(draw: st.DrawFn) -> tuple[Group, Holding, Reports]:
 def test_it_is_what_kafka_does_step_by_step(drawn: tuple[Group, Holding, Reports]) -> None:
     group, placement, previous = drawn
     literal = _literal_split(group, placement, previous)
-    split = split_over_consumers(range(len(previous)), placement, previous, group)
+    split = _split(group, placement, previous)
     assert [(list(held.active), sorted(held.standby + held.warmup)) for held in split] == literal
 
 
 @given(splits())
 def test_every_copy_is_held_once_in_its_role_and_the_load_is_even(drawn: tuple[Group, Holding, Reports]) -> None:
     group, placement, previous = drawn
-    split = split_over_consumers(range(len(previous)), placement, previous, group)
+    split = _split(group, placement, previous)
     for role in Holding._fields:
         held = [task for holding in split for task in getattr(holding, role)]
         assert sorted(held) == list(getattr(placement, role))
@@ -104,33 +111,30 @@ def test_every_copy_is_held_once_in_its_role_and_the_load_is_even(drawn: tuple[G
 def test_the_order_of_the_reports_does_not_matter(drawn: tuple[Group, Holding, Reports], rng: Any) -> None:
     group, placement, previous = drawn
     shuffled = [rng.sample(reported, len(reported)) for reported in previous]
-    consumers = range(len(previous))
-    assert split_over_consumers(consumers, placement, shuffled, group) == split_over_consumers(
-        consumers, placement, previous, group
-    )
+    assert _split(group, placement, shuffled) == _split(group, placement, previous)
 
 
 def test_what_was_split_stays_as_it_is() -> None:
-    group, consumers = _one_instance(stateful=23, stateless=0, consumers=4), range(4)
+    group = _one_instance(stateful=23, stateless=0, consumers=4)
     placement = Holding(tuple(range(12)), tuple(range(12, 20)), tuple(range(20, 23)))
-    first = split_over_consumers(consumers, placement, [[] for _ in consumers], group)
+    first = _split(group, placement, [[] for _ in range(4)])
     previous = [
         [*((LATEST, task) for task in held.active), *((7, task) for task in held.standby + held.warmup)]
         for held in first
     ]
-    assert split_over_consumers(consumers, placement, previous, group) == first
+    assert _split(group, placement, previous) == first
 
 
 def test_a_consumer_keeps_its_most_caught_up_tasks_up_to_an_even_share() -> None:
     group = _one_instance(stateful=4, stateless=0, consumers=2)
     previous = [[(30, 0), (LATEST, 1), (20, 2), (10, 3)], []]
-    split = split_over_consumers(range(2), Holding((0, 1, 2, 3)), previous, group)
+    split = _split(group, Holding((0, 1, 2, 3)), previous)
     assert [held.active for held in split] == [(1, 3), (0, 2)]
 
 
 def test_stateless_tasks_go_round_those_below_the_share() -> None:
     group = _one_instance(stateful=1, stateless=3, consumers=2)
-    split = split_over_consumers(range(2), Holding((0, 1, 2, 3)), [[], [(LATEST, 0)]], group)
+    split = _split(group, Holding((0, 1, 2, 3)), [[], [(LATEST, 0)]])
     assert [held.active for held in split] == [(1, 3), (0, 2)]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
+from unittest import mock
 
 import memberships
 import pytest
@@ -13,7 +15,7 @@ from strategies import changed_members, first_starts, snapshots
 
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.checks import broken_invariants
-from kstream_plan.model import Rates, Snapshot
+from kstream_plan.model import GroupState, Rates, Snapshot
 from kstream_plan.planner import plan
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.steps import Plan, Trigger
@@ -77,3 +79,19 @@ def test_a_change_of_members_settles_within_the_bound(assignor: str, protocol: s
 @given(snapshot=snapshots())
 def test_the_same_snapshot_gives_the_same_plan(snapshot: Snapshot) -> None:
     assert plan(snapshot, max_rounds=20) == plan(snapshot, max_rounds=20)
+
+
+@given(snapshot=snapshots(), rates=rates)
+def test_what_is_settled_follows_from_the_state_before(snapshot: Snapshot, rates: Rates) -> None:
+    looked_at = []
+    followed_by = GroupState.followed_by
+
+    def checked(state: GroupState, **change: Any) -> GroupState:
+        after = followed_by(state, **change)
+        looked_at.append(after)
+        assert after.unsettled == replace(after).unsettled
+        return after
+
+    with mock.patch.object(GroupState, "followed_by", checked):
+        made = plan(replace(snapshot, rates=rates), max_rounds=20)
+    assert len(looked_at) == max(len(made.rounds) - 1, 0)

@@ -112,10 +112,10 @@ def test_a_slow_restore_is_compared_once_a_tick(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("scenario", captured.SCENARIOS)
-def test_what_rests_is_only_a_short_cut(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_settled_is_only_a_short_cut(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
     silent = captured.inputs(scenario)[1]
     copies = tuple(tuple(copy._replace(reporters=()) for copy in of) for of in silent.state.copies)
     snapshot = replace(silent, state=replace(silent.state, copies=copies))
     short = plan(snapshot)
-    monkeypatch.setattr(GroupState, "at_rest", property(lambda of: (False,) * len(of.copies)))
+    monkeypatch.setattr(GroupState, "unsettled", property(lambda of: frozenset(of.group.stateful)))
     assert plan(snapshot) == short

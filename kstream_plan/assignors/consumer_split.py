@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from heapq import heapify, heappop
 from itertools import chain
-from operator import itemgetter
+from typing import NamedTuple
 
 from kstream_plan.assignors.java_collections import hash_order, remove_from_heap
 from kstream_plan.model import Group, Holding
 
 
 def split_over_consumers(
-    consumers: range, placement: Holding, previous: Sequence[Sequence[tuple[int, int]]], group: Group
+    consumers: range,
+    placement: Holding,
+    reported: Sequence[AbstractSet[int]],
+    lag_of: Callable[[int], int],
+    group: Group,
 ) -> tuple[Holding, ...]:
     """Split what one instance was given over its consumers.
 
@@ -23,8 +28,9 @@ def split_over_consumers(
     Args:
         consumers: the instance's consumers, by index in the group.
         placement: the instance's tasks by role.
-        previous: for the instance's k-th consumer the (lag, task) pairs of the stateful tasks it reported, in any
-            order; the lag in records as Kafka sees it (``LATEST``, ``UNKNOWN`` or 0 and more).
+        reported: the stateful tasks that the instance's k-th consumer reported.
+        lag_of: the instance's lag on a task it reported, in records as Kafka sees it (``LATEST``, ``UNKNOWN`` or
+            0 and more).
         group: who the indices mean.
 
     Returns:
@@ -36,14 +42,14 @@ def split_over_consumers(
     def as_hash_set(tasks: list[int]) -> list[int]:
         return [tasks[position] for position in hash_order(group.tasks[task].task_id for task in tasks)]
 
-    tasks, reported = group.tasks, _Reported(previous)
-    stateful = [task for task in placement.active if tasks[task].stateful]
+    previous, is_stateful = _Reported(reported, lag_of), group.stateful_flags
+    stateful = [task for task in placement.active if is_stateful[task]]
     load = [0] * len(consumers)
-    active = _deal(stateful, reported, load, as_hash_set)
-    copies = _deal(sorted(placement.standby + placement.warmup), reported, load, list)
+    active = _deal(stateful, previous, load, as_hash_set)
+    copies = _deal(sorted(placement.standby + placement.warmup), previous, load, list)
     if len(stateful) < len(placement.active):
-        stateless = [task for task in placement.active if not tasks[task].stateful]
-        dealt = _deal(stateless, _Reported([()] * len(load)), load, as_hash_set)
+        stateless = [task for task in placement.active if not is_stateful[task]]
+        dealt = _deal(stateless, _Reported([frozenset()] * len(load), lag_of), load, as_hash_set)
         active = [mine + more for mine, more in zip(active, dealt, strict=True)]
     warmups = frozenset(placement.warmup)
     return tuple(_holding(a, c, warmups) for a, c in zip(active, copies, strict=True))
@@ -59,17 +65,15 @@ def _holding(active: list[int], copies: list[int], warmups: Collection[int]) -> 
     return Holding(tuple(active), standby, tuple(task for task in copies if task in warmups))
 
 
-class _Reported:
-    """What each consumer reported: ``tasks``, a set per consumer, and on demand their order by (lag, task)."""
+class _Reported(NamedTuple):
+    """What each consumer reported, and the instance's lag on it."""
 
-    def __init__(self, previous: Sequence[Sequence[tuple[int, int]]]) -> None:
-        self._previous = previous
-        self.tasks = [set(map(itemgetter(1), pairs)) for pairs in previous]
+    tasks: Sequence[AbstractSet[int]]
+    lag_of: Callable[[int], int]
 
-    def in_order(self, consumer: int, tasks: Iterable[int]) -> list[int]:
-        """Return those of ``tasks`` that the consumer reported, by (lag, task)."""
-        wanted = set(tasks)
-        return [task for _, task in sorted([pair for pair in self._previous[consumer] if pair[1] in wanted])]
+    def by_lag(self, tasks: Iterable[int]) -> list[int]:
+        """Sort reported tasks by (lag, task)."""
+        return sorted(tasks, key=lambda task: (self.lag_of(task), task))
 
 
 def _deal(
@@ -117,7 +121,7 @@ def _deal_step_by_step(
         at_share = [consumer for consumer, mine in enumerate(given) if len(mine) == room[consumer]]
         returned = _give_back_one_more(rest, given, at_share, skipped)
         if len(rest) > 1:
-            taken = [reported.in_order(consumer, given[consumer][:count]) for consumer, count in enumerate(kept)]
+            taken = [reported.by_lag(mine[:count]) for mine, count in zip(given, kept, strict=True)]
             polled = len(left) - len(returned) - len(rest)
             rest = _array_order(java_order(tasks), chain.from_iterable(taken), polled, returned)
         for task, consumer in zip(rest, at_share, strict=False):
@@ -136,7 +140,7 @@ def _give_back(left: set[int], room: list[int], reported: _Reported) -> tuple[li
         common, limit = left & candidates, max(room[consumer], 0)
         mine = list(common)
         if len(mine) > limit:
-            mine = reported.in_order(consumer, common)
+            mine = reported.by_lag(common)
             skipped.update(dict.fromkeys(mine[limit:], consumer))
             del mine[limit:]
             common = set(mine)

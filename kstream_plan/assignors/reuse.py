@@ -8,9 +8,9 @@ Where two or more instances are caught up, the choice depends on the loads, so t
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import compress
-from operator import is_not, itemgetter
+from operator import is_not, itemgetter, not_
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
@@ -48,12 +48,12 @@ def move_again(state: GroupState, config: AssignmentConfig, before: GroupState, 
     if config.num_standby_replicas > 0 or limit == MAX_LONG or len(changed) * _FEW > len(state.copies):
         return None
     draft = MovementsDraft.of(state, config, decided.target)
-    fresh = pending_active(draft, changed)
-    touched = set(changed)
-    kept = [movement for movement in decided.movements if movement[0] not in touched]
+    fresh = in_order(pending_active(draft, changed))
+    kept, dropped = _told_apart(decided.movements, set(changed))
     choices = bisect_left(kept, 2, key=lambda movement: _number_caught_up(state, movement.task, limit))
-    sole = _merge(state, limit, kept[:choices], [one for one in fresh if len(one[2]) < 2])
-    sole, flipped = _ration_warm_ups(sole, config.max_warmup_replicas, len(fresh))
+    sole = kept[:choices]
+    inserted = _insert(sole, state, config, [one for one in fresh if len(one[2]) < 2])
+    flipped = _ration_warm_ups(sole, config.max_warmup_replicas, len(inserted))
     several = [one for one in fresh if len(one[2]) > 1]
     if several or choices < len(kept):
         several += pending_active(draft, [movement.task for movement in kept[choices:]])
@@ -61,24 +61,43 @@ def move_again(state: GroupState, config: AssignmentConfig, before: GroupState, 
             draft.shift(movement.source, movement.destination, warm_up=movement.warmup)
         draft.budget -= len(sole)
         handle_active(draft, in_order(sorted(several)))
-    redone = touched.union(flipped, (movement.task for movement in kept[choices:]))
-    return _told_apart(decided.movements, (*sole, *draft.done), redone)
+    gone = dict.fromkeys([*dropped, *(was for was, _ in flipped), *kept[choices:]])
+    new = dict.fromkeys([*inserted, *(now for _, now in flipped), *draft.done])
+    return Redone(
+        all=(*sole, *draft.done),
+        withdrawn=tuple(movement for movement in gone if movement not in new),
+        new=tuple(movement for movement in new if movement not in gone),
+    )
 
 
-def _merge(state: GroupState, limit: int, kept: list[Movement], fresh: list[Pending]) -> list[Movement]:
-    """Put new movements of tasks with at most one caught-up instance into their places in the queue."""
+def _told_apart(movements: Sequence[Movement], tasks: set[int]) -> tuple[list[Movement], list[Movement]]:
+    """Return the movements of other tasks, then those of these."""
+    of_these = list(map(tasks.__contains__, map(itemgetter(0), movements)))
+    return list(compress(movements, map(not_, of_these))), list(compress(movements, of_these))
+
+
+def _insert(
+    queue: list[Movement], state: GroupState, config: AssignmentConfig, fresh: Sequence[Pending]
+) -> list[Movement]:
+    """Put new movements of tasks with at most one caught-up instance into their places in the queue; return them.
+
+    Both are in the order of handling, so a place is final once it is taken.
+    """
+    limit, inserted = config.acceptable_recovery_lag, []
     for task, destination, caught_up in fresh:
         source = caught_up[0] if caught_up else first_by_lag(state.copies[task])
         how = "move_caught_up" if caught_up else "move_most_caught_up"
         place = bisect_left(
-            kept, (len(caught_up), task), key=lambda other: (_number_caught_up(state, other.task, limit), other.task)
+            queue, (len(caught_up), task), key=lambda other: (_number_caught_up(state, other.task, limit), other.task)
         )
-        kept.insert(place, Movement(task, "active", how, source, destination, False))
-    return kept
+        movement = Movement(task, "active", how, source, destination, place < config.max_warmup_replicas)
+        queue.insert(place, movement)
+        inserted.append(movement)
+    return inserted
 
 
-def _ration_warm_ups(queue: list[Movement], budget: int, inserted: int) -> tuple[list[Movement], list[int]]:
-    """Give a warm-up to the first movements of the queue; return also the tasks for which that changed.
+def _ration_warm_ups(queue: list[Movement], budget: int, inserted: int) -> list[tuple[Movement, Movement]]:
+    """Give a warm-up to the first movements of the queue; return those for which that changed, as they were and are.
 
     The earlier decision did the same, so those that had one are at most as many places further back as movements
     were inserted.
@@ -87,19 +106,8 @@ def _ration_warm_ups(queue: list[Movement], budget: int, inserted: int) -> tuple
     for place, movement in enumerate(queue[: budget + inserted]):
         if movement.warmup != (place < budget):
             queue[place] = movement._replace(warmup=place < budget)
-            flipped.append(movement.task)
-    return queue, flipped
-
-
-def _told_apart(old: Sequence[Movement], new: tuple[Movement, ...], redone: Collection[int]) -> Redone:
-    """Compare the movements of these tasks; there is at most one of each."""
-    before, after = (
-        {movement.task: movement for movement in compress(all_, map(redone.__contains__, map(itemgetter(0), all_)))}
-        for all_ in (old, new)
-    )
-    withdrawn = [movement for task, movement in before.items() if after.get(task) != movement]
-    made = [movement for task, movement in after.items() if before.get(task) != movement]
-    return Redone(new, tuple(withdrawn), tuple(made))
+            flipped.append((movement, queue[place]))
+    return flipped
 
 
 def _number_caught_up(state: GroupState, task: int, limit: int) -> int:

@@ -6,7 +6,7 @@ from itertools import chain
 
 from kstream_plan.assignors.consumer_split import split_over_consumers
 from kstream_plan.assignors.reuse import changed_tasks, reports
-from kstream_plan.model import Assignment, GroupState, Holding
+from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, whole_sum
 
 
 def split(
@@ -39,15 +39,24 @@ def split(
 
 
 def _split_one(state: GroupState, instance: int, held: Holding) -> tuple[Holding, ...]:
-    """Tell the split which of the instance's stateful tasks each of its consumers reported, with what lag."""
-    consumers = state.group.consumers_of[instance]
-    whole, copies = state.group.end_offset_sums, state.copies
-    reported: list[list[tuple[int, int]]] = [[] for _ in consumers]
-    for task in chain(held.active, held.standby, held.warmup):
-        for copy in copies[task]:
-            if copy[0] == instance:
-                lag = whole[task] if copy[1] is None else copy[1]
-                for consumer in copy[2]:
-                    reported[consumer - consumers.start].append((lag, task))
-                break
-    return split_over_consumers(consumers, held, reported, state.group)
+    """Tell the split which of the instance's stateful tasks each of its consumers reported.
+
+    A settled task is reported by who runs it, so only the copies of the others have to be looked at.
+    """
+    consumers, unsettled = state.group.consumers_of[instance], state.unsettled
+    reported = [set(state.holdings[consumer].active) - unsettled for consumer in consumers]
+    for task in unsettled.intersection(held.active + held.standby + held.warmup):
+        for consumer in _copy(state, task, instance).reporters:
+            reported[consumer - consumers.start].add(task)
+
+    def lag_of(task: int) -> int:
+        if task not in unsettled:
+            return LATEST
+        return whole_sum(_copy(state, task, instance).lag, state.group.end_offset_sums[task])
+
+    return split_over_consumers(consumers, held, reported, lag_of, state.group)
+
+
+def _copy(state: GroupState, task: int, instance: int) -> Copy:
+    """Return the instance's copy of the task; one that has none has reported nothing."""
+    return next((copy for copy in state.copies[task] if copy.instance == instance), Copy(instance, None))
