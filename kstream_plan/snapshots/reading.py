@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 #: One application: its snapshot, or what is wrong with it.
 Outcome: TypeAlias = Snapshot | SnapshotError
 
-#: Inputs up to this size are read sooner by a Java that starts quickly than by one that works fast; what is packed
-#: counts more, by what it typically unpacks to.
+#: Up to this size inputs count as little; what is packed counts more, by what it typically unpacks to.
 LITTLE_BYTES = 16 << 20
 _UNPACKED = {Form.LINES: 1, Form.DOCUMENT: 1, Form.PARQUET: 20}
 _UNZIPPED = 10
@@ -89,7 +88,7 @@ def read(
         histories = _look_into(lag_paths, Path(folder, "lags"), stdin, keep_going=False)
         from kstream_plan.snapshots.spark.session import open_session  # noqa: PLC0415 - loads Spark
 
-        little_work = snapshots.size + histories.size <= LITTLE_BYTES
+        little_work = snapshots.little and histories.little
         with open_session(master, spark_conf, java_home=java_home, debug=debug, little_work=little_work) as spark:
             found = _snapshot_rows(spark, snapshots, wanted, keep_going)
             if lags:
@@ -104,6 +103,11 @@ class _Files(NamedTuple):
     remote: Sequence[str] = ()
     errors: Sequence[SnapshotError] = ()
     size: int = 0
+
+    @property
+    def little(self) -> bool:
+        """Whether they are read sooner by a Java that starts quickly than by one that works fast."""
+        return self.size <= LITTLE_BYTES and not self.remote
 
 
 class _SnapshotRow(NamedTuple):
@@ -155,6 +159,7 @@ def _unpacked_size(file: Input) -> int:
 def _snapshot_rows(spark: SparkSession, files: _Files, wanted: Selection, keep_going: bool) -> _Found:
     from kstream_plan.snapshots.spark.newest_snapshots import (  # noqa: PLC0415 - loads Spark
         known_applications,
+        newest_little_snapshots,
         newest_snapshots,
     )
 
@@ -162,7 +167,8 @@ def _snapshot_rows(spark: SparkSession, files: _Files, wanted: Selection, keep_g
     texts: list[SnapshotText] = []
     while inputs:
         try:
-            texts = newest_snapshots(spark, inputs, wanted)
+            little = files.little and all(file.form is not Form.PARQUET for file in inputs)
+            texts = (newest_little_snapshots if little else newest_snapshots)(spark, inputs, wanted)
             break
         except BrokenFileError as error:
             if not keep_going or all(file.name != error.name for file in inputs):

@@ -1,62 +1,61 @@
-"""The Java process that Spark runs in: started quietly, and ended with us."""
+"""The connection from here to Spark's Java process, which is started for it and ends with us."""
 
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import IO, Any
 
 from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, java_gateway
 from pyspark.errors import PySparkException
 
-from kstream_plan.snapshots.spark.java import find_java, why_spark_failed
+from kstream_plan.snapshots.spark.driver import Driver, end, listening
+from kstream_plan.snapshots.spark.java import Java, why_spark_failed
 
-#: So long Java may take to clean up after itself (its temporary folders) before it is killed.
-_SECONDS_TO_CLEAN_UP = 3
+_SECONDS_TO_ANSWER = 0.02
 
 
-def start_java(conf: SparkConf, noise: IO[bytes], java_home: str | None, debug: bool) -> JavaGateway:
-    """Start Java in a process group of its own; on an interrupt it ends too.
-
-    Args:
-        conf: Spark's settings.
-        noise: what takes the process's output, unless ``debug`` lets it through to standard error.
-        java_home: the Java installation to use.
-        debug: see ``noise``.
+def connect(driver: Driver, noise: IO[bytes]) -> JavaGateway:
+    """Return the connection to a driver that was started here.
 
     Raises:
-        SparkError: there is no fitting Java, or it does not become Spark.
+        SparkError: it does not become Spark.
     """
-    program = find_java(java_home)
-    output = sys.__stderr__ if debug and sys.__stderr__ is not None else noise
-    with _java_home(java_home), _started() as processes:
+    port, secret = listening(driver, noise)
+    with _environment({"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}):
+        gateway = java_gateway.launch_gateway()
+    gateway.proc = driver.process
+    return gateway
+
+
+def start_by_script(conf: SparkConf, java: Java, output: IO[Any], noise: IO[bytes]) -> JavaGateway:
+    """Start Java by Spark's own scripts, which read the settings of an installed Spark; else as a driver of ours.
+
+    Raises:
+        SparkError: it does not become Spark.
+    """
+    in_its_home = java.program == java.home / "bin" / "java"  # else it only leads to the real one
+    with _environment({"JAVA_HOME": str(java.home)} if in_its_home else {}), _started() as processes:
         try:
             return java_gateway.launch_gateway(conf, {"stdout": output, "stderr": output, "process_group": 0})
         except (PySparkException, OSError):
             noise.seek(0)
-            raise why_spark_failed(program, noise.read().decode("utf-8", "replace")) from None
+            raise why_spark_failed(noise.read().decode("utf-8", "replace")) from None
         except BaseException:
             for process in processes:
-                end(process)
+                if hasattr(process, "pid"):
+                    end(process)
             raise
 
 
-def end(process: subprocess.Popen[Any]) -> None:
-    """End Java and what it has started."""
-    if getattr(process, "pid", None) is None or process.poll() is not None:
-        return
-    with suppress(ProcessLookupError, subprocess.TimeoutExpired):
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(_SECONDS_TO_CLEAN_UP)
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
+def fall_silent(gateway: JavaGateway) -> None:
+    """Tell Java nothing more: who still did when it is gone would print a traceback."""
+    gateway._gateway_client.is_connected = False
+    time.sleep(_SECONDS_TO_ANSWER)  # what a thread of Py4J's is just telling it is answered meanwhile
 
 
 @contextmanager
@@ -78,14 +77,14 @@ def _started() -> Iterator[list[subprocess.Popen[Any]]]:
 
 
 @contextmanager
-def _java_home(java_home: str | None) -> Iterator[None]:
-    before = os.environ.get("JAVA_HOME")
-    if java_home is not None:
-        os.environ["JAVA_HOME"] = java_home
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        if java_home is not None:
-            os.environ.pop("JAVA_HOME")
-            if before is not None:
-                os.environ["JAVA_HOME"] = before
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

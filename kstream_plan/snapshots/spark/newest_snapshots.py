@@ -13,11 +13,12 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
+from kstream_plan.snapshots.newest_rows import RowText, newest_rows, rows_of
 from kstream_plan.snapshots.schema import SNAPSHOT, SNAPSHOT_KEYS
 from kstream_plan.snapshots.selection import Selection
-from kstream_plan.snapshots.sources import Input
+from kstream_plan.snapshots.sources import Form, Input
 from kstream_plan.snapshots.spark.failures import plain_path
-from kstream_plan.snapshots.spark.texts import explained, file_name, read_rows
+from kstream_plan.snapshots.spark.texts import explained, file_column, file_name, read_rows
 
 #: The generation, 0 without one; null if it cannot be read.
 _GENERATION = "IF(generation IS NULL, 0, try_cast(generation AS BIGINT))"
@@ -33,6 +34,28 @@ class SnapshotText(NamedTuple):
     application_id: str | None
     text: bytes
     config_as_text: bool
+
+
+def newest_little_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Selection) -> list[SnapshotText]:
+    """Return what :func:`newest_snapshots` does, sooner for little JSON: Spark reads the files and nothing else."""
+    names = {plain_path(file.path): file.name for file in inputs}
+    rows: list[RowText] = []
+    with explained(names):
+        for form in (Form.LINES, Form.DOCUMENT):
+            paths = [file.path for file in inputs if file.form is form]
+            if paths:
+                rows += _texts(spark, paths, whole=form is Form.DOCUMENT)
+    return [
+        SnapshotText(file_name(keyed.row.file, names), keyed.application_id, keyed.row.text, config_as_text=False)
+        for keyed in newest_rows(rows, selection)
+    ]
+
+
+def _texts(spark: SparkSession, paths: list[str], *, whole: bool) -> list[RowText]:
+    frame = spark.read.text(paths, wholetext=whole).select(file_column(), F.col("value").cast("binary").alias("text"))
+    texts = [RowText(**row) for row in frame.toArrow().to_pylist()]
+    rows = [row for text in texts for row in rows_of(text)] if whole else texts
+    return [row for row in rows if row.text.strip()]
 
 
 def newest_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Selection) -> list[SnapshotText]:

@@ -1,24 +1,33 @@
-"""One Spark session, opened quietly and stopped when done."""
+"""One Spark session, opened quietly and gone when done."""
 
 from __future__ import annotations
 
 import logging
 import os
 import signal
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-
-from py4j.java_gateway import JavaGateway
-from py4j.protocol import Py4JError
-from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from kstream_plan.errors import SparkError
+from kstream_plan.snapshots.spark.driver import (
+    Driver,
+    crashed,
+    end,
+    end_after_archiving,
+    needs_sparks_scripts,
+    start_driver,
+)
 from kstream_plan.snapshots.spark.failures import start_failure
-from kstream_plan.snapshots.spark.gateway import end, start_java
+from kstream_plan.snapshots.spark.java import Java, find_java
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
+    from pyspark.sql import SparkSession
 
 #: What a session of ours is unless told otherwise: no web interface, no progress bar, times in UTC.
 _DEFAULTS = {
@@ -26,18 +35,23 @@ _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.catalogImplementation": "in-memory",
     "spark.driver.maxResultSize": "0",
 }
 
 #: On this machine alone nothing has to be reached from outside.
 _LOCAL_DEFAULTS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
-#: For little work: a Java that starts sooner and works slower, and no code compiled for each query.
+#: For little work: a Java that starts sooner and works slower, no code compiled for each query, few and small tasks.
 _LITTLE_WORK = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.shuffle.partitions": "2",
 }
+_MUCH_WORK = {"spark.driver.extraJavaOptions": "-XX:+UseParallelGC"}
 
 
 @contextmanager
@@ -49,7 +63,7 @@ def open_session(
     debug: bool = False,
     little_work: bool = False,
 ) -> Iterator[SparkSession]:
-    """Open a session and stop it at the end; a session that is active already is used as it is, and left open.
+    """Open a session and end it with its Java; a session that is active already is used as it is, and left open.
 
     Args:
         master: where Spark runs, by default on all cores of this machine.
@@ -61,21 +75,43 @@ def open_session(
     Raises:
         SparkError: there is no fitting Java, or Spark does not start.
     """
-    active = SparkSession.getActiveSession()
+    active = _active_session()
     if active is not None:
         yield active
         return
-    session = _start(_settings(master, spark_conf or {}, little_work), java_home, debug)
-    try:
-        yield session
-    except Exception:
-        raise
-    except BaseException:  # an interrupt: do not wait for what Spark is doing
-        _end_java()
-        raise
-    finally:
-        with suppress(Py4JError, PySparkException, OSError):
-            session.stop()
+    settings = _settings(master, spark_conf or {}, little_work)
+    with tempfile.TemporaryDirectory(prefix="kstream-plan-spark-") as folder, tempfile.TemporaryFile() as noise:
+        starting = _Start(settings, java_home, debug, Path(folder), noise)
+        with _ended_by_signal():
+            running = _start(starting)
+            try:
+                yield running.session
+            except BaseException:
+                _end(running)
+                raise
+            _end(running, in_peace=True)
+
+
+class _Start(NamedTuple):
+    settings: Mapping[str, str]
+    java_home: str | None
+    debug: bool
+    folder: Path
+    noise: IO[bytes]
+
+
+class _Running(NamedTuple):
+    session: SparkSession
+    gateway: JavaGateway
+    driver: Driver | None
+
+
+def _active_session() -> SparkSession | None:
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - takes its time
+
+    return SparkSession.getActiveSession()
 
 
 def _settings(master: str | None, spark_conf: Mapping[str, str], little_work: bool) -> dict[str, str]:
@@ -84,36 +120,105 @@ def _settings(master: str | None, spark_conf: Mapping[str, str], little_work: bo
         raise SparkError(
             "Spark Connect (sc://) is not supported", fix="name a master such as local[*] or spark://host:7077"
         )
-    settings = {**_DEFAULTS, **(_LITTLE_WORK if little_work else {})}
+    settings = {**_DEFAULTS, **(_LITTLE_WORK if little_work else _MUCH_WORK)}
     if place.startswith("local"):
-        settings |= {**_LOCAL_DEFAULTS, "spark.sql.shuffle.partitions": str(os.cpu_count() or 1)}
+        settings = {**_LOCAL_DEFAULTS, "spark.sql.shuffle.partitions": str(os.cpu_count() or 1), **settings}
     return {**settings, **spark_conf, "spark.master": place}
 
 
-def _start(settings: Mapping[str, str], java_home: str | None, debug: bool) -> SparkSession:
-    conf = SparkConf().setAll(list(settings.items()))
-    if not debug:
+def _start(starting: _Start) -> _Running:
+    """Start Java and Spark in it; once more without the class archive if Java dies of it."""
+    if not starting.debug:
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    with tempfile.TemporaryFile() as noise:
-        gateway = SparkContext._gateway or start_java(conf, noise, java_home, debug)
+    scripted = needs_sparks_scripts(starting.settings)
+    java = find_java(starting.java_home, bundled_too=not scripted)
+    output = sys.__stderr__ if starting.debug and sys.__stderr__ is not None else starting.noise
+    if scripted:
+        return _by_script(starting, java, output)
+    settings = {**starting.settings, "spark.local.dir": str(starting.folder)}
+    for archived in (True, False):
+        driver = start_driver(
+            java, settings, starting.folder, output, may_write_archive=not starting.debug, archived=archived
+        )
         try:
-            with _interrupts_as_before():
-                SparkContext(conf=conf, gateway=gateway)
-            return SparkSession.builder.config(conf=conf).getOrCreate()
-        except (Py4JError, PySparkException, OSError) as error:
-            raise start_failure(str(error), settings["spark.master"]) from None
-        except BaseException:
-            _end_java(gateway)
-            raise
+            return _in_driver(driver, settings, starting.noise)
+        except SparkError:
+            if not (archived and crashed(driver.process)):
+                raise
+            driver.archive.discard()
+            driver.connection.unlink(missing_ok=True)
+    raise AssertionError("the second start returns or raises")
 
 
-def _end_java(gateway: JavaGateway | None = None) -> None:
-    """End the Java process, if it is ours, and forget what Spark remembers of it."""
-    gateway = SparkContext._gateway or gateway
-    process = getattr(gateway, "proc", None)
-    if process is not None:
-        end(process)
-        SparkContext._gateway = SparkContext._jvm = None
+def _in_driver(driver: Driver, settings: Mapping[str, str], noise: IO[bytes]) -> _Running:
+    try:
+        from kstream_plan.snapshots.spark.gateway import connect  # noqa: PLC0415 - loads Spark, while Java starts
+
+        gateway = connect(driver, noise)
+        return _Running(_session(gateway, settings), gateway, driver)
+    except BaseException:
+        end(driver.process)
+        _forget()
+        raise
+
+
+def _by_script(starting: _Start, java: Java, output: IO[Any]) -> _Running:
+    from pyspark import SparkConf  # noqa: PLC0415 - takes its time
+
+    from kstream_plan.snapshots.spark.gateway import start_by_script  # noqa: PLC0415 - loads Spark
+
+    conf = SparkConf().setAll(list(starting.settings.items()))
+    gateway = start_by_script(conf, java, output, starting.noise)
+    try:
+        return _Running(_session(gateway, starting.settings), gateway, None)
+    except BaseException:
+        end(gateway.proc)
+        _forget()
+        raise
+
+
+def _session(gateway: JavaGateway, settings: Mapping[str, str]) -> SparkSession:
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - loaded with Spark, when Java is under way
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    conf = SparkConf().setAll(list(settings.items()))
+    try:
+        with _interrupts_as_before():
+            SparkContext(conf=conf, gateway=gateway)
+        return SparkSession.builder.config(conf=conf).getOrCreate()
+    except (Py4JError, PySparkException, OSError) as error:
+        raise start_failure(str(error), settings["spark.master"]) from None
+
+
+def _end(running: _Running, *, in_peace: bool = False) -> None:
+    """End Java; a cluster is told so, and an archive that is to be written is written afterwards."""
+    from kstream_plan.snapshots.spark.gateway import fall_silent  # noqa: PLC0415 - loaded already
+
+    local = running.session.sparkContext.master.startswith("local")
+    if in_peace and not local:
+        with suppress(Exception):
+            running.session.stop()
+    fall_silent(running.gateway)
+    if in_peace and running.driver is not None and running.driver.archive.lock is not None:
+        end_after_archiving(running.driver.process)
+    else:
+        end(running.gateway.proc)
+    _forget()
+
+
+def _forget() -> None:
+    """Let Spark's Python half forget its Java half, which is gone; it would wait for it and complain."""
+    from pyspark import SparkContext  # noqa: PLC0415 - loaded already
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    context = SparkContext._active_spark_context
+    server = getattr(context, "_accumulatorServer", None)
+    if server is not None:
+        threading.Thread(target=server.shutdown, daemon=True).start()  # it takes half a second to notice
+    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
 
 
 @contextmanager
@@ -125,3 +230,20 @@ def _interrupts_as_before() -> Iterator[None]:
     finally:
         if before is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _ended_by_signal() -> Iterator[None]:
+    """Let SIGTERM end what was started too, where nobody else handles it."""
+    own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+    def leave(number: int, _frame: object) -> NoReturn:
+        sys.exit(128 + number)
+
+    if own:
+        signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        if own:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -28,7 +28,9 @@ _TIME_AS_TEXT = {
 #: The time of a row in microseconds since 1970, by the type of ``captured_at``. Text without a zone is in UTC; it is
 #: enough to tell rows apart by, the rows that count are read more strictly.
 _AT = {
-    "string": "unix_micros(try_to_timestamp(CASE WHEN right(captured_at, 1) IN ('Z', 'z') "
+    "string": "unix_micros(try_to_timestamp(CASE WHEN NOT captured_at RLIKE "
+    r"r'^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)?$' THEN NULL "
+    "WHEN right(captured_at, 1) IN ('Z', 'z') "
     "OR substr(captured_at, -6, 1) IN ('+', '-') THEN upper(captured_at) ELSE concat(captured_at, 'Z') END))",
     "timestamp": "unix_micros(captured_at)",
     "timestamp_ntz": "timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', captured_at)",
@@ -51,11 +53,11 @@ def read_rows(
     frames = []
     paths = {form: [file.path for file in inputs if file.form is form] for form in Form}
     if paths[Form.LINES]:
-        lines = spark.read.text(paths[Form.LINES]).select(_file(), F.col("value").alias("text"))
+        lines = spark.read.text(paths[Form.LINES]).select(file_column(), F.col("value").alias("text"))
         frames.append(_parsed(lines, keys))
     if paths[Form.DOCUMENT]:
         whole = spark.read.text(paths[Form.DOCUMENT], wholetext=True)
-        frames.append(_parsed(whole.select(_file(), F.explode(_elements(F.col("value"))).alias("text")), keys))
+        frames.append(_parsed(whole.select(file_column(), F.explode(_elements(F.col("value"))).alias("text")), keys))
     if paths[Form.PARQUET]:
         names = [file.name for file in inputs if file.form is Form.PARQUET]
         where = printable(names[0]) if len(names) == 1 else f"{printable(names[0])} or one of {len(names) - 1} others"
@@ -63,7 +65,8 @@ def read_rows(
     return reduce(DataFrame.unionByName, frames)
 
 
-def _file() -> Column:
+def file_column() -> Column:
+    """Return the column ``file``: the URI of the file that a row is from."""
     return F.col("_metadata.file_path").alias("file")
 
 
@@ -100,7 +103,7 @@ def _from_parquet(frame: DataFrame, row: Mapping[str, Type], keys: Mapping[str, 
     columns = {field.name: field.dataType for field in frame.schema.fields}
     check_columns(frame.schema.jsonValue(), row, where)
     known = {name: F.col(name) for name in row if name in columns}
-    frame = frame.withColumn("file", _file())
+    frame = frame.withColumn("file", file_column())
     if "captured_at" in known:
         kind = columns["captured_at"].typeName()
         frame = _timed(frame, kind)

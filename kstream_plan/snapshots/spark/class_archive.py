@@ -1,0 +1,169 @@
+"""An archive of Java's classes, with which Spark starts in a third of the time (JEP 310, JEP 350).
+
+Java writes it when a process ends, under a name of its own; the next process gives it its place if it is whole. One
+process writes at a time: it holds a lock, which the system releases whenever and however it ends. An archive that is
+not of the size it had when it was finished is never used, for Java would die of it. Without a folder to write to, or
+with ``KSTREAM_PLAN_NO_CACHE=1``, everything works as well, only slower.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from kstream_plan.snapshots.spark.java import Java
+
+#: Set to 1, nothing is cached.
+NO_CACHE_VARIABLE = "KSTREAM_PLAN_NO_CACHE"
+
+#: HotSpot's ``filemap.hpp``: the header begins with one of these, for an archive of its own or on top of another one.
+#: It is written last, so a file that has it is finished.
+_MAGIC = {order.to_bytes(4, "little") for order in (0xF00BABA2, 0xF00BABA8)}
+
+#: What an archive takes on the disk, with something to spare.
+_BYTES_NEEDED = 1 << 29
+_UNUSED_DAYS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class ClassArchive:
+    """What Java is told about its archive: ``options`` for its command line.
+
+    ``lock`` is an open file that the Java process has to inherit if it writes the archive, else ``None``; ``folder``
+    is where the archives of this Java and this Spark are.
+    """
+
+    options: tuple[str, ...] = ()
+    lock: int | None = None
+    folder: Path | None = None
+
+    def discard(self) -> None:
+        """Delete what is there: Java did not start with it."""
+        if self.folder is not None:
+            for file in self.folder.glob("*.jsa"):
+                with suppress(OSError):
+                    file.unlink()
+
+    def close(self) -> None:
+        """Let go of the lock, once Java has inherited it."""
+        if self.lock is not None:
+            os.close(self.lock)
+
+
+NO_ARCHIVE = ClassArchive()
+
+
+def class_archive(java: Java, jars: Sequence[Path], *, may_write: bool) -> ClassArchive:
+    """Return the archive for this Java and these classes; where there is none yet, let Java write it if it may."""
+    if os.environ.get(NO_CACHE_VARIABLE) == "1":
+        return NO_ARCHIVE
+    folder = user_cache_path("kstream-plan", appauthor=False) / "class-archives" / _key(java, jars)
+    if os.pathsep in str(folder):
+        return NO_ARCHIVE  # Java would take it for two files
+    archive = NO_ARCHIVE
+    lock = _locked(folder / "lock")
+    with suppress(OSError, subprocess.SubprocessError):  # no place, no right to write: it works without as well
+        if lock is not None:
+            _settle(folder)
+        archive = _archive(folder, java, lock if may_write else None)
+    if lock is not None and archive.lock is None:
+        os.close(lock)
+    return archive
+
+
+def _archive(folder: Path, java: Java, lock: int | None) -> ClassArchive:
+    """Return the archive that is there, else one that Java is to write if there is a lock and room for it."""
+    needs_base = not (java.home / "lib" / "server" / "classes.jsa").exists()
+    base, classes = _whole(folder, "base") if needs_base else [], _whole(folder, "classes")
+    if classes and (base or not needs_base):
+        return ClassArchive(_options([*base, *classes]), None, folder)
+    if lock is None or shutil.disk_usage(folder).free < _BYTES_NEEDED:
+        return NO_ARCHIVE
+    if needs_base and not base:
+        _dump_base(folder, java)
+        base = _whole(folder, "base")
+    return ClassArchive((*_options(base), f"-XX:ArchiveClassesAtExit={folder / 'classes.new'}"), lock, folder)
+
+
+def _options(archives: Sequence[Path]) -> tuple[str, ...]:
+    """Return Java's options for using these; what it thinks of them it would say on standard output."""
+    shared = [f"-XX:SharedArchiveFile={os.pathsep.join(map(str, archives))}"] if archives else []
+    return (*shared, "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off")
+
+
+def _dump_base(folder: Path, java: Java) -> None:
+    """Archive the runtime's own classes, for a runtime that comes without (under a second)."""
+    command = [str(java.program), "-Xshare:dump", "-XX:+UseG1GC", f"-XX:SharedArchiveFile={folder / 'base.new'}"]
+    subprocess.run(command, capture_output=True, check=True, timeout=60)
+    _settle(folder)
+
+
+def _key(java: Java, jars: Sequence[Path]) -> str:
+    """Name what an archive is good for; Java itself checks it as well, but would go on without a word."""
+    described = hashlib.sha256()
+    for file in (java.program, java.home / "release", java.home / "lib" / "server" / "libjvm.so", *jars):
+        with suppress(OSError):
+            status = file.stat()
+            described.update(f"{file}\0{status.st_size}\0{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+    return described.hexdigest()[:20]
+
+
+def _locked(path: Path) -> int | None:
+    """Return the locked file, ``None`` if another process has it or nothing can be written here."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.utime(lock)
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
+
+
+def _settle(folder: Path) -> None:
+    """Give what has been finished its place, with its size in its name; delete what is not as it was finished."""
+    for path in sorted(folder.glob("*.new")):
+        if _is_finished(path):
+            for old in folder.glob(f"{path.stem}-*.jsa"):
+                old.unlink()
+            path.replace(folder / f"{path.stem}-{path.stat().st_size}.jsa")
+            _delete_unused(folder.parent)
+        else:
+            path.unlink()
+    for path in folder.glob("*.jsa"):
+        if not _is_whole(path):
+            path.unlink()
+
+
+def _whole(folder: Path, kind: str) -> list[Path]:
+    return [path for path in sorted(folder.glob(f"{kind}-*.jsa")) if _is_whole(path)][:1]
+
+
+def _is_whole(path: Path) -> bool:
+    return path.stem.endswith(f"-{path.stat().st_size}") and _is_finished(path)
+
+
+def _is_finished(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) in _MAGIC
+
+
+def _delete_unused(archives: Path) -> None:
+    """Delete what other versions of Java, Spark or this package have left here."""
+    for lock in archives.glob("*/lock"):
+        if time.time() - lock.stat().st_mtime > _UNUSED_DAYS * 86400:
+            shutil.rmtree(lock.parent, ignore_errors=True)
