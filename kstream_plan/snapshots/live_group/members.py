@@ -20,9 +20,6 @@ from kstream_plan.snapshots.live_group.consumer_protocol import (
 from kstream_plan.snapshots.live_group.group_metadata import MemberMetadata
 from kstream_plan.snapshots.live_group.subscription_info import SubscriptionInfo, read_subscription_info
 
-#: The assignor's name under which Kafka Streams joins (``StreamsPartitionAssignor.name``).
-STREAMS_PROTOCOL = "stream"
-
 _NEWER_FIX = "update kstream-plan, or take the snapshot from the leader's log: kstream-plan snapshot --leader-log FILE"
 _DAMAGED_FIX = "take the snapshot again; if it stays, the member's bytes are damaged or are not Kafka Streams' own"
 
