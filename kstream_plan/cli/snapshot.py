@@ -40,10 +40,6 @@ Names = Annotated[
     Path | None,
     typer.Option("--names", metavar="FILE", help="Hosts and racks by process id, client id or host: YAML or JSON."),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="FILE", help="Write there: .json or .jsonl, with .gz zipped."),
-]
 
 
 def snapshot(
@@ -58,7 +54,7 @@ def snapshot(
     application_id: options.ApplicationId = None,
     streams_config: options.StreamsConfig = None,
     names: Names = None,
-    out: Out = None,
+    out: options.Out = None,
     debug: options.Debug = False,
 ) -> None:
     """Make snapshots of a group from what it leaves behind: its leader's log."""
@@ -131,7 +127,7 @@ def _selected(entries: Sequence[Entry], given: Mapping[str, Any]) -> list[Entry]
         entry
         for entry in entries
         if wanted.wants(entry.application_id)
-        and (entry.at_ms is None or (first is None or first <= entry.at_ms) and (last is None or entry.at_ms <= last))
+        and (entry.at_ms is None or ((first is None or first <= entry.at_ms) and (last is None or entry.at_ms <= last)))
     ]
     if not chosen:
         raise _nothing_selected(entries, wanted)

@@ -28,7 +28,7 @@ _RIGHT = {"gen", "moved", "withheld"}
 
 
 def history(lines: Sequence[HistoryLine]) -> str:
-    """Return the table, one generation a line in the order given; with several applications, each line names its own."""
+    """Return the table, one generation a line in the order given; with several applications, each line names it."""
     several = len({line.application_id for line in lines}) > 1
     heads = (*_HEADS, "application") if several else _HEADS
     rows = [heads, *(_cells(line)[: len(heads)] for line in lines)]

@@ -19,15 +19,16 @@ _NO_LEVEL = r"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|STATUS)\b)"
 _HOST_PREFIXES = (
     re.compile(r"\[pod/([^/\]\s]+)/[^\]\s]+\] "),  # kubectl logs --prefix
     re.compile(_NO_LEVEL + r"([\w.-]+) *\| ?"),  # docker compose logs
-    re.compile(_NO_LEVEL + r"([\w.-]+) (?:› )?[\w.-]+ (?=\[?\d{4}-\d\d-\d\d[T ])"),  # stern
+    re.compile(_NO_LEVEL + r"([\w.-]+) (?:\u203a )?[\w.-]+ (?=\[?\d{4}-\d\d-\d\d[T ])"),  # stern
 )
 _TIME = re.compile(
     r"(?<![\d.])(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?: ?(Z|[+-]\d\d:?\d\d|UTC|GMT)(?![\w:]))?"
 )
 _RECORD_START = re.compile(r"\W{0,3}(?:(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b|\d{4}-\d\d-\d\d[T ]\d|\d\d:\d\d:\d\d)")
 
-_TEXT_FIELDS = ("message", "msg", "log", "@message", "short_message", "full_message", "MESSAGE", "textPayload")
-_TIME_FIELDS = ("@timestamp", "timestamp", "time", "ts", "instant", "timeMillis", "datetime", "eventTime")
+#: Where JSON layouts have the message, and the time.
+TEXT_FIELDS = ("message", "msg", "log", "@message", "short_message", "full_message", "MESSAGE", "textPayload")
+TIME_FIELDS = ("@timestamp", "timestamp", "time", "ts", "instant", "timeMillis", "datetime", "eventTime")
 _HOST_FIELDS = (
     ("kubernetes", "pod_name"),
     ("kubernetes", "pod", "name"),
@@ -141,7 +142,7 @@ def _host_prefix(text: str) -> tuple[str | None, str]:
 def _message(row: Any, wanted: Callable[[str], bool]) -> str | None:
     if not isinstance(row, Mapping):
         return None
-    named = [row[name] for name in _TEXT_FIELDS if isinstance(row.get(name), str)]
+    named = [row[name] for name in TEXT_FIELDS if isinstance(row.get(name), str)]
     for text in [*named, *_texts(row, 0)]:
         if wanted(text):
             return str(text)
@@ -157,7 +158,7 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
 
 
 def _json_time(row: Mapping[str, Any]) -> Moment | None:
-    for name in _TIME_FIELDS:
+    for name in TIME_FIELDS:
         value = row.get(name)
         if isinstance(value, Mapping) and type(value.get("epochSecond")) is int:  # log4j's JSON template
             nanos = value.get("nanoOfSecond")
