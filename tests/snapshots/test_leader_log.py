@@ -1,0 +1,298 @@
+"""A leader's log gives what the leader knew and what it decided, in whatever layout it comes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import captured
+import log_layouts
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.leader_log.history import LogHistory, read_leader_logs
+from kstream_plan.snapshots.leader_log.notes import notes_about
+from kstream_plan.snapshots.records import snapshot_from_row
+
+#: What the assignor's own lines do not hold. The number is in a line of the leader's consumer, which was not captured.
+NOT_IN_THE_LOG = {
+    "row": {"generation", "config"},
+    "task": {"source_partitions"},
+    "instance": {"rack"},
+    "consumer": {"group_instance_id", "protocols"},
+    "decision": {"generation"},
+}
+#: What our rows have beside that.
+MORE = {"row": {"group_protocol", "rates"}, "lag": {"reported_at"}}
+
+
+def read(log: bytes, **options: Any) -> LogHistory:
+    return read_leader_logs(["-"], stdin=io.BytesIO(log), **options)
+
+
+def without(row: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
+
+
+def comparable(row: dict[str, Any]) -> dict[str, Any]:
+    """A row without what a log cannot hold, its instances and lags in one order."""
+    found = without(row, NOT_IN_THE_LOG["row"] | MORE["row"])
+    found["tasks"] = [without(task, NOT_IN_THE_LOG["task"]) for task in row["tasks"]]
+    found["instances"] = {
+        instance["process_id"]: without(instance, NOT_IN_THE_LOG["instance"] | {"consumers"})
+        | {of["consumer_id"]: without(of, NOT_IN_THE_LOG["consumer"]) for of in instance["consumers"]}
+        for instance in row["instances"]
+    }
+    found["lags"] = {
+        (lag["process_id"], lag["task_id"]): without(lag, MORE["lag"]) | {"consumer_ids": sorted(lag["consumer_ids"])}
+        for lag in row["lags"]
+    }
+    return found
+
+
+def comparable_decision(observed: dict[str, Any]) -> dict[str, Any]:
+    return without(observed, NOT_IN_THE_LOG["decision"]) | {"trigger": captured.trigger(observed)}
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
+def test_a_captured_log_gives_the_captured_inputs_and_decisions(scenario: str) -> None:
+    history = read_leader_logs([str(captured.REAL / scenario / "leader.log.gz")])
+    assert not history.incomplete
+    inputs, observed = captured.rows(scenario, "inputs"), captured.rows(scenario, "observed")
+    for entry, row, decision in zip(history.entries, inputs, observed, strict=True):
+        assert comparable(dict(entry.row)) == comparable(row)
+        assert comparable_decision(dict(entry.decision)) == comparable_decision(decision)
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
+def test_with_the_settings_and_the_number_a_row_is_the_same_snapshot(scenario: str) -> None:
+    log = log_layouts.laid_out(list(log_layouts.finished(scenario)), log_layouts.compose)
+    rows = captured.rows(scenario, "inputs")
+    history = read(log, config=rows[0]["config"])
+    for entry, row in zip(history.entries, rows, strict=True):
+        for task in row["tasks"]:
+            del task["source_partitions"]
+        made, known = snapshot_from_row(entry.row, "log"), snapshot_from_row(row, "captured")
+        assert made.state == known.state
+        assert (made.config, made.captured_at) == (known.config, known.captured_at)
+
+
+@pytest.mark.parametrize(
+    ("layout", "names_hosts"), log_layouts.LAYOUTS.items(), ids=lambda of: getattr(of, "__name__", "")
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_layout_of_the_log_does_not_matter(
+    layout: Callable[[log_layouts.Logged], list[str]], names_hosts: bool, end: str
+) -> None:
+    expected = [entry.row for entry in read(log_layouts.text("scale-out-standbys").encode()).entries]
+    history = read(log_layouts.laid_out(log_layouts.records("scale-out-standbys"), layout, end))
+    if not names_hosts:
+        assert not any("host" in instance for entry in history.entries for instance in entry.row["instances"])
+        for row in expected:
+            for instance in row["instances"]:
+                del instance["host"]
+    assert [entry.row for entry in history.entries] == expected
+
+
+#: Release → how it says who takes part (``StreamsPartitionAssignor.assignTasksToClients``). The rest of what is needed
+#: is worded alike in all of them: the sources of 3.2.0, 3.2.3, 3.3.2, 3.4.1, 3.5.2, 3.6.2, 3.7.2, 3.8.1, 3.9.1, 4.0.0,
+#: 4.1.0, 4.2.0 and 4.3.1 were compared.
+WORDINGS = {
+    "3.2": "All members participating in this rebalance: \n",
+    "3.3": "All members participating in this rebalance: \n",
+    "3.4": "All members participating in this rebalance: \n",
+    "3.5": "{nodes} client nodes and {consumers} consumers participating in this rebalance: \n",
+    "4.3": "{nodes} client nodes and {consumers} consumers participating in this rebalance: \n",
+}
+_PARTICIPATING = re.compile(r"(\d+) client nodes and (\d+) consumers participating in this rebalance: \n")
+
+
+@pytest.mark.parametrize("release", WORDINGS)
+def test_every_release_s_wording_is_understood(release: str) -> None:
+    def worded(message: str) -> str:
+        return _PARTICIPATING.sub(lambda match: WORDINGS[release].format(nodes=match[1], consumers=match[2]), message)
+
+    original = log_layouts.records("scale-out-traffic")
+    records = [record._replace(message=worded(record.message)) for record in original]
+    if release < "3.5":  # the stateful tasks were on DEBUG, and the assignment was told in other words
+        records = [record for record in records if not record.message.startswith(("Assigning stateful", "Assigned "))]
+    log = log_layouts.laid_out(records, log_layouts.compose)
+    expected = read(log_layouts.laid_out(original, log_layouts.compose))
+    assert read(log).entries == expected.entries
+    assert len(expected.entries) == 15
+
+
+def test_the_logs_of_the_instances_may_come_in_any_order(tmp_path: Path) -> None:
+    records = log_layouts.records("scale-out-standbys")
+    for host in {record.host for record in records}:
+        own = [record for record in records if record.host == host]
+        (tmp_path / f"{host}.log").write_bytes(log_layouts.laid_out(own, log_layouts.log4j))
+    expected = [entry.row for entry in read(log_layouts.text("scale-out-standbys").encode()).entries]
+    files = sorted(map(str, tmp_path.glob("*.log")))
+    for order in (files, files[::-1]):
+        history = read_leader_logs(order)
+        assert [entry.row for entry in history.entries] == expected  # hosts come from the files' names
+
+
+def test_the_leader_moves_from_one_log_to_another(tmp_path: Path) -> None:
+    """The second half is told by another instance, as after a change of leaders."""
+    records = log_layouts.records("scale-out-traffic")
+    half = next(place for place, record in enumerate(records) if record.at > "2026-11-21T13:10")
+    (tmp_path / "b.log").write_bytes(log_layouts.laid_out(records[:half], log_layouts.compose))
+    (tmp_path / "a.log.gz").write_bytes(gzip.compress(log_layouts.laid_out(records[half:], log_layouts.logstash)))
+    whole = read(log_layouts.laid_out(records, log_layouts.compose))
+    assert read_leader_logs([str(tmp_path)]).entries == whole.entries
+
+
+def test_a_log_that_is_given_twice_counts_once(tmp_path: Path) -> None:
+    log = log_layouts.text("scale-out").encode()
+    (tmp_path / "a.log").write_bytes(log)
+    (tmp_path / "b.log").write_bytes(log)
+    assert read_leader_logs([str(tmp_path)]).entries == read(log).entries
+
+
+def test_two_applications_in_one_log_are_told_apart() -> None:
+    both = sorted(
+        log_layouts.records("scale-out-traffic") + log_layouts.records("scale-out-standbys"), key=lambda of: of.at
+    )
+    history = read(log_layouts.laid_out(both, log_layouts.log4j))
+    for scenario, application_id in (("scale-out-traffic", "S7"), ("scale-out-standbys", "S2b")):
+        alone = read(log_layouts.laid_out(log_layouts.records(scenario), log_layouts.log4j))
+        assert [of for of in history.entries if of.application_id == application_id] == list(alone.entries)
+
+
+def test_the_number_of_a_generation_comes_from_the_leader_s_consumer() -> None:
+    log = log_layouts.laid_out(list(log_layouts.finished("scale-out")), log_layouts.spring_boot)
+    history = read(log)
+    assert [entry.row["generation"] for entry in history.entries] == list(range(23))
+    assert [entry.decision["generation"] for entry in history.entries] == list(range(1, 24))
+
+
+def test_a_missing_generation_is_noticed() -> None:
+    records = log_layouts.records("scale-out-standbys")
+    starts = [place for place, record in enumerate(records) if "participating in this" in record.message]
+    history = read(log_layouts.laid_out(records[: starts[5]] + records[starts[6] :], log_layouts.compose))
+    assert [entry.follows for entry in history.entries[:7]] == [False, True, True, True, True, False, True]
+    assert "no-generation-before" in {note.code for note in notes_about(history, history.entries[5:6])}
+
+
+@given(st.data())
+def test_a_log_cut_between_two_lines_is_read_as_far_as_it_goes(data: st.DataObject) -> None:
+    records = log_layouts.records("scale-out-traffic")
+    first = data.draw(st.integers(0, len(records) - 1))
+    last = data.draw(st.integers(first, len(records)))
+    log = log_layouts.laid_out(records[first:last], log_layouts.compose)
+    whole = {row["captured_at"]: row["tasks"] for row in captured.rows("scale-out-traffic", "inputs")}
+    try:
+        history = read(log)
+    except SnapshotError:
+        return  # no rebalance is whole in it, or it begins or ends in the middle of one message
+    for entry in history.entries:
+        tasks = [without(task, NOT_IN_THE_LOG["task"]) for task in whole[entry.row["captured_at"]]]
+        assert entry.row["tasks"] == tasks
+        snapshot_from_row(entry.row, "log")
+
+
+@pytest.mark.parametrize("what", ["Decided on", "participating", "per-consumer"])
+@pytest.mark.parametrize("missing", [1, 50])
+def test_a_cut_message_is_refused_with_its_place(what: str, missing: int) -> None:
+    lines = log_layouts.text("scale-out").splitlines(keepends=True)
+    start = next(number for number, line in enumerate(lines) if what in line)
+    end = start + {"Decided on": 0, "participating": 3, "per-consumer": 5}[what]
+    lines[end] = lines[end][: -missing - 1]
+    with pytest.raises(SnapshotError) as caught:
+        read("".join(lines).encode())
+    assert caught.value.where == f"standard input, line {start + 1}"
+
+
+def test_a_cut_json_line_is_refused_with_its_place() -> None:
+    lines = log_layouts.laid_out(log_layouts.records("scale-out"), log_layouts.logstash).splitlines(keepends=True)
+    start = next(number for number, line in enumerate(lines) if b"Decided on" in line)
+    lines[start] = lines[start][:900] + b"\n"
+    with pytest.raises(SnapshotError) as caught:
+        read(b"".join(lines))
+    assert caught.value.where == f"standard input, line {start + 1}"
+
+
+def test_damaged_gzip_is_refused() -> None:
+    packed = gzip.compress(log_layouts.text("scale-out").encode())
+    for broken in (packed[:-9], packed[:3000], packed[:2000] + b"\0\0\0\0" + packed[2004:]):
+        with pytest.raises(SnapshotError, match="damaged gzip"):
+            read(broken)
+
+
+def test_a_log_without_a_decision_says_what_to_give() -> None:
+    with pytest.raises(SnapshotError, match="no decision of Kafka Streams' HighAvailabilityTaskAssignor") as caught:
+        read(b"2026-11-21T13:00:00Z INFO started\n")
+    assert "level INFO" in caught.value.fix
+
+
+def test_times_without_a_zone_are_taken_for_utc_and_said_so() -> None:
+    history = read(log_layouts.laid_out(log_layouts.records("scale-out"), log_layouts.log4j))
+    assert history.entries[0].row["captured_at"] == "2026-11-21T13:00:17.593Z"
+    codes = [note.code for note in notes_about(history, history.entries[-1:])]
+    assert codes == ["no-time-zone", "no-config", "no-generation", "no-hosts"]
+
+
+def test_what_a_log_does_not_tell_comes_from_elsewhere() -> None:
+    log = log_layouts.text("scale-out").encode()
+    alone = read(log)
+    ids = {of["host"]: of["process_id"] for of in alone.entries[-1].row["instances"]}
+    names = {"i1": {"rack": "a"}, ids["i2"]: {"host": "orders-1", "rack": "b"}, "nobody": {"host": "x"}}
+    history = read(log, names=names, config={"num_standby_replicas": 0})
+    found = {of["process_id"]: (of["host"], of.get("rack")) for of in history.entries[-1].row["instances"]}
+    assert found[ids["i1"]] == ("i1", "a")
+    assert found[ids["i2"]] == ("orders-1", "b")
+    assert history.unused_names == ("nobody",)
+    assert [note.code for note in notes_about(history, history.entries[-1:])] == ["unused-names", "no-generation"]
+
+
+def test_a_client_id_is_a_host_and_hides_the_application() -> None:
+    log = re.sub(
+        r"S1-([0-9a-f]{4})[0-9a-f-]{32}-StreamThread", r"orders-\1-StreamThread", log_layouts.text("scale-out")
+    )
+    log = log.replace("i1| ", "").replace("i2| ", "").replace("i3| ", "").replace("i4| ", "").replace("i5| ", "")
+    with pytest.raises(SnapshotError, match="the application's id is not in the log"):
+        read(log.encode())
+    history = read(log.encode(), application_id="orders")
+    instances = history.entries[-1].row["instances"]
+    assert {of["host"] for of in instances} == {f"orders-{of['process_id'][:4]}" for of in instances}
+    assert [of["leader"] for of in instances].count(True) == 1
+
+
+def test_an_end_offset_that_nobody_tells_is_left_out_with_a_warning() -> None:
+    log = log_layouts.text("scale-out-traffic")
+    entry = read(log.encode()).entries[1]
+    alone = re.sub(r"taskLagTotals: \(\[.*?\]\)", lambda match: re.sub(r"=\d+", "=-2", match[0]), log)
+    history = read(alone.encode())
+    assert all("end_offset_sum" not in task for task in history.entries[1].row["tasks"])
+    assert "end_offset_sum" in entry.row["tasks"][0]
+    assert "no-end-offsets" in {note.code for note in notes_about(history, history.entries[1:2])}
+
+
+def test_more_than_the_end_offset_was_reported() -> None:
+    """``ClientState.computeTaskLags``: the lag is then the whole sum, which the leader's warning tells."""
+    log = log_layouts.text("scale-out")
+    process_id = read(log.encode()).entries[1].row["instances"][0]["process_id"]
+    warning = (
+        f"i2| 2026-11-21T13:00:38.400Z [x] WARN ClientState - Task 0_1 had endOffsetSum=1999 smaller than "
+        f"offsetSum=2500 on member {process_id}. This probably means the task is corrupted, which in turn indicates\n"
+    )
+    lines = log.splitlines(keepends=True)
+    place = next(number for number, line in enumerate(lines) if "5 client nodes" in line)
+    history = read("".join([*lines[:place], warning, *lines[place:]]).encode())
+    ends = {task["task_id"]: task.get("end_offset_sum") for task in history.entries[1].row["tasks"]}
+    assert (ends["0_1"], ends["0_0"]) == (1999, 2000)
+
+
+def test_rows_are_plain_json() -> None:
+    for entry in read(log_layouts.text("scale-out-traffic").encode()).entries:
+        assert json.loads(json.dumps(entry.row)) == entry.row
+        assert json.loads(json.dumps(entry.decision)) == entry.decision
