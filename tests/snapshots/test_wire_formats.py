@@ -36,6 +36,7 @@ def test_what_the_leader_tells_a_member(payload: Payload) -> None:
     assert info.active_tasks == (TaskId(1, 3, topology), TaskId(1, 3, topology), TaskId(1, 4, topology))
     assert dict(info.standby_tasks) == {TaskId(1, 5, topology): (("clicks", 5), ("orders", 5))}
     assert info.error_code == (2 if payload.version >= 4 else 0)
+    assert info.next_rebalance_ms == (1795266038335 if payload.version >= 7 else 2**63 - 1)
 
 
 @pytest.mark.parametrize("payload", payloads("subscription"), ids=name)

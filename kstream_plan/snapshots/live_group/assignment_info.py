@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kstream_plan.assignment_config import MAX_LONG
 from kstream_plan.model import TaskId
 from kstream_plan.snapshots.live_group.byte_reader import ByteReader, UnknownVersionError
 from kstream_plan.snapshots.live_group.consumer_protocol import TopicPartition
@@ -34,12 +35,14 @@ class AssignmentInfo(NamedTuple):
         active_tasks: one task per assigned partition, in the order of the partitions sorted by topic and number.
         standby_tasks: task → the source partitions it would read, in the order of the payload.
         error_code: 0, or a code of :data:`ERRORS`; before version 4 always 0.
+        next_rebalance_ms: when the member is to rejoin, since 1970: 0 at once, 2^63-1 never, and before version 7 too.
     """
 
     version: int
     active_tasks: tuple[TaskId, ...]
     standby_tasks: Mapping[TaskId, tuple[TopicPartition, ...]]
     error_code: int = 0
+    next_rebalance_ms: int = MAX_LONG
 
 
 def read_assignment_info(data: bytes) -> AssignmentInfo:
@@ -63,10 +66,9 @@ def read_assignment_info(data: bytes) -> AssignmentInfo:
         standby[task] = _read_named_partitions(reader, "standbyTasks")
     _pass_hosts(reader, version)
     error_code = reader.int32("errCode") if version >= 4 else 0
-    if version >= 7:
-        reader.int64("nextRebalanceMs")
+    next_rebalance_ms = reader.int64("nextRebalanceMs") if version >= 7 else MAX_LONG
     reader.finish()
-    return AssignmentInfo(version, active, MappingProxyType(standby), error_code)
+    return AssignmentInfo(version, active, MappingProxyType(standby), error_code, next_rebalance_ms)
 
 
 def _read_named_partitions(reader: ByteReader, field: str) -> tuple[TopicPartition, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kstream_plan.model import TaskId
 from kstream_plan.snapshots.fields import printable
 from kstream_plan.snapshots.live_group.byte_reader import PayloadError
 from kstream_plan.snapshots.live_group.consumer_protocol import TopicPartition
@@ -50,6 +51,23 @@ class Generation(NamedTuple):
     protocol: str = "classic"
 
 
+class Decision(NamedTuple):
+    """What came of one generation, in figures.
+
+    ``moved_tasks`` is how many tasks another process runs than before; ``withheld_tasks`` how many nobody runs until
+    the next generation, because their owner was to revoke them first; ``probing`` whether a probing rebalance was
+    scheduled.
+    """
+
+    generation: int
+    at_ms: int
+    processes: int
+    consumers: int
+    moved_tasks: int
+    withheld_tasks: int
+    probing: bool
+
+
 def generations(group_id: str, records: Iterable[OffsetsRecord]) -> Iterator[Generation]:
     """Return the generations of one group, in order; at most two are held at a time.
 
@@ -86,6 +104,30 @@ def moments(group_id: str, history: Iterable[Generation]) -> Iterator[Moment | N
         if generation.members:
             yield _moment(group_id, before, generation) if before is not None and _follows(generation, before) else None
         before = generation
+
+
+def decisions(history: Iterable[Generation]) -> Iterator[Decision]:
+    """Return what each generation that has members decided."""
+    owners: dict[TaskId, str] = {}
+    for generation in history:
+        processes = {member.member_id: member.info.process_id for member in generation.members}
+        now = {
+            task: process_id
+            for member_id, process_id in processes.items()
+            for task in generation.held.get(member_id, Held()).active
+        }
+        if generation.members:
+            yield Decision(
+                generation.number,
+                generation.decided_at_ms,
+                len(set(processes.values())),
+                len(processes),
+                sum(owners.get(task, process_id) != process_id for task, process_id in now.items()),
+                len(owners.keys() - now.keys()),
+                any(member.probing for member in generation.members),
+            )
+        # a task that is withheld has still been where it was
+        owners = {**owners, **now} if generation.members else {}
 
 
 def _read(group_id: str, record: OffsetsRecord) -> Generation | None:

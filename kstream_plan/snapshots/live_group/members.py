@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from kstream_plan.assignment_config import MAX_LONG
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import TaskId, java_string_key
 from kstream_plan.snapshots.fields import printable
@@ -19,6 +20,7 @@ from kstream_plan.snapshots.live_group.consumer_protocol import (
 )
 from kstream_plan.snapshots.live_group.group_metadata import MemberMetadata
 from kstream_plan.snapshots.live_group.subscription_info import SubscriptionInfo, read_subscription_info
+from kstream_plan.snapshots.live_group.wire_tasks import LATEST_SUPPORTED_VERSION
 
 _NEWER_FIX = "update kstream-plan, or take the snapshot from the leader's log: kstream-plan snapshot --leader-log FILE"
 _DAMAGED_FIX = "take the snapshot again; if it stays, the member's bytes are damaged or are not Kafka Streams' own"
@@ -36,6 +38,7 @@ class StreamsMember(NamedTuple):
         active: task → its source partitions; what it is assigned.
         standby: task → its source partitions; standbys, warm-ups and temporary standbys alike.
         error_code: what the leader told it, 0 if all is well (``assignment_info.ERRORS``).
+        probing: whether it is to rejoin at a later time, for a probing rebalance.
     """
 
     member_id: str
@@ -46,6 +49,7 @@ class StreamsMember(NamedTuple):
     active: Mapping[TaskId, tuple[TopicPartition, ...]]
     standby: Mapping[TaskId, tuple[TopicPartition, ...]]
     error_code: int = 0
+    probing: bool = False
 
 
 def read_members(group_id: str, members: Iterable[MemberMetadata]) -> tuple[StreamsMember, ...]:
@@ -74,7 +78,7 @@ def _read_member(group_id: str, member: MemberMetadata) -> StreamsMember:
     where = f"group {printable(group_id)}, member {printable(member.member_id)}"
     try:
         subscription, info = _read_joined(member.subscription)
-        active, standby, error_code = _read_assigned(member.assignment)
+        active, assigned = _read_assigned(member.assignment)
     except PayloadError as error:
         raise payload_error(where, error, group_id) from None
     return StreamsMember(
@@ -84,8 +88,9 @@ def _read_member(group_id: str, member: MemberMetadata) -> StreamsMember:
         subscription,
         info,
         active,
-        standby,
-        error_code,
+        assigned.standby_tasks,
+        assigned.error_code,
+        probing=0 < assigned.next_rebalance_ms < MAX_LONG,
     )
 
 
@@ -100,19 +105,17 @@ def _read_joined(data: bytes) -> tuple[Subscription, SubscriptionInfo]:
         raise error.inside("subscription info") from None
 
 
-def _read_assigned(
-    data: bytes,
-) -> tuple[dict[TaskId, tuple[TopicPartition, ...]], Mapping[TaskId, tuple[TopicPartition, ...]], int]:
+def _read_assigned(data: bytes) -> tuple[dict[TaskId, tuple[TopicPartition, ...]], AssignmentInfo]:
     """An empty assignment is that of a member which the leader did not know."""
     if not data:
-        return {}, {}, 0
+        return {}, AssignmentInfo(LATEST_SUPPORTED_VERSION, (), {})
     try:
         assignment = read_assignment(data)
     except PayloadError as error:
         raise error.inside("assignment") from None
     try:
         info = read_assignment_info(assignment.user_data)
-        return _active_tasks(assignment, info), info.standby_tasks, info.error_code
+        return _active_tasks(assignment, info), info
     except PayloadError as error:
         raise error.inside("assignment info") from None
 
