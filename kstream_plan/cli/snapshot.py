@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from kstream_plan.cli import options
+from kstream_plan.cli import options, snapshot_group
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.output import bytes_written_at_once, check_target, say, talk
 from kstream_plan.config import load_instance_names, load_streams_config
@@ -54,13 +54,21 @@ def snapshot(
     application_id: options.ApplicationId = None,
     streams_config: options.StreamsConfig = None,
     names: Names = None,
+    bootstrap_server: snapshot_group.BootstrapServer = None,
+    group: snapshot_group.Group = None,
+    command_config: snapshot_group.CommandConfig = None,
+    topology: snapshot_group.TopologyText = None,
+    offsets_topic: snapshot_group.OffsetsTopic = False,
     out: options.Out = None,
     debug: options.Debug = False,
 ) -> None:
-    """Make snapshots of a group from what it leaves behind: its leader's log."""
+    """Make snapshots of a group: from its leader's log, or of the running group and its broker's own records."""
     given = context.params
     with expected_failures(debug=debug):
         _check(given)
+        if bootstrap_server is not None:
+            _of_group(given)
+            return
         found = _read(given)
         wanted = _selected(found.entries, given)
         for note in notes_about_logs(found) if listed else notes_about(found, wanted):
@@ -78,8 +86,7 @@ def _check(given: Mapping[str, Any]) -> None:
         UsageError: no source, or options that do not go together.
         KstreamPlanError: the place for ``--out`` cannot be written to.
     """
-    if not given["leader_log"]:
-        raise UsageError("nothing to make a snapshot of is given", fix="name the application's logs: --leader-log FILE")
+    snapshot_group.check_source(given)
     if given["as_of"] is not None and (given["from_time"] or given["to_time"] or given["everything"]):
         raise UsageError("--as-of is about one snapshot, --from, --to and --all are about many", fix="give one of them")
     if given["out"] is not None:
@@ -87,6 +94,29 @@ def _check(given: Mapping[str, Any]) -> None:
             raise UsageError("--list shows what there is", fix="leave out --out, or --list")
         check_ending(given["out"].name)
         check_target(given["out"])
+
+
+def _of_group(given: Mapping[str, Any]) -> None:
+    """Ask the cluster instead of a log."""
+    wanted = _window(given)
+    if given["listed"]:
+        say(history(snapshot_group.list_group(given, wanted)))
+        return
+    names = {} if given["names"] is None else load_instance_names(given["names"])
+    taken = snapshot_group.take_group(given, _config(given["streams_config"]), names, wanted)
+    for note in taken.notes:
+        talk(f"warning: {note.message}")
+    _deliver(taken.rows, given["out"])
+
+
+def _window(given: Mapping[str, Any]) -> Callable[[int], bool]:
+    """Return the test whether a time, since 1970, is in the range that is asked for.
+
+    Raises:
+        UsageError: a time cannot be read.
+    """
+    first, last = _time(given["from_time"], "--from"), _time(given["to_time"] or given["as_of"], "--to or --as-of")
+    return lambda at_ms: (first is None or first <= at_ms) and (last is None or at_ms <= last)
 
 
 def _read(given: Mapping[str, Any]) -> LogHistory:

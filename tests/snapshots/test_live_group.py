@@ -26,7 +26,13 @@ DESCRIBED = [
 def history(scenario: str) -> list[dict[str, Any]]:
     cluster = CapturedCluster(scenario)
     taken = group_history(
-        cluster, cluster.group_id, topology(scenario), NOW_MS, lambda at_ms: at_ms < NOW_MS, newest_only=False
+        cluster,
+        cluster.group_id,
+        topology(scenario),
+        NOW_MS,
+        lambda at_ms: at_ms < NOW_MS,
+        newest_only=False,
+        config={},
     )
     assert taken.notes == []
     return taken.rows
@@ -49,7 +55,9 @@ def test_the_last_record_is_the_group_as_it_is(scenario: str) -> None:
     cluster = CapturedCluster(scenario)
     records = list(cluster.group_records(cluster.group_id))[:-1]
     cluster.group_records = lambda group_id: iter(records)  # type: ignore[method-assign]
-    taken = group_history(cluster, cluster.group_id, topology(scenario), NOW_MS, lambda at_ms: True, newest_only=True)
+    taken = group_history(
+        cluster, cluster.group_id, topology(scenario), NOW_MS, lambda at_ms: True, newest_only=True, config={}
+    )
     (row,) = taken.rows
     last = rows(scenario, "observed")[-1]
     assert (row["generation"], row["captured_at"]) == (last["generation"], format_time(NOW_MS))
@@ -65,7 +73,7 @@ def test_a_described_group_holds_what_was_decided_and_reports_what_was_known(
     scenario: str, described: dict[str, Any]
 ) -> None:
     cluster = CapturedCluster(scenario, described)
-    taken = running_group(cluster, cluster.group_id, topology(scenario), NOW_MS)
+    taken = running_group(cluster, cluster.group_id, topology(scenario), NOW_MS, {})
     (row,) = taken.rows
     generation = described["generation"]
     (observed,) = [of for of in rows(scenario, "observed") if of["generation"] == generation]

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.snapshots.fields import printable
+from kstream_plan.snapshots.generation_rates import with_rates
 from kstream_plan.snapshots.live_group.assignment_info import ERRORS
 from kstream_plan.snapshots.live_group.consumer_protocol import TopicPartition
 from kstream_plan.snapshots.live_group.group_rows import EndOffsets, Moment, held_by, snapshot_row
 from kstream_plan.snapshots.live_group.group_tasks import GroupTask, Topics, group_tasks, topics_to_ask_for
-from kstream_plan.snapshots.live_group.history import Generation, OffsetsRecord, generations, moments
+from kstream_plan.snapshots.live_group.history import (
+    Decision,
+    Generation,
+    OffsetsRecord,
+    decisions,
+    generations,
+    moments,
+)
 from kstream_plan.snapshots.live_group.members import StreamsMember, read_members
 from kstream_plan.snapshots.live_group.streams_group import (
     DescribedGroup,
@@ -22,6 +30,9 @@ from kstream_plan.snapshots.live_group.streams_group import (
     no_members,
 )
 from kstream_plan.snapshots.live_group.topology_text import Topology
+
+#: So many of the last generations are asked for their end offsets, for the rates of the newest snapshot.
+_GENERATIONS_FOR_RATES = 20
 
 
 class Cluster(Protocol):
@@ -47,7 +58,9 @@ class Taken(NamedTuple):
     notes: list[Note]
 
 
-def running_group(cluster: Cluster, group_id: str, topology: Topology | None, now_ms: int) -> Taken:
+def running_group(
+    cluster: Cluster, group_id: str, topology: Topology | None, now_ms: int, config: Mapping[str, Any]
+) -> Taken:
     """Take one snapshot of a group as it is now.
 
     What the members reported is of their last join, and the broker does not tell when that was.
@@ -57,6 +70,7 @@ def running_group(cluster: Cluster, group_id: str, topology: Topology | None, no
         group_id: the group, which is the application's id.
         topology: the text of its ``Topology.describe()``, ``None`` without.
         now_ms: the time, since 1970.
+        config: the application's settings, by the names of the snapshot's ``config``.
 
     Raises:
         SnapshotError: the group is not stable, empty, of another kind; a payload or the topology does not fit.
@@ -71,7 +85,7 @@ def running_group(cluster: Cluster, group_id: str, topology: Topology | None, no
         "a running group does not tell when its members reported their offsets: copies that are hot by now may look "
         "behind; --offsets-topic reads the time",
     )
-    taken = _take(cluster, [moment], topology)
+    taken = _take(cluster, [moment], topology, config)
     return Taken(taken.rows, [age, *_assignment_errors(members), *taken.notes])
 
 
@@ -83,6 +97,7 @@ def group_history(
     wanted: Callable[[int], bool],
     *,
     newest_only: bool,
+    config: Mapping[str, Any],
 ) -> Taken:
     """Take the snapshots that the broker's own records of a group give: one for each decision, and one of now.
 
@@ -95,14 +110,15 @@ def group_history(
         topology: the text of its ``Topology.describe()``, ``None`` without.
         now_ms: the time, since 1970.
         wanted: tells of a snapshot's time, since 1970, whether the snapshot is wanted.
-        newest_only: take only the newest of them.
+        newest_only: take only the newest of them; it has the rates that the last ones before it give.
+        config: the application's settings, by the names of the snapshot's ``config``.
 
     Raises:
         SnapshotError: there is no snapshot; the group is of another kind; a payload or the topology does not fit.
         ClusterError: the cluster cannot be reached or refuses.
     """
     last: deque[Generation] = deque(maxlen=1)
-    found: deque[Moment] = deque(maxlen=1 if newest_only else None)
+    found: deque[Moment] = deque(maxlen=_GENERATIONS_FOR_RATES if newest_only else None)
     gaps = 0
     for moment in moments(group_id, _remembering(generations(group_id, cluster.group_records(group_id)), last)):
         if moment is None:
@@ -113,8 +129,29 @@ def group_history(
         found.append(_now(group_id, last[0], now_ms))
     if not found:
         raise _nothing(group_id, last)
-    taken = _take(cluster, found, topology)
-    return Taken(taken.rows, [*_assignment_errors(found[-1].members), *_gap_notes(gaps, newest_only), *taken.notes])
+    taken = _take(cluster, found, topology, config)
+    notes = [*_assignment_errors(found[-1].members), *_gap_notes(gaps, newest_only), *taken.notes]
+    return Taken(with_rates(taken.rows)[-1 if newest_only else 0 :], notes)
+
+
+def group_decisions(cluster: Cluster, group_id: str, wanted: Callable[[int], bool]) -> list[Decision]:
+    """Return what the broker's own records say that each generation of a group decided.
+
+    Args:
+        cluster: where the group is.
+        group_id: the group, which is the application's id.
+        wanted: tells of a decision's time, since 1970, whether the decision is wanted.
+
+    Raises:
+        SnapshotError: there is none; the group is of another kind; a payload does not fit.
+        ClusterError: the cluster cannot be reached or refuses.
+    """
+    last: deque[Generation] = deque(maxlen=1)
+    history = _remembering(generations(group_id, cluster.group_records(group_id)), last)
+    found = [decision for decision in decisions(history) if wanted(decision.at_ms)]
+    if not found:
+        raise _nothing(group_id, last)
+    return found
 
 
 def _generation(members: Sequence[StreamsMember]) -> int | None:
@@ -156,7 +193,7 @@ def _nothing(group_id: str, last: Sequence[Generation]) -> SnapshotError:
     return SnapshotError(what, where=where, fix=fix, application_id=group_id)
 
 
-def _take(cluster: Cluster, found: Iterable[Moment], topology: Topology | None) -> Taken:
+def _take(cluster: Cluster, found: Iterable[Moment], topology: Topology | None, config: Mapping[str, Any]) -> Taken:
     """Ask for what the moments have in common once, and for the end offsets of each."""
     found = list(found)
     names = {name for moment in found for name in topics_to_ask_for(moment.application_id, moment.members, topology)}
@@ -166,7 +203,7 @@ def _take(cluster: Cluster, found: Iterable[Moment], topology: Topology | None) 
         held = [task for of_member in moment.held.values() for role in of_member for task in role]
         tasks, of_tasks = group_tasks(moment.application_id, moment.members, held, topology, topics)
         notes |= dict.fromkeys(of_tasks)
-        rows.append(_row(cluster, moment, tasks, topics))
+        rows.append({**_row(cluster, moment, tasks, topics), "config": dict(config)})
     return Taken(rows, list(notes))
 
 
