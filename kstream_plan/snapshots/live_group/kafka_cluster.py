@@ -19,7 +19,7 @@ from kstream_plan.snapshots.live_group.group_rows import EndOffsets
 from kstream_plan.snapshots.live_group.group_tasks import Topics
 from kstream_plan.snapshots.live_group.history import OffsetsRecord
 from kstream_plan.snapshots.live_group.kafka_client import kafka
-from kstream_plan.snapshots.live_group.kafka_failures import LastWarning, cluster_error
+from kstream_plan.snapshots.live_group.kafka_failures import ConnectionWatch, cluster_error
 from kstream_plan.snapshots.live_group.streams_group import DescribedGroup
 
 _CLIENT_ID = "kstream-plan"
@@ -48,9 +48,9 @@ class KafkaCluster:
         self._kafka = kafka()
         self._servers = bootstrap_servers
         self._arguments = {"client_id": _CLIENT_ID, **arguments, "bootstrap_servers": bootstrap_servers.split(",")}
-        self._warnings = LastWarning()
-        logging.getLogger("kafka").addHandler(self._warnings)
-        logging.getLogger("kafka").propagate = False
+        with_login = str(arguments.get("security_protocol", "")).startswith("SASL")
+        self._watch = ConnectionWatch(self._kafka.errors, with_login=with_login)
+        _only_handler(logging.getLogger("kafka"), self._watch)
         with self._asking("the connection"):
             self._admin = self._kafka.KafkaAdminClient(**self._arguments, bootstrap_timeout_ms=_BOOTSTRAP_TIMEOUT_MS)
 
@@ -178,7 +178,7 @@ class KafkaCluster:
         try:
             yield
         except (self._kafka.errors.KafkaError, OSError, ValueError) as error:
-            raise cluster_error(self._kafka.errors, error, self._servers, where, self._warnings.text) from None
+            raise cluster_error(self._kafka.errors, error, self._servers, where, self._watch.reason) from None
 
     def _refused(self, code: int, where: str) -> ClusterError:
         error = self._kafka.errors.for_code(code)("")
@@ -189,6 +189,12 @@ class KafkaCluster:
         return ClusterError(
             what, where=f"{where} at {self._servers}", fix="check the partition's leader, and try again"
         )
+
+
+def _only_handler(logger: logging.Logger, handler: logging.Handler) -> None:
+    """Let nothing of the client's log reach the terminal: what is wrong is told as one error."""
+    logger.handlers = [handler]
+    logger.propagate = False
 
 
 def offsets_partition(group_id: str, partition_count: int) -> int:

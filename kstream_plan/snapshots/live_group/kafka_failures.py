@@ -3,31 +3,63 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 
 from kstream_plan.errors import ClusterError
-from kstream_plan.snapshots.fields import printable, shown
+from kstream_plan.snapshots.fields import printable
 
-_ACL_FIXES = {
-    "GroupAuthorizationFailedError": "grant the principal Describe on the group",
-    "ClusterAuthorizationFailedError": "grant the principal Describe on the cluster",
-}
-_LOGIN_FIX = "check sasl.mechanism and sasl.jaas.config in the --command-config file"
+_OFFSETS_TOPIC = "__consumer_offsets"
+#: How kafka-python words it.
+_LOST = re.compile(r"<KafkaConnection .*Connection lost: ")
+_FAILED = re.compile(r"Bootstrap (?:connection|attempt) to \S+ failed: (?P<reason>.*) \(backoff .*\)", re.DOTALL)
+_REFUSED = re.compile(
+    r"(?:\[Error \d+\] )?(?:(?:SaslAuthenticationFailed|UnsupportedSaslMechanism|IllegalSaslState)Error: )+"
+)
+_ERROR_PREFIX = re.compile(r"(?:\[Error \d+\] )?(?:\w+Error: )*")
 
 
-class LastWarning(logging.Handler):
-    """Keeps the last warning of kafka-python, which says why a connection fails where its exception does not."""
+class ConnectionWatch(logging.Handler):
+    """Hears why connections fail, which kafka-python tells its log only.
 
-    def __init__(self) -> None:
+    It tries again whatever the reason, until it gives up for lack of time. A login that was refused must not be tried
+    again, or the account may be locked: the watch ends it by raising out of the log call that tells of it.
+
+    Args:
+        errors: the module ``kafka.errors``.
+        with_login: whether connections log in (SASL).
+    """
+
+    def __init__(self, errors: Any, *, with_login: bool) -> None:
         super().__init__(logging.WARNING)
-        self.text = ""
+        self.reason = ""
+        self._errors = errors
+        self._with_login = with_login
+        self._logging_in = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Remember what is reported."""
-        self.text = record.getMessage()
+        """Remember the reason of a failure; end what is of no use.
+
+        Raises:
+            SaslAuthenticationFailedError: the login was refused, or broken off.
+            KafkaConfigurationError: the certificate is not trusted.
+        """
+        text = record.getMessage()
+        if _LOST.search(text):
+            self._logging_in = self._with_login and "broker_version=unknown" not in text
+        match = _FAILED.fullmatch(text)
+        if match is None:
+            return
+        self.reason = match["reason"]
+        if _REFUSED.search(self.reason):
+            raise self._errors.SaslAuthenticationFailedError(_REFUSED.sub("", self.reason))
+        if self._logging_in and "disconnected" in self.reason:
+            raise self._errors.SaslAuthenticationFailedError("the broker closed the connection during the login")
+        if "CERTIFICATE_VERIFY_FAILED" in self.reason:
+            raise self._errors.KafkaConfigurationError(self.reason)
 
 
-def cluster_error(errors: Any, error: Exception, servers: str, where: str, last_warning: str) -> ClusterError:
+def cluster_error(errors: Any, error: Exception, servers: str, where: str, heard: str) -> ClusterError:
     """Return the error to show.
 
     Args:
@@ -35,28 +67,46 @@ def cluster_error(errors: Any, error: Exception, servers: str, where: str, last_
         error: what the client raised.
         servers: the bootstrap servers.
         where: what was asked for.
-        last_warning: the client's last warning, empty if there was none.
+        heard: why the last connection failed, empty if none did.
     """
-    at = f"{where} at {printable(servers)}"
+    what, fix = _meaning(errors, error, where, _plain(heard) or _plain(str(error)) or type(error).__name__)
+    return ClusterError(what, where=f"{where} at {printable(servers)}", fix=fix)
+
+
+def _meaning(errors: Any, error: Exception, where: str, reason: str) -> tuple[str, str]:
+    """Return what is wrong, and the fix."""
     if isinstance(error, errors.TopicAuthorizationFailedError):
-        access = "Read" if "__consumer_offsets" in where else "Describe"
-        return ClusterError("access is denied", where=at, fix=f"grant the principal {access} on the topic")
-    if isinstance(error, errors.AuthorizationError):
-        fix = _ACL_FIXES.get(type(error).__name__, "grant the principal what the README lists")
-        return ClusterError("access is denied", where=at, fix=fix)
-    logins = (errors.SaslAuthenticationFailedError, errors.UnsupportedSaslMechanismError, errors.IllegalSaslStateError)
-    if isinstance(error, logins):
-        return ClusterError(f"the login is refused: {_reason(error)}", where=at, fix=_LOGIN_FIX)
-    if isinstance(error, (errors.UnsupportedVersionError, errors.UnrecognizedBrokerVersion)):
-        return ClusterError(f"the broker is too old or no broker: {_reason(error)}", where=at, fix="ask a Kafka broker")
-    if isinstance(error, errors.RetriableError | OSError):
-        reason = printable(last_warning) or _reason(error)
-        fix = "check the address, security.protocol and whether the advertised listeners can be reached from here"
-        return ClusterError(f"no answer: {reason}", where=at, fix=fix)
-    return ClusterError(
-        f"the client gave up: {_reason(error)}", where=at, fix="check --bootstrap-server and the options"
+        access = "Read" if _OFFSETS_TOPIC in where else "Describe"
+        return "access is denied", f"grant the principal {access} on the topic"
+    meanings: tuple[tuple[tuple[type[Exception], ...], str, str], ...] = (
+        ((errors.GroupAuthorizationFailedError,), "access is denied", "grant the principal Describe on the group"),
+        ((errors.AuthorizationError,), "access is denied", "grant the principal what the README lists"),
+        (
+            (
+                errors.SaslAuthenticationFailedError,
+                errors.UnsupportedSaslMechanismError,
+                errors.IllegalSaslStateError,
+            ),
+            f"the login is refused: {_plain(str(error))}",
+            "check sasl.mechanism and sasl.jaas.config in the --command-config file",
+        ),
+        (
+            (errors.KafkaConfigurationError,),
+            f"the connection is not secure: {_plain(str(error))}",
+            "check ssl.truststore.*, and that the address is one of the certificate's names",
+        ),
+        (
+            (errors.RetriableError, OSError),
+            f"no answer: {reason}",
+            "check the address, security.protocol, and that the brokers' advertised listeners can be reached from here",
+        ),
     )
+    for types, what, fix in meanings:
+        if isinstance(error, types):
+            return what, fix
+    return f"the request failed: {reason}", "check that this is a Kafka broker, of release 2.6 or newer"
 
 
-def _reason(error: Exception) -> str:
-    return printable(str(error)) or shown(type(error).__name__)
+def _plain(text: str) -> str:
+    """Return a message without the names of Python's errors before it."""
+    return printable(_ERROR_PREFIX.sub("", text)).rstrip(".")
