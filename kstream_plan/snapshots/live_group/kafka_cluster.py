@@ -147,7 +147,8 @@ class KafkaCluster:
                 if silent_ms >= _SILENCE_MS:
                     raise self._silent(where)
                 for record in records:
-                    yield OffsetsRecord(record.timestamp, record.offset, record.key or b"", record.value)
+                    if record.key is not None:
+                        yield OffsetsRecord(record.timestamp, record.offset, record.key, record.value)
         finally:
             consumer.close()
 
