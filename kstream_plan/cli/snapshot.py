@@ -17,7 +17,7 @@ from kstream_plan.config import load_instance_names, load_streams_config
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.render.history import HistoryLine, history
 from kstream_plan.snapshots.fields import shown
-from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, read_leader_logs
+from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.notes import notes_about, notes_about_logs
 from kstream_plan.snapshots.selection import Selection
 from kstream_plan.snapshots.snapshot_file import check_ending, file_bytes, row_lines
@@ -68,7 +68,7 @@ def snapshot(
         if listed:
             say(history([_line(entry) for entry in wanted]))
             return
-        _deliver([{**entry.row, "decision": entry.decision} for entry in wanted], out)
+        _deliver(checked_rows(wanted), out)
 
 
 def _check(given: Mapping[str, Any]) -> None:
