@@ -185,6 +185,28 @@ def test_the_number_of_a_generation_comes_from_the_leader_s_consumer() -> None:
     assert [entry.decision["generation"] for entry in history.entries] == list(range(1, 24))
 
 
+def test_a_number_without_its_decision_is_nobody_else_s() -> None:
+    """As after a rebalance in which the end offsets could not be had: another assignor decides, and says nothing."""
+    records = list(log_layouts.finished("scale-out-traffic"))
+    numbers = [place for place, record in enumerate(records) if "Finished assignment for group" in record.message]
+    kept = [
+        record
+        for place, record in enumerate(records)
+        if place != numbers[3] and not (numbers[3] < place < numbers[4] and "Decided on" in record.message)
+    ]
+    history = read(log_layouts.laid_out(kept, log_layouts.compose))
+    found = [entry.row.get("generation") for entry in history.entries]
+    assert found == [0, 1, 2, 3, *range(5, 15)]
+    assert [entry.decision.get("generation") for entry in history.entries][:5] == [1, 2, 3, None, 6]
+    assert {note.code for note in notes_about(history, history.entries)} >= {"incomplete-generation"}
+
+
+def test_application_server_names_the_host() -> None:
+    log = log_layouts.text("scale-out-traffic").replace("hostInfo=null", "hostInfo=HostInfo{host='h', port=80}")
+    history = read(re.sub(r"^i\d\| ", "", log, flags=re.MULTILINE).encode())
+    assert {of["host"] for entry in history.entries for of in entry.row["instances"]} == {"h"}
+
+
 def test_a_missing_generation_is_noticed() -> None:
     records = log_layouts.records("scale-out-standbys")
     starts = [place for place, record in enumerate(records) if "participating in this" in record.message]

@@ -54,7 +54,7 @@ _SPLIT_FIELDS = ("prev owned active", "prev owned standby", "assigned active", "
 _SPLIT_FIELD = re.compile(rf"(?P<name>{'|'.join(_SPLIT_FIELDS)}) (?P<value>\{{.*\}}){_LOGGER}")
 _SPLIT_FIELD_START = re.compile(rf"(?:{'|'.join(_SPLIT_FIELDS)}) \{{")
 
-#: ``ConsumerCoordinator.onLeaderElected`` of ``org.apache.kafka.clients.consumer.internals``, the same in 3.2 to 4.3.
+#: ``ConsumerCoordinator`` of ``org.apache.kafka.clients.consumer.internals``, the same in 3.2 to 4.3.
 _FINISHED = re.compile(
     r"groupId=(?P<group>[^\]]*?)\] Finished assignment for group at generation (?P<generation>\d{1,18}): "
     r"\{(?P<member>[^\s=]+)="
@@ -288,8 +288,8 @@ def begun(text: str) -> Draft | None:
 
     A message that a JSON layout or Docker kept together may have its other lines in ``text`` as well.
     """
-    for pattern, begin in _BEGINNINGS:
-        if match := pattern.search(text):
+    for words, pattern, begin in _BEGINNINGS:
+        if words in text and (match := pattern.search(text)):
             return begin(text, match)
     return None
 
@@ -335,12 +335,13 @@ def _with_lines(draft: Draft, text: str) -> Draft:
     return draft
 
 
+#: Words that a beginning has in it, which are found fast; what it looks like; and what is begun.
 _BEGINNINGS = (
-    (_MEMBERS, _begin_members),
-    (_DECIDED, _begin_decided),
-    (_SPLIT, _begin_split),
-    (_FINISHED, _begin_finished),
-    (_END_OFFSETS, _begin_end_offsets),
-    (_NO_FOLLOWUP, _begin_heard),
-    (_CONSTRUCTED, _begin_hosts),
+    (" participating in this", _MEMBERS, _begin_members),
+    ("Decided on assignment", _DECIDED, _begin_decided),
+    (" per-consumer assignment", _SPLIT, _begin_split),
+    ("Finished assignment for group", _FINISHED, _begin_finished),
+    (" had endOffsetSum=", _END_OFFSETS, _begin_end_offsets),
+    ("No followup rebalance", _NO_FOLLOWUP, _begin_heard),
+    ("Constructed client metadata", _CONSTRUCTED, _begin_hosts),
 )

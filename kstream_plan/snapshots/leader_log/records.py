@@ -37,7 +37,7 @@ from kstream_plan.snapshots.leader_log.messages import (
 #: So many lines of others may stand between the lines of one message.
 _MAX_GAP = 2000
 
-_FIX = "give the log as it was written, or cut it between two lines"
+_FIX = "give the log as it was written, or only up to the line before"
 
 
 class Record(NamedTuple):
