@@ -13,6 +13,7 @@ import typer
 from kstream_plan.cli import options
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.output import bytes_written_at_once, check_target, say, talk
+from kstream_plan.cli.progress import progress
 from kstream_plan.config import load_instance_names, load_streams_config
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.render.history import HistoryLine, history
@@ -61,7 +62,9 @@ def snapshot(
     given = context.params
     with expected_failures(debug=debug):
         _check(given)
-        found = _read(given)
+        with progress() as tell:
+            tell("reading the logs")
+            found = _read(given)
         wanted = _selected(found.entries, given)
         for note in notes_about_logs(found) if listed else notes_about(found, wanted):
             talk(f"warning: {note.message}")

@@ -7,13 +7,14 @@ import io
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import captured
 import log_layouts
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kstream_plan.errors import SnapshotError
@@ -109,6 +110,15 @@ def test_the_layout_of_the_log_does_not_matter(
             for instance in row["instances"]:
                 del instance["host"]
     assert [entry.row for entry in history.entries] == expected
+
+
+@given(st.integers(400, 20_000), st.booleans())
+@settings(max_examples=20)
+def test_wherever_a_shipper_splits_and_says_so_the_log_is_whole(size: int, as_json: bool) -> None:
+    layout = partial(log_layouts.cri_of_json if as_json else log_layouts.cri, size=size)
+    records = log_layouts.records("scale-out-traffic")[:80]
+    whole = log_layouts.laid_out(records, log_layouts.logstash if as_json else log_layouts.spring_boot)
+    assert told(read(log_layouts.laid_out(records, layout))) == told(read(whole))
 
 
 #: Release → how it says who takes part (``StreamsPartitionAssignor.assignTasksToClients``). The rest of what is needed

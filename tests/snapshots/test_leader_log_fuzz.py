@@ -14,8 +14,8 @@ import pytest
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.lines import LogLines
-from kstream_plan.snapshots.leader_log.messages import MARKERS
 from kstream_plan.snapshots.leader_log.records import read_records
+from kstream_plan.snapshots.leader_log.wording import MARKERS
 
 MUTATED_MESSAGES = 20_000
 MUTATED_LOGS = 240

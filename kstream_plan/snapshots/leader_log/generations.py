@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from kstream_plan.model import TaskId
 from kstream_plan.snapshots.leader_log.envelope import Moment
@@ -73,11 +74,11 @@ def _in_order(records: Iterable[Record]) -> list[Record]:
     """Sort by time, keeping the order within each log; a message without a time stays with the one before it."""
     keyed: list[tuple[int, int, Record]] = []
     last: dict[str, int] = {}
-    seen: set[tuple[int, str]] = set()
+    seen: set[tuple[int, bytes]] = set()
     for position, record in enumerate(records):
         at = record.at.us if record.at else last.get(record.place.file, -1)
         last[record.place.file] = at
-        identity = (at, repr(record.message))
+        identity = (at, sha256(repr(record.message).encode()).digest())
         if record.at is None or identity not in seen:
             keyed.append((at, position, record))
         seen.add(identity)
