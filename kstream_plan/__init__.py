@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kstream_plan.render.plan_json import plan_json as to_json
     from kstream_plan.render.table import table as to_table
     from kstream_plan.snapshots import read as read
+    from kstream_plan.snapshots.leader_log.history import read_leader_logs as read_leader_logs
     from kstream_plan.snapshots.saved_plan import read_plan_file as load_plans
     from kstream_plan.steps import Plan as Plan
     from kstream_plan.studies import plan_checked as plan
@@ -44,6 +45,7 @@ _PUBLIC = {
     "load_streams_config": ("kstream_plan.config", "load_streams_config"),
     "plan": ("kstream_plan.studies", "plan_checked"),
     "read": ("kstream_plan.snapshots", "read"),
+    "read_leader_logs": ("kstream_plan.snapshots.leader_log.history", "read_leader_logs"),
     "to_json": ("kstream_plan.render.plan_json", "plan_json"),
     "to_markdown": ("kstream_plan.render.markdown", "markdown"),
     "to_table": ("kstream_plan.render.table", "table"),
@@ -62,6 +64,7 @@ __all__ = [
     "load_streams_config",
     "plan",
     "read",
+    "read_leader_logs",
     "to_json",
     "to_markdown",
     "to_table",

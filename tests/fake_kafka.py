@@ -55,8 +55,8 @@ class TopicPartition(NamedTuple):
 class Answers:
     """What the cluster answers; a test sets what it needs.
 
-    ``group`` is the described group, ``listed`` the groups that are listed, ``described`` the topics, ``racks`` the rack
-    of each broker, ``latest`` and ``at_time`` end offsets, ``records`` what the offsets topic's partitions hold;
+    ``group`` is the described group, ``listed`` the groups that are listed, ``described`` the topics, ``racks`` the
+    rack of each broker, ``latest`` and ``at_time`` end offsets, ``records`` what the offsets topic's partitions hold;
     ``failing`` is raised by whatever is asked that begins with ``failing_at``.
     """
 

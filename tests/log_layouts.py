@@ -94,27 +94,13 @@ def docker(record: Logged) -> list[str]:
     ]
 
 
-def cri(record: Logged) -> list[str]:
+def cri(record: Logged, size: int = 2000) -> list[str]:
     """The containers' own format, long lines split."""
-    found = []
-    for line in _lines(record, f"{record.at}Z {record.level} - "):
-        parts = _parts(line, 2000)
-        found += [
-            f"{record.at}123456Z stdout {'F' if number == len(parts) - 1 else 'P'} {part}"
-            for number, part in enumerate(parts)
-        ]
-    return found
+    return _as_cri(_lines(record, f"{record.at}Z {record.level} - "), record, size)
 
 
-def cri_of_json(record: Logged) -> list[str]:
-    found = []
-    for line in logstash(record):
-        parts = _parts(line, 2000)
-        found += [
-            f"{record.at}123456Z stderr {'F' if number == len(parts) - 1 else 'P'} {part}"
-            for number, part in enumerate(parts)
-        ]
-    return found
+def cri_of_json(record: Logged, size: int = 2000) -> list[str]:
+    return _as_cri(logstash(record), record, size)
 
 
 def split(record: Logged) -> list[str]:
@@ -165,6 +151,15 @@ def finished(scenario: str) -> Iterator[Logged]:
             )
             logger = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
             yield record._replace(level="INFO", logger=logger, message=message)
+
+
+def _as_cri(lines: list[str], record: Logged, size: int) -> list[str]:
+    found = []
+    for line in lines:
+        parts = _parts(line, size)
+        flags = ["P"] * (len(parts) - 1) + ["F"]
+        found += [f"{record.at}123456Z stdout {flag} {part}" for flag, part in zip(flags, parts, strict=True)]
+    return found
 
 
 def _parts(line: str, size: int) -> list[str]:

@@ -13,11 +13,12 @@ import typer
 from kstream_plan.cli import options, snapshot_group
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.output import bytes_written_at_once, check_target, say, talk
+from kstream_plan.cli.progress import progress
 from kstream_plan.config import load_instance_names, load_streams_config
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.render.history import HistoryLine, history
 from kstream_plan.snapshots.fields import shown
-from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, read_leader_logs
+from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.notes import notes_about, notes_about_logs
 from kstream_plan.snapshots.selection import Selection
 from kstream_plan.snapshots.snapshot_file import check_ending, file_bytes, row_lines
@@ -69,14 +70,16 @@ def snapshot(
         if bootstrap_server is not None:
             _of_group(given)
             return
-        found = _read(given)
+        with progress() as tell:
+            tell("reading the logs")
+            found = _read(given)
         wanted = _selected(found.entries, given)
         for note in notes_about_logs(found) if listed else notes_about(found, wanted):
             talk(f"warning: {note.message}")
         if listed:
             say(history([_line(entry) for entry in wanted]))
             return
-        _deliver([{**entry.row, "decision": entry.decision} for entry in wanted], out)
+        _deliver(checked_rows(wanted), out)
 
 
 def _check(given: Mapping[str, Any]) -> None:
@@ -100,10 +103,16 @@ def _of_group(given: Mapping[str, Any]) -> None:
     """Ask the cluster instead of a log."""
     wanted = _window(given)
     if given["listed"]:
-        say(history(snapshot_group.list_group(given, wanted)))
+        with progress() as tell:
+            tell("reading the group's records")
+            lines = snapshot_group.list_group(given, wanted)
+        say(history(lines))
         return
+    config = _config(given["streams_config"])
     names = {} if given["names"] is None else load_instance_names(given["names"])
-    taken = snapshot_group.take_group(given, _config(given["streams_config"]), names, wanted)
+    with progress() as tell:
+        tell("asking the cluster")
+        taken = snapshot_group.take_group(given, config, names, wanted)
     for note in taken.notes:
         talk(f"warning: {note.message}")
     _deliver(taken.rows, given["out"])

@@ -76,7 +76,7 @@ def test_topics_with_the_racks_of_their_replicas(answers: Answers) -> None:
     assert cluster.topics(["orders", "gone"]) == {"orders": (("a", None), (None, None))}
     assert cluster.topics([]) == {}
     answers.described[1]["error_code"] = 29
-    with pytest.raises(ClusterError, match="topic gone at a:9092: access is denied. Fix: .* Describe on the topic"):
+    with pytest.raises(ClusterError, match=r"topic gone at a:9092: access is denied. Fix: .* Describe on the topic"):
         cluster.topics(["orders", "gone"])
 
 
@@ -158,7 +158,7 @@ def test_reading_the_offsets_topic_needs_read_access(answers: Answers) -> None:
     topic = {"name": "__consumer_offsets", "error_code": 0, "partitions": [{"partition_index": 0, "replica_nodes": []}]}
     answers.described = [topic]
     answers.failing, answers.failing_at = errors.TopicAuthorizationFailedError("no"), "Fetch"
-    with pytest.raises(ClusterError, match="topic __consumer_offsets at a:9092: access is denied. Fix: .* Read on"):
+    with pytest.raises(ClusterError, match=r"topic __consumer_offsets at a:9092: access is denied. Fix: .* Read on"):
         list(KafkaCluster("a:9092", {}).group_records("shop"))
 
 
@@ -168,10 +168,10 @@ def watch(*, with_login: bool = True) -> tuple[ConnectionWatch, Any]:
 
 
 def test_a_refused_login_is_not_tried_again() -> None:
-    made, log = watch()
-    with pytest.raises(errors.SaslAuthenticationFailedError, match="^Invalid username$"):
+    _, log = watch()
+    with pytest.raises(errors.SaslAuthenticationFailedError, match=r"^Invalid username$"):
         log(
-            "Bootstrap connection to b failed: [Error 58] SaslAuthenticationFailedError: Invalid username (backoff 1 secs)"
+            "Bootstrap connection to b failed: [Error 58] SaslAuthenticationFailedError: Invalid username (backoff 1 s)"
         )
     log("<KafkaConnection node_id=b broker_version=(4, 3) (disconnected)>: Connection lost: socket disconnected")
     with pytest.raises(errors.SaslAuthenticationFailedError, match="closed the connection during the login"):

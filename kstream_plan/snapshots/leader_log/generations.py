@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from kstream_plan.model import TaskId
 from kstream_plan.snapshots.leader_log.envelope import Moment
@@ -73,11 +74,11 @@ def _in_order(records: Iterable[Record]) -> list[Record]:
     """Sort by time, keeping the order within each log; a message without a time stays with the one before it."""
     keyed: list[tuple[int, int, Record]] = []
     last: dict[str, int] = {}
-    seen: set[tuple[int, str]] = set()
+    seen: set[tuple[int, bytes]] = set()
     for position, record in enumerate(records):
         at = record.at.us if record.at else last.get(record.place.file, -1)
         last[record.place.file] = at
-        identity = (at, repr(record.message))
+        identity = (at, sha256(repr(record.message).encode()).digest())
         if record.at is None or identity not in seen:
             keyed.append((at, position, record))
         seen.add(identity)
@@ -91,6 +92,7 @@ class _Assembly:
         self._members: list[tuple[Members, Record]] = []
         self._open: list[Generation] = []
         self._corrections: dict[str, dict[TaskId, int]] = {}
+        self._unnumbered: dict[str, Generation] = {}  # by process: its last generation, until another one begins
 
     def add(self, record: Record) -> None:
         match record.message:
@@ -117,6 +119,7 @@ class _Assembly:
     def _begin(self, message: Members, record: Record) -> None:
         """Note who takes part; a rebalance of one of them that is still open did not come to its end."""
         ids = message.consumers.keys()
+        self._forget_unnumbered(ids)
         for earlier in [item for item in self._members if not ids.isdisjoint(item[0].consumers)]:
             self._members.remove(earlier)
             self._found.incomplete.append(earlier[1].place)
@@ -124,6 +127,7 @@ class _Assembly:
 
     def _decided(self, message: Decided, record: Record) -> None:
         ids = message.clients.states.keys()
+        self._forget_unnumbered(ids)
         for earlier in [item for item in self._open if not ids.isdisjoint(item.clients.states)]:
             self._open.remove(earlier)
             self._found.incomplete.append(earlier.place)
@@ -153,13 +157,18 @@ class _Assembly:
         if not generation.consumers:
             generation.consumers = {process_id: _named(split) for process_id, split in generation.splits.items()}
         self._found.generations.append(generation)
+        self._unnumbered.update(dict.fromkeys(generation.clients.states, generation))
 
     def _finished(self, message: Finished) -> None:
-        for generation in reversed(self._found.generations):
-            if any(message.member in consumers for consumers in generation.consumers.values()):
-                if generation.number is None:
-                    generation.number, generation.group = message.generation, message.group
+        for process_id, generation in self._unnumbered.items():
+            if message.member in generation.consumers[process_id]:
+                generation.number, generation.group = message.generation, message.group
+                self._forget_unnumbered(generation.clients.states)
                 return
+
+    def _forget_unnumbered(self, process_ids: Iterable[str]) -> None:
+        for process_id in process_ids:
+            self._unnumbered.pop(process_id, None)
 
 
 def _named(split: Split) -> list[str]:

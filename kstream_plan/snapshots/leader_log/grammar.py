@@ -46,7 +46,7 @@ _CLIENT = re.compile(
     r"clientTags: \(\[(.*?)\]\) capacity: (\d{1,9}) assigned: (\d{1,9})\](?:, |\Z)"
 )
 _TASKS_OF = re.compile(r"([^\s{},=\[\]]+)=\[([^\]]*)\](?:, |\Z)")
-_NUMBER = re.compile(r"-?\d{1,19}", re.ASCII)
+_SUMS = re.compile(r"(?:[^\s,=]+=-?\d{1,19}(?:, (?=.)|\Z))*", re.ASCII)
 
 
 def read_clients(text: str) -> Clients:
@@ -59,31 +59,30 @@ def read_clients(text: str) -> Clients:
         GrammarError: it is something else, or its counts contradict its lists.
     """
     states: dict[str, ClientState] = {}
-    stateful: frozenset[TaskId] | None = None
-    sums: dict[TaskId, int] = {}
+    names: frozenset[str] | None = None  # of the stateful tasks, as texts: there may be a million lags
+    sums: dict[str, int] = {}
     for match in _entries(_CLIENT, _inside_braces(text)):
         process_id, active, standby, _, _, offset_text, lag_text, tags, capacity, assigned = match.groups()
         offsets, lags = _read_sums(offset_text), _read_sums(lag_text)
-        if process_id in states or stateful not in (None, frozenset(lags)) or not offsets.keys() <= lags.keys():
+        if process_id in states or names not in (None, lags.keys()) or not offsets.keys() <= lags.keys():
             raise GrammarError(f"what it says of {process_id} contradicts the rest")
-        stateful = frozenset(lags)
+        names = names or frozenset(lags)
         state = ClientState(
             frozenset(read_tasks(active)),
             frozenset(read_tasks(standby)),
-            {task: lags[task] for task in offsets},
+            {_task(name): lags[name] for name in offsets},
             _read_tags(tags),
             int(capacity),
         )
         if len(state.active) + len(state.standby) != int(assigned):
             raise GrammarError(f"what {process_id} is assigned is not as much as it says")
         states[process_id] = state
-        for task, lag in lags.items():
-            offset = offsets.get(task, 0)
-            if lag >= 0 and offset >= 0:
-                sums[task] = min(sums.get(task, MAX_LONG), lag + offset)
+        for name, lag in lags.items():
+            if lag >= 0 and (offset := offsets.get(name, 0)) >= 0 and lag + offset < sums.get(name, MAX_LONG + 1):
+                sums[name] = lag + offset
     if not states:
         raise GrammarError("it names no process")
-    return Clients(states, stateful or frozenset(), sums)
+    return Clients(states, frozenset(map(_task, names or ())), {_task(name): total for name, total in sums.items()})
 
 
 def read_tasks_by_consumer(text: str) -> dict[str, tuple[TaskId, ...]]:
@@ -111,10 +110,7 @@ def read_tasks(text: str) -> tuple[TaskId, ...]:
     Raises:
         GrammarError: it is something else.
     """
-    try:
-        tasks = sorted(map(_task, read_names(text)), key=lambda task: task.sort_key)
-    except ValueError as error:
-        raise GrammarError(str(error)) from None
+    tasks = sorted(map(_task, read_names(text)), key=lambda task: task.sort_key)
     if len(set(tasks)) != len(tasks):
         raise GrammarError("a task is there twice")
     return tuple(tasks)
@@ -122,7 +118,10 @@ def read_tasks(text: str) -> tuple[TaskId, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def _task(text: str) -> TaskId:
-    return TaskId.parse(text)
+    try:
+        return TaskId.parse(text)
+    except ValueError as error:
+        raise GrammarError(str(error)) from None
 
 
 def _inside_braces(text: str) -> str:
@@ -143,17 +142,14 @@ def _entries(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
     return entries
 
 
-def _read_sums(text: str) -> dict[TaskId, int]:
-    sums: dict[TaskId, int] = {}
-    for entry in read_names(text):
-        name, _, number = entry.partition("=")
-        try:
-            task = _task(name)
-        except ValueError as error:
-            raise GrammarError(str(error)) from None
-        if task in sums or not _NUMBER.fullmatch(number) or not UNKNOWN <= int(number) <= MAX_LONG:
-            raise GrammarError(f"{entry[:40]!r} is no sum of offsets, or is there twice")
-        sums[task] = int(number)
+def _read_sums(text: str) -> dict[str, int]:
+    """Read ``0_1=2000, 0_2=-2`` as it stands between brackets, by the tasks' texts."""
+    if not _SUMS.fullmatch(text):
+        raise GrammarError(f"{text[:40]!r} is not tasks with numbers")
+    entries = read_names(text)
+    sums = {name: int(number) for name, _, number in (entry.partition("=") for entry in entries)}
+    if len(sums) != len(entries) or (sums and not UNKNOWN <= min(sums.values()) <= max(sums.values()) <= MAX_LONG):
+        raise GrammarError("a task is there twice, or its sum of offsets is out of range")
     return sums
 
 

@@ -16,6 +16,7 @@ from kstream_plan.snapshots.leader_log.messages import Place
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
 from kstream_plan.snapshots.leader_log.records import Record, read_records
 from kstream_plan.snapshots.leader_log.rows import Names, row_of
+from kstream_plan.snapshots.records import snapshot_from_row
 from kstream_plan.snapshots.sources import check_paths
 
 
@@ -24,13 +25,14 @@ class Entry(NamedTuple):
 
     ``row`` is the group as the leader knew it, ``decision`` what it decided; ``moved_tasks`` how many tasks got another
     process by it, ``withheld_tasks`` how many wait for their owner to revoke them. ``at_ms`` is when, in milliseconds
-    since 1970, ``None`` if the log has no times; ``zoned``: with a zone. ``follows``: the generation before it is in
-    the logs too.
+    since 1970, ``None`` if the log has no times; ``zoned``: with a zone. ``place`` is where the decision is.
+    ``follows``: the generation before it is in the logs too.
     """
 
     application_id: str
     at_ms: int | None
     zoned: bool
+    place: Place
     follows: bool
     row: Mapping[str, Any]
     decision: Mapping[str, Any]
@@ -83,6 +85,17 @@ def read_leader_logs(
     return LogHistory(tuple(entries), tuple(found.incomplete), unused)
 
 
+def checked_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Return the rows of generations, each with its ``decision``.
+
+    Raises:
+        SnapshotError: one contradicts itself: two members own the same task, say. The error names the place in the log.
+    """
+    for entry in entries:
+        snapshot_from_row(entry.row, str(entry.place))
+    return [{**entry.row, "decision": entry.decision} for entry in entries]
+
+
 def _records(paths: Sequence[str], stdin: BinaryIO) -> Iterator[Record]:
     checked = check_paths(paths)
     if checked.remote:
@@ -115,6 +128,7 @@ def _entries(
             application_id,
             at.us // 1000 if at else None,
             at is None or at.zoned,
+            generation.place,
             before is not None,
             row,
             decision_of(generation, before, names),

@@ -24,20 +24,13 @@ from kstream_plan.snapshots.leader_log.envelope import (
 )
 from kstream_plan.snapshots.leader_log.grammar import GrammarError
 from kstream_plan.snapshots.leader_log.lines import Line, LogLines
-from kstream_plan.snapshots.leader_log.messages import (
-    MARKERS,
-    Draft,
-    Message,
-    Place,
-    begun,
-    is_marked,
-    thread_of,
-)
+from kstream_plan.snapshots.leader_log.messages import Heard, Message, Place
+from kstream_plan.snapshots.leader_log.wording import MARKERS, Draft, begun, is_marked, thread_of
 
 #: So many lines of others may stand between the lines of one message.
 _MAX_GAP = 2000
 
-_FIX = "give the log as it was written, or cut it between two lines"
+_FIX = "give the log as it was written, or only up to the line before"
 
 
 class Record(NamedTuple):
@@ -88,6 +81,7 @@ class _Reader:
         self._name = name
         self._open: list[_Open] = []
         self._parts: dict[str, tuple[Envelope, int, list[str]]] = {}
+        self._voices: set[tuple[str | None, str | None]] = set()
 
     def records(self) -> Iterator[Record]:
         while line := self._next():
@@ -100,11 +94,13 @@ class _Reader:
                 continue
             started = _Open(draft, envelope, Place(self._name, number))
             if draft.whole:
-                yield self._record(started)
+                record = self._record(started)
+                if not self._heard_before(record):
+                    yield record
             else:
                 self._open.append(started)
-        for left in [*self._open, *self._unfinished_parts()]:
-            raise self._cut(left.place, "its end is missing")
+        for place in [*(waiting.place for waiting in self._open), *self._unfinished_parts()]:
+            raise self._cut(place, "its end is missing")
 
     def _next(self) -> Line | None:
         return self._lines.next_line() if self._open or self._parts else self._lines.next_marked()
@@ -152,8 +148,17 @@ class _Reader:
             at = envelope.at
         return Record(message, at, found.place, thread_of(draft.header), envelope.host)
 
-    def _unfinished_parts(self) -> list[_Open]:
-        return [_Open(Draft(""), envelope, Place(self._name, number)) for envelope, number, _ in self._parts.values()]
+    def _heard_before(self, record: Record) -> bool:
+        """Tell whether a record says again, as every rebalance makes it, where a thread is."""
+        if not isinstance(record.message, Heard):
+            return False
+        voice = (record.thread, record.host)
+        known = voice in self._voices
+        self._voices.add(voice)
+        return known
+
+    def _unfinished_parts(self) -> list[Place]:
+        return [Place(self._name, number) for _, number, _ in self._parts.values()]
 
     def _cut(self, place: Place, why: str) -> SnapshotError:
         return SnapshotError(f"a message of the assignor cannot be read: {printable(why)}", where=str(place), fix=_FIX)

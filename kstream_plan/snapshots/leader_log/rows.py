@@ -75,24 +75,36 @@ def _task(task: TaskId, generation: Generation) -> dict[str, Any]:
 def _instance(
     process_id: str, generation: Generation, before: Generation | None, known: Mapping[str, str]
 ) -> dict[str, Any]:
-    instance: dict[str, Any] = {"process_id": process_id, "client_tags": {}}
+    instance: dict[str, Any] = {"process_id": process_id}
     instance |= {name: known[name] for name in ("host", "rack") if name in known}
     instance["client_tags"] = dict(generation.clients.states[process_id].tags)
     instance["leader"] = process_id == generation.leader
-    split = generation.splits[process_id]
-    assigned = split.reported if before is None else {}
-    if before is not None and process_id in before.splits:
-        assigned = before.splits[process_id].standby
+    owned = generation.splits[process_id].owned
+    standby = _standby(process_id, generation, before)
     instance["consumers"] = [
         {
             "consumer_id": consumer,
-            "active": texts(split.owned.get(consumer, ())),
-            "standby": texts(assigned.get(consumer, ())),
+            "active": texts(owned.get(consumer, ())),
+            "standby": texts(standby[consumer]),
             "warmup": [],
         }
         for consumer in sorted(generation.consumers[process_id])
     ]
     return instance
+
+
+def _standby(process_id: str, generation: Generation, before: Generation | None) -> dict[str, list[TaskId]]:
+    """Return the standbys that each consumer was assigned; what a member now says it owns is none any more."""
+    split = generation.splits[process_id]
+    assigned: Mapping[str, Sequence[TaskId]] = split.reported if before is None else {}
+    if before is not None and process_id in before.splits:
+        assigned = before.splits[process_id].standby
+    held = {task for tasks in split.owned.values() for task in tasks}
+    found = {}
+    for consumer in sorted(generation.consumers[process_id]):
+        found[consumer] = [task for task in assigned.get(consumer, ()) if task not in held]
+        held.update(found[consumer])
+    return found
 
 
 def _lags(process_id: str, generation: Generation) -> list[dict[str, Any]]:
