@@ -85,7 +85,7 @@ def check_source(given: Mapping[str, Any]) -> None:
                 f"{lonely[0]} is about a running group", fix="say where it runs: --bootstrap-server HOST:PORT"
             )
         if not given["leader_log"]:
-            fix = "name the application's logs (--leader-log FILE) or its cluster (--bootstrap-server, --group)"
+            fix = "name the application's logs: --leader-log FILE; or ask its cluster: --bootstrap-server, --group"
             raise UsageError("nothing to make a snapshot of is given", fix=fix)
         return
     if not given["group"]:
