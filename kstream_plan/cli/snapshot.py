@@ -32,7 +32,7 @@ LeaderLog = Annotated[
         help="Logs of the application's instances, plain or gzip, in any order; - is standard input.",
     ),
 ]
-MoreLogs = Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="More logs.", show_default=False)]
+MoreLogs = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="More logs.", show_default=False)]
 List = Annotated[bool, typer.Option("--list", help="Show the generations found instead.")]
 From = Annotated[str | None, typer.Option("--from", metavar="TIME", help="A history: from this time on.")]
 To = Annotated[str | None, typer.Option("--to", metavar="TIME", help="A history: up to this time.")]

@@ -196,7 +196,7 @@ def test_a_log_goes_through_a_pipe_into_a_plan(
 ) -> None:
     import io
 
-    text, _ = snapshot(capsys, "--leader-log", LOG, "--as-of", "2026-11-21T13:08:33Z", "--streams-config", config)
+    text, _ = snapshot(capsys, "--leader-log", LOG, "--as-of", "2026-11-21T13:08:34.076Z", "--streams-config", config)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert run(["assign", "-", "--output", "json"]) == 0
     plan = json.loads(capsys.readouterr().out)

@@ -161,6 +161,27 @@ def test_the_logs_of_the_instances_may_come_in_any_order(tmp_path: Path) -> None
         assert [entry.row for entry in history.entries] == expected  # hosts come from the files' names
 
 
+def test_rotated_logs_of_the_instances_are_theirs(tmp_path: Path) -> None:
+    records = log_layouts.records("scale-out-standbys")
+    for host in {record.host for record in records}:
+        own = [record for record in records if record.host == host]
+        half = len(own) // 2
+        (tmp_path / f"{host}.log").write_bytes(log_layouts.laid_out(own[half:], log_layouts.log4j))
+        (tmp_path / f"{host}.log.1.gz").write_bytes(gzip.compress(log_layouts.laid_out(own[:half], log_layouts.log4j)))
+    expected = [entry.row for entry in read(log_layouts.text("scale-out-standbys").encode()).entries]
+    assert [entry.row for entry in read_leader_logs([str(tmp_path)]).entries] == expected
+
+
+def test_without_times_the_order_is_the_log_s() -> None:
+    def short(record: log_layouts.Logged) -> list[str]:
+        return f"{record.at[11:]} {record.level} {record.message}".split("\n")
+
+    history = read(log_layouts.laid_out(log_layouts.records("scale-out-traffic"), short))
+    assert len(history.entries) == 15
+    assert not any("captured_at" in entry.row or "rates" in entry.row for entry in history.entries)
+    assert "no-times" in {note.code for note in notes_about(history, history.entries)}
+
+
 def test_the_leader_moves_from_one_log_to_another(tmp_path: Path) -> None:
     """The second half is told by another instance, as after a change of leaders."""
     records = log_layouts.records("scale-out-traffic")
