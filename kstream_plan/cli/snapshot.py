@@ -136,7 +136,8 @@ def _selected(entries: Sequence[Entry], given: Mapping[str, Any]) -> list[Entry]
         raise _nothing_selected(entries, wanted)
     if given["listed"] or given["everything"] or given["from_time"] or given["to_time"]:
         return chosen
-    return list({entry.application_id: entry for entry in chosen}.values())
+    newest = {entry.application_id: entry for entry in chosen}
+    return [newest[application_id] for application_id in sorted(newest)]
 
 
 def _time(text: str | None, option: str) -> int | None:

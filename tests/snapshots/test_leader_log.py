@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import captured
+import jsonschema
 import log_layouts
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.planner import assign_once
+from kstream_plan.snapshots import json_schemas
 from kstream_plan.snapshots.leader_log.history import LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.messages import Place
 from kstream_plan.snapshots.leader_log.notes import notes_about
@@ -80,6 +83,24 @@ def test_a_captured_log_gives_the_captured_inputs_and_decisions(scenario: str) -
     for entry, row, decision in zip(history.entries, inputs, observed, strict=True):
         assert comparable(dict(entry.row)) == comparable(row)
         assert comparable_decision(dict(entry.decision)) == comparable_decision(decision)
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
+def test_a_log_alone_foretells_its_own_decisions(scenario: str) -> None:
+    """From the row of each generation follows the decision in the same log, thread by thread."""
+    config = captured.rows(scenario, "inputs")[0]["config"]
+    for entry in read(log_layouts.text(scenario).encode(), config=config).entries:
+        snapshot = snapshot_from_row(entry.row, "log")
+        group, decision = snapshot.state.group, assign_once(snapshot)
+        assert captured.copies_alike(group, decision.consumers) == captured.decided(group, dict(entry.decision))
+        assert decision.probing_rebalance == entry.decision["probing_rebalance"]
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
+def test_the_rows_keep_to_the_schema(scenario: str) -> None:
+    validator = jsonschema.Draft202012Validator(json.loads(json_schemas.load("snapshot")))
+    for row in checked_rows(read(log_layouts.text(scenario).encode()).entries):
+        validator.validate(row)
 
 
 @pytest.mark.parametrize("scenario", captured.SCENARIOS)
@@ -273,6 +294,22 @@ def test_a_cut_message_is_refused_with_its_place(what: str, missing: int) -> Non
     with pytest.raises(SnapshotError) as caught:
         read("".join(lines).encode())
     assert caught.value.where == f"standard input, line {start + 1}"
+
+
+def test_what_only_talks_like_the_assignor_is_passed_over() -> None:
+    """Nobody's log is refused for words in it."""
+    words = (
+        "Decided on assignment: homework 7",
+        "All hands participating in this rebalance:",
+        "order Decided on assignment of Client x",
+        "No followup rebalance was requested",
+        "the disk had endOffsetSum=3",
+        "Finished assignment for group at generation x",
+    )
+    lines = log_layouts.text("scale-out-traffic").splitlines(keepends=True)
+    for number, word in enumerate(words * 50):
+        lines.insert(number * 7, f"i9| 2026-11-21T13:00:00.000Z [main] INFO com.example.School - {word}\n")
+    assert told(read("".join(lines).encode())) == told(read(log_layouts.text("scale-out-traffic").encode()))
 
 
 def test_a_cut_json_line_is_refused_with_its_place() -> None:
