@@ -32,7 +32,7 @@ LeaderLog = Annotated[
         help="Logs of the application's instances, plain or gzip, in any order; - is standard input.",
     ),
 ]
-MoreLogs = Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="More logs.", show_default=False)]
+MoreLogs = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="More logs.", show_default=False)]
 List = Annotated[bool, typer.Option("--list", help="Show the generations found instead.")]
 From = Annotated[str | None, typer.Option("--from", metavar="TIME", help="A history: from this time on.")]
 To = Annotated[str | None, typer.Option("--to", metavar="TIME", help="A history: up to this time.")]
@@ -172,7 +172,8 @@ def _selected(entries: Sequence[Entry], given: Mapping[str, Any]) -> list[Entry]
         raise _nothing_selected(entries, wanted)
     if given["listed"] or given["everything"] or given["from_time"] or given["to_time"]:
         return chosen
-    return list({entry.application_id: entry for entry in chosen}.values())
+    newest = {entry.application_id: entry for entry in chosen}
+    return [newest[application_id] for application_id in sorted(newest)]
 
 
 def _time(text: str | None, option: str) -> int | None:

@@ -52,6 +52,16 @@ def test_the_list_of_two_applications_names_them(tmp_path: Path, capsys: pytest.
     assert_golden("history/two-applications.txt", shown)
 
 
+def test_several_applications_give_the_newest_of_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    logs = [str(captured.REAL / scenario / "leader.log.gz") for scenario in captured.SCENARIOS]
+    shown, _ = snapshot(capsys, "--leader-log", *logs)
+    newest = [captured.rows(scenario, "inputs")[-1] for scenario in captured.SCENARIOS]
+    expected = sorted((row["application_id"], row["captured_at"]) for row in newest)
+    assert [(row["application_id"], row["captured_at"]) for row in rows(shown)] == expected
+    shown, _ = snapshot(capsys, "--leader-log", *logs, "--application-id", "S2*")
+    assert [row["application_id"] for row in rows(shown)] == ["S2b"]
+
+
 def test_the_newest_generation_is_the_snapshot(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown, said = snapshot(capsys, "--leader-log", LOG, "--streams-config", config)
     (row,) = rows(shown)
@@ -196,7 +206,7 @@ def test_a_log_goes_through_a_pipe_into_a_plan(
 ) -> None:
     import io
 
-    text, _ = snapshot(capsys, "--leader-log", LOG, "--as-of", "2026-11-21T13:08:33Z", "--streams-config", config)
+    text, _ = snapshot(capsys, "--leader-log", LOG, "--as-of", "2026-11-21T13:08:34.076Z", "--streams-config", config)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert run(["assign", "-", "--output", "json"]) == 0
     plan = json.loads(capsys.readouterr().out)

@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import captured
+import jsonschema
 import log_layouts
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.planner import assign_once
+from kstream_plan.snapshots import json_schemas
 from kstream_plan.snapshots.leader_log.history import LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.messages import Place
 from kstream_plan.snapshots.leader_log.notes import notes_about
@@ -80,6 +83,24 @@ def test_a_captured_log_gives_the_captured_inputs_and_decisions(scenario: str) -
     for entry, row, decision in zip(history.entries, inputs, observed, strict=True):
         assert comparable(dict(entry.row)) == comparable(row)
         assert comparable_decision(dict(entry.decision)) == comparable_decision(decision)
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
+def test_a_log_alone_foretells_its_own_decisions(scenario: str) -> None:
+    """From the row of each generation follows the decision in the same log, thread by thread."""
+    config = captured.rows(scenario, "inputs")[0]["config"]
+    for entry in read(log_layouts.text(scenario).encode(), config=config).entries:
+        snapshot = snapshot_from_row(entry.row, "log")
+        group, decision = snapshot.state.group, assign_once(snapshot)
+        assert captured.copies_alike(group, decision.consumers) == captured.decided(group, dict(entry.decision))
+        assert decision.probing_rebalance == entry.decision["probing_rebalance"]
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
+def test_the_rows_keep_to_the_schema(scenario: str) -> None:
+    validator = jsonschema.Draft202012Validator(json.loads(json_schemas.load("snapshot")))
+    for row in checked_rows(read(log_layouts.text(scenario).encode()).entries):
+        validator.validate(row)
 
 
 @pytest.mark.parametrize("scenario", captured.SCENARIOS)
@@ -159,6 +180,27 @@ def test_the_logs_of_the_instances_may_come_in_any_order(tmp_path: Path) -> None
     for order in (files, files[::-1]):
         history = read_leader_logs(order)
         assert [entry.row for entry in history.entries] == expected  # hosts come from the files' names
+
+
+def test_rotated_logs_of_the_instances_are_theirs(tmp_path: Path) -> None:
+    records = log_layouts.records("scale-out-standbys")
+    for host in {record.host for record in records}:
+        own = [record for record in records if record.host == host]
+        half = len(own) // 2
+        (tmp_path / f"{host}.log").write_bytes(log_layouts.laid_out(own[half:], log_layouts.log4j))
+        (tmp_path / f"{host}.log.1.gz").write_bytes(gzip.compress(log_layouts.laid_out(own[:half], log_layouts.log4j)))
+    expected = [entry.row for entry in read(log_layouts.text("scale-out-standbys").encode()).entries]
+    assert [entry.row for entry in read_leader_logs([str(tmp_path)]).entries] == expected
+
+
+def test_without_times_the_order_is_the_log_s() -> None:
+    def short(record: log_layouts.Logged) -> list[str]:
+        return f"{record.at[11:]} {record.level} {record.message}".split("\n")
+
+    history = read(log_layouts.laid_out(log_layouts.records("scale-out-traffic"), short))
+    assert len(history.entries) == 15
+    assert not any("captured_at" in entry.row or "rates" in entry.row for entry in history.entries)
+    assert "no-times" in {note.code for note in notes_about(history, history.entries)}
 
 
 def test_the_leader_moves_from_one_log_to_another(tmp_path: Path) -> None:
@@ -252,6 +294,22 @@ def test_a_cut_message_is_refused_with_its_place(what: str, missing: int) -> Non
     with pytest.raises(SnapshotError) as caught:
         read("".join(lines).encode())
     assert caught.value.where == f"standard input, line {start + 1}"
+
+
+def test_what_only_talks_like_the_assignor_is_passed_over() -> None:
+    """Nobody's log is refused for words in it."""
+    words = (
+        "Decided on assignment: homework 7",
+        "All hands participating in this rebalance:",
+        "order Decided on assignment of Client x",
+        "No followup rebalance was requested",
+        "the disk had endOffsetSum=3",
+        "Finished assignment for group at generation x",
+    )
+    lines = log_layouts.text("scale-out-traffic").splitlines(keepends=True)
+    for number, word in enumerate(words * 50):
+        lines.insert(number * 7, f"i9| 2026-11-21T13:00:00.000Z [main] INFO com.example.School - {word}\n")
+    assert told(read("".join(lines).encode())) == told(read(log_layouts.text("scale-out-traffic").encode()))
 
 
 def test_a_cut_json_line_is_refused_with_its_place() -> None:

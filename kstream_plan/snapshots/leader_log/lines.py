@@ -43,6 +43,7 @@ class LogLines:
         self._whole = b""  # whole lines
         self._at = 0
         self._rest: list[bytes] = []  # the beginning of a line that goes on in the next block
+        self._rest_matters = False
         self._number = 1
         self._hits: dict[bytes, int] = {}
 
@@ -85,18 +86,19 @@ class LogLines:
                 self._start(b"".join([*self._rest, block[:end]]), [block[end:]])
                 return True
             self._rest.append(block)
-            if sum(map(len, self._rest)) > _LONG_LINE_BYTES and len(self._rest) & (len(self._rest) - 1) == 0:
+            if not self._rest_matters and sum(map(len, self._rest)) > _LONG_LINE_BYTES:
                 self._shorten_rest()
         self._start(b"".join(self._rest), [])
         return bool(self._whole)
 
     def _start(self, whole: bytes, rest: list[bytes]) -> None:
-        self._whole, self._at, self._rest, self._hits = whole, 0, rest, {}
+        self._whole, self._at, self._hits = whole, 0, {}
+        self._rest, self._rest_matters = rest, False
 
     def _shorten_rest(self) -> None:
         text = b"".join(self._rest)
-        marked = any(marker in text for marker in self._markers)
-        self._rest = [text] if marked else [text[-_KEPT_BYTES:]]
+        self._rest_matters = any(marker in text for marker in self._markers)
+        self._rest = [text] if self._rest_matters else [text[-_KEPT_BYTES:]]
 
 
 def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def hosts_of(generations: Sequence[Generation], records: Iterable[Record]) -> di
         if record.thread and record.host:
             prefixes[record.thread].add(record.host)
         if record.thread:
-            files[record.thread].add(record.place.file)
+            files[record.thread].add(_LOG_ENDINGS.sub("", Path(record.place.file).name))
     consumers: dict[str, set[str]] = defaultdict(set)
     for generation in generations:
         for process_id, names in generation.consumers.items():
@@ -89,16 +89,8 @@ def _by_thread(threads: Mapping[str, Sequence[str]], names: Mapping[str, set[str
 
 def _by_file(threads: Mapping[str, Sequence[str]], files: Mapping[str, set[str]]) -> dict[str, str]:
     """Name processes after the files that hold nobody else's lines, if there are several files."""
-    by_process = _by_thread(threads, files)
     if len({file for names in files.values() for file in names}) < 2:
         return {}
-    shared: dict[str, int] = defaultdict(int)
-    for own in threads.values():
-        for file in {file for thread in own for file in files.get(thread, ())}:
-            shared[file] += 1
-    names = {
-        process_id: _LOG_ENDINGS.sub("", Path(file).name)
-        for process_id, file in by_process.items()
-        if shared[file] == 1
-    }
-    return names if len(set(names.values())) == len(names) else {}
+    found = _by_thread(threads, files)
+    shared = Counter(file for own in threads.values() for file in {file for thread in own for file in files[thread]})
+    return {process_id: file for process_id, file in found.items() if shared[file] == 1}

@@ -33,7 +33,11 @@ def notes_about_logs(history: LogHistory) -> list[Note]:
 def _about_times(entries: Sequence[Entry]) -> list[Note | None]:
     without = any(entry.at_ms is None for entry in entries)
     return [
-        Note("no-times", "the log has no times with a date: snapshots are without a time, and count as the oldest")
+        Note(
+            "no-times",
+            "the log has no times with a date: snapshots are without a time, and count as the oldest. "
+            "kubectl logs --timestamps adds them",
+        )
         if without
         else None,
         Note("no-time-zone", "the log's times name no zone and were taken for UTC: --as-of may be hours off")

@@ -33,7 +33,7 @@ from kstream_plan.snapshots.leader_log.messages import (
 #: What a line that matters has in it; a message that goes on has it in its first line.
 MARKERS = (
     b" participating in this rebalance:",
-    b"Decided on assignment: ",
+    b"Decided on assignment: {",
     b" per-consumer assignment:",
     b"Finished assignment for group at generation ",
     b" had endOffsetSum=",
@@ -52,7 +52,7 @@ _MEMBER = re.compile(r"(?:^|(?<=\s))(?P<process>[^\s:\[\]]+): \[(?P<consumers>[^
 _MEMBER_START = re.compile(r"(?:^|(?<=\s))[^\s:\[\]]+: \[[^\]]*\Z")
 
 #: ``assignment.HighAvailabilityTaskAssignor.assign``, the same in 3.2 to 4.3.
-_DECIDED = re.compile(r"Decided on assignment: ")
+_DECIDED = re.compile(r"Decided on assignment: (?=\{)")
 _DECIDED_END = re.compile(r" with(?P<no> no)? followup probing rebalance\." + _LOGGER)
 
 #: ``StreamsPartitionAssignor.computeNewAssignment``, five lines more, the same in 3.2 to 4.3.
