@@ -136,6 +136,7 @@ class _Consumer:
     def __init__(self, answers: Answers, arguments: dict[str, Any]) -> None:
         assert arguments["group_id"] is None
         assert arguments["enable_auto_commit"] is False
+        assert arguments["allow_auto_create_topics"] is False
         self._answers = answers
         self._position = 0
 

@@ -12,6 +12,7 @@ from kstream_plan.model import LATEST
 from kstream_plan.snapshots.live_group.source import group_history, running_group
 from kstream_plan.snapshots.records import snapshot_from_row
 from kstream_plan.snapshots.times import format_time, parse_time
+from kstream_plan.studies import plan_checked
 
 NOW_MS = parse_time("2026-11-21T18:00:00.000Z")
 
@@ -91,6 +92,15 @@ def test_a_described_group_holds_what_was_decided_and_reports_what_was_known(
         assert len(changelogs) == {"0": 1, "1": 2, "2": 0}[task["task_id"][0]]
     assert [note.code for note in taken.notes] == ["lag-age-unknown"]
     snapshot_from_row(row, scenario)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_plan_made_of_it_is_the_one_made_of_what_the_leader_knew(scenario: str) -> None:
+    config = rows(scenario, "inputs")[0]["config"]
+    for row, known in list(zip(history(scenario), rows(scenario, "inputs"), strict=True))[1:4]:
+        planned = plan_checked(snapshot_from_row({**row, "config": config}, scenario))
+        expected = plan_checked(snapshot_from_row(known, scenario))
+        assert [of.steps for of in planned.rounds] == [of.steps for of in expected.rounds]
 
 
 def _tasks(row: dict[str, Any]) -> list[tuple[Any, ...]]:

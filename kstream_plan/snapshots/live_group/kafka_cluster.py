@@ -130,7 +130,11 @@ class KafkaCluster:
         partition = self._kafka.TopicPartition(_OFFSETS_TOPIC, offsets_partition(group_id, len(partitions)))
         with self._asking(where):
             consumer = self._kafka.KafkaConsumer(
-                **self._arguments, group_id=None, enable_auto_commit=False, bootstrap_timeout_ms=_BOOTSTRAP_TIMEOUT_MS
+                **self._arguments,
+                group_id=None,
+                enable_auto_commit=False,
+                allow_auto_create_topics=False,
+                bootstrap_timeout_ms=_BOOTSTRAP_TIMEOUT_MS,
             )
         try:
             with self._asking(where):
