@@ -35,6 +35,7 @@ _ALL = [
     _error("TopicAuthorizationFailedError", AuthorizationError, 29),
     _error("GroupAuthorizationFailedError", AuthorizationError, 30),
     _error("ClusterAuthorizationFailedError", AuthorizationError, 31),
+    _error("UnsupportedCodecError"),
     _error("UnknownServerError", errno=-1),
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from kstream_plan.config import load_client_properties
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.render.history import HistoryLine
+from kstream_plan.snapshots.fields import printable
 from kstream_plan.snapshots.leader_log.naming import client_of
 from kstream_plan.snapshots.live_group.source import Taken, group_decisions, group_history, running_group
 from kstream_plan.snapshots.live_group.topology_text import Topology, read_topology
@@ -124,7 +125,7 @@ def take_group(
             )
         else:
             taken = running_group(cluster, given["group"], topology, now_ms, config)
-    notes = taken.notes if config else [*taken.notes, Note("no-config", _NO_CONFIG)]
+    notes = [*taken.notes, *([] if config else [Note("no-config", _NO_CONFIG)]), *_unused(names, taken.rows)]
     return Taken([_named(row, names) for row in taken.rows], notes)
 
 
@@ -176,8 +177,21 @@ def _named(row: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> di
 
 def _names_of(instance: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """What is given under its host, then under a client id, then under its process id; the last one counts."""
-    clients = [client for consumer in instance["consumers"] if (client := client_of(consumer["consumer_id"]))]
     found: dict[str, str] = {}
-    for key in (instance["host"], *clients, instance["process_id"]):
+    for key in _keys(instance):
         found |= names.get(key, {})
     return found
+
+
+def _keys(instance: Mapping[str, Any]) -> list[str]:
+    clients = [client for consumer in instance["consumers"] if (client := client_of(consumer["consumer_id"]))]
+    return [instance["host"], *clients, instance["process_id"]]
+
+
+def _unused(names: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[Note]:
+    keys = {key for row in rows for instance in row["instances"] for key in _keys(instance)}
+    unused = tuple(name for name in names if name not in keys)
+    if not unused:
+        return []
+    message = f"nobody has names that --names gives, {printable(unused[0])} first: ids change at a restart"
+    return [Note("unused-names", message, unused)]

@@ -120,9 +120,11 @@ def test_names_are_given_by_process_client_or_host(tmp_path: Path, capsys: pytes
     client = second["consumers"][0]["consumer_id"].split("-StreamThread-")[0]
     names = tmp_path / "names.yaml"
     names.write_text(
-        f"127.0.0.1: one-machine\n{first['process_id']}: {{host: orders-0, rack: a}}\n{client}: {{rack: b}}\n"
+        f"127.0.0.1: one-machine\n{first['process_id']}: {{host: orders-0, rack: a}}\n{client}: {{rack: b}}\ngone: x\n"
     )
-    row = json.loads(snapshot(capsys, *GROUP, "--names", str(names))[0])
+    shown, said = snapshot(capsys, *GROUP, "--names", str(names))
+    row = json.loads(shown)
+    assert "nobody has names that --names gives, gone first" in said
     assert [(of["host"], of["rack"]) for of in row["instances"]][:3] == [
         ("orders-0", "a"),
         ("one-machine", "b"),

@@ -133,6 +133,7 @@ FAILURES = [
     (errors.KafkaConfigurationError("bad"), "the connection is not secure: bad", "truststore"),
     (errors.KafkaTimeoutError(""), "no answer: KafkaTimeoutError", "advertised listeners"),
     (ConnectionRefusedError("refused"), "no answer: refused", "check the address"),
+    (errors.UnsupportedCodecError("no lz4"), "the records are compressed: no lz4", "pip install 'kafka-python[lz4"),
     (errors.UnknownServerError("[Error -1] UnknownServerError: odd"), "the request failed", "release 2.6 or newer"),
 ]
 

@@ -27,6 +27,7 @@ _OFFSETS_TOPIC = "__consumer_offsets"
 #: How long to look for a broker that answers at all.
 _BOOTSTRAP_TIMEOUT_MS = 10_000
 _POLL_MS = 1_000
+_POLL_RECORDS = 10_000
 #: A partition of which nothing comes for so long is given up.
 _SILENCE_MS = 30_000
 _UNKNOWN_TOPIC = 3
@@ -133,7 +134,9 @@ class KafkaCluster:
                 **self._arguments,
                 group_id=None,
                 enable_auto_commit=False,
+                max_poll_records=_POLL_RECORDS,
                 allow_auto_create_topics=False,
+                check_crcs=False,  # in plain Python it takes three times as long, and every payload is checked anyway
                 bootstrap_timeout_ms=_BOOTSTRAP_TIMEOUT_MS,
             )
         try:

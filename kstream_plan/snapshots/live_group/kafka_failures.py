@@ -78,6 +78,8 @@ def _meaning(errors: Any, error: Exception, where: str, reason: str) -> tuple[st
     if isinstance(error, errors.TopicAuthorizationFailedError):
         access = "Read" if _OFFSETS_TOPIC in where else "Describe"
         return "access is denied", f"grant the principal {access} on the topic"
+    if isinstance(error, errors.UnsupportedCodecError):
+        return f"the records are compressed: {reason}", "pip install 'kafka-python[lz4,snappy,zstd]'"
     meanings: tuple[tuple[tuple[type[Exception], ...], str, str], ...] = (
         ((errors.GroupAuthorizationFailedError,), "access is denied", "grant the principal Describe on the group"),
         ((errors.AuthorizationError,), "access is denied", "grant the principal what the README lists"),
