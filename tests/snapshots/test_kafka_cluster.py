@@ -198,9 +198,10 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
         kafka()
 
 
-def test_too_old_a_client_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    package = SimpleNamespace(__version__="2.2.15", errors=errors)
+@pytest.mark.parametrize("version", ["2.2.15", "3.0.0", "3.0.11"])
+def test_too_old_a_client_is_as_good_as_none(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = SimpleNamespace(__version__=version, errors=errors)
     monkeypatch.setitem(sys.modules, "kafka", package)
     monkeypatch.setitem(sys.modules, "kafka.protocol.admin", SimpleNamespace(DescribeGroupsRequest=None))
-    with pytest.raises(ClusterError, match=r"kafka-python 2.2.15 is too old"):
+    with pytest.raises(ClusterError, match=f"kafka-python {version} is too old"):
         kafka()

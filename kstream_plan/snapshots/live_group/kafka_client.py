@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 from kstream_plan.errors import ClusterError
 
-_OLDEST = (3, 0)
+#: Older ones do not tell a refused login from a lost connection, and try it again and again.
+_OLDEST = (3, 0, 12)
 
 
 def kafka() -> SimpleNamespace:
@@ -22,7 +23,7 @@ def kafka() -> SimpleNamespace:
     except ImportError:
         raise _missing("kafka-python is not installed") from None
     version = str(package.__version__)
-    if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < _OLDEST:
+    if tuple(int(part) for part in version.split(".")[:3] if part.isdigit()) < _OLDEST:
         raise _missing(f"kafka-python {version} is too old")
     return SimpleNamespace(
         errors=errors,
