@@ -142,7 +142,7 @@ def list_group(given: Mapping[str, Any], wanted: Callable[[int], bool]) -> list[
             given["group"],
             format_time(decision.at_ms),
             decision.generation,
-            None,
+            decision.trigger,
             decision.processes,
             decision.consumers,
             decision.moved_tasks,

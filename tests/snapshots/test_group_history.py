@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from captured import rows
+from captured import SCENARIOS, rows, trigger
 from captured_cluster import CapturedCluster, encode_group_key, encode_group_metadata, topology
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.live_group.history import OffsetsRecord, decisions, generations, moments
+from kstream_plan.snapshots.live_group.history import OffsetsRecord, generations, moments
 from kstream_plan.snapshots.live_group.source import group_decisions, group_history
 from kstream_plan.snapshots.records import snapshot_from_row
 from kstream_plan.snapshots.times import parse_time
@@ -145,13 +145,16 @@ def test_the_newest_snapshot_has_the_rates_of_those_before_it() -> None:
         snapshot_from_row(row, "history")
 
 
-def test_decisions_in_figures() -> None:
-    """Probing is what was decided; what is withheld moves in the generation after."""
-    found = {of.generation: of for of in decisions(generations(GROUP, map(record, CAPTURED)))}
-    observed = {row["generation"]: row for row in rows(SCENARIO, "observed")}
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_decisions_in_figures(scenario: str) -> None:
+    """What is withheld moves in the generation after."""
+    cluster = CapturedCluster(scenario)
+    found = {of.generation: of for of in group_decisions(cluster, cluster.group_id, lambda at: True)}
+    observed = {row["generation"]: row for row in rows(scenario, "observed")}
     assert found.keys() == observed.keys()
     for number, decision in found.items():
         consumers = [of for instance in observed[number]["decided"].values() for of in instance["consumers"].values()]
+        assert decision.trigger == trigger(observed[number])
         assert decision.withheld_tasks == sum(len(of["withheld"]) for of in consumers)
         assert (decision.processes, decision.consumers) == (len(observed[number]["decided"]), len(consumers))
     assert sum(of.moved_tasks for of in found.values()) > 0

@@ -54,13 +54,14 @@ class Generation(NamedTuple):
 class Decision(NamedTuple):
     """What came of one generation, in figures.
 
-    ``moved_tasks`` is how many tasks another process runs than before; ``withheld_tasks`` how many nobody runs until
-    the next generation, because their owner was to revoke them first; ``probing`` whether a probing rebalance was
-    scheduled.
+    ``trigger`` is why it came about, in the plan's words, ``None`` if that cannot be told; ``moved_tasks`` how many
+    tasks another process runs than before; ``withheld_tasks`` how many nobody runs until the next generation, because
+    their owner was to revoke them first; ``probing`` whether a probing rebalance was scheduled.
     """
 
     generation: int
     at_ms: int
+    trigger: str | None
     processes: int
     consumers: int
     moved_tasks: int
@@ -108,26 +109,50 @@ def moments(group_id: str, history: Iterable[Generation]) -> Iterator[Moment | N
 
 def decisions(history: Iterable[Generation]) -> Iterator[Decision]:
     """Return what each generation that has members decided."""
+    before: Generation | None = None
+    last: Decision | None = None
     owners: dict[TaskId, str] = {}
     for generation in history:
-        processes = {member.member_id: member.info.process_id for member in generation.members}
-        now = {
-            task: process_id
-            for member_id, process_id in processes.items()
-            for task in generation.held.get(member_id, Held()).active
-        }
-        if generation.members:
-            yield Decision(
-                generation.number,
-                generation.decided_at_ms,
-                len(set(processes.values())),
-                len(processes),
-                sum(owners.get(task, process_id) != process_id for task, process_id in now.items()),
-                len(owners.keys() - now.keys()),
-                any(member.probing for member in generation.members),
-            )
-        # a task that is withheld has still been where it was
+        now = _owners(generation)
+        moved = sum(owners.get(task, process_id) != process_id for task, process_id in now.items())
+        # a task that is withheld still counts as where it was
         owners = {**owners, **now} if generation.members else {}
+        if generation.members:
+            last = Decision(
+                generation=generation.number,
+                at_ms=generation.decided_at_ms,
+                trigger=_trigger(generation, before, last),
+                processes=len({member.info.process_id for member in generation.members}),
+                consumers=len(generation.members),
+                moved_tasks=moved,
+                withheld_tasks=len(owners) - len(now),
+                probing=any(member.probing for member in generation.members),
+            )
+            yield last
+        before = generation
+
+
+def _owners(generation: Generation) -> dict[TaskId, str]:
+    """Return the process that runs each task until the next generation."""
+    return {
+        task: member.info.process_id
+        for member in generation.members
+        for task in generation.held.get(member.member_id, Held()).active
+    }
+
+
+def _trigger(generation: Generation, before: Generation | None, last: Decision | None) -> str | None:
+    """Return why a generation came about, as far as its members and the decision before it tell."""
+    if before is None or not _follows(generation, before):
+        return None
+    ids, ids_before = ({member.member_id for member in of.members} for of in (generation, before))
+    if ids != ids_before:
+        return "member-restart" if ids - ids_before and ids_before - ids else "join" if ids - ids_before else "leave"
+    if last is None:
+        return None
+    if last.withheld_tasks:
+        return "follow-up"
+    return "probing" if last.probing else None
 
 
 def _read(group_id: str, record: OffsetsRecord) -> Generation | None:
