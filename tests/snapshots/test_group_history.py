@@ -105,6 +105,13 @@ def test_a_group_that_is_gone_is_not_what_it_was(end: OffsetsRecord, what: str) 
         history(record(CAPTURED[1]), end, newest_only=True)
 
 
+def test_a_group_that_has_become_empty_is_told() -> None:
+    taken = history(*map(record, CAPTURED), newest_only=True)
+    assert taken.rows[0]["generation"] == CAPTURED[-2]["generation"] - 1
+    assert [note.code for note in taken.notes] == ["group-gone"]
+    assert CAPTURED[-1]["time"] in taken.notes[0].message
+
+
 def test_a_group_that_was_never_there() -> None:
     with pytest.raises(SnapshotError, match="has no record in __consumer_offsets"):
         history()

@@ -30,6 +30,7 @@ from kstream_plan.snapshots.live_group.streams_group import (
     no_members,
 )
 from kstream_plan.snapshots.live_group.topology_text import Topology
+from kstream_plan.snapshots.times import format_time
 
 #: So many of the last generations are asked for their end offsets, for the rates of the newest snapshot.
 _GENERATIONS_FOR_RATES = 20
@@ -131,6 +132,8 @@ def group_history(
         raise _nothing(group_id, last)
     taken = _take(cluster, found, topology, config)
     notes = [*_assignment_errors(found[-1].members), *_gap_notes(gaps, newest_only), *taken.notes]
+    if wanted(now_ms) and not last[0].members:
+        notes.insert(0, _gone_note(last[0]))
     return Taken(with_rates(taken.rows)[-1 if newest_only else 0 :], notes)
 
 
@@ -228,6 +231,11 @@ def _assignment_errors(members: Sequence[StreamsMember]) -> list[Note]:
     name = ERRORS.get(code, "unknown")
     message = f"the leader told {printable(member_id)} error {code} ({name}): the group is not settled, try again later"
     return [Note("assignment-error", message, tuple(member_id for _, member_id in errors))]
+
+
+def _gone_note(last: Generation) -> Note:
+    message = f"the group has had no members since {format_time(last.decided_at_ms)}: the newest snapshot is older"
+    return Note("group-gone", message)
 
 
 def _gap_notes(gaps: int, newest_only: bool) -> list[Note]:
