@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from kstream_plan.assignment_config import AssignmentConfig as AssignmentConfig
+    from kstream_plan.config import load_client_properties as load_client_properties
     from kstream_plan.config import load_streams_config as load_streams_config
     from kstream_plan.config import with_overrides as with_overrides
     from kstream_plan.errors import KstreamPlanError as KstreamPlanError
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
     from kstream_plan.render.plan_json import plan_json as to_json
     from kstream_plan.render.table import table as to_table
     from kstream_plan.snapshots import read as read
+    from kstream_plan.snapshots.leader_log.history import read_leader_logs as read_leader_logs
+    from kstream_plan.snapshots.live_group.kafka_cluster import KafkaCluster as KafkaCluster
+    from kstream_plan.snapshots.live_group.source import group_history as group_history
+    from kstream_plan.snapshots.live_group.source import running_group as running_group
+    from kstream_plan.snapshots.live_group.topology_text import read_topology as read_topology
     from kstream_plan.snapshots.saved_plan import read_plan_file as load_plans
     from kstream_plan.steps import Plan as Plan
     from kstream_plan.studies import plan_checked as plan
@@ -36,14 +42,20 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "Assignment": ("kstream_plan.model", "Assignment"),
     "AssignmentConfig": ("kstream_plan.assignment_config", "AssignmentConfig"),
+    "KafkaCluster": ("kstream_plan.snapshots.live_group.kafka_cluster", "KafkaCluster"),
     "KstreamPlanError": ("kstream_plan.errors", "KstreamPlanError"),
     "Plan": ("kstream_plan.steps", "Plan"),
     "Snapshot": ("kstream_plan.model", "Snapshot"),
     "assign": ("kstream_plan.planner", "assign_once"),
+    "group_history": ("kstream_plan.snapshots.live_group.source", "group_history"),
+    "load_client_properties": ("kstream_plan.config", "load_client_properties"),
     "load_plans": ("kstream_plan.snapshots.saved_plan", "read_plan_file"),
     "load_streams_config": ("kstream_plan.config", "load_streams_config"),
     "plan": ("kstream_plan.studies", "plan_checked"),
     "read": ("kstream_plan.snapshots", "read"),
+    "read_leader_logs": ("kstream_plan.snapshots.leader_log.history", "read_leader_logs"),
+    "read_topology": ("kstream_plan.snapshots.live_group.topology_text", "read_topology"),
+    "running_group": ("kstream_plan.snapshots.live_group.source", "running_group"),
     "to_json": ("kstream_plan.render.plan_json", "plan_json"),
     "to_markdown": ("kstream_plan.render.markdown", "markdown"),
     "to_table": ("kstream_plan.render.table", "table"),
@@ -53,15 +65,21 @@ _PUBLIC = {
 __all__ = [
     "Assignment",
     "AssignmentConfig",
+    "KafkaCluster",
     "KstreamPlanError",
     "Plan",
     "Snapshot",
     "__version__",
     "assign",
+    "group_history",
+    "load_client_properties",
     "load_plans",
     "load_streams_config",
     "plan",
     "read",
+    "read_leader_logs",
+    "read_topology",
+    "running_group",
     "to_json",
     "to_markdown",
     "to_table",

@@ -59,3 +59,7 @@ class UsageError(KstreamPlanError):
 
 class PlanInvariantError(KstreamPlanError):
     """A plan broke one of its own invariants: a defect of this tool, never of the input."""
+
+
+class ClusterError(KstreamPlanError):
+    """A Kafka cluster cannot be reached, or does not allow or cannot answer what is asked of it."""

@@ -224,7 +224,7 @@ MaxRounds = Annotated[
 Output = Annotated[OutputForm, typer.Option("--output", help="What stdout shows.")]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help="Save the plans as JSON, one per line, as well."),
+    typer.Option("--out", metavar="FILE", help="Write the JSON to this file."),
 ]
 Full = Annotated[bool, typer.Option("--full", help="JSON with each round's outcome in full.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Every step with its reason.")]

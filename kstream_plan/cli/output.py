@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, BinaryIO, NamedTuple
 
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.render.escape import encodable, printable
@@ -90,6 +91,20 @@ def check_target(path: Path) -> None:
 
 @contextmanager
 def written_at_once(path: Path) -> Iterator[IO[str]]:
+    """Give a text file to write to, as :func:`bytes_written_at_once` does.
+
+    Raises:
+        KstreamPlanError: it cannot be written.
+    """
+    with bytes_written_at_once(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
+        yield text
+        text.flush()
+        text.detach()
+
+
+@contextmanager
+def bytes_written_at_once(path: Path) -> Iterator[BinaryIO]:
     """Give a file to write to that replaces ``path`` in one step at the end, and leaves it as it was on any error.
 
     Raises:
@@ -97,7 +112,7 @@ def written_at_once(path: Path) -> Iterator[IO[str]]:
     """
     try:
         if _is_special(path):
-            with path.open("w", encoding="utf-8") as file:
+            with path.open("wb") as file:
                 yield file
             return
         with _replacing(path.resolve()) as file:
@@ -115,11 +130,11 @@ def _is_special(path: Path) -> bool:
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[IO[str]]:
+def _replacing(path: Path) -> Iterator[BinaryIO]:
     mode = path.stat().st_mode if path.exists() else 0o666 & ~_umask()
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+        with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -102,11 +102,11 @@ def rates_of(growth: Sequence[StoreGrowth], group: Group) -> Rates:
         task, instance = task_index.get(row.task_id), group.instance_index.get(normal_process_id(row.process_id))
         if task is not None and instance is not None:
             by_copy[instance, task].append(row)
-    restore = {copy: rate for copy, rows in sorted(by_copy.items()) if (rate := _restore_rate(rows))}
+    restore = {copy: rate for copy, rows in sorted(by_copy.items()) if (rate := restore_rate(rows))}
     by_task: dict[int, list[StoreGrowth]] = defaultdict(list)
     for (_, task), rows in by_copy.items():
         by_task[task].extend(rows)
-    produce = {task: rate for task, rows in sorted(by_task.items()) if (rate := _produce_rate(rows)) is not None}
+    produce = {task: rate for task, rows in sorted(by_task.items()) if (rate := produce_rate(rows)) is not None}
     return Rates(restore=MappingProxyType(restore), produce=MappingProxyType(produce))
 
 
@@ -180,14 +180,16 @@ def _whole_or_stores(rows: Sequence[StoreGrowth]) -> Sequence[StoreGrowth]:
     return [row for row in rows if row.store is None] or rows
 
 
-def _restore_rate(rows: Sequence[StoreGrowth]) -> float | None:
+def restore_rate(rows: Sequence[StoreGrowth]) -> float | None:
+    """Return the restore rate of one copy from the growth of its stores, see :func:`rates_of`; ``None`` if unknown."""
     rows = _whole_or_stores([row for row in rows if row.restored_ms > 0])
     if not rows:
         return None
     return sum(row.restored_records for row in rows) * 1000 / max(row.restored_ms for row in rows)
 
 
-def _produce_rate(rows: Sequence[StoreGrowth]) -> float | None:
+def produce_rate(rows: Sequence[StoreGrowth]) -> float | None:
+    """Return the produce rate of one task from the growth of its stores, see :func:`rates_of`; ``None`` if unknown."""
     rows = _whole_or_stores([row for row in rows if row.produced_ms > 0])
     by_store: Mapping[str | None, list[int]] = defaultdict(lambda: [0, 0])
     for row in rows:

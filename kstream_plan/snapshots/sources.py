@@ -21,6 +21,7 @@ from urllib.parse import unquote, urlparse
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.fields import printable, shown
+from kstream_plan.snapshots.leader_log.recognition import is_a_log
 
 #: Standard input among the paths.
 STDIN = "-"
@@ -203,6 +204,10 @@ def form_of(head: Head, name: str) -> Form:
     text = head.content.removeprefix(_UTF8_MARK).lstrip()
     if not text:
         raise BrokenFileError(name, "is empty", _EMPTY_FIX)
+    if is_a_log(text):
+        log = STDIN if name == "standard input" else printable(name)
+        fix = f"make a snapshot of it: kstream-plan snapshot --leader-log {log} | kstream-plan assign -"
+        raise BrokenFileError(name, "is a log, not a snapshot", fix)
     if text[:1] not in (b"{", b"["):
         what = f"is neither JSON nor Parquet: it begins with {shown(text[:20])[1:]}"
         raise BrokenFileError(name, what, "give JSON, JSON Lines (gzip or not) or Parquet")

@@ -1,0 +1,69 @@
+"""A file of names (``--names``): what a log cannot tell of instances, YAML or JSON.
+
+One entry per instance. Its key is the instance's process id, its ``client.id``, or its host as the log gives it; its
+value is the host, or ``{host: …, rack: …}``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from kstream_plan.errors import ConfigError
+
+_FIELDS = ("host", "rack")
+_FIX = "write one line per instance: ID: {host: orders-0, rack: a}"
+
+
+def load_instance_names(path: Path) -> dict[str, dict[str, str]]:
+    """Return ``host`` and ``rack`` by what names the instance.
+
+    Raises:
+        ConfigError: the file cannot be read, or holds something else.
+    """
+    where = str(path)
+    try:
+        root = yaml.compose(path.read_bytes(), Loader=yaml.SafeLoader)
+    except OSError as error:
+        what = f"cannot read the file: {error.strerror or error}"
+        raise ConfigError(what, where=where, fix="check --names") from error
+    except (yaml.YAMLError, UnicodeError, RecursionError) as error:
+        raise ConfigError(f"is neither YAML nor JSON: {_reason(error)}", where=where, fix=_FIX) from error
+    names: dict[str, dict[str, str]] = {}
+    for key, value in _pairs(root, where):
+        if key in names:
+            raise ConfigError(f"{key} is there twice", where=where, fix="keep one of them")
+        names[key] = {"host": _text(value, where)} if isinstance(value, yaml.ScalarNode) else _known(value, where)
+    return names
+
+
+def _known(node: yaml.Node, where: str) -> dict[str, str]:
+    found = {}
+    for name, value in _pairs(node, where):
+        if name not in _FIELDS:
+            raise ConfigError(f"{name} is not known", where=_line(node, where), fix=f"give {' and '.join(_FIELDS)}")
+        found[name] = _text(value, where)
+    return found
+
+
+def _pairs(node: yaml.Node | None, where: str) -> list[tuple[str, yaml.Node]]:
+    if not isinstance(node, yaml.MappingNode):
+        raise ConfigError("does not map ids to names", where=_line(node, where) if node else where, fix=_FIX)
+    return [(_text(key, where), value) for key, value in node.value]
+
+
+def _text(node: yaml.Node, where: str) -> str:
+    if not isinstance(node, yaml.ScalarNode) or not node.value:
+        raise ConfigError("a name is missing, or is no text", where=_line(node, where), fix=_FIX)
+    return str(node.value)
+
+
+def _line(node: yaml.Node, where: str) -> str:
+    return f"{where}, line {node.start_mark.line + 1}"
+
+
+def _reason(error: Exception) -> str:
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or type(error).__name__
+    mark = getattr(error, "problem_mark", None)
+    return f"{problem}, line {mark.line + 1}" if mark else str(problem)

@@ -1,0 +1,186 @@
+"""Logs → the history of their groups: a snapshot row and a decision for each generation."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, NamedTuple
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.fields import printable
+from kstream_plan.snapshots.generation_rates import with_rates
+from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
+from kstream_plan.snapshots.leader_log.generations import Found, Generation, generations_of
+from kstream_plan.snapshots.leader_log.messages import Place
+from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
+from kstream_plan.snapshots.leader_log.records import Record, read_records
+from kstream_plan.snapshots.leader_log.rows import Names, row_of
+from kstream_plan.snapshots.records import snapshot_from_row
+from kstream_plan.snapshots.sources import check_paths
+
+
+class Entry(NamedTuple):
+    """One generation.
+
+    ``row`` is the group as the leader knew it, ``decision`` what it decided; ``moved_tasks`` how many tasks got another
+    process by it, ``withheld_tasks`` how many wait for their owner to revoke them. ``at_ms`` is when, in milliseconds
+    since 1970, ``None`` if the log has no times; ``zoned``: with a zone. ``place`` is where the decision is.
+    ``follows``: the generation before it is in the logs too.
+    """
+
+    application_id: str
+    at_ms: int | None
+    zoned: bool
+    place: Place
+    follows: bool
+    row: Mapping[str, Any]
+    decision: Mapping[str, Any]
+    moved_tasks: int
+    withheld_tasks: int
+
+
+class LogHistory(NamedTuple):
+    """All generations in order of time, where one began that is not whole, and names given that are nobody's."""
+
+    entries: tuple[Entry, ...]
+    incomplete: tuple[Place, ...] = ()
+    unused_names: tuple[str, ...] = ()
+
+
+def read_leader_logs(
+    paths: Sequence[str],
+    *,
+    application_id: str | None = None,
+    config: Mapping[str, Any] | None = None,
+    names: Names | None = None,
+    stdin: BinaryIO | None = None,
+) -> LogHistory:
+    """Read the logs of one or several instances, in any order; the leader may move between them.
+
+    Args:
+        paths: files, folders and globs, plain or gzip; ``-`` is standard input.
+        application_id: the application of generations whose log does not name it.
+        config: settings, by the names of the snapshot's ``config``.
+        names: ``host`` and ``rack`` by process id, client id or host.
+        stdin: what ``-`` stands for, by default the process's standard input.
+
+    Raises:
+        SnapshotError: a log cannot be read, has a message that is cut, or no whole generation is in any of them.
+    """
+    records = list(_records(paths, stdin or sys.stdin.buffer))
+    found = generations_of(records)
+    if not found.generations:
+        raise _nothing_found(paths, found)
+    known, unused = _known(found.generations, hosts_of(found.generations, records), names or {})
+    by_application: dict[str, list[Generation]] = defaultdict(list)
+    for generation in found.generations:
+        by_application[application_of(generation) or application_id or _nameless(generation)].append(generation)
+    entries = [
+        entry
+        for name, generations in sorted(by_application.items())
+        for entry in _entries(name, generations, config or {}, known)
+    ]
+    entries.sort(key=lambda entry: (entry.at_ms is not None, entry.at_ms or 0))
+    return LogHistory(tuple(entries), tuple(found.incomplete), unused)
+
+
+def checked_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Return the rows of generations, each with its ``decision``.
+
+    Raises:
+        SnapshotError: one contradicts itself: two members own the same task, say. The error names the place in the log.
+    """
+    for entry in entries:
+        snapshot_from_row(entry.row, str(entry.place))
+    return [{**entry.row, "decision": entry.decision} for entry in entries]
+
+
+def _records(paths: Sequence[str], stdin: BinaryIO) -> Iterator[Record]:
+    checked = check_paths(paths)
+    if checked.remote:
+        raise SnapshotError("is not on this machine", where=printable(checked.remote[0]), fix="copy the log here")
+    for file in checked.local:
+        try:
+            with open(file.path, "rb") as stream:
+                yield from read_records(stream, file.name)
+        except OSError as error:
+            what = f"cannot be read: {error.strerror or error}"
+            raise SnapshotError(what, where=printable(file.name), fix="check the file") from None
+    if checked.stdin:
+        yield from read_records(stdin, "standard input")
+
+
+def _entries(
+    application_id: str, generations: Sequence[Generation], config: Mapping[str, Any], names: Names
+) -> Iterator[Entry]:
+    pairs = [
+        (generation, before if before is not None and _follows(generation, before) else None)
+        for generation, before in zip(generations, [None, *generations], strict=False)
+    ]
+    rows = [
+        row_of(generation, before, application_id=application_id, config=config, names=names)
+        for generation, before in pairs
+    ]
+    for row, (generation, before) in zip(with_rates(rows), pairs, strict=True):
+        at = generation.at
+        yield Entry(
+            application_id,
+            at.us // 1000 if at else None,
+            at is None or at.zoned,
+            generation.place,
+            before is not None,
+            row,
+            decision_of(generation, before, names),
+            moved_tasks(generation, before),
+            sum(len(tasks) for split in generation.splits.values() for tasks in split.revoking.values()),
+        )
+
+
+def _follows(generation: Generation, before: Generation) -> bool:
+    """Tell whether no generation is missing between two: by number, else by what members still own of it."""
+    if generation.number is not None and before.number is not None:
+        return generation.number == before.number + 1
+    for process_id, split in generation.splits.items():
+        earlier = before.splits.get(process_id)
+        for consumer, owned in split.owned.items():
+            got = set(earlier.active.get(consumer, ())) - set(earlier.revoking.get(consumer, ())) if earlier else set()
+            if not set(owned) <= got:
+                return False
+    return True
+
+
+def _known(
+    generations: Sequence[Generation], hosts: Mapping[str, str], names: Names
+) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
+    """Return what is known of every process, what was given first; and the names given that are nobody's."""
+    known: dict[str, dict[str, str]] = {}
+    used = set()
+    for generation in generations:
+        for process_id, consumers in generation.consumers.items():
+            found = {"host": hosts[process_id]} if process_id in hosts else {}
+            clients = [client for consumer in consumers if (client := client_of(consumer))]
+            for key in (*found.values(), *clients, process_id):
+                if key in names:
+                    used.add(key)
+                    found |= names[key]
+            known[process_id] = found
+    return known, tuple(sorted(names.keys() - used))
+
+
+def _nothing_found(paths: Sequence[str], found: Found) -> SnapshotError:
+    where = printable(", ".join("standard input" if path == "-" else path for path in paths[:3]))
+    if found.incomplete:
+        what = f"no rebalance is there from beginning to end; one begins at {found.incomplete[0]}"
+        return SnapshotError(what, where=where, fix="give more of the log, and the logs of all instances")
+    what = "no decision of Kafka Streams' HighAvailabilityTaskAssignor is in it"
+    fix = (
+        "give the log of the group's leader (if in doubt, of all instances) from a time with a rebalance, with "
+        "org.apache.kafka.streams.processor.internals on level INFO"
+    )
+    return SnapshotError(what, where=where, fix=fix)
+
+
+def _nameless(generation: Generation) -> str:
+    what = "the application's id is not in the log, where client.id is set"
+    raise SnapshotError(what, where=str(generation.place), fix="give it with --application-id")

@@ -1,0 +1,137 @@
+"""A log, plain or gzip, as the few lines that matter: the rest is searched through but never decoded or kept."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO, NamedTuple
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.fields import printable
+from kstream_plan.snapshots.sources import broken_gzip
+
+BLOCK_BYTES = 1 << 20
+
+_GZIP_MAGIC = b"\x1f\x8b"
+#: So much of a line without any marker is kept, in case that a marker begins at its end.
+_KEPT_BYTES = 128
+#: A line without any marker is given up once it is longer than this.
+_LONG_LINE_BYTES = 4 << 20
+
+
+class Line(NamedTuple):
+    """One line without its end, and its number, from 1."""
+
+    number: int
+    text: bytes
+
+
+class LogLines:
+    """Walks through a log, from one line with a marker to the next, or line by line.
+
+    Memory is bounded by a few blocks and the longest line that has a marker in it.
+
+    Args:
+        stream: the log; it is read once, from where it is.
+        name: how people know it.
+        markers: what makes a line matter, each without a line end.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str, markers: Sequence[bytes]) -> None:
+        self._blocks = _blocks(stream, name)
+        self._markers = markers
+        self._whole = b""  # whole lines
+        self._at = 0
+        self._rest: list[bytes] = []  # the beginning of a line that goes on in the next block
+        self._rest_matters = False
+        self._number = 1
+        self._hits: dict[bytes, int] = {}
+
+    def next_marked(self) -> Line | None:
+        """Return the next line that has a marker, ``None`` at the end."""
+        while True:
+            hit = self._next_hit()
+            if hit >= 0:
+                start = self._whole.rfind(b"\n", self._at, hit) + 1 or self._at
+                self._number += self._whole.count(b"\n", self._at, start)
+                self._at = start
+                return self.next_line()
+            self._number += self._whole.count(b"\n", self._at)
+            self._at = len(self._whole)
+            if not self._refill():
+                return None
+
+    def next_line(self) -> Line | None:
+        """Return the next line, ``None`` at the end."""
+        if self._at == len(self._whole) and not self._refill():
+            return None
+        end = self._whole.find(b"\n", self._at)
+        line = Line(self._number, self._whole[self._at : end if end >= 0 else len(self._whole)].rstrip(b"\r"))
+        self._at = end + 1 if end >= 0 else len(self._whole)
+        self._number += 1
+        return line
+
+    def _next_hit(self) -> int:
+        """Return where the next marker begins among the whole lines, -1 if there is none."""
+        for marker in self._markers:
+            if 0 <= self._hits.get(marker, -2) < self._at or marker not in self._hits:
+                self._hits[marker] = self._whole.find(marker, self._at)
+        return min((hit for hit in self._hits.values() if hit >= 0), default=-1)
+
+    def _refill(self) -> bool:
+        """Read on until there is at least one whole line; return whether there is one."""
+        for block in self._blocks:
+            end = block.rfind(b"\n") + 1
+            if end:
+                self._start(b"".join([*self._rest, block[:end]]), [block[end:]])
+                return True
+            self._rest.append(block)
+            if not self._rest_matters and sum(map(len, self._rest)) > _LONG_LINE_BYTES:
+                self._shorten_rest()
+        self._start(b"".join(self._rest), [])
+        return bool(self._whole)
+
+    def _start(self, whole: bytes, rest: list[bytes]) -> None:
+        self._whole, self._at, self._hits = whole, 0, {}
+        self._rest, self._rest_matters = rest, False
+
+    def _shorten_rest(self) -> None:
+        text = b"".join(self._rest)
+        self._rest_matters = any(marker in text for marker in self._markers)
+        self._rest = [text] if self._rest_matters else [text[-_KEPT_BYTES:]]
+
+
+def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield the log block by block, unzipped.
+
+    Raises:
+        SnapshotError: it cannot be read, or is damaged gzip.
+    """
+    try:
+        head = stream.read(BLOCK_BYTES)
+        if not head.startswith(_GZIP_MAGIC):
+            while head:
+                yield head
+                head = stream.read(BLOCK_BYTES)
+            return
+        yield from _unzipped(head, stream, name)
+    except OSError as error:
+        what = f"cannot be read: {error.strerror or error}"
+        raise SnapshotError(what, where=printable(name), fix="check the file") from None
+
+
+def _unzipped(head: bytes, stream: BinaryIO, name: str) -> Iterator[bytes]:
+    unzipper = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    packed = head
+    while packed:
+        try:
+            text = unzipper.decompress(packed, BLOCK_BYTES)
+        except zlib.error as error:
+            raise broken_gzip(name, str(error)) from None
+        if text:
+            yield text
+        packed = unzipper.unused_data or unzipper.unconsumed_tail or stream.read(BLOCK_BYTES)
+        if unzipper.eof and packed:
+            unzipper = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    if not unzipper.eof:
+        raise broken_gzip(name, "it ends too early")

@@ -1,0 +1,96 @@
+"""What things are called: hosts of processes, and the application of a generation."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from kstream_plan.snapshots.leader_log.generations import Generation
+from kstream_plan.snapshots.leader_log.messages import Hosts
+from kstream_plan.snapshots.leader_log.records import Record
+
+_CONSUMER = re.compile(r"(?P<client>.+)-StreamThread-\d+-consumer-[0-9a-fA-F-]{36}")
+_LOG_ENDINGS = re.compile(r"(?:\.(?:gz|log|txt|jsonl?|out|\d+))+\Z")
+
+
+def application_of(generation: Generation) -> str | None:
+    """Return the application id: the group's, else what stands before the process id in Kafka's own client ids.
+
+    ``StreamThread`` and ``KafkaStreams`` of Kafka 3.2 to 4.3: without ``client.id`` it is ``<application>-<process>``.
+    """
+    if generation.group is not None:
+        return generation.group
+    for process_id, consumers in generation.consumers.items():
+        for consumer in consumers:
+            client = client_of(consumer)
+            if client and client.endswith(f"-{process_id}"):
+                return client.removesuffix(f"-{process_id}")
+    return None
+
+
+def hosts_of(generations: Sequence[Generation], records: Iterable[Record]) -> dict[str, str]:
+    """Return hosts by process id, from the best source there is for each.
+
+    In this order: the prefix or the field of the lines that the process itself logged; ``application.server``; a
+    ``client.id`` of its own; the name of the file, if there are several and each is of one process.
+    """
+    said: dict[str, str] = {}
+    prefixes: dict[str, set[str]] = defaultdict(set)
+    files: dict[str, set[str]] = defaultdict(set)
+    for record in records:
+        if isinstance(record.message, Hosts):
+            said.update(record.message.hosts)
+        if record.thread and record.host:
+            prefixes[record.thread].add(record.host)
+        if record.thread:
+            files[record.thread].add(_LOG_ENDINGS.sub("", Path(record.place.file).name))
+    consumers: dict[str, set[str]] = defaultdict(set)
+    for generation in generations:
+        for process_id, names in generation.consumers.items():
+            consumers[process_id].update(names)
+    threads = {process_id: _threads(process_id, names, files) for process_id, names in consumers.items()}
+    own_clients = {process_id: _own_client(process_id, names) for process_id, names in consumers.items()}
+    hosts: dict[str, str] = {}
+    for source in (_by_thread(threads, prefixes), said, own_clients, _by_file(threads, files)):
+        for process_id, host in source.items():
+            if process_id in consumers and host:
+                hosts.setdefault(process_id, host)
+    return hosts
+
+
+def client_of(consumer: str) -> str | None:
+    """Return the client id in a consumer's id, ``None`` for a static member, whose id has none."""
+    match = _CONSUMER.fullmatch(consumer)
+    return match["client"] if match else None
+
+
+def _own_client(process_id: str, consumers: Iterable[str]) -> str:
+    clients = {client_of(consumer) for consumer in consumers}
+    (client,) = clients if len(clients) == 1 else (None,)
+    return client if client and process_id not in client else ""
+
+
+def _threads(process_id: str, consumers: Iterable[str], known: Iterable[str]) -> list[str]:
+    own = {consumer.rpartition("-consumer-")[0] for consumer in consumers}
+    return sorted(thread for thread in known if thread in own or process_id in thread)
+
+
+def _by_thread(threads: Mapping[str, Sequence[str]], names: Mapping[str, set[str]]) -> dict[str, str]:
+    """Return the only name that the threads of each process go by; none if they go by several."""
+    found = {}
+    for process_id, own in threads.items():
+        of_process = {name for thread in own for name in names.get(thread, ())}
+        if len(of_process) == 1:
+            (found[process_id],) = of_process
+    return found
+
+
+def _by_file(threads: Mapping[str, Sequence[str]], files: Mapping[str, set[str]]) -> dict[str, str]:
+    """Name processes after the files that hold nobody else's lines, if there are several files."""
+    if len({file for names in files.values() for file in names}) < 2:
+        return {}
+    found = _by_thread(threads, files)
+    shared = Counter(file for own in threads.values() for file in {file for thread in own for file in files[thread]})
+    return {process_id: file for process_id, file in found.items() if shared[file] == 1}

@@ -1,0 +1,105 @@
+"""What a log cannot tell of the generations that were asked for, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstream_plan.model import Note
+from kstream_plan.snapshots.leader_log.history import Entry, LogHistory
+
+
+def notes_about(history: LogHistory, entries: Sequence[Entry]) -> list[Note]:
+    """Return one warning for each thing that is not known of ``entries``, with its cost and the cure."""
+    notes = [*_about_times(entries), *_about_groups(entries), *_about_copies(entries)]
+    return [*notes_about_logs(history), *(note for note in notes if note is not None)]
+
+
+def notes_about_logs(history: LogHistory) -> list[Note]:
+    """Return one warning for what of the logs does not count, and one for names that are nobody's."""
+    places, names = tuple(map(str, history.incomplete)), history.unused_names
+    notes = []
+    if places:
+        message = (
+            f"{_many(len(places), 'rebalance')} in the logs left out, being incomplete or not the "
+            f"HighAvailabilityTaskAssignor's; the first begins at {places[0]}"
+        )
+        notes.append(Note("incomplete-generation", message, places))
+    if names:
+        message = f"nobody has names that --names gives, {names[0]} first: ids change at a restart"
+        notes.append(Note("unused-names", message, names))
+    return notes
+
+
+def _about_times(entries: Sequence[Entry]) -> list[Note | None]:
+    without = any(entry.at_ms is None for entry in entries)
+    return [
+        Note(
+            "no-times",
+            "the log has no times with a date: snapshots are without a time, and count as the oldest. "
+            "kubectl logs --timestamps adds them",
+        )
+        if without
+        else None,
+        Note("no-time-zone", "the log's times name no zone and were taken for UTC: --as-of may be hours off")
+        if not without and not all(entry.zoned for entry in entries)
+        else None,
+    ]
+
+
+def _about_groups(entries: Sequence[Entry]) -> list[Note | None]:
+    instances = [instance for entry in entries for instance in entry.row["instances"]]
+    nameless = tuple(sorted({instance["process_id"] for instance in instances if "host" not in instance}))
+    config = entries[-1].row["config"] if entries else {}
+    return [
+        None
+        if config
+        else Note(
+            "no-config",
+            "the log does not hold the configuration: Kafka's defaults will count (acceptable.recovery.lag 10000, "
+            "max.warmup.replicas 2, num.standby.replicas 0, probing every 10m), and with other settings the plan is "
+            "wrong. Give --streams-config",
+        ),
+        Note("no-generation", "generations are without a number: a plan counts them from 0")
+        if any("generation" not in entry.row for entry in entries)
+        else None,
+        Note(
+            "no-hosts",
+            f"{_many(len(nameless), 'instance')} without a host: shown by process id. Give --names",
+            nameless,
+        )
+        if nameless
+        else None,
+        Note("no-racks", "the log does not hold the racks of partitions: the rack-aware strategy cannot be planned")
+        if config.get("rack_aware_assignment_strategy", "none") != "none"
+        else None,
+    ]
+
+
+def _about_copies(entries: Sequence[Entry]) -> list[Note | None]:
+    unknown = {
+        task["task_id"]: None
+        for entry in entries
+        for task in entry.row["tasks"]
+        if task["stateful"] and "end_offset_sum" not in task
+    }
+    guessed = any(not entry.follows and any(lag["lag"] >= 0 for lag in entry.row["lags"]) for entry in entries)
+    return [
+        Note(
+            "no-end-offsets",
+            f"the end offsets of {_many(len(unknown), 'task')} cannot be told, where only its owner holds it: what is "
+            f"restored if it moves is unknown",
+            tuple(unknown),
+        )
+        if unknown
+        else None,
+        Note(
+            "no-generation-before",
+            "the generation before the first one is not in the logs: left-over state counts as assigned standbys",
+        )
+        if guessed
+        else None,
+    ]
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

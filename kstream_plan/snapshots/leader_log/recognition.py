@@ -1,0 +1,33 @@
+"""Whether a file that was taken for a snapshot is plainly a log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from kstream_plan.snapshots.leader_log.envelope import TEXT_FIELDS, TIME_FIELDS, starts_a_record
+from kstream_plan.snapshots.leader_log.wording import is_marked
+
+_LINES = 5
+
+
+def is_a_log(head: bytes) -> bool:
+    """Tell from the beginning of a file: it has a message of the assignor, or its first lines are records of a log."""
+    text = head.decode("utf-8", "replace")
+    if is_marked(text):
+        return True
+    return any(_is_record(line) for line in text[:4096].splitlines()[:_LINES])
+
+
+def _is_record(line: str) -> bool:
+    if not line.startswith("{"):
+        return starts_a_record(line)
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return (
+        isinstance(row, Mapping)
+        and any(name in row for name in TEXT_FIELDS)
+        and any(name in row for name in TIME_FIELDS)
+    )

@@ -1,0 +1,123 @@
+"""Generations → snapshot rows: what the leader knew before it decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kstream_plan.model import TaskId
+from kstream_plan.snapshots.leader_log.envelope import Moment
+from kstream_plan.snapshots.leader_log.generations import Generation
+from kstream_plan.snapshots.times import format_time
+
+#: What is known of a process from elsewhere: ``host``, ``rack``.
+Names = Mapping[str, Mapping[str, str]]
+
+
+def row_of(
+    generation: Generation,
+    before: Generation | None,
+    *,
+    application_id: str,
+    config: Mapping[str, Any],
+    names: Names,
+) -> dict[str, Any]:
+    """Return the row of a snapshot: the group as it was when ``generation`` was decided.
+
+    Args:
+        generation: what it is about.
+        before: the generation that it followed, ``None`` if the logs do not hold it. It tells which standbys were
+            assigned; without it whatever was reported counts as assigned.
+        application_id: its application.
+        config: settings, by the names of the snapshot's ``config``.
+        names: what is known of processes from elsewhere.
+    """
+    row: dict[str, Any] = {"format_version": "1.0", "application_id": application_id, "group_protocol": "classic"}
+    if generation.number is not None:
+        row["generation"] = generation.number - 1
+    elif before is not None and before.number is not None:
+        row["generation"] = before.number
+    if generation.at is not None:
+        row["captured_at"] = time_text(generation.at)
+    row["config"] = dict(config)
+    row["tasks"] = [_task(task, generation) for task in _tasks(generation)]
+    ids = sorted(generation.clients.states)
+    row["instances"] = [_instance(process_id, generation, before, names.get(process_id, {})) for process_id in ids]
+    row["lags"] = [lag for process_id in ids for lag in _lags(process_id, generation)]
+    return row
+
+
+def time_text(at: Moment) -> str:
+    """Return a time as snapshots have it."""
+    return format_time(at.us // 1000)
+
+
+def texts(tasks: Sequence[TaskId] | frozenset[TaskId]) -> list[str]:
+    """Return task ids as texts, in Kafka's order."""
+    return [str(task) for task in sorted(tasks, key=lambda task: task.sort_key)]
+
+
+def _tasks(generation: Generation) -> list[TaskId]:
+    tasks = set(generation.clients.stateful)
+    for state in generation.clients.states.values():
+        tasks |= state.active
+    return sorted(tasks, key=lambda task: task.sort_key)
+
+
+def _task(task: TaskId, generation: Generation) -> dict[str, Any]:
+    found: dict[str, Any] = {"task_id": str(task), "stateful": task in generation.clients.stateful}
+    end = generation.end_offset_sums.get(task, generation.clients.end_offset_sums.get(task))
+    if found["stateful"] and end is not None:
+        found["end_offset_sum"] = end
+    return found
+
+
+def _instance(
+    process_id: str, generation: Generation, before: Generation | None, known: Mapping[str, str]
+) -> dict[str, Any]:
+    instance: dict[str, Any] = {"process_id": process_id}
+    instance |= {name: known[name] for name in ("host", "rack") if name in known}
+    instance["client_tags"] = dict(generation.clients.states[process_id].tags)
+    instance["leader"] = process_id == generation.leader
+    owned = generation.splits[process_id].owned
+    standby = _standby(process_id, generation, before)
+    instance["consumers"] = [
+        {
+            "consumer_id": consumer,
+            "active": texts(owned.get(consumer, ())),
+            "standby": texts(standby[consumer]),
+            "warmup": [],
+        }
+        for consumer in sorted(generation.consumers[process_id])
+    ]
+    return instance
+
+
+def _standby(process_id: str, generation: Generation, before: Generation | None) -> dict[str, list[TaskId]]:
+    """Return the standbys that each consumer was assigned; what a member now says it owns is none any more."""
+    split = generation.splits[process_id]
+    assigned: Mapping[str, Sequence[TaskId]] = split.reported if before is None else {}
+    if before is not None and process_id in before.splits:
+        assigned = before.splits[process_id].standby
+    held = {task for tasks in split.owned.values() for task in tasks}
+    found = {}
+    for consumer in sorted(generation.consumers[process_id]):
+        found[consumer] = [task for task in assigned.get(consumer, ()) if task not in held]
+        held.update(found[consumer])
+    return found
+
+
+def _lags(process_id: str, generation: Generation) -> list[dict[str, Any]]:
+    state, split = generation.clients.states[process_id], generation.splits[process_id]
+    reporters: dict[TaskId, list[str]] = {}
+    for consumer in sorted(generation.consumers[process_id]):
+        for task in {*split.owned.get(consumer, ()), *split.reported.get(consumer, ())}:
+            reporters.setdefault(task, []).append(consumer)
+    rows = []
+    for task in sorted(state.lags, key=lambda task: task.sort_key):
+        lag: dict[str, Any] = {"process_id": process_id, "task_id": str(task), "lag": state.lags[task]}
+        lag["consumer_ids"] = reporters.get(task, [])
+        if generation.at is not None:
+            lag["reported_at"] = time_text(generation.at)
+        rows.append(lag)
+    return rows

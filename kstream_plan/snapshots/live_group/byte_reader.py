@@ -1,0 +1,196 @@
+"""A cursor over bytes in Kafka's wire types, for payloads that nobody vouches for.
+
+Every length and count is checked against the bytes that are left before anything is built from it, so that what a
+payload makes this process hold is bounded by the payload's own size. The types are those of Kafka's message generator
+(``clients/src/main/resources/common/message/README.md``) and of ``java.io.DataOutput`` (``writeUTF``, ``writeChars``).
+"""
+
+from __future__ import annotations
+
+import struct
+
+_INT8 = struct.Struct(">b")
+_INT16 = struct.Struct(">h")
+_INT32 = struct.Struct(">i")
+_INT64 = struct.Struct(">q")
+#: An unsigned varint of 32 bits has at most this many bytes.
+_LONGEST_VARINT = 5
+
+
+class PayloadError(Exception):
+    """A payload breaks its format; whoever knows whose payload it is makes a ``SnapshotError`` of it.
+
+    Args:
+        field: the field in Kafka's name for it, empty for the payload as a whole.
+        what: what is wrong, one sentence without a full stop.
+    """
+
+    def __init__(self, field: str, what: str) -> None:
+        super().__init__(what)
+        self.field = field
+        self.what = what
+
+    def inside(self, outer: str) -> PayloadError:
+        """Return the same error seen from further out: ``outer`` is put before the field."""
+        return PayloadError(f"{outer}.{self.field}" if self.field else outer, self.what)
+
+
+class UnknownVersionError(PayloadError):
+    """A payload is of a version that this release does not know."""
+
+    def inside(self, outer: str) -> UnknownVersionError:
+        """Return the same error seen from further out."""
+        return UnknownVersionError(f"{outer}.{self.field}" if self.field else outer, self.what)
+
+
+class ByteReader:
+    """Reads one payload from front to end; ``field`` is the name to blame in every method.
+
+    Every method raises :class:`PayloadError` where the bytes do not hold what is asked for.
+    """
+
+    __slots__ = ("_at", "_data")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    @property
+    def left(self) -> int:
+        """How many bytes are left."""
+        return len(self._data) - self._at
+
+    def int8(self, field: str) -> int:
+        """Return a signed integer of 1 byte."""
+        return self._integer(_INT8, field)
+
+    def int16(self, field: str) -> int:
+        """Return a signed integer of 2 bytes."""
+        return self._integer(_INT16, field)
+
+    def int32(self, field: str) -> int:
+        """Return a signed integer of 4 bytes."""
+        return self._integer(_INT32, field)
+
+    def int64(self, field: str) -> int:
+        """Return a signed integer of 8 bytes."""
+        return self._integer(_INT64, field)
+
+    def unsigned_varint(self, field: str) -> int:
+        """Return an unsigned integer of 1 to 5 bytes, 7 bits each, the least significant first."""
+        value = 0
+        for place in range(_LONGEST_VARINT):
+            byte = self._take(1, field)[0]
+            value |= (byte & 0x7F) << (7 * place)
+            if byte < 0x80:
+                return value
+        raise PayloadError(field, "is a varint that does not end")
+
+    def exactly(self, length: int, field: str) -> bytes:
+        """Return the next ``length`` bytes."""
+        return self._take(length, field)
+
+    def string(self, field: str) -> str:
+        """Return a string: its length in 2 bytes, then UTF-8."""
+        return _utf8(self._take(self._length(self.int16(field), field), field), field)
+
+    def nullable_string(self, field: str) -> str | None:
+        """Return a string as :meth:`string` does, ``None`` where its length is -1."""
+        length = self.int16(field)
+        return None if length == -1 else _utf8(self._take(self._length(length, field), field), field)
+
+    def sized_bytes(self, field: str) -> bytes:
+        """Return bytes after their length in 4 bytes."""
+        return self._take(self._length(self.int32(field), field), field)
+
+    def nullable_bytes(self, field: str) -> bytes | None:
+        """Return bytes as :meth:`sized_bytes` does, ``None`` where their length is -1."""
+        length = self.int32(field)
+        return None if length == -1 else self._take(self._length(length, field), field)
+
+    def count(self, field: str, item_bytes: int) -> int:
+        """Return the number of items in an array, in 4 bytes.
+
+        Args:
+            field: the array.
+            item_bytes: the least number of bytes that one item has.
+        """
+        return self._fitting(self.int32(field), field, item_bytes)
+
+    def compact_string(self, field: str) -> str:
+        """Return a string of the flexible versions (KIP-482): length + 1 as a varint, then UTF-8."""
+        return _utf8(self.compact_bytes(field), field)
+
+    def compact_nullable_string(self, field: str) -> str | None:
+        """Return a string as :meth:`compact_string` does, ``None`` where its length + 1 is 0."""
+        length = self.unsigned_varint(field) - 1
+        return None if length == -1 else _utf8(self._take(length, field), field)
+
+    def compact_bytes(self, field: str) -> bytes:
+        """Return bytes of the flexible versions: length + 1 as a varint, then the bytes."""
+        return self._take(self._length(self.unsigned_varint(field) - 1, field), field)
+
+    def compact_count(self, field: str, item_bytes: int) -> int:
+        """Return the number of items in an array of the flexible versions, as :meth:`count` does."""
+        return self._fitting(self.unsigned_varint(field) - 1, field, item_bytes)
+
+    def pass_tagged_fields(self, field: str) -> None:
+        """Pass over the tagged fields that end every struct of the flexible versions (KIP-482)."""
+        for _ in range(self._fitting(self.unsigned_varint(field), field, 2)):
+            self.unsigned_varint(field)
+            self._take(self.unsigned_varint(field), field)
+
+    def java_utf(self, field: str) -> str:
+        """Return what ``DataOutput.writeUTF`` wrote: length in 2 bytes unsigned, then Java's modified UTF-8."""
+        return _modified_utf8(self._take(self.int16(field) & 0xFFFF, field), field)
+
+    def java_chars(self, field: str) -> str:
+        """Return what ``DataOutput.writeInt`` and ``writeChars`` wrote: number of chars in 4 bytes, then UTF-16."""
+        data = self._take(2 * self.count(field, 2), field)
+        try:
+            return data.decode("utf-16-be")
+        except UnicodeDecodeError as error:
+            raise PayloadError(field, f"is not UTF-16: {error.reason}") from None
+
+    def finish(self) -> None:
+        """Check that nothing is left."""
+        if self.left:
+            raise PayloadError("", f"goes on for {self.left} bytes after its end")
+
+    def _integer(self, kind: struct.Struct, field: str) -> int:
+        value: int = kind.unpack(self._take(kind.size, field))[0]
+        return value
+
+    def _take(self, length: int, field: str) -> bytes:
+        end = self._at + length
+        if end > len(self._data):
+            raise PayloadError(field, f"needs {length} bytes where {self.left} are left, at byte {self._at}")
+        taken = self._data[self._at : end]
+        self._at = end
+        return taken
+
+    def _length(self, length: int, field: str) -> int:
+        if length < 0:
+            raise PayloadError(field, f"has the length {length}, at byte {self._at}")
+        return length
+
+    def _fitting(self, count: int, field: str, item_bytes: int) -> int:
+        if not 0 <= count <= self.left // item_bytes:
+            raise PayloadError(field, f"cannot have {count} items in the {self.left} bytes left, at byte {self._at}")
+        return count
+
+
+def _utf8(data: bytes, field: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise PayloadError(field, f"is not UTF-8: {error.reason}") from None
+
+
+def _modified_utf8(data: bytes, field: str) -> str:
+    """Java writes U+0000 as two bytes, and what is beyond U+FFFF as two surrogates of three bytes each."""
+    try:
+        units = data.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
+        return units.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
+    except UnicodeDecodeError as error:
+        raise PayloadError(field, f"is not Java's modified UTF-8: {error.reason}") from None

@@ -1,0 +1,214 @@
+"""``snapshot``: from logs to snapshots on the command line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import captured
+import log_layouts
+import pytest
+from goldens import assert_golden
+
+from kstream_plan.cli import run
+
+LOG = str(captured.REAL / "scale-out-traffic" / "leader.log.gz")
+
+
+def snapshot(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> tuple[str, str]:
+    assert run(["snapshot", *arguments]) == code
+    captured_text = capsys.readouterr()
+    return captured_text.out, captured_text.err
+
+
+def rows(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    path = tmp_path / "app.properties"
+    path.write_text("acceptable.recovery.lag = 100\nrack.aware.assignment.tags = zone,cluster\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
+def test_the_list_shows_every_generation(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown, said = snapshot(capsys, "--leader-log", str(captured.REAL / scenario / "leader.log.gz"), "--list")
+    assert said == ""
+    assert_golden(f"history/{scenario}.txt", shown)
+
+
+def test_the_list_of_two_applications_names_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "both.log"
+    both = [*log_layouts.finished("scale-out-standbys"), *log_layouts.finished("scale-out-traffic")]
+    path.write_bytes(log_layouts.laid_out(both, log_layouts.compose))
+    shown, said = snapshot(capsys, "--leader-log", str(path), "--list", "--from", "2026-11-21T13:07:30Z")
+    assert said == ""
+    assert_golden("history/two-applications.txt", shown)
+
+
+def test_several_applications_give_the_newest_of_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    logs = [str(captured.REAL / scenario / "leader.log.gz") for scenario in captured.SCENARIOS]
+    shown, _ = snapshot(capsys, "--leader-log", *logs)
+    newest = [captured.rows(scenario, "inputs")[-1] for scenario in captured.SCENARIOS]
+    expected = sorted((row["application_id"], row["captured_at"]) for row in newest)
+    assert [(row["application_id"], row["captured_at"]) for row in rows(shown)] == expected
+    shown, _ = snapshot(capsys, "--leader-log", *logs, "--application-id", "S2*")
+    assert [row["application_id"] for row in rows(shown)] == ["S2b"]
+
+
+def test_the_newest_generation_is_the_snapshot(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown, said = snapshot(capsys, "--leader-log", LOG, "--streams-config", config)
+    (row,) = rows(shown)
+    assert row["captured_at"] == captured.rows("scale-out-traffic", "inputs")[-1]["captured_at"]
+    assert row["config"] == {"acceptable_recovery_lag": 100, "rack_aware_assignment_tags": ["zone", "cluster"]}
+    assert row["decision"]["decided"].keys() == {of["process_id"] for of in row["instances"]}
+    assert said == "kstream-plan: warning: generations are without a number: a plan counts them from 0\n"
+
+
+def test_warnings_say_what_it_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    _, said = snapshot(capsys, "--leader-log", LOG)
+    assert [line.partition("warning: ")[2][:60] for line in said.splitlines()] == [
+        "the log does not hold the configuration: Kafka's defaults wi",
+        "generations are without a number: a plan counts them from 0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "generations"),
+    [
+        (["--as-of", "2026-11-21T13:08:34.875Z"], [3]),
+        (["--as-of", "2026-11-21T13:08:34.874Z"], [2]),
+        (["--from", "2026-11-21T13:14:00Z"], [14, 15]),
+        (["--from", "2026-11-21T13:08:00Z", "--to", "2026-11-21T13:08:34.875Z"], [2, 3]),
+        (["--to", "2026-11-21T13:08:00Z"], [1]),
+        (["--all"], list(range(1, 16))),
+        ([], [15]),
+    ],
+)
+def test_a_time_or_a_range_is_chosen(
+    arguments: list[str], generations: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown, _ = snapshot(capsys, "--leader-log", LOG, *arguments)
+    times = [row["captured_at"] for row in captured.rows("scale-out-traffic", "inputs")]
+    assert [row["captured_at"] for row in rows(shown)] == [times[number - 1] for number in generations]
+
+
+def test_several_logs_after_one_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = log_layouts.records("scale-out-traffic")
+    for host in ("i1", "i2", "i3", "i4"):
+        own = [record for record in records if record.host == host]
+        (tmp_path / f"{host}.log").write_bytes(log_layouts.laid_out(own, log_layouts.kubectl_timestamps))
+    files = sorted(map(str, tmp_path.glob("*.log")))
+    expected, _ = snapshot(capsys, "--leader-log", LOG, "--all")
+    assert snapshot(capsys, "--leader-log", *files, "--all")[0] == expected
+    assert snapshot(capsys, "--all", *(word for file in files for word in ("--leader-log", file)))[0] == expected
+
+
+@pytest.mark.parametrize("ending", [".json", ".jsonl", ".json.gz", ".jsonl.gz"])
+def test_out_writes_a_file_and_nothing_else(ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / f"history{ending}"
+    shown, _ = snapshot(capsys, "--leader-log", LOG, "--all", "--out", str(out))
+    assert shown == ""
+    assert [path.name for path in tmp_path.iterdir()] == [out.name]
+    content = out.read_bytes()
+    text = (gzip.decompress(content) if ending.endswith(".gz") else content).decode()
+    assert len(rows(text) if ".jsonl" in ending else json.loads(text)) == 15
+
+
+def test_a_failure_leaves_the_file_as_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, log = tmp_path / "x.json", tmp_path / "cut.log"
+    out.write_text("before")
+    log.write_bytes(gzip.decompress(Path(LOG).read_bytes())[:30_000])
+    shown, said = snapshot(capsys, "--leader-log", str(log), "--out", str(out), code=1)
+    assert (shown, out.read_text()) == ("", "before")
+    assert said.startswith(f"kstream-plan: error: {log}, line ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name the application's logs: --leader-log FILE"),
+        (["app.log"], "name the application's logs: --leader-log FILE"),
+        (["--leader-log", LOG, "--as-of", "2026-11-21T13:00:00Z", "--all"], "give one of them"),
+        (["--leader-log", LOG, "--as-of", "noon"], "'noon' is not a time"),
+        (["--leader-log", LOG, "--from", "noon"], "'noon' is not a time"),
+        (["--leader-log", LOG, "--out", "x.parquet"], "end it in one of .json"),
+        (["--leader-log", LOG, "--out", "x.json", "--list"], "leave out --out, or --list"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown, said = snapshot(capsys, *arguments, code=2)
+    assert shown == ""
+    assert message in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--leader-log", "none.log"], "none.log: does not exist"),
+        (["--leader-log", LOG, "--application-id", "other"], "the logs hold 'S7'"),
+        (["--leader-log", LOG, "--from", "2027-01-01"], "is not a time"),
+        (["--leader-log", LOG, "--from", "2027-01-01T00:00:00Z"], "the logs hold 2026-11-21T13:07:58.674Z to"),
+        (["--leader-log", "s3a://bucket/app.log"], "copy the log here"),
+        (["--leader-log", LOG, "--names", "none.yaml"], "check --names"),
+    ],
+)
+def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["snapshot", *arguments])
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert message in found.err
+
+
+@pytest.mark.parametrize(
+    "layout", [log_layouts.log4j, log_layouts.spring_boot, log_layouts.logstash, log_layouts.docker]
+)
+def test_assign_says_what_to_do_with_a_log(layout: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "app.log"
+    log.write_bytes(log_layouts.laid_out(log_layouts.records("scale-out"), layout))
+    assert run(["assign", str(log)]) == 1
+    assert capsys.readouterr().err == (
+        f"kstream-plan: error: {log}: is a log, not a snapshot. Fix: make a snapshot of it: "
+        f"kstream-plan snapshot --leader-log {log} | kstream-plan assign -\n"
+    )
+
+
+def test_names_from_a_log_cannot_drive_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "evil.log"
+    text = log_layouts.text("scale-out-traffic").replace("S7-", "S7\x1b[31m\x07\x9b2J-")
+    log.write_text(text, encoding="utf-8")
+    shown, said = snapshot(capsys, "--leader-log", str(log), "--list", "--application-id", "S7*")
+    assert not {"\x1b", "\x07", "\x9b"} & set(shown + said)
+    shown, said = snapshot(capsys, "--leader-log", str(log))
+    assert not {"\x1b", "\x07", "\x9b"} & set(shown + said)
+    assert rows(shown)[0]["application_id"] == "S7\x07\x9b2J"
+
+
+def test_neither_spark_nor_a_broker_s_library_is_loaded() -> None:
+    code = (
+        "import sys; from kstream_plan.cli import run; "
+        f"run(['snapshot', '--leader-log', {LOG!r}, '--list']); "
+        "print(sorted({name.partition('.')[0] for name in sys.modules} & {'pyspark', 'py4j', 'pyarrow', 'kafka'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.spark
+def test_a_log_goes_through_a_pipe_into_a_plan(
+    spark: object, config: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import io
+
+    text, _ = snapshot(capsys, "--leader-log", LOG, "--as-of", "2026-11-21T13:08:34.076Z", "--streams-config", config)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert run(["assign", "-", "--output", "json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    observed = captured.rows("scale-out-traffic", "observed")
+    assert plan["summary"]["rebalances"] == len(observed) - 1

@@ -1,0 +1,181 @@
+"""``snapshot`` of a running group on the command line; the cluster is a captured one."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captured import REAL, rows
+from captured_cluster import CapturedCluster
+from goldens import assert_golden
+
+from kstream_plan.cli import run
+from kstream_plan.snapshots.live_group import kafka_cluster
+
+SCENARIO = "scale-out-standbys"
+DESCRIBED = next(of for of in rows(SCENARIO, "describe-groups") if of["generation"] == 7)
+TOPOLOGY = str(REAL / SCENARIO / "topology.txt")
+GROUP = ("--bootstrap-server", "broker:9092", "--group", "S2b")
+
+
+class OnTheNetwork(CapturedCluster):
+    """The captured cluster behind the real one's constructor; remembers how it was reached."""
+
+    reached: tuple[str, dict[str, Any]]
+
+    def __init__(self, servers: str, arguments: dict[str, Any]) -> None:
+        super().__init__(SCENARIO)
+        type(self).reached = (servers, dict(arguments))
+
+    def describe_group(self, group_id: str) -> Any:
+        self._described = DESCRIBED
+        return super().describe_group(group_id)
+
+    def group_records(self, group_id: str) -> Any:
+        """Without the last one, by which the group is empty."""
+        return iter(list(super().group_records(group_id))[:-1])
+
+    def __enter__(self) -> OnTheNetwork:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def _network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka_cluster, "KafkaCluster", OnTheNetwork)
+
+
+def snapshot(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> tuple[str, str]:
+    assert run(["snapshot", *arguments]) == code
+    captured_text = capsys.readouterr()
+    return captured_text.out, captured_text.err
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    path = tmp_path / "app.properties"
+    path.write_text("acceptable.recovery.lag = 100\nnum.standby.replicas = 1\n")
+    return str(path)
+
+
+def test_a_running_group(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown, said = snapshot(capsys, *GROUP, "--topology", TOPOLOGY, "--streams-config", config)
+    row = json.loads(shown)
+    assert (row["application_id"], row["generation"]) == ("S2b", 7)
+    assert row["config"] == {"acceptable_recovery_lag": 100, "num_standby_replicas": 1}
+    assert all("end_offset_sum" in task for task in row["tasks"] if task["stateful"])
+    assert said.splitlines() == [
+        "kstream-plan: warning: a running group does not tell when its members reported their offsets: copies that are "
+        "hot by now may look behind; --offsets-topic reads the time"
+    ]
+    assert OnTheNetwork.reached == ("broker:9092", {})
+
+
+def test_what_is_left_out_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+    _, said = snapshot(capsys, *GROUP)
+    assert [line.partition("warning: ")[2].split(":")[0] for line in said.splitlines()] == [
+        "a running group does not tell when its members reported their offsets",
+        "without --topology nobody tells the changelogs of 2 stateful subtopologies",
+        "a group does not tell its application's configuration",
+    ]
+
+
+def test_the_list_of_the_group_s_generations(capsys: pytest.CaptureFixture[str]) -> None:
+    shown, said = snapshot(capsys, *GROUP, "--offsets-topic", "--list")
+    assert said == ""
+    assert_golden("history/offsets-topic.txt", shown)
+    part, _ = snapshot(capsys, *GROUP, "--offsets-topic", "--list", "--from", "2026-11-21T13:05:00Z")
+    assert part.splitlines()[0] == shown.splitlines()[0]
+    assert 1 < len(part.splitlines()) < len(shown.splitlines())
+
+
+def test_the_history_of_a_group_as_a_file(config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "history.jsonl.gz"
+    options = ("--offsets-topic", "--all", "--topology", TOPOLOGY, "--streams-config", config, "--out", str(out))
+    assert snapshot(capsys, *GROUP, *options) == ("", "")
+    written = [json.loads(line) for line in gzip.decompress(out.read_bytes()).splitlines()]
+    known = rows(SCENARIO, "inputs")
+    assert [row["generation"] for row in written] == [*(row["generation"] for row in known), len(known)]
+    assert written[-1]["rates"]
+
+
+def test_one_moment_of_the_past(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A record is written some milliseconds after the decision that it holds."""
+    following, known = rows(SCENARIO, "inputs")[6], rows(SCENARIO, "inputs")[5]
+    options = ("--offsets-topic", "--as-of", following["captured_at"], "--streams-config", config)
+    row = json.loads(snapshot(capsys, *GROUP, *options)[0])
+    assert row["generation"] == known["generation"]
+    assert known["captured_at"] <= row["captured_at"] < following["captured_at"]
+
+
+def test_names_are_given_by_process_client_or_host(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (row, *_) = [json.loads(line) for line in snapshot(capsys, *GROUP)[0].splitlines()]
+    first, second, *_ = row["instances"]
+    client = second["consumers"][0]["consumer_id"].split("-StreamThread-")[0]
+    names = tmp_path / "names.yaml"
+    names.write_text(
+        f"127.0.0.1: one-machine\n{first['process_id']}: {{host: orders-0, rack: a}}\n{client}: {{rack: b}}\ngone: x\n"
+    )
+    shown, said = snapshot(capsys, *GROUP, "--names", str(names))
+    row = json.loads(shown)
+    assert "nobody has names that --names gives, gone first" in said
+    assert [(of["host"], of["rack"]) for of in row["instances"]][:3] == [
+        ("orders-0", "a"),
+        ("one-machine", "b"),
+        ("one-machine", None),
+    ]
+
+
+def test_the_command_config_says_how_to_log_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("security.protocol=PLAINTEXT\nclient.id=ops\n")
+    snapshot(capsys, *GROUP, "--command-config", str(path))
+    assert OnTheNetwork.reached[1] == {"security_protocol": "PLAINTEXT", "client_id": "ops"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ((), "nothing to make a snapshot of is given"),
+        (("--group", "S2b"), "--group is about a running group"),
+        (("--leader-log", "x.log", "--offsets-topic"), "--offsets-topic is about a running group"),
+        (("--bootstrap-server", "b:1"), "--bootstrap-server says where, not what"),
+        ((*GROUP, "--leader-log", "x.log"), "a log and a cluster are two sources"),
+        ((*GROUP, "more.log"), "a log and a cluster are two sources"),
+        ((*GROUP, "--application-id", "S2b"), "--group names the application already"),
+        ((*GROUP, "--list"), "--list is about a history"),
+        ((*GROUP, "--as-of", "2026-11-21T13:05:00Z"), "--as-of is about a history"),
+        ((*GROUP, "--offsets-topic", "--from", "noon"), "--from: 'noon' is not a time"),
+        ((*GROUP, "--offsets-topic", "--all", "--as-of", "2026-11-21T13:05:00Z"), "--as-of is about one snapshot"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    arguments: tuple[str, ...], what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown, said = snapshot(capsys, *arguments, code=2)
+    assert shown == ""
+    assert said.startswith(f"kstream-plan: error: {what}")
+    assert ". Fix: " in said
+
+
+def test_a_topology_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "none.txt"
+    said = snapshot(capsys, *GROUP, "--topology", str(path), code=1)[1]
+    assert said == f"kstream-plan: error: {path}: cannot be read: No such file or directory. Fix: check --topology\n"
+
+
+def test_without_the_extra_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "kafka", None)
+    assert snapshot(capsys, *GROUP, code=1)[1] == (
+        "kstream-plan: error: a cluster cannot be asked: kafka-python is not installed. "
+        "Fix: pip install 'kstream-plan[kafka]'\n"
+    )

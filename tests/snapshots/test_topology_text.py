@@ -1,0 +1,89 @@
+"""The text of ``Topology.describe()``."""
+
+from __future__ import annotations
+
+import pytest
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.live_group.topology_text import (
+    Subtopology,
+    SubtopologyKey,
+    changelog_topic,
+    read_topology,
+    topic_in_cluster,
+)
+
+TEXT = """Topologies:
+   Sub-topology: 0 for global store (will not generate tasks)
+    Source: KSTREAM-SOURCE-0000000000 (topics: [countries])
+      --> KTABLE-SOURCE-0000000001
+    Processor: KTABLE-SOURCE-0000000001 (stores: [countries-store])
+      --> none
+      <-- KSTREAM-SOURCE-0000000000
+  Sub-topology: 1
+    Source: KSTREAM-SOURCE-0000000002 (topics: [payments, orders])
+      --> KSTREAM-JOIN
+    Processor: KSTREAM-JOIN (stores: [join-this, join-other])
+      --> to-repartition, by-class
+      <-- KSTREAM-SOURCE-0000000002
+    Sink: to-repartition (topic: by-region-repartition)
+      <-- KSTREAM-JOIN
+    Sink: by-class (extractor class: org.example.TopicOf$Lambda(x)@1f)
+      <-- KSTREAM-JOIN
+
+  Sub-topology: 2
+    Source: KSTREAM-SOURCE-0000000008 (topics: [by-region-repartition])
+      --> KSTREAM-AGGREGATE
+    Source: KSTREAM-SOURCE-0000000009 (topics: audit\\..*)
+      --> KSTREAM-AGGREGATE
+    Processor: KSTREAM-AGGREGATE (stores: [regions])
+      --> none
+      <-- KSTREAM-SOURCE-0000000008
+"""
+
+
+def test_subtopologies_with_what_they_read_and_keep() -> None:
+    topology = read_topology(TEXT, "topology.txt")
+    assert dict(topology.subtopologies) == {
+        SubtopologyKey(None, 1): Subtopology(("orders", "payments"), ("join-other", "join-this")),
+        SubtopologyKey(None, 2): Subtopology(("by-region-repartition",), ("regions",), by_pattern=True),
+    }
+
+
+def test_named_topologies_and_what_stands_before_them_in_a_log() -> None:
+    first = TEXT.replace("Topologies:", "12:00:01 INFO app - Topology: billing:")
+    second = TEXT.replace("Topologies:", "Topology: audit trail:")
+    found = read_topology(f"starting\nSub-topology: none yet\n{first}\n{second}", "app.txt").subtopologies
+    assert {key.topology_name for key in found} == {"billing", "audit trail"}
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "topology.txt: holds no sub-topology"),
+        ("Topologies:\n", "topology.txt: holds no sub-topology"),
+        ("Topologies:\n   Sub-topology: 0 for global store (will not generate tasks)\n", "holds no sub-topology"),
+        (
+            "Topologies:\n    Source: a (topics: [b])\n",
+            "topology.txt, line 2: is 'Source: a (topics: [b])', which is no",
+        ),
+        (TEXT.replace("(stores: [regions])", "(stores: [reg"), "topology.txt, line 24: is 'Processor: KSTREAM-AGG"),
+        (TEXT + "12:00:02 INFO app - started\n", "line 27: is '12:00:02 INFO app - started'"),
+        (TEXT.replace("Sub-topology: 2", "Sub-topology: 1"), "line 19: names sub-topology 1 again"),
+    ],
+)
+def test_what_is_no_such_text_is_refused_with_its_line(text: str, what: str) -> None:
+    with pytest.raises(SnapshotError) as caught:
+        read_topology(text, "topology.txt")
+    assert what in str(caught.value)
+    assert caught.value.fix
+
+
+def test_topics_as_the_cluster_names_them() -> None:
+    subscribed = {"orders", "shop-by-region-repartition", "shop-orders"}
+    assert topic_in_cluster("orders", "shop", subscribed) == "orders"
+    assert topic_in_cluster("by-region-repartition", "shop", subscribed) == "shop-by-region-repartition"
+    assert topic_in_cluster("unknown", "shop", subscribed) == "unknown"
+    assert changelog_topic("shop", None, "regions") == "shop-regions-changelog"
+    assert changelog_topic("shop", "billing", "regions") == "shop-billing-regions-changelog"
