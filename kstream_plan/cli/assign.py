@@ -1,7 +1,5 @@
 """``assign``: what follows when a rebalance starts now."""
 
-# ruff: noqa: ARG001 - the options are taken from the context, by the names of the parameters
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +23,6 @@ DEFAULT_LAGS_TOLERANCE_MS = 60_000
 
 
 def assign(
-    context: typer.Context,
     paths: options.Snapshots,
     lags: options.Lags = None,
     lags_tolerance: options.LagsTolerance = None,
@@ -62,7 +59,7 @@ def assign(
     debug: options.Debug = False,
 ) -> None:
     """Plan what follows when a rebalance starts now, until the group has settled."""
-    given = context.params
+    given = locals()
     with expected_failures(debug=debug):
         _check(given)
         settings = overrides(given)

@@ -1,7 +1,5 @@
 """``snapshot``: a group's own records as snapshots."""
 
-# ruff: noqa: ARG001 - the options are taken from the context, by the names of the parameters
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +42,6 @@ Names = Annotated[
 
 
 def snapshot(
-    context: typer.Context,
     more_logs: MoreLogs = None,
     leader_log: LeaderLog = None,
     listed: List = False,
@@ -64,7 +61,7 @@ def snapshot(
     debug: options.Debug = False,
 ) -> None:
     """Make snapshots of a group: from its leader's log, or of the running group and its broker's own records."""
-    given = context.params
+    given = locals()
     with expected_failures(debug=debug):
         _check(given)
         if bootstrap_server is not None:
