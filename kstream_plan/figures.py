@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import Group, GroupState, Holding, Target, TaskId
+from kstream_plan.model import Group, GroupState, Holding, Target
+from kstream_plan.pauses import standstill
 from kstream_plan.steps import (
     Balance,
-    Demote,
     HandOver,
     LowerBounds,
     PausedTask,
     Place,
     Promote,
-    Revoke,
     Role,
     Round,
-    Seat,
     Step,
     Summary,
-    ThreadMove,
     Trigger,
 )
 
@@ -113,13 +110,15 @@ def summarize(
     config: AssignmentConfig,
     *,
     rate_known: bool,
+    stopping: Collection[int] = (),
 ) -> Summary:
-    """Add up a plan's rounds; ``state`` is the group before the first one."""
+    """Add up a plan's rounds; ``state`` is the group before the first one, ``stopping`` as in :func:`standstill`."""
     final = rounds[-1].assigned if rounds else state.holdings
     tally = _Tally(state.group)
     for rnd in rounds:
         tally.add(rnd)
-    worst = min(tally.paused_ms, key=lambda task: (-tally.paused_ms[task], task.sort_key), default=None)
+    paused = standstill(state.group, state.holdings, rounds, stopping, config)
+    worst = min(paused.ms, key=lambda task: (-paused.ms[task], task.sort_key), default=None)
     return Summary(
         rebalances=len(rounds),
         probing_rebalances=sum(rnd.trigger is Trigger.PROBING for rnd in rounds),
@@ -130,8 +129,8 @@ def summarize(
         warmups=tally.warmups,
         cold_handovers=tally.cold_handovers,
         restored_records=tally.restored_records,
-        paused_task_ms=sum(tally.paused_ms.values()),
-        max_paused_task=None if worst is None else PausedTask(worst, tally.paused_ms[worst], tally.pauses[worst]),
+        paused_task_ms=sum(paused.ms.values()),
+        max_paused_task=None if worst is None else PausedTask(worst, paused.ms[worst], paused.times[worst]),
         peak_extra_copies=tally.peak_extra_copies,
         stateless_hops=tally.hops[False],
         lower_bounds=lower_bounds(state, target, config),
@@ -158,9 +157,6 @@ class _Tally:
 
     def __init__(self, group: Group) -> None:
         self._stateful = {task.task_id: task.stateful for task in group.tasks}
-        self._revoked_at_ms: dict[TaskId, int] = {}
-        self.paused_ms: Counter[TaskId] = Counter()
-        self.pauses: Counter[TaskId] = Counter()
         self.hops: Counter[bool] = Counter()
         self.warmups = 0
         self.cold_handovers = 0
@@ -169,18 +165,13 @@ class _Tally:
 
     def add(self, rnd: Round) -> None:
         for step in rnd.steps:
-            self._add(step, rnd.at_ms)
+            self._add(step)
         extra = sum(len(held.warmup) + len(held.temporary) for held in rnd.assigned)
         self.peak_extra_copies = max(self.peak_extra_copies, extra)
 
-    def _add(self, step: Step, at_ms: int) -> None:
+    def _add(self, step: Step) -> None:
         match step:
-            case Revoke() | Demote():
-                self._revoked_at_ms[step.task_id] = at_ms
-            case ThreadMove(task_id=task_id, to=Seat(role=Role.ACTIVE)):
-                self._resumed(task_id, at_ms)
             case HandOver() | Promote():
-                self._resumed(step.task_id, at_ms)
                 self._started(step)
             case Place():
                 self.warmups += step.to.role is Role.WARMUP
@@ -188,12 +179,6 @@ class _Tally:
                     self._restores(step.restore_records)
             case _:
                 pass
-
-    def _resumed(self, task_id: TaskId, at_ms: int) -> None:
-        revoked_at_ms = self._revoked_at_ms.pop(task_id, None)
-        if revoked_at_ms is not None:
-            self.paused_ms[task_id] += at_ms - revoked_at_ms
-            self.pauses[task_id] += 1
 
     def _started(self, step: HandOver | Promote) -> None:
         same_instance = isinstance(step, HandOver) and step.from_ and step.from_.process_id == step.to.process_id

@@ -133,9 +133,14 @@ def successors(draw: st.DrawFn, state: GroupState, most: int = 3) -> GroupState:
 
 
 @st.composite
-def first_starts(draw: st.DrawFn, *, standbys: bool = True) -> Snapshot:
+def first_starts(
+    draw: st.DrawFn,
+    *,
+    standbys: bool = True,
+    groups: st.SearchStrategy[Group] = groups(),  # noqa: B008
+) -> Snapshot:
     """A group that starts for the first time: nobody holds or has anything."""
-    group = draw(groups())
+    group = draw(groups)
     state = GroupState(
         group=group,
         generation=draw(st.integers(0, 50)),
@@ -148,9 +153,9 @@ def first_starts(draw: st.DrawFn, *, standbys: bool = True) -> Snapshot:
 
 
 @st.composite
-def snapshots(draw: st.DrawFn) -> Snapshot:
+def snapshots(draw: st.DrawFn, groups: st.SearchStrategy[Group] = groups()) -> Snapshot:  # noqa: B008
     """A group in any state at all: tasks owned or orphaned, copies behind, unknown, unreported or left over."""
-    start = draw(first_starts())
+    start = draw(first_starts(groups=groups))
     group = start.state.group
     active: list[list[int]] = [[] for _ in group.consumer_ids]
     standby: list[list[int]] = [[] for _ in group.consumer_ids]
@@ -186,3 +191,15 @@ def changed_members(draw: st.DrawFn, group: Group) -> list[Instance]:
         return list(draw(st.permutations(group.instances)))[count:]
     known = {instance.process_id for instance in group.instances}
     return [*group.instances, *(new for new in draw(instances(1, 3)) if new.process_id not in known)]
+
+
+@st.composite
+def two_snapshots(draw: st.DrawFn) -> tuple[Snapshot, Snapshot]:
+    """Two states of one group, of one whose members changed, or of two groups that have only task ids in common."""
+    first = draw(snapshots())
+    group = first.state.group
+    if draw(st.booleans()):
+        members = draw(st.one_of(st.just(list(group.instances)), changed_members(group)))
+        again = Group.of("orders", list(group.tasks), members)
+        return first, draw(snapshots(st.just(again)))
+    return first, draw(snapshots())

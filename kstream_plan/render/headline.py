@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kstream_plan.model import Holding, TaskId
+from kstream_plan.pauses import plan_standstill
 from kstream_plan.render.activity import Event
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, duration, interval, records, several
-from kstream_plan.render.pauses import Pause, most_at_once, pauses
 from kstream_plan.steps import Place, Plan, Role, Trigger
 
 
@@ -193,13 +193,12 @@ def _stateful_owners(plan: Plan, holdings: Sequence[Holding]) -> dict[TaskId, st
 
 
 def _pauses(plan: Plan, names: Names) -> Fact:
-    found, worst = pauses(plan.rounds), plan.summary.max_paused_task
-    if worst is None or not found:
+    found, worst = plan_standstill(plan), plan.summary.max_paused_task
+    if worst is None:
         return Fact("PAUSES", ("none: no running task is stopped",))
-    longest = duration(max(pause.length_ms for pause in found))
-    each = f"~{longest} each, ≤ {count(most_at_once(found), 'task')} at once"
+    each = f"~{duration(found.longest_ms)} each, ≤ {count(found.most_at_once, 'task')} at once"
     in_all = f"{duration(worst.ms)} in {count(worst.times, 'pause')}"
-    stateful = _worst_stateful(plan, found)
+    stateful = max((found.ms[task.task_id] for task in plan.group.tasks if task.stateful), default=0)
     more = f"; stateful ≤ {duration(stateful)}" if stateful and stateful < worst.ms else ""
     topic = names.task_and_topic(worst.task_id)
     return Fact(
@@ -210,15 +209,6 @@ def _pauses(plan: Plan, names: Names) -> Fact:
             f"{each}. Worst: {names.task(worst.task_id)} {in_all}",
         ),
     )
-
-
-def _worst_stateful(plan: Plan, found: Sequence[Pause]) -> int:
-    stateful = {task.task_id for task in plan.group.tasks if task.stateful}
-    totals: Counter[TaskId] = Counter()
-    for pause in found:
-        if pause.task_id in stateful:
-            totals[pause.task_id] += pause.length_ms
-    return max(totals.values(), default=0)
 
 
 def _restore(plan: Plan) -> Fact:

@@ -1,0 +1,345 @@
+"""Two generations of a group → what moved, and what is known of why it matters. Pure: values in, values out."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kstream_plan.changes import (
+    Comparison,
+    CopyChange,
+    CopyChangeKind,
+    Course,
+    InstanceChange,
+    InstanceChangeKind,
+    Side,
+    Skew,
+    Start,
+    TaskChange,
+    TaskClass,
+    Totals,
+)
+from kstream_plan.figures import balance, instance_loads
+from kstream_plan.model import UNKNOWN, Group, Holding, Instance, Note, TaskId, whole_sum
+from kstream_plan.ranking import is_caught_up
+from kstream_plan.steps import Role, Seat
+from kstream_plan.transition import gives_up
+
+_COPY_ROLES = (Role.STANDBY, Role.WARMUP, Role.TEMPORARY)
+
+
+def compare(old: Side, new: Side, course: Course | None = None) -> Comparison:
+    """Say what changed from ``old`` to ``new``.
+
+    Args:
+        old: the group before; what it knows of lags decides how warm a move is.
+        new: the group after.
+        course: what is known of the way between them, which then counts instead of ``old``'s lags.
+    """
+    way = course or Course()
+    before, after = _Seats(old), _Seats(new)
+    evidence = _Evidence(old, new, way)
+    changes = []
+    unchanged = stopped_ms = 0
+    for task_id in _all_tasks(old.group, new.group):
+        change = _task_change(task_id, before, after, evidence)
+        if change.kind is TaskClass.STAYED and not change.copies:
+            unchanged += 1
+            stopped_ms += change.pause_ms
+        else:
+            changes.append(change)
+    return Comparison(
+        old=old,
+        new=new,
+        tasks=tuple(changes),
+        instances=tuple(_instance_changes(old, new)),
+        totals=_totals(old, new, changes, unchanged, stopped_ms),
+        notes=evidence.notes(changes),
+    )
+
+
+def _all_tasks(old: Group, new: Group) -> Iterable[TaskId]:
+    if old.tasks == new.tasks or old.task_index.keys() == new.task_index.keys():
+        return [task.task_id for task in new.tasks]
+    return sorted({*old.task_index, *new.task_index}, key=lambda task_id: task_id.sort_key)
+
+
+class _Seats:
+    """Who holds what on one side, by task id."""
+
+    def __init__(self, side: Side) -> None:
+        group = side.group
+        self.known = group.task_index
+        self.active: dict[TaskId, Seat] = {}
+        self.copies: dict[TaskId, set[Seat]] = defaultdict(set)
+        for consumer, held in enumerate(side.holdings):
+            place = group.instances[group.instance_of[consumer]].process_id, group.consumer_ids[consumer]
+            active = Seat(*place, Role.ACTIVE)
+            self.active.update((group.tasks[task].task_id, active) for task in held.active)
+            for role, tasks in zip(_COPY_ROLES, held[1:], strict=True):
+                seat = Seat(*place, role)
+                for task in tasks:
+                    self.copies[group.tasks[task].task_id].add(seat)
+
+
+def _task_change(task_id: TaskId, before: _Seats, after: _Seats, evidence: _Evidence) -> TaskChange:
+    from_, to = before.active.get(task_id), after.active.get(task_id)
+    copies: tuple[CopyChange, ...] = ()
+    if before.copies.get(task_id) != after.copies.get(task_id):
+        copies = tuple(_copy_changes(task_id, before, after, evidence))
+    kind, start = TaskClass.STAYED, None
+    if task_id not in before.known:
+        kind = TaskClass.NEW
+    elif task_id not in after.known:
+        kind = TaskClass.GONE
+    elif from_ != to:
+        kind, start = _class_of_change(task_id, from_, to, evidence)
+    return TaskChange(task_id, kind, from_, to, copies, start, evidence.pause_ms(task_id, from_, kind))
+
+
+def _class_of_change(
+    task_id: TaskId, from_: Seat | None, to: Seat | None, evidence: _Evidence
+) -> tuple[TaskClass, Start | None]:
+    if to is None:
+        return TaskClass.ORPHANED, None
+    if from_ is not None and from_.process_id == to.process_id:
+        return TaskClass.THREAD_MOVED, None
+    if not evidence.stateful(task_id):
+        return TaskClass.STATELESS_MOVED, None
+    start = evidence.start(task_id, to.process_id)
+    if not start.within:
+        return TaskClass.COLD, start
+    return TaskClass.PROMOTED if start.held else TaskClass.WARM, start
+
+
+def _copy_changes(task_id: TaskId, before: _Seats, after: _Seats, evidence: _Evidence) -> Iterator[CopyChange]:
+    """Pair what ended with what began: a swap with the active first, then within an instance, then within a role."""
+    ended = {seat.process_id: seat for seat in before.copies.get(task_id, set()) - after.copies.get(task_id, set())}
+    begun = {seat.process_id: seat for seat in after.copies.get(task_id, set()) - before.copies.get(task_id, set())}
+    from_, to = before.active.get(task_id), after.active.get(task_id)
+    if from_ is not None and to is not None and to.process_id in ended and from_.process_id in begun:
+        yield CopyChange(CopyChangeKind.SWAPPED, ended.pop(to.process_id), begun.pop(from_.process_id))
+    for process_id in sorted(ended.keys() & begun.keys()):
+        yield CopyChange(CopyChangeKind.MOVED, ended.pop(process_id), begun.pop(process_id))
+    for role in _COPY_ROLES:
+        gone = sorted(seat for seat in ended.values() if seat.role is role)
+        come = sorted(seat for seat in begun.values() if seat.role is role)
+        both = min(len(gone), len(come))
+        for source, seat in zip(gone, come, strict=False):
+            yield CopyChange(CopyChangeKind.MOVED, source, seat, evidence.restores(task_id, seat.process_id))
+        for source in gone[both:]:
+            yield CopyChange(CopyChangeKind.DROPPED, source, None)
+        for seat in come[both:]:
+            restores = (
+                0 if from_ and from_.process_id == seat.process_id else evidence.restores(task_id, seat.process_id)
+            )
+            yield CopyChange(CopyChangeKind.PLACED, None, seat, restores)
+
+
+class _Reported(NamedTuple):
+    lag: int | None
+    held: bool
+
+
+class _Evidence:
+    """What both sides and the way between them tell of a task on an instance."""
+
+    def __init__(self, old: Side, new: Side, course: Course) -> None:
+        self._old, self._new, self._course = old, new, course
+        self._limit = new.config.acceptable_recovery_lag
+        self._stopping = _consumer_names(old.group, gives_up(old.group, old.protocol))
+        self._staying = {instance.process_id for instance in new.group.instances}
+        self._held = _held_copies(old) if old.copies is None else frozenset()
+        self._guessed: list[TaskId] = []
+
+    def stateful(self, task_id: TaskId) -> bool:
+        return self._new.group.tasks[self._new.group.task_index[task_id]].stateful
+
+    def start(self, task_id: TaskId, process_id: str) -> Start:
+        known = self._course.starts.get(task_id)
+        if known is not None:
+            return known
+        lag, held = self._reported(task_id, process_id)
+        restores = self.restores(task_id, process_id)
+        if self._old.copies is None:
+            self._guessed.append(task_id)
+            return Start(held or restores == 0, held, None, self._limit, 0 if held else restores)
+        assert lag is not None
+        within = restores == 0 or is_caught_up(lag, self._limit)
+        return Start(within, held, lag, self._limit, restores)
+
+    def restores(self, task_id: TaskId, process_id: str) -> int | None:
+        """What the instance lacks of the task's state, in records; ``None`` if the end offset is not known."""
+        if (task_id, process_id) in self._course.restored:
+            return self._course.restored[task_id, process_id]
+        task = self._new.group.tasks[self._new.group.task_index[task_id]]
+        lag, _ = self._reported(task_id, process_id)
+        if lag is not None and lag < 0:
+            lag = None if lag == UNKNOWN else 0
+        if lag is None:
+            lag = task.end_offset_sum
+        return lag if task.end_offset_known or not lag else None
+
+    def pause_ms(self, task_id: TaskId, from_: Seat | None, kind: TaskClass) -> int:
+        """The expected pause: from revoking to handing over, or until the group has noticed that the owner is gone."""
+        if self._course.pauses_ms is not None:
+            return self._course.pauses_ms.get(task_id, 0)
+        if from_ is None or kind in (TaskClass.NEW, TaskClass.GONE):
+            return 0
+        if from_.process_id not in self._staying:
+            return self._new.config.session_timeout_ms
+        stops = kind is not TaskClass.STAYED or (from_.process_id, from_.consumer_id) in self._stopping
+        return self._new.config.heartbeat_interval_ms if stops else 0
+
+    def notes(self, changes: Sequence[TaskChange]) -> tuple[Note, ...]:
+        notes = []
+        if self._guessed:
+            message = "No lags are known: a copy that is held counts as caught up, everything else as cold"
+            notes.append(Note("no-lags", message, tuple(map(str, self._guessed))))
+        between = self._new.generation - self._old.generation - 1
+        if between > 0 and any(change.start for change in changes) and not self._course.starts and not self._guessed:
+            message = f"Lags are those of generation {self._old.generation}; {between} generations lie between"
+            notes.append(Note("old-lags", message))
+        return tuple(notes)
+
+    def _reported(self, task_id: TaskId, process_id: str) -> _Reported:
+        """The instance's lag, the whole sum if it reported nothing, ``None`` if no lags are known."""
+        group = self._old.group
+        task, instance = group.task_index.get(task_id), group.instance_index.get(process_id)
+        if self._old.copies is None:
+            return _Reported(None, (task_id, process_id) in self._held)
+        if task is None or instance is None:
+            task = self._new.group.task_index[task_id]
+            return _Reported(self._new.group.tasks[task].end_offset_sum, held=False)
+        lag = next((copy.lag for copy in self._old.copies[task] if copy.instance == instance), None)
+        held = any(task in role for c in group.consumers_of[instance] for role in self._old.holdings[c][1:])
+        return _Reported(whole_sum(lag, group.tasks[task].end_offset_sum), held)
+
+
+def _held_copies(side: Side) -> frozenset[tuple[TaskId, str]]:
+    group = side.group
+    return frozenset(
+        (group.tasks[task].task_id, group.instances[group.instance_of[consumer]].process_id)
+        for consumer, held in enumerate(side.holdings)
+        for role in held[1:]
+        for task in role
+    )
+
+
+def _consumer_names(group: Group, consumers: Iterable[int]) -> frozenset[tuple[str, str]]:
+    return frozenset((group.instances[group.instance_of[c]].process_id, group.consumer_ids[c]) for c in consumers)
+
+
+def _instance_changes(old: Side, new: Side) -> Iterator[InstanceChange]:
+    before = {instance.process_id: instance for instance in old.group.instances}
+    after = {instance.process_id: instance for instance in new.group.instances}
+    gone = [instance for process_id, instance in before.items() if process_id not in after]
+    come = [instance for process_id, instance in after.items() if process_id not in before]
+    restarted = _restarted(gone, come)
+    for instance in gone:
+        if instance.process_id not in restarted.values():
+            yield InstanceChange(instance.process_id, InstanceChangeKind.LEFT)
+    for process_id, instance in after.items():
+        earlier = before.get(restarted.get(process_id, process_id))
+        if process_id in restarted:
+            yield InstanceChange(process_id, InstanceChangeKind.RESTARTED, restarted[process_id], process_id)
+        elif earlier is None or process_id in _only_just_come(old, new):
+            yield InstanceChange(process_id, InstanceChangeKind.JOINED)
+        if earlier is not None:
+            yield from _changed(process_id, earlier, instance)
+
+
+def _changed(process_id: str, before: Instance, after: Instance) -> Iterator[InstanceChange]:
+    if before.capacity != after.capacity:
+        threads = str(before.capacity), str(after.capacity)
+        yield InstanceChange(process_id, InstanceChangeKind.CAPACITY, *threads)
+    if before.client_tags != after.client_tags:
+        tags = [" ".join(f"{key}={value}" for key, value in of.client_tags) for of in (before, after)]
+        yield InstanceChange(process_id, InstanceChangeKind.TAGS, *tags)
+
+
+def _only_just_come(old: Side, new: Side) -> frozenset[str]:
+    """The newcomers of the old side that take part in the new one: from the next generation on, they do."""
+    return old.newcomers if new.generation > old.generation else old.newcomers - new.newcomers
+
+
+def _restarted(gone: Sequence[Instance], come: Sequence[Instance]) -> dict[str, str]:
+    """Return new process id → old one, for instances that share a static member, or else a host nobody else has."""
+    found: dict[str, str] = {}
+    for names in (_static_members, _host):
+        earlier, later = _by_name(gone, names), _by_name(come, names)
+        for name in sorted(earlier.keys() & later.keys()):
+            (first, *others), (last, *rest) = earlier[name], later[name]
+            if not others and not rest and last not in found and first not in found.values():
+                found[last] = first
+    return found
+
+
+def _by_name(instances: Sequence[Instance], names: Callable[[Instance], list[str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for instance in instances:
+        for name in names(instance):
+            found[name].append(instance.process_id)
+    return found
+
+
+def _static_members(instance: Instance) -> list[str]:
+    return [consumer.group_instance_id for consumer in instance.consumers if consumer.group_instance_id is not None]
+
+
+def _host(instance: Instance) -> list[str]:
+    return [instance.host] if instance.host else []
+
+
+def _totals(old: Side, new: Side, changes: Sequence[TaskChange], unchanged: int, stopped_ms: int) -> Totals:
+    classes = Counter(change.kind for change in changes)
+    classes[TaskClass.STAYED] += unchanged
+    copies = [copy for change in changes for copy in change.copies]
+    amounts = [change.start.restore_records for change in changes if change.start is not None]
+    amounts += [copy.restore_records for copy in copies]
+    moved = sum(change.kind.is_move and change.from_ is not None for change in changes)
+    tasks = len(changes) + unchanged
+    return Totals(
+        tasks=tasks,
+        classes=MappingProxyType({kind: classes[kind] for kind in TaskClass}),
+        copies=MappingProxyType({kind: sum(copy.kind is kind for copy in copies) for kind in CopyChangeKind}),
+        moved=moved,
+        started=sum(change.kind.is_move and change.from_ is None for change in changes),
+        moved_share=moved / tasks if tasks else 0.0,
+        restore_records=None if None in amounts else sum(amount for amount in amounts if amount is not None),
+        pause_ms=stopped_ms + sum(change.pause_ms for change in changes),
+        pause_is="floor" if classes[TaskClass.COLD] else "estimate",
+        skew_before=_skew(old, _only_just_come(old, new)),
+        skew_after=_skew(new, frozenset()),
+    )
+
+
+def _skew(side: Side, without: frozenset[str]) -> Skew:
+    """The skew over the instances of a side, but for some that take part only later and hold nothing yet."""
+    group, holdings = side.group, side.holdings
+    if without:
+        kept = [i for i, instance in enumerate(group.instances) if instance.process_id not in without]
+        holdings = tuple(holdings[c] for i in kept for c in group.consumers_of[i])
+        group = Group(group.application_id, group.tasks, tuple(group.instances[i] for i in kept))
+    found = balance(group, instance_loads(group, holdings))
+    return Skew(
+        instance=found.instance_spread,
+        thread=_spread([len(held.active) for held in holdings]),
+        subtopology=_subtopology_skew(group, holdings),
+        balance_factor=found.balance_factor,
+        subtopology_spread=found.subtopology_spread,
+    )
+
+
+def _subtopology_skew(group: Group, holdings: Sequence[Holding]) -> int:
+    counts: Mapping[str, list[int]] = defaultdict(lambda: [0] * len(group.instances))
+    for consumer, held in enumerate(holdings):
+        for task in held.active:
+            counts[group.subtopologies[task]][group.instance_of[consumer]] += 1
+    return max((_spread(of) for of in counts.values()), default=0)
+
+
+def _spread(counts: Sequence[int]) -> int:
+    return max(counts) - min(counts) if counts else 0

@@ -1,0 +1,136 @@
+"""Snapshots, plans and histories as the sides of a comparison, with what they tell of the way between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from kstream_plan.changes import Course, Side, Start, TaskClass
+from kstream_plan.compare import compare
+from kstream_plan.model import Group, Snapshot, TaskId
+from kstream_plan.pauses import standstill
+from kstream_plan.starting_state import newcomers
+from kstream_plan.steps import Demote, HandOver, KeepTemporary, MemberJoined, MemberLeft, Place, Plan, Promote
+from kstream_plan.transition import gives_up
+
+
+def snapshot_side(snapshot: Snapshot) -> Side:
+    """Return a snapshot as a side; an instance that holds and reports nothing counts as one that has just come."""
+    state = snapshot.state
+    return Side(
+        group=state.group,
+        holdings=state.holdings,
+        config=snapshot.config,
+        generation=state.generation,
+        captured_at=snapshot.captured_at,
+        copies=state.copies,
+        newcomers=frozenset(state.group.instances[index].process_id for index in newcomers(state)),
+    )
+
+
+def plan_side(plan: Plan, number: int | None = None) -> Side:
+    """Return a plan after round ``number`` (default: its last one; 0: as it begins) as a side.
+
+    Raises:
+        IndexError: the plan has no such round.
+    """
+    number = len(plan.rounds) if number is None else number
+    if not 0 <= number <= len(plan.rounds):
+        raise IndexError(number)
+    rnd = plan.rounds[number - 1] if number else None
+    side = Side(
+        group=plan.group,
+        holdings=plan.initial if rnd is None else rnd.assigned,
+        config=plan.config,
+        generation=plan.generation if rnd is None else rnd.generation,
+        captured_at=plan.captured_at if rnd is None else None,
+        protocol=plan.protocol,
+        decided=None if rnd is None else rnd.decided,
+    )
+    joining = {s.process_id for later in plan.rounds[number:] for s in later.steps if isinstance(s, MemberJoined)}
+    gone = {s.process_id for earlier in plan.rounds[:number] for s in earlier.steps if isinstance(s, MemberLeft)}
+    return _without(side, joining | gone)
+
+
+def _without(side: Side, process_ids: set[str]) -> Side:
+    """Leave out instances that are not members then and hold nothing."""
+    group = side.group
+    kept = [index for index, instance in enumerate(group.instances) if instance.process_id not in process_ids]
+    consumers = [consumer for index in kept for consumer in group.consumers_of[index]]
+    return replace(
+        side,
+        group=Group(group.application_id, group.tasks, tuple(group.instances[index] for index in kept)),
+        holdings=tuple(side.holdings[consumer] for consumer in consumers),
+        decided=None if side.decided is None else tuple(side.decided[consumer] for consumer in consumers),
+    )
+
+
+def starts_at(old: Side, plan: Plan) -> bool:
+    """Whether a plan begins with what the members hold on a side, so that it tells the way from there."""
+    first = plan_side(plan, 0)
+    return old.group.task_index.keys() == first.group.task_index.keys() and _held(old) == _held(first)
+
+
+def _held(side: Side) -> dict[str, list[list[TaskId]]]:
+    """Consumer id → the tasks it holds, by role; without those that hold nothing."""
+    return {
+        consumer_id: [[side.group.tasks[task].task_id for task in role] for role in held]
+        for consumer_id, held in zip(side.group.consumer_ids, side.holdings, strict=True)
+        if any(held)
+    }
+
+
+def plan_course(plan: Plan, first: int, last: int) -> Course:
+    """Return what a plan tells of the way from after round ``first`` to after round ``last``."""
+    group, rounds = plan.group, plan.rounds[first:last]
+    restored: dict[tuple[TaskId, str], int | None] = {}
+    held: set[tuple[TaskId, str]] = set()
+    starts: dict[TaskId, Start] = {}
+    for step in (step for rnd in rounds for step in rnd.steps):
+        match step:
+            case Place() | Demote() | KeepTemporary():
+                key = step.task_id, step.to.process_id
+                if step.from_ is not None or isinstance(step, Place):
+                    held.add(key)
+                if isinstance(step, Place) and step.from_ is None:
+                    restored[key] = step.restore_records
+            case HandOver() | Promote():
+                key = step.task_id, step.to.process_id
+                before, cold = restored.get(key, 0), 0 if step.caught_up else step.restore_records
+                needs = None if before is None or cold is None else before + cold
+                is_held = isinstance(step, Promote) or key in held
+                limit = plan.config.acceptable_recovery_lag
+                starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
+            case _:
+                pass
+    held_first = plan.rounds[first - 1].assigned if first else plan.initial
+    pauses_ms = standstill(group, held_first, rounds, gives_up(group, plan.protocol), plan.config).ms
+    return Course(starts=starts, restored=restored, pauses_ms=pauses_ms)
+
+
+def history_course(sides: Sequence[Side]) -> Course:
+    """Return what the generations between two tell, the two included: each move with the lags it was decided by."""
+    starts: dict[TaskId, Start] = {}
+    pauses_ms: dict[TaskId, int] = {}
+    holders: dict[TaskId, frozenset[str]] = {}
+    for before, after in pairwise(sides):
+        for change in compare(before, after).tasks:
+            pauses_ms[change.task_id] = pauses_ms.get(change.task_id, 0) + change.pause_ms
+            if change.kind is TaskClass.ORPHANED:
+                holders[change.task_id] = _holders(before, change.task_id)
+            if change.start is not None and change.to is not None:
+                withheld = change.from_ is None and change.task_id in holders
+                held = change.to.process_id in holders[change.task_id] if withheld else change.start.held
+                starts[change.task_id] = change.start._replace(held=held)
+    return Course(starts=starts, pauses_ms=pauses_ms)
+
+
+def _holders(side: Side, task_id: TaskId) -> frozenset[str]:
+    """The processes that hold a copy."""
+    task, group = side.group.task_index[task_id], side.group
+    return frozenset(
+        group.instances[group.instance_of[consumer]].process_id
+        for consumer, held in enumerate(side.holdings)
+        if any(task in role for role in held[1:])
+    )
