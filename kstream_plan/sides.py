@@ -50,11 +50,11 @@ def plan_side(plan: Plan, number: int | None = None) -> Side:
     )
     joining = {s.process_id for later in plan.rounds[number:] for s in later.steps if isinstance(s, MemberJoined)}
     gone = {s.process_id for earlier in plan.rounds[:number] for s in earlier.steps if isinstance(s, MemberLeft)}
-    return _without(side, joining | gone)
+    return without(side, joining | gone)
 
 
-def _without(side: Side, process_ids: set[str]) -> Side:
-    """Leave out instances that are not members then and hold nothing."""
+def without(side: Side, process_ids: set[str]) -> Side:
+    """Leave out instances that are not members then and hold nothing; what a side reports is left out with them."""
     group = side.group
     kept = [index for index, instance in enumerate(group.instances) if instance.process_id not in process_ids]
     consumers = [consumer for index in kept for consumer in group.consumers_of[index]]
@@ -62,6 +62,8 @@ def _without(side: Side, process_ids: set[str]) -> Side:
         side,
         group=Group(group.application_id, group.tasks, tuple(group.instances[index] for index in kept)),
         holdings=tuple(side.holdings[consumer] for consumer in consumers),
+        copies=None,
+        newcomers=side.newcomers - process_ids,
         decided=None if side.decided is None else tuple(side.decided[consumer] for consumer in consumers),
     )
 

@@ -111,6 +111,14 @@ ApplicationId = Annotated[
     list[str] | None,
     typer.Option("--application-id", metavar="ID", help="Only these applications; a glob, repeatable."),
 ]
+From = Annotated[
+    str | None,
+    typer.Option("--from", metavar="TIME", help="A history: from this time on; diff: this time or generation."),
+]
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="TIME", help="A history: up to this time; diff: this time or generation."),
+]
 KeepGoing = Annotated[
     bool,
     typer.Option("--keep-going", help="Report bad applications and plan the others."),

@@ -32,8 +32,6 @@ LeaderLog = Annotated[
 ]
 MoreLogs = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="More logs.", show_default=False)]
 List = Annotated[bool, typer.Option("--list", help="Show the generations found instead.")]
-From = Annotated[str | None, typer.Option("--from", metavar="TIME", help="A history: from this time on.")]
-To = Annotated[str | None, typer.Option("--to", metavar="TIME", help="A history: up to this time.")]
 All = Annotated[bool, typer.Option("--all", help="A history: every generation.")]
 Names = Annotated[
     Path | None,
@@ -46,8 +44,8 @@ def snapshot(
     leader_log: LeaderLog = None,
     listed: List = False,
     as_of: options.AsOf = None,
-    from_time: From = None,
-    to_time: To = None,
+    from_time: options.From = None,
+    to_time: options.To = None,
     everything: All = False,
     application_id: options.ApplicationId = None,
     streams_config: options.StreamsConfig = None,

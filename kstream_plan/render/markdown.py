@@ -19,7 +19,7 @@ def markdown(plan: Plan, *, verbose: bool = False) -> str:
     """Return the plan as Markdown, its lines ended; ``verbose`` adds every step with its reason, folded away."""
     names = Names(plan.group, MARKDOWN)
     story = tell(plan, names)
-    blocks = [_title(story.title), _facts(story.facts)]
+    blocks = [_title(story.title), fact_list(story.facts)]
     if story.lines:
         blocks += [_time_table(story)]
     if story.loads:
@@ -45,7 +45,8 @@ def _title(fact: Fact) -> str:
     return f"### {fact.label}: {fact.forms[0]}"
 
 
-def _facts(facts: Sequence[Fact]) -> str:
+def fact_list(facts: Sequence[Fact]) -> str:
+    """Return labelled texts as a list."""
     return "\n".join(f"- {f'**{fact.label}** ' if fact.label else ''}{fact.forms[0]}" for fact in facts)
 
 

@@ -105,12 +105,14 @@ def because(reason: Reason) -> str:
 
 
 def _lag(reason: Reason) -> str:
-    if reason.lag is None:
-        return ""
-    if reason.limit is None or reason.lag in (LATEST, UNKNOWN):
-        return f" ({_lag_words(reason.lag)})"
-    sign = "≤" if reason.lag <= reason.limit else ">"
-    return f" (lag {reason.lag:,} {sign} {reason.limit:,})"
+    return "" if reason.lag is None else f" ({because_of_lag(reason.lag, reason.limit)})"
+
+
+def because_of_lag(lag: int | None, limit: int | None) -> str:
+    """Return a lag beside the limit it was compared with: ``lag 40 ≤ 100``; Kafka's markers in words."""
+    if lag is None or limit is None or lag in (LATEST, UNKNOWN):
+        return _lag_words(lag)
+    return f"lag {lag:,} {'≤' if lag <= limit else '>'} {limit:,}"
 
 
 def _lag_words(lag: int | None) -> str:

@@ -1,0 +1,113 @@
+"""``diff``: what changed between two generations, or between the beginning and the end of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from kstream_plan.changes import Comparison
+from kstream_plan.cli import options
+from kstream_plan.cli.exit_codes import ExitCode
+from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.output import OutputForm, Page, check_target, page, say, talk, written_at_once
+from kstream_plan.cli.progress import progress
+from kstream_plan.compare import compare
+from kstream_plan.errors import UsageError
+from kstream_plan.render.diff_json import diff_json
+from kstream_plan.render.diff_markdown import diff_markdown
+from kstream_plan.render.diff_table import diff_table
+from kstream_plan.snapshots.history_file import read_stretches
+from kstream_plan.snapshots.two_sides import Given, read_pairs
+
+Old = Annotated[str, typer.Argument(metavar="OLD", help="A snapshot or a saved plan; alone, a plan or a history.")]
+New = Annotated[str | None, typer.Argument(metavar="NEW", help="A snapshot or a saved plan.", show_default=False)]
+OldRound = Annotated[
+    int | None,
+    typer.Option("--old-round", metavar="N", min=0, help="OLD after this round of its plan (default: the last)."),
+]
+NewRound = Annotated[
+    int | None,
+    typer.Option("--new-round", metavar="N", min=0, help="NEW after this round of its plan (default: the last)."),
+]
+
+
+def diff(
+    old: Old,
+    new: New = None,
+    old_round: OldRound = None,
+    new_round: NewRound = None,
+    from_point: options.From = None,
+    to_point: options.To = None,
+    application_id: options.ApplicationId = None,
+    output: options.Output = OutputForm.TABLE,
+    out: options.Out = None,
+    verbose: options.Verbose = False,
+    fail_on_changes: options.FailOnChanges = False,
+    master: options.Master = None,
+    spark_conf: options.SparkConf = None,
+    java_home: options.JavaHome = None,
+    debug: options.Debug = False,
+) -> None:
+    """Say what changed between two generations of a group, what it cost, and why."""
+    given = locals()
+    with expected_failures(debug=debug):
+        _check(given)
+        with progress() as tell:
+            tell("reading")
+            found = _comparisons(given)
+        text = "".join(f"{diff_json(comparison)}\n" for comparison in found)
+        if out is not None:
+            with written_at_once(out) as file:
+                file.write(text)
+        say(text if output is OutputForm.JSON else _page(found, output, page(), verbose=verbose))
+    changed = fail_on_changes and not all(comparison.empty for comparison in found)
+    raise typer.Exit(ExitCode.CHANGES if changed else ExitCode.DONE)
+
+
+def _check(given: Mapping[str, Any]) -> None:
+    """Check what does not need the input.
+
+    Raises:
+        UsageError: options that do not go together.
+        KstreamPlanError: the place for ``--out`` cannot be written to.
+    """
+    points = [given["from_point"], given["to_point"]] != [None, None]
+    if points and given["new"] is not None:
+        raise UsageError("--from and --to pick from one history", fix="give one file, or leave them out")
+    if points and (given["old_round"], given["new_round"]) != (None, None):
+        raise UsageError("a history has no rounds", fix="leave --old-round and --new-round out")
+    if given["out"] is not None:
+        check_target(given["out"])
+
+
+def _comparisons(given: Mapping[str, Any]) -> list[Comparison]:
+    application_ids = tuple(given["application_id"] or ())
+    if given["from_point"] is not None or given["to_point"] is not None:
+        stretches = read_stretches(given["old"], given["from_point"], given["to_point"], application_ids)
+        return [compare(*stretch) for stretch in stretches]
+    pairs = read_pairs(
+        Given(given["old"], given["old_round"]),
+        Given(given["old"] if given["new"] is None else given["new"], given["new_round"]),
+        alone=given["new"] is None,
+        application_ids=application_ids,
+        master=given["master"],
+        spark_conf=dict(given["spark_conf"] or ()),
+        java_home=given["java_home"] and str(given["java_home"]),
+        debug=given["debug"],
+    )
+    for pair in pairs:
+        for note in pair.warnings:
+            talk(f"warning: {note.message}")
+    return [compare(pair.old, pair.new, pair.course) for pair in pairs]
+
+
+def _page(found: Sequence[Comparison], form: OutputForm, shown: Page, *, verbose: bool) -> str:
+    """Return every application's changes; of several, first those that changed."""
+    ordered = sorted(found, key=lambda comparison: comparison.empty)
+    if form is OutputForm.MARKDOWN:
+        return "\n".join(diff_markdown(comparison, verbose=verbose) for comparison in ordered)
+    return "\n".join(
+        diff_table(comparison, width=shown.width, colour=shown.colour, verbose=verbose) for comparison in ordered
+    )
