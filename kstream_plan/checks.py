@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from kstream_plan.model import Holding
 from kstream_plan.replay import replay
 from kstream_plan.steps import Plan, Round, Trigger
+from kstream_plan.transition import gives_up
 
 
 class Broken(NamedTuple):
@@ -61,10 +62,14 @@ def one_copy_per_instance(plan: Plan) -> Iterator[tuple[int | None, str]]:
 
 
 def no_second_owner(plan: Plan) -> Iterator[tuple[int | None, str]]:
-    """Nobody starts an active task that another consumer held until then: it is revoked one round earlier."""
+    """Nobody starts an active task that another consumer held until then: it is revoked one round earlier.
+
+    Only who gives up everything before a rebalance (:func:`~kstream_plan.transition.gives_up`) has revoked it in time.
+    """
+    stopping = gives_up(plan.group, plan.protocol)
     for rnd, changes in _changes([plan.initial, *(rnd.assigned for rnd in plan.rounds)]):
         if rnd:
-            lost = {t for _, old, new in changes for t in set(old.active).difference(new.active)}
+            lost = {t for c, old, new in changes if c not in stopping for t in set(old.active).difference(new.active)}
             gained = {t for _, old, new in changes for t in set(new.active).difference(old.active)}
             yield from (
                 (rnd, f"{_name(plan, t)} starts before its owner has revoked it") for t in sorted(lost & gained)

@@ -32,7 +32,7 @@ from kstream_plan.steps import (
     Trigger,
     Verdict,
 )
-from kstream_plan.transition import Transition
+from kstream_plan.transition import Transition, gives_up
 from kstream_plan.uncertainty import has_rate, without_rate
 
 #: Called after every round with the number of rounds so far and of movements still queued.
@@ -68,6 +68,7 @@ def plan(
     )
     rounds = rehearsal.rounds
     unrated = without_rate(state, rounds, snapshot.rates)
+    stopping = gives_up(state.group, protocol)
     rate_known = not unrated and has_rate(snapshot.rates)
     return Plan(
         group=state.group,
@@ -77,12 +78,19 @@ def plan(
         assignor=assignor,
         protocol=protocol,
         config=snapshot.config,
-        assumptions=_assumptions(snapshot, state, rounds, unrated),
+        assumptions=_assumptions(snapshot, state, rounds, unrated, stopping),
         initial=state.holdings,
         rounds=tuple(rounds),
         final=rounds[-1].assigned if rounds else state.holdings,
         target=rehearsal.decision.target,
-        summary=summarize(state, rounds, rehearsal.decision.target, snapshot.config, rate_known=rate_known),
+        summary=summarize(
+            state,
+            rounds,
+            rehearsal.decision.target,
+            snapshot.config,
+            rate_known=rate_known,
+            stopping=stopping,
+        ),
         warnings=snapshot.warnings + rehearsal.warnings,
         verdict=rehearsal.verdict,
     )
@@ -133,7 +141,7 @@ def _rehearse(
                 rounds, decision, Verdict("settled", (), "nothing would change"), _shortages(state, decision)
             )
         loads = instance_loads(state.group, decision.consumers, loads)
-        steps = steps_of(state, decision, transition, config, revoked_by)
+        steps = steps_of(state, decision, transition, config, {**revoked_by, **transition.given_up})
         if rounds:
             races |= uncertainty.taken_back(state, steps)
         elif trigger is Trigger.JOIN:
@@ -238,12 +246,20 @@ def _shortages(state: GroupState, decision: Assignment) -> tuple[Note, ...]:
 
 
 def _assumptions(
-    snapshot: Snapshot, state: GroupState, rounds: Sequence[Round], unrated: tuple[str, ...]
+    snapshot: Snapshot,
+    state: GroupState,
+    rounds: Sequence[Round],
+    unrated: tuple[str, ...],
+    stopping: frozenset[int],
 ) -> tuple[Note, ...]:
     notes = [
         Note("starts-now", "A rebalance starts now; a probe already scheduled is not counted"),
         Note("typical-times", "Times are typical, give or take a heartbeat interval per rebalance"),
     ]
+    if rounds and stopping:
+        who = "All" if len(stopping) == len(state.holdings) else f"{len(stopping)} of {len(state.holdings)}"
+        message = f"{who} consumers stop everything they run at every rebalance, moved or not: the eager protocol"
+        notes.append(Note("eager-stops", message))
     if rounds and not has_rate(snapshot.rates):
         message = "No restore rate is known: every copy counts as caught up at the next probe, so the time is a floor"
         notes.append(Note("no-restore-rate", message))

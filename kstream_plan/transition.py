@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import Assignment, Group, GroupState, Holding
@@ -30,12 +31,14 @@ class Transition:
 
     A follow-up rebalance comes at once if and only if something is withheld. ``revoking`` are the consumers that
     give up an active task; together with those that have something withheld they rejoin at once (``disturbed``),
-    the others hear of the follow-up by heartbeat.
+    the others hear of the follow-up by heartbeat. ``given_up`` maps every active task that was given up before the
+    rebalance to the consumer that had it.
     """
 
     holdings: tuple[Holding, ...]
     withheld: tuple[Withheld, ...]
     revoking: frozenset[int]
+    given_up: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def disturbed(self) -> frozenset[int]:

@@ -66,13 +66,14 @@ def instances(draw: st.DrawFn, min_instances: int = 1, max_instances: int = 6) -
         Instance(
             process_id=str(process_id),
             consumers=tuple(
-                Consumer(consumer_id=f"{process_id}-StreamThread-{number}")
+                Consumer(consumer_id=f"{process_id}-StreamThread-{number}", protocols=protocols)
                 for number in range(1, 1 + (equal or draw(st.integers(1, 4))))
             ),
             rack=draw(st.sampled_from(RACKS)),
             client_tags=tuple((key, draw(st.sampled_from("xyz"))) for key in TAGS if draw(st.booleans())),
         )
         for process_id in process_ids
+        for protocols in [draw(st.sampled_from([("cooperative",), ("cooperative", "eager")]))]
     ]
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from kstream_plan.model import Assignment, GroupState, Holding
 from kstream_plan.transition import Transition, Withheld
 
 
-def rebalance(state: GroupState, decision: Assignment) -> Transition:
+def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] = frozenset()) -> Transition:
     """Say what every member holds once it has received the decision.
+
+    ``stopping`` are consumers that gave up everything before they joined: nobody owns what they had.
 
     For each consumer, ``gained`` = decided active - owned active and ``lost`` = owned active - decided active. What
     is gained here and lost elsewhere is withheld from the gainer (another thread of the same instance included); the
@@ -19,6 +23,7 @@ def rebalance(state: GroupState, decision: Assignment) -> Transition:
     owner_of_lost = {
         task: consumer
         for consumer in changed
+        if consumer not in stopping
         for task in set(state.holdings[consumer].active).difference(decision.consumers[consumer].active)
     }
     holdings = list(state.holdings)
@@ -31,6 +36,9 @@ def rebalance(state: GroupState, decision: Assignment) -> Transition:
         holdings=tuple(holdings),
         withheld=tuple(sorted(withheld)),
         revoking=frozenset(owner_of_lost.values()),
+        given_up=MappingProxyType(
+            {task: consumer for consumer in sorted(stopping) for task in state.holdings[consumer].active}
+        ),
     )
 
 

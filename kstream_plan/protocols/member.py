@@ -1,0 +1,68 @@
+"""What one member does around a rebalance (KIP-429): what it gives up before it joins, and what it makes of the reply.
+
+Sets hold tasks in any form, all of them in the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from enum import StrEnum
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T", bound=Hashable)
+
+
+class JoinTrigger(StrEnum):
+    """Why a member joins."""
+
+    SUBSCRIPTION_CHANGED = "subscription-changed"
+    #: Topic metadata changed: something it owns is no more.
+    TOPICS_DELETED = "topics-deleted"
+    REBALANCE_IN_PROGRESS = "rebalance-in-progress"
+    UNKNOWN_MEMBER = "unknown-member-id"
+    ILLEGAL_GENERATION = "illegal-generation"
+    #: The coordinator has told it its id; it sends the same request again.
+    MEMBER_ID_REQUIRED = "member-id-required"
+    #: The assignment before flagged it, or it revoked something then.
+    FOLLOW_UP = "follow-up"
+
+
+class Joining(NamedTuple, Generic[T]):
+    """What a member claims to own when it joins, and the callbacks before: ``revoked`` in order, or ``lost``."""
+
+    owned: frozenset[T]
+    revoked: frozenset[T] = frozenset()
+    lost: frozenset[T] = frozenset()
+
+
+class Reply(NamedTuple, Generic[T]):
+    """What a member makes of its assignment: it starts ``added``, then stops ``revoked`` (callbacks in that order)."""
+
+    added: frozenset[T]
+    revoked: frozenset[T]
+
+
+def before_joining(
+    trigger: JoinTrigger, owned: frozenset[T], *, eager: bool = False, wanted: frozenset[T] | None = None
+) -> Joining[T]:
+    """Return what a member gives up before it joins, and what it then claims.
+
+    Args:
+        trigger: why it joins.
+        owned: what it owns.
+        eager: it gives up everything, whatever the trigger.
+        wanted: what it still subscribes to, or what still exists (``None``: all of it).
+    """
+    unwanted = frozenset[T]() if wanted is None else owned - wanted
+    if trigger in (JoinTrigger.UNKNOWN_MEMBER, JoinTrigger.ILLEGAL_GENERATION):
+        return Joining(frozenset(), lost=owned)
+    lost = unwanted if trigger is JoinTrigger.TOPICS_DELETED else frozenset[T]()
+    revoked = unwanted if trigger is JoinTrigger.SUBSCRIPTION_CHANGED else frozenset[T]()
+    if eager:
+        return Joining(frozenset(), revoked=owned - lost, lost=lost)
+    return Joining(owned - revoked - lost, revoked, lost)
+
+
+def on_assignment(owned: frozenset[T], assigned: frozenset[T]) -> Reply[T]:
+    """Return what a member that claimed ``owned`` starts and stops once it is told ``assigned``."""
+    return Reply(added=assigned - owned, revoked=owned - assigned)
