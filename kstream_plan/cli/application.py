@@ -16,6 +16,7 @@ from kstream_plan.cli.output import say
 from kstream_plan.cli.schema import schema
 from kstream_plan.cli.show import show
 from kstream_plan.cli.snapshot import snapshot
+from kstream_plan.cli.upgrade import upgrade
 
 app = typer.Typer(
     name="kstream-plan",
@@ -31,6 +32,7 @@ app = typer.Typer(
 app.command()(assign)
 app.command()(show)
 app.command()(diff)
+app.command()(upgrade)
 app.command()(snapshot)
 app.command()(schema)
 

@@ -18,6 +18,7 @@ from kstream_plan.errors import UsageError
 from kstream_plan.render.diff_json import diff_json
 from kstream_plan.render.diff_markdown import diff_markdown
 from kstream_plan.render.diff_table import diff_table
+from kstream_plan.render.protocol_view_text import protocol_view_markdown, protocol_view_table
 from kstream_plan.snapshots.history_file import read_stretches
 from kstream_plan.snapshots.two_sides import Given, read_pairs
 
@@ -31,6 +32,10 @@ NewRound = Annotated[
     int | None,
     typer.Option("--new-round", metavar="N", min=0, help="NEW after this round of its plan (default: the last)."),
 ]
+ProtocolViewWanted = Annotated[
+    bool,
+    typer.Option("--protocol-view", help="KIP-429: what the leader saw, who joins again, every member's callbacks."),
+]
 
 
 def diff(
@@ -41,6 +46,7 @@ def diff(
     from_point: options.From = None,
     to_point: options.To = None,
     application_id: options.ApplicationId = None,
+    view: ProtocolViewWanted = False,
     output: options.Output = OutputForm.TABLE,
     out: options.Out = None,
     verbose: options.Verbose = False,
@@ -57,11 +63,11 @@ def diff(
         with progress() as tell:
             tell("reading")
             found = _comparisons(given)
-        text = "".join(f"{diff_json(comparison)}\n" for comparison in found)
+        text = "".join(f"{diff_json(comparison, view=view)}\n" for comparison in found)
         if out is not None:
             with written_at_once(out) as file:
                 file.write(text)
-        say(text if output is OutputForm.JSON else _page(found, output, page(), verbose=verbose))
+        say(text if output is OutputForm.JSON else _page(found, output, page(), verbose=verbose, view=view))
     changed = fail_on_changes and not all(comparison.empty for comparison in found)
     raise typer.Exit(ExitCode.CHANGES if changed else ExitCode.DONE)
 
@@ -103,11 +109,14 @@ def _comparisons(given: Mapping[str, Any]) -> list[Comparison]:
     return [compare(pair.old, pair.new, pair.course) for pair in pairs]
 
 
-def _page(found: Sequence[Comparison], form: OutputForm, shown: Page, *, verbose: bool) -> str:
+def _page(found: Sequence[Comparison], form: OutputForm, shown: Page, *, verbose: bool, view: bool) -> str:
     """Return every application's changes; of several, first those that changed."""
-    ordered = sorted(found, key=lambda comparison: comparison.empty)
-    if form is OutputForm.MARKDOWN:
-        return "\n".join(diff_markdown(comparison, verbose=verbose) for comparison in ordered)
-    return "\n".join(
-        diff_table(comparison, width=shown.width, colour=shown.colour, verbose=verbose) for comparison in ordered
-    )
+    pages = []
+    for comparison in sorted(found, key=lambda comparison: comparison.empty):
+        if form is OutputForm.MARKDOWN:
+            text = diff_markdown(comparison, verbose=verbose)
+            pages.append(text + protocol_view_markdown(comparison) if view else text)
+        else:
+            text = diff_table(comparison, width=shown.width, colour=shown.colour, verbose=verbose)
+            pages.append(text + protocol_view_table(comparison, width=shown.width) if view else text)
+    return "\n".join(pages)

@@ -17,6 +17,7 @@ from kstream_plan.config import parse_duration, parse_rate
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.snapshots import json_schemas
 from kstream_plan.steps import Trigger
+from kstream_plan.transition import COOPERATIVE
 
 
 def _parser(
@@ -111,14 +112,13 @@ ApplicationId = Annotated[
     list[str] | None,
     typer.Option("--application-id", metavar="ID", help="Only these applications; a glob, repeatable."),
 ]
+_TO_HELP = "Up to where: a time of a history, for diff also a generation; for upgrade the protocol."
 From = Annotated[
     str | None,
-    typer.Option("--from", metavar="TIME", help="A history: from this time on; diff: this time or generation."),
+    typer.Option("--from", metavar="TIME", help="From where: a time of a history, for diff also a generation."),
 ]
-To = Annotated[
-    str | None,
-    typer.Option("--to", metavar="TIME", help="A history: up to this time; diff: this time or generation."),
-]
+To = Annotated[str | None, typer.Option("--to", metavar="TIME", help=_TO_HELP)]
+ToProtocol = Annotated[str, typer.Option("--to", **_one_of([COOPERATIVE]), help=_TO_HELP)]
 KeepGoing = Annotated[
     bool,
     typer.Option("--keep-going", help="Report bad applications and plan the others."),

@@ -11,6 +11,6 @@ from kstream_plan.snapshots import json_schemas
 def schema(
     kind: options.SchemaKind,
 ) -> None:
-    """Print the JSON Schema of a plan, a comparison, an assignment snapshot or lag rows."""
+    """Print the JSON Schema of what is written (plan, diff, upgrade) or read (snapshot, lags)."""
     with expected_failures():
         say(json_schemas.load(kind))

@@ -8,12 +8,16 @@ from kstream_plan import __version__
 from kstream_plan.changes import Comparison, CopyChange, InstanceChange, Side, Skew, Start, TaskChange
 from kstream_plan.render.diff_story import verdict
 from kstream_plan.render.plan_json import FORMAT_VERSION, MODELS, Json
+from kstream_plan.render.protocol_view_text import protocol_view_document
 from kstream_plan.steps import Seat
 
 
-def diff_json(found: Comparison) -> str:
-    """Return the comparison as one line of ASCII, without the line end."""
-    return json.dumps(diff_document(found), sort_keys=True, separators=(",", ":"), allow_nan=False)
+def diff_json(found: Comparison, *, view: bool = False) -> str:
+    """Return the comparison as one line of ASCII, without the line end; ``view`` adds the leader's and the members'."""
+    document = diff_document(found)
+    if view:
+        document["protocol_view"] = protocol_view_document(found)
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def diff_document(found: Comparison) -> dict[str, Json]:

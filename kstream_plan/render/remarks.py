@@ -8,6 +8,7 @@ from kstream_plan.render.activity import Event
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, records, several
 from kstream_plan.steps import Plan
+from kstream_plan.transition import EAGER
 
 #: The headline says it already.
 _SAID_IN_HEADLINE = frozenset({"no-restore-rate"})
@@ -18,7 +19,7 @@ _MANY_HOPS = 3
 def remarks(plan: Plan, found: Sequence[Event], names: Names) -> tuple[str, ...]:
     """Return one text per remark: the plan's warnings first, then what its rounds show, then its assumptions."""
     warnings = [names.escape_message(note.message) for note in plan.warnings]
-    return (*warnings, *_cold_starts(found, names), *_churn(plan), *_threads(found), *_assumed(plan, names))
+    return (*warnings, *_cold_starts(found, names), *_churn(plan), *_threads(plan, found), *_assumed(plan, names))
 
 
 def _cold_starts(found: Sequence[Event], names: Names) -> list[str]:
@@ -41,9 +42,9 @@ def _churn(plan: Plan) -> list[str]:
     ]
 
 
-def _threads(found: Sequence[Event]) -> list[str]:
+def _threads(plan: Plan, found: Sequence[Event]) -> list[str]:
     moves = sum(event.threads for event in found)
-    if not moves:
+    if not moves or plan.protocol == EAGER:  # there everything pauses anyway
         return []
     return [f"{count(moves, 'more pause')}: a task changes its thread inside the instance it stays on"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib import resources
 
-#: What there is a schema of: the plan, the comparison, the assignment snapshot and the lag rows.
-KINDS = ("plan", "diff", "snapshot", "lags")
+#: What there is a schema of: the plan, the comparison, the upgrade, the assignment snapshot and the lag rows.
+KINDS = ("plan", "diff", "upgrade", "snapshot", "lags")
 
 
 def load(kind: str) -> str:

@@ -18,6 +18,7 @@ from kstream_plan.render.diff_json import diff_document, diff_json
 from kstream_plan.render.diff_markdown import diff_markdown
 from kstream_plan.render.diff_story import verdict
 from kstream_plan.render.diff_table import diff_table
+from kstream_plan.render.protocol_view_text import protocol_view_markdown, protocol_view_table
 from kstream_plan.sides import snapshot_side
 from kstream_plan.snapshots import json_schemas
 
@@ -38,6 +39,12 @@ def test_every_task_apart() -> None:
     assert_golden("diff/scale-out-verbose.txt", diff_table(diff_cases.case("scale-out"), width=100, verbose=True))
 
 
+def test_the_leaders_view() -> None:
+    found = diff_cases.case("scale-out-begins")
+    assert_golden("diff/protocol-view.txt", protocol_view_table(found, width=80))
+    assert_golden("diff/protocol-view.md", protocol_view_markdown(found))
+
+
 @pytest.mark.parametrize("name", diff_cases.NAMES)
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("verbose", [False, True])
@@ -49,7 +56,7 @@ def test_no_line_is_wider_than_the_page(name: str, width: int, verbose: bool) ->
 
 @pytest.mark.parametrize("name", diff_cases.NAMES)
 def test_the_json_form_keeps_its_schema(name: str) -> None:
-    document = json.loads(diff_json(diff_cases.case(name)))
+    document = json.loads(diff_json(diff_cases.case(name), view=True))
     SCHEMA.validate(document)
     assert document["verdict"] == verdict(diff_cases.case(name))
 

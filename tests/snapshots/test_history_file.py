@@ -16,6 +16,7 @@ from kstream_plan.changes import Side, TaskClass
 from kstream_plan.compare import compare
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import TaskId
+from kstream_plan.protocol_view import protocol_view
 from kstream_plan.snapshots.history_file import read_stretches
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
 from kstream_plan.snapshots.live_group.history import generations
@@ -66,7 +67,11 @@ def test_consecutive_generations_differ_by_what_the_leader_said(folder: Path, sc
         assert (seat.consumer_id if seat else _owner(found.old, task_id)) == consumer_id
     orphaned = {change.task_id for change in found.tasks if change.kind is TaskClass.ORPHANED}
     assert orphaned == {task for task in withheld if _owner(found.old, task) is not None}
-    assert compare(found.new, found.new).empty
+    view = protocol_view(found.old, found.new)
+    assert set(view.withheld) == withheld
+    assert view.rejoin == bool(withheld)
+    told = {task for member in view.members for task in member.revoked}
+    assert told == {task for task in withheld if _owner(found.old, task) in found.new.group.consumer_ids}
 
 
 def _owner(side: Side, task_id: TaskId) -> str | None:

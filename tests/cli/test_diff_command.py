@@ -54,6 +54,10 @@ def test_rounds_pick_from_plans(plans: Path, capsys: Capture) -> None:
     path = str(plans / "scale-out.json")
     assert run(["diff", path, "--new-round", "1"]) == 0
     assert capsys.readouterr().out == diff_table(diff_cases.case("scale-out-begins"))
+    assert run(["diff", path, "--new-round", "1", "--protocol-view"]) == 0
+    assert "rejoin             all 10 consumers" in capsys.readouterr().out
+    assert run(["diff", path, "--new-round", "1", "--protocol-view", "--output", "markdown"]) == 0
+    assert "**rejoin** all 10 consumers" in capsys.readouterr().out
     assert run(["diff", path, path, "--old-round", "3", "--new-round", "3", "--fail-on-changes"]) == 0
     assert "SAME" in capsys.readouterr().out
     assert run(["diff", path, path, "--old-round", "3", "--fail-on-changes"]) == 5
