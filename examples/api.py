@@ -1,4 +1,4 @@
-"""Plan a scale-out from Python: read, decide once, plan to the end, try other settings, save and load.
+"""Plan a scale-out from Python: read, decide once, plan to the end, compare, try other settings, save and load.
 
 Run it with ``python examples/api.py``; it brings its own snapshot and needs Java for Spark, as every reading does.
 """
@@ -52,6 +52,11 @@ def main() -> None:
 
         plan = kstream_plan.plan(snapshot)
         print(kstream_plan.to_table(plan))
+
+        last = len(plan.rounds)
+        before, after = kstream_plan.plan_side(plan, 0), kstream_plan.plan_side(plan)
+        changes = kstream_plan.diff(before, after, kstream_plan.plan_course(plan, 0, last))
+        print(kstream_plan.diff_to_table(changes))
 
         for replicas in (1, 2, 3):
             config = kstream_plan.with_overrides(snapshot.config, {"max_warmup_replicas": replicas})

@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from kstream_plan.assignment_config import AssignmentConfig as AssignmentConfig
+    from kstream_plan.compare import compare as diff
     from kstream_plan.config import load_client_properties as load_client_properties
     from kstream_plan.config import load_streams_config as load_streams_config
     from kstream_plan.config import with_overrides as with_overrides
@@ -25,9 +26,15 @@ if TYPE_CHECKING:
     from kstream_plan.model import Assignment as Assignment
     from kstream_plan.model import Snapshot as Snapshot
     from kstream_plan.planner import assign_once as assign
+    from kstream_plan.render.diff_json import diff_json as diff_to_json
+    from kstream_plan.render.diff_markdown import diff_markdown as diff_to_markdown
+    from kstream_plan.render.diff_table import diff_table as diff_to_table
     from kstream_plan.render.markdown import markdown as to_markdown
     from kstream_plan.render.plan_json import plan_json as to_json
     from kstream_plan.render.table import table as to_table
+    from kstream_plan.sides import plan_course as plan_course
+    from kstream_plan.sides import plan_side as plan_side
+    from kstream_plan.sides import snapshot_side as snapshot_side
     from kstream_plan.snapshots import read as read
     from kstream_plan.snapshots.leader_log.history import read_leader_logs as read_leader_logs
     from kstream_plan.snapshots.live_group.kafka_cluster import KafkaCluster as KafkaCluster
@@ -47,15 +54,22 @@ _PUBLIC = {
     "Plan": ("kstream_plan.steps", "Plan"),
     "Snapshot": ("kstream_plan.model", "Snapshot"),
     "assign": ("kstream_plan.planner", "assign_once"),
+    "diff": ("kstream_plan.compare", "compare"),
+    "diff_to_json": ("kstream_plan.render.diff_json", "diff_json"),
+    "diff_to_markdown": ("kstream_plan.render.diff_markdown", "diff_markdown"),
+    "diff_to_table": ("kstream_plan.render.diff_table", "diff_table"),
     "group_history": ("kstream_plan.snapshots.live_group.source", "group_history"),
     "load_client_properties": ("kstream_plan.config", "load_client_properties"),
     "load_plans": ("kstream_plan.snapshots.saved_plan", "read_plan_file"),
     "load_streams_config": ("kstream_plan.config", "load_streams_config"),
     "plan": ("kstream_plan.studies", "plan_checked"),
+    "plan_course": ("kstream_plan.sides", "plan_course"),
+    "plan_side": ("kstream_plan.sides", "plan_side"),
     "read": ("kstream_plan.snapshots", "read"),
     "read_leader_logs": ("kstream_plan.snapshots.leader_log.history", "read_leader_logs"),
     "read_topology": ("kstream_plan.snapshots.live_group.topology_text", "read_topology"),
     "running_group": ("kstream_plan.snapshots.live_group.source", "running_group"),
+    "snapshot_side": ("kstream_plan.sides", "snapshot_side"),
     "to_json": ("kstream_plan.render.plan_json", "plan_json"),
     "to_markdown": ("kstream_plan.render.markdown", "markdown"),
     "to_table": ("kstream_plan.render.table", "table"),
@@ -71,15 +85,22 @@ __all__ = [
     "Snapshot",
     "__version__",
     "assign",
+    "diff",
+    "diff_to_json",
+    "diff_to_markdown",
+    "diff_to_table",
     "group_history",
     "load_client_properties",
     "load_plans",
     "load_streams_config",
     "plan",
+    "plan_course",
+    "plan_side",
     "read",
     "read_leader_logs",
     "read_topology",
     "running_group",
+    "snapshot_side",
     "to_json",
     "to_markdown",
     "to_table",

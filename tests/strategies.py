@@ -194,6 +194,12 @@ def changed_members(draw: st.DrawFn, group: Group) -> list[Instance]:
     return [*group.instances, *(new for new in draw(instances(1, 3)) if new.process_id not in known)]
 
 
+def _thread_rejoined(instance: Instance) -> Instance:
+    """The instance with another member id of its first thread."""
+    first, *others = instance.consumers
+    return replace(instance, consumers=(replace(first, consumer_id=f"{first.consumer_id}-again"), *others))
+
+
 @st.composite
 def two_snapshots(draw: st.DrawFn) -> tuple[Snapshot, Snapshot]:
     """Two states of one group, of one whose members changed, or of two groups that have only task ids in common."""
@@ -201,6 +207,8 @@ def two_snapshots(draw: st.DrawFn) -> tuple[Snapshot, Snapshot]:
     group = first.state.group
     if draw(st.booleans()):
         members = draw(st.one_of(st.just(list(group.instances)), changed_members(group)))
+        if draw(st.booleans()):
+            members = [_thread_rejoined(instance) for instance in members]
         again = Group.of("orders", list(group.tasks), members)
         return first, draw(snapshots(st.just(again)))
     return first, draw(snapshots())

@@ -71,7 +71,7 @@ class DiffStory:
 
 def tell_diff(found: Comparison, *, escape: Escape = TERMINAL, verbose: bool = False) -> DiffStory:
     """Put a comparison into words; ``verbose`` tells every task apart."""
-    names = Names(both_sides(found), escape)
+    names = names_of_both(found, escape)
     one_by_one = verbose or len(found.tasks) <= MOST_ROWS
     waiting = _waiting(found.new)
     rows = [_row(of, waiting, names) for of in found.tasks] if one_by_one else _by_class(found.tasks, names)
@@ -90,14 +90,14 @@ def tell_diff(found: Comparison, *, escape: Escape = TERMINAL, verbose: bool = F
     )
 
 
-def both_sides(found: Comparison) -> Group:
-    """Return a group of everybody and everything on either side, as the new side has it if it does."""
+def names_of_both(found: Comparison, escape: Escape = TERMINAL) -> Names:
+    """Return names for everybody and everything on either side."""
     old, new = found.old.group, found.new.group
     instances = [of for of in old.instances if of.process_id not in new.instance_index]
     tasks = [of for of in old.tasks if of.task_id not in new.task_index]
-    if not instances and not tasks:
-        return new
-    return Group.of(new.application_id, [*new.tasks, *tasks], [*new.instances, *instances])
+    if instances or tasks:
+        new = Group.of(new.application_id, [*new.tasks, *tasks], [*new.instances, *instances])
+    return Names(new, escape, earlier=old)
 
 
 def verdict(found: Comparison) -> str:
@@ -261,6 +261,9 @@ def _copy(copy: CopyChange, names: Names) -> str:
 def _loads(found: Comparison, names: Names) -> list[str]:
     """Return one item per instance (``i1 10→6``): all of few, of many the ten that change most."""
     before, after = _active_tasks(found.old), _active_tasks(found.new)
+    for change in found.instances:
+        if change.kind is InstanceChangeKind.JOINED:
+            before.pop(change.process_id, None)
     everyone = sorted(before.keys() | after.keys(), key=names.reading_order)
     shown = everyone
     if len(everyone) > _MOST_INSTANCES:

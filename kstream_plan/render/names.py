@@ -22,14 +22,15 @@ class Names:
     """The names of one group's members and tasks, each put through ``escape``.
 
     Instances go by host or pod name where known, else by the shortest unique prefix of their id; a domain, then a
-    beginning, that all of them share is left out (``common`` is that beginning, empty if there is none).
+    beginning, that all of them share is left out (``common`` is that beginning, empty if there is none). ``earlier`` is
+    the same group with other consumers, which are named too.
     """
 
-    def __init__(self, group: Group, escape: Escape = TERMINAL) -> None:
+    def __init__(self, group: Group, escape: Escape = TERMINAL, earlier: Group | None = None) -> None:
         self._escape, self._escape_sentence = escape
         self._short, self.common = _short_names(group.instances)
         self._topics = _first_topics(group)
-        self._threads = _thread_labels(group)
+        self._threads = ({} if earlier is None else _thread_labels(earlier)) | _thread_labels(group)
 
     def escape(self, text: str) -> str:
         """Return any other text of the snapshot as this form shows it."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kstream_plan.changes import Comparison
 from kstream_plan.model import TaskId
 from kstream_plan.protocol_view import ProtocolView, protocol_view
-from kstream_plan.render.diff_story import both_sides
+from kstream_plan.render.diff_story import names_of_both
 from kstream_plan.render.escape import MARKDOWN, markdown_row
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count
@@ -20,7 +20,7 @@ _LABEL = 19
 
 def protocol_view_table(found: Comparison, *, width: int) -> str:
     """Return the three sets, who joins again, and each member's callbacks, as lines of text, each ended."""
-    names, view = Names(both_sides(found)), protocol_view(found.old, found.new)
+    names, view = names_of_both(found), protocol_view(found.old, found.new)
     lines = ["", "THE LEADER'S VIEW (KIP-429)"]
     for label, tasks in _sets(view):
         lines += wrapped(_tasks(tasks, names), " ", width, f" {label:<{_LABEL}}", " " * (_LABEL + 1))
@@ -32,7 +32,7 @@ def protocol_view_table(found: Comparison, *, width: int) -> str:
 
 def protocol_view_markdown(found: Comparison) -> str:
     """Return the same as Markdown, its lines ended."""
-    names, view = Names(both_sides(found), MARKDOWN), protocol_view(found.old, found.new)
+    names, view = names_of_both(found, MARKDOWN), protocol_view(found.old, found.new)
     sets = "\n".join(f"- **{label}** {' '.join(_tasks(tasks, names))}" for label, tasks in _sets(view))
     rows = [markdown_row(cells) for cells in (("member", "callbacks"), ("---", "---"), *_members(view, names))]
     return "\n".join(["\n**The leader's view (KIP-429)**\n", sets, f"- **rejoin** {_rejoin(view)}\n", *rows]) + "\n"

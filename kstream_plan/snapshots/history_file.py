@@ -22,6 +22,7 @@ from kstream_plan.model import Copy, Group, Holding, TaskId
 from kstream_plan.sides import history_course, snapshot_side, without
 from kstream_plan.snapshots.fields import Row, printable, shown
 from kstream_plan.snapshots.json_text import parse_row
+from kstream_plan.snapshots.leader_log.recognition import is_a_log
 from kstream_plan.snapshots.records import snapshot_from_row
 from kstream_plan.snapshots.selection import Selection
 from kstream_plan.snapshots.sources import STDIN, Form, LocalFile, broken_gzip, check_paths, form_of, unzipped_head
@@ -69,13 +70,12 @@ def read_stretches(
     wanted = Selection(tuple(application_ids))
     by_application: dict[str, list[_Entry]] = defaultdict(list)
     for row, where in _rows(path, stdin or sys.stdin.buffer):
-        application_id = row.get("application_id")
-        if not isinstance(application_id, str) or wanted.wants(application_id):
-            by_application[str(application_id)].append(_Entry(row, where, _time_of(row)))
-    errors = wanted.nothing_found(wanted.missing(by_application), (), [path])
-    if not by_application or wanted.missing(by_application):
-        raise errors[0]
-    return [_stretch(_in_order(entries), first, last) for _, entries in sorted(by_application.items())]
+        by_application[str(row.get("application_id"))].append(_Entry(row, where, _time_of(row)))
+    known = sorted(by_application)
+    missing = wanted.missing(known)
+    if missing or not known:
+        raise wanted.nothing_found(missing, known, [path])[0]
+    return [_stretch(_in_order(by_application[name]), first, last) for name in filter(wanted.wants, known)]
 
 
 def _rows(path: str, stdin: BinaryIO) -> Iterator[tuple[Row, str]]:
@@ -101,6 +101,9 @@ def _content(file: LocalFile) -> bytes:
 
 def _rows_of(content: bytes, name: str) -> Iterator[tuple[Row, str]]:
     head = unzipped_head(content, name)
+    if is_a_log(head.content):
+        fix = "make a history of it: kstream-plan snapshot --leader-log LOG --all --out history.jsonl"
+        raise SnapshotError("is a log, not a history", where=printable(name), fix=fix)
     form = form_of(head, name)
     if form is Form.PARQUET:
         fix = "give the JSON that kstream-plan snapshot --all writes"
