@@ -235,5 +235,10 @@ SparkConf = Annotated[
     list[str] | None,
     typer.Option("--spark-conf", metavar="K=V", parser=_key_value, help="A Spark setting; repeatable."),
 ]
-JavaHome = Annotated[Path | None, typer.Option("--java-home", metavar="DIR", help="The Java to run Spark on.")]
+JavaHome = Annotated[
+    Path | None,
+    typer.Option(
+        "--java-home", metavar="DIR", help="The Java to run Spark on, instead of the one that was installed along."
+    ),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and Spark's log.")]
