@@ -103,6 +103,13 @@ LagsTolerance = Annotated[
         help="How much later than the snapshot a lag row may be (default 1m).",
     ),
 ]
+LagsAsReported = Annotated[
+    bool,
+    typer.Option(
+        "--lags-as-reported",
+        help="Take copies that were caught up at the last join for as far behind as they look by now.",
+    ),
+]
 AsOf = Annotated[
     str | None,
     typer.Option("--as-of", metavar="TIME", help="Ignore what is newer: 2026-11-21T12:00:00Z."),
