@@ -5,8 +5,9 @@ from __future__ import annotations
 from rich.cells import cell_len
 
 from kstream_plan.changes import Comparison
+from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.diff_story import Row, tell_diff
-from kstream_plan.render.table import DEFAULT_WIDTH, coloured, fact_lines, title_lines
+from kstream_plan.render.table import coloured, fact_lines, title_lines
 from kstream_plan.render.wrapping import at_most, padded, paragraph, wrapped
 
 _GAP = "  "

@@ -6,13 +6,10 @@ it. What the newest row's decision led to is told by its ``decision``, if it has
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 import sys
-import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO, NamedTuple
 
@@ -21,11 +18,9 @@ from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Copy, Group, Holding, TaskId
 from kstream_plan.sides import history_course, snapshot_side, without
 from kstream_plan.snapshots.fields import Row, printable, shown
-from kstream_plan.snapshots.json_text import parse_row
-from kstream_plan.snapshots.leader_log.recognition import is_a_log
+from kstream_plan.snapshots.history_rows import history_rows
 from kstream_plan.snapshots.records import snapshot_from_row
 from kstream_plan.snapshots.selection import Selection
-from kstream_plan.snapshots.sources import STDIN, Form, LocalFile, broken_gzip, check_paths, form_of, unzipped_head
 from kstream_plan.snapshots.times import parse_time
 
 _GENERATION = re.compile(r"\d{1,10}", re.ASCII)
@@ -69,70 +64,13 @@ def read_stretches(
     """
     wanted = Selection(tuple(application_ids))
     by_application: dict[str, list[_Entry]] = defaultdict(list)
-    for row, where in _rows(path, stdin or sys.stdin.buffer):
+    for row, where in history_rows(path, stdin or sys.stdin.buffer):
         by_application[str(row.get("application_id"))].append(_Entry(row, where, _time_of(row)))
     known = sorted(by_application)
     missing = wanted.missing(known)
     if missing or not known:
         raise wanted.nothing_found(missing, known, [path])[0]
     return [_stretch(_in_order(by_application[name]), first, last) for name in filter(wanted.wants, known)]
-
-
-def _rows(path: str, stdin: BinaryIO) -> Iterator[tuple[Row, str]]:
-    if path == STDIN:
-        yield from _rows_of(stdin.read(), "standard input")
-        return
-    checked = check_paths([path])
-    if checked.remote:
-        raise SnapshotError("is not on this machine", where=printable(path), fix="copy the history here")
-    for file in checked.local:
-        yield from _rows_of(_content(file), file.name)
-
-
-def _content(file: LocalFile) -> bytes:
-    try:
-        with open(file.path, "rb") as stream:
-            return stream.read()
-    except OSError as error:
-        raise SnapshotError(
-            f"cannot be read: {error.strerror}", where=printable(file.name), fix="check the file"
-        ) from None
-
-
-def _rows_of(content: bytes, name: str) -> Iterator[tuple[Row, str]]:
-    head = unzipped_head(content, name)
-    if is_a_log(head.content):
-        fix = "make a history of it: kstream-plan snapshot --leader-log LOG --all --out history.jsonl"
-        raise SnapshotError("is a log, not a history", where=printable(name), fix=fix)
-    form = form_of(head, name)
-    if form is Form.PARQUET:
-        fix = "give the JSON that kstream-plan snapshot --all writes"
-        raise SnapshotError("a history is read as JSON, this is Parquet", where=printable(name), fix=fix)
-    if head.zipped:
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise broken_gzip(name, str(error)) from None
-    if form is Form.LINES:
-        for number, line in enumerate(content.splitlines(), start=1):
-            if line.strip():
-                where = f"{name}, line {number}"
-                yield parse_row(line.removeprefix(b"\xef\xbb\xbf"), where), where
-        return
-    rows = _document(content, name)
-    for number, row in enumerate(rows, start=1):
-        where = f"{name}, row {number}"
-        if not isinstance(row, Mapping):
-            raise SnapshotError("holds something that is no snapshot row", where=where, fix="give objects")
-        yield row, where
-
-
-def _document(content: bytes, name: str) -> list[Any]:
-    try:
-        document = json.loads(content.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise SnapshotError(f"is not JSON: {error}", where=printable(name), fix="give JSON or JSON Lines") from None
-    return document if isinstance(document, list) else [document]
 
 
 def _time_of(row: Row) -> int | None:
@@ -220,7 +158,10 @@ def _at_ms(entries: Sequence[_Entry], text: str, option: str) -> int:
 def _sides(entries: Sequence[_Entry], start: int, end: int) -> list[Side]:
     """Return the states from one place to another, each with the decision that led to it."""
     first = max(start - 1, 0)
-    rows = [snapshot_side(snapshot_from_row(entry.row, entry.where)) for entry in entries[first : end + 1]]
+    rows = [
+        snapshot_side(snapshot_from_row(entry.row, entry.where, lags_as_reported=True))
+        for entry in entries[first : end + 1]
+    ]
     sides = [rows[0]] if start == 0 else []
     for place in range(max(start, 1), end + 1):
         before = entries[place - 1]

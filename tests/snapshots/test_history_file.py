@@ -188,5 +188,5 @@ def test_a_time_of_day_needs_one_day(folder: Path, tmp_path: Path) -> None:
     path.write_bytes(file_bytes(rows, "x.jsonl"))
     with pytest.raises(UsageError, match="not of one day"):
         read_stretches(str(path), "13:00", None)
-    with pytest.raises(SnapshotError, match="no application matches.*the input holds 'S1'"):
+    with pytest.raises(SnapshotError, match=r"no application matches.*the input holds 'S1'"):
         read_stretches(str(path), None, None, ("payments",))

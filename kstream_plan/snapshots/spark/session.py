@@ -8,12 +8,15 @@ import signal
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from kstream_plan.errors import SparkError
+from kstream_plan.snapshots.spark.class_archive import ClassArchive
 from kstream_plan.snapshots.spark.driver import (
     Driver,
     crashed,
@@ -82,7 +85,9 @@ def open_session(
     settings = _settings(master, spark_conf or {}, little_work)
     with tempfile.TemporaryDirectory(prefix="kstream-plan-spark-") as folder, tempfile.TemporaryFile() as noise:
         starting = _Start(settings, java_home, debug, Path(folder), noise)
-        with _ended_by_signal():
+        with _ended_by_signal(), warnings.catch_warnings():
+            if not debug:  # what PySpark says about a pandas that happens to be installed and is not used
+                warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
             running = _start(starting)
             try:
                 yield running.session
@@ -136,29 +141,41 @@ def _start(starting: _Start) -> _Running:
     if scripted:
         return _by_script(starting, java, output)
     settings = {**starting.settings, "spark.local.dir": str(starting.folder)}
-    for archived in (True, False):
-        driver = start_driver(
-            java, settings, starting.folder, output, may_write_archive=not starting.debug, archived=archived
-        )
-        try:
-            return _in_driver(driver, settings, starting.noise)
-        except SparkError:
-            if not (archived and crashed(driver.process)):
-                raise
-            driver.archive.discard()
-            driver.connection.unlink(missing_ok=True)
-    raise AssertionError("the second start returns or raises")
+    try:
+        return _in_driver(starting, settings, java, output, archived=True)
+    except _CrashedError as crash:
+        crash.archive.discard()
+        return _in_driver(starting, settings, java, output, archived=False)
 
 
-def _in_driver(driver: Driver, settings: Mapping[str, str], noise: IO[bytes]) -> _Running:
+class _CrashedError(Exception):
+    """Java died while it started, and it used a class archive."""
+
+    def __init__(self, archive: ClassArchive) -> None:
+        super().__init__()
+        self.archive = archive
+
+
+def _in_driver(
+    starting: _Start, settings: Mapping[str, str], java: Java, output: IO[Any], *, archived: bool
+) -> _Running:
+    driver = start_driver(
+        java, settings, starting.folder, output, may_write_archive=not starting.debug, archived=archived
+    )
     try:
         from kstream_plan.snapshots.spark.gateway import connect  # noqa: PLC0415 - loads Spark, while Java starts
 
-        gateway = connect(driver, noise)
+        for needed_next in ("pyarrow", "pyspark.sql.functions", "pyspark.sql.pandas.types"):
+            import_module(needed_next)
+        gateway = connect(driver, starting.noise)
         return _Running(_session(gateway, settings), gateway, driver)
-    except BaseException:
+    except BaseException as error:
+        died_of_it = archived and isinstance(error, SparkError) and crashed(driver.process)
         end(driver.process)
         _forget()
+        if died_of_it:
+            driver.connection.unlink(missing_ok=True)
+            raise _CrashedError(driver.archive) from None
         raise
 
 
