@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kstream_plan.changes import (
     Comparison,
@@ -21,11 +21,10 @@ from kstream_plan.changes import (
     TaskClass,
     Totals,
 )
+from kstream_plan.evidence import Evidence
 from kstream_plan.figures import balance, instance_loads
-from kstream_plan.model import UNKNOWN, Group, Holding, Instance, Note, TaskId, whole_sum
-from kstream_plan.ranking import is_caught_up
+from kstream_plan.model import Group, Holding, Instance, TaskId
 from kstream_plan.steps import Role, Seat
-from kstream_plan.transition import gives_up
 
 _COPY_ROLES = (Role.STANDBY, Role.WARMUP, Role.TEMPORARY)
 
@@ -38,9 +37,8 @@ def compare(old: Side, new: Side, course: Course | None = None) -> Comparison:
         new: the group after.
         course: what is known of the way between them, which then counts instead of ``old``'s lags.
     """
-    way = course or Course()
     before, after = _Seats(old), _Seats(new)
-    evidence = _Evidence(old, new, way)
+    evidence = Evidence(old, new, course or Course())
     changes = []
     unchanged = stopped_ms = 0
     for task_id in _all_tasks(old.group, new.group):
@@ -61,8 +59,8 @@ def compare(old: Side, new: Side, course: Course | None = None) -> Comparison:
 
 
 def _all_tasks(old: Group, new: Group) -> Iterable[TaskId]:
-    if old.tasks == new.tasks or old.task_index.keys() == new.task_index.keys():
-        return [task.task_id for task in new.tasks]
+    if old.task_index.keys() == new.task_index.keys():
+        return new.task_index
     return sorted({*old.task_index, *new.task_index}, key=lambda task_id: task_id.sort_key)
 
 
@@ -84,7 +82,7 @@ class _Seats:
                     self.copies[group.tasks[task].task_id].add(seat)
 
 
-def _task_change(task_id: TaskId, before: _Seats, after: _Seats, evidence: _Evidence) -> TaskChange:
+def _task_change(task_id: TaskId, before: _Seats, after: _Seats, evidence: Evidence) -> TaskChange:
     from_, to = before.active.get(task_id), after.active.get(task_id)
     copies: tuple[CopyChange, ...] = ()
     if before.copies.get(task_id) != after.copies.get(task_id):
@@ -100,7 +98,7 @@ def _task_change(task_id: TaskId, before: _Seats, after: _Seats, evidence: _Evid
 
 
 def _class_of_change(
-    task_id: TaskId, from_: Seat | None, to: Seat | None, evidence: _Evidence
+    task_id: TaskId, from_: Seat | None, to: Seat | None, evidence: Evidence
 ) -> tuple[TaskClass, Start | None]:
     if to is None:
         return TaskClass.ORPHANED, None
@@ -114,7 +112,7 @@ def _class_of_change(
     return TaskClass.PROMOTED if start.held else TaskClass.WARM, start
 
 
-def _copy_changes(task_id: TaskId, before: _Seats, after: _Seats, evidence: _Evidence) -> Iterator[CopyChange]:
+def _copy_changes(task_id: TaskId, before: _Seats, after: _Seats, evidence: Evidence) -> Iterator[CopyChange]:
     """Pair what ended with what began: a swap with the active first, then within an instance, then within a role."""
     ended = {seat.process_id: seat for seat in before.copies.get(task_id, set()) - after.copies.get(task_id, set())}
     begun = {seat.process_id: seat for seat in after.copies.get(task_id, set()) - before.copies.get(task_id, set())}
@@ -126,110 +124,12 @@ def _copy_changes(task_id: TaskId, before: _Seats, after: _Seats, evidence: _Evi
     for role in _COPY_ROLES:
         gone = sorted(seat for seat in ended.values() if seat.role is role)
         come = sorted(seat for seat in begun.values() if seat.role is role)
-        both = min(len(gone), len(come))
-        for source, seat in zip(gone, come, strict=False):
-            yield CopyChange(CopyChangeKind.MOVED, source, seat, evidence.restores(task_id, seat.process_id))
-        for source in gone[both:]:
-            yield CopyChange(CopyChangeKind.DROPPED, source, None)
-        for seat in come[both:]:
-            restores = (
-                0 if from_ and from_.process_id == seat.process_id else evidence.restores(task_id, seat.process_id)
+        for source, seat in zip_longest(gone, come):
+            kind = (
+                CopyChangeKind.MOVED if source and seat else CopyChangeKind.PLACED if seat else CopyChangeKind.DROPPED
             )
-            yield CopyChange(CopyChangeKind.PLACED, None, seat, restores)
-
-
-class _Reported(NamedTuple):
-    lag: int | None
-    held: bool
-
-
-class _Evidence:
-    """What both sides and the way between them tell of a task on an instance."""
-
-    def __init__(self, old: Side, new: Side, course: Course) -> None:
-        self._old, self._new, self._course = old, new, course
-        self._limit = new.config.acceptable_recovery_lag
-        self._stopping = _consumer_names(old.group, gives_up(old.group, old.protocol))
-        self._staying = {instance.process_id for instance in new.group.instances}
-        self._held = _held_copies(old) if old.copies is None else frozenset()
-        self._guessed: list[TaskId] = []
-
-    def stateful(self, task_id: TaskId) -> bool:
-        return self._new.group.tasks[self._new.group.task_index[task_id]].stateful
-
-    def start(self, task_id: TaskId, process_id: str) -> Start:
-        known = self._course.starts.get(task_id)
-        if known is not None:
-            return known
-        lag, held = self._reported(task_id, process_id)
-        restores = self.restores(task_id, process_id)
-        if self._old.copies is None:
-            self._guessed.append(task_id)
-            return Start(held or restores == 0, held, None, self._limit, 0 if held else restores)
-        assert lag is not None
-        within = restores == 0 or is_caught_up(lag, self._limit)
-        return Start(within, held, lag, self._limit, restores)
-
-    def restores(self, task_id: TaskId, process_id: str) -> int | None:
-        """What the instance lacks of the task's state, in records; ``None`` if the end offset is not known."""
-        if (task_id, process_id) in self._course.restored:
-            return self._course.restored[task_id, process_id]
-        task = self._new.group.tasks[self._new.group.task_index[task_id]]
-        lag, _ = self._reported(task_id, process_id)
-        if lag is not None and lag < 0:
-            lag = None if lag == UNKNOWN else 0
-        if lag is None:
-            lag = task.end_offset_sum
-        return lag if task.end_offset_known or not lag else None
-
-    def pause_ms(self, task_id: TaskId, from_: Seat | None, kind: TaskClass) -> int:
-        """The expected pause: from revoking to handing over, or until the group has noticed that the owner is gone."""
-        if self._course.pauses_ms is not None:
-            return self._course.pauses_ms.get(task_id, 0)
-        if from_ is None or kind in (TaskClass.NEW, TaskClass.GONE):
-            return 0
-        if from_.process_id not in self._staying:
-            return self._new.config.session_timeout_ms
-        stops = kind is not TaskClass.STAYED or (from_.process_id, from_.consumer_id) in self._stopping
-        return self._new.config.heartbeat_interval_ms if stops else 0
-
-    def notes(self, changes: Sequence[TaskChange]) -> tuple[Note, ...]:
-        notes = []
-        if self._guessed:
-            message = "No lags are known: a copy that is held counts as caught up, everything else as cold"
-            notes.append(Note("no-lags", message, tuple(map(str, self._guessed))))
-        between = self._new.generation - self._old.generation - 1
-        if between > 0 and any(change.start for change in changes) and not self._course.starts and not self._guessed:
-            message = f"Lags are those of generation {self._old.generation}; {between} generations lie between"
-            notes.append(Note("old-lags", message))
-        return tuple(notes)
-
-    def _reported(self, task_id: TaskId, process_id: str) -> _Reported:
-        """The instance's lag, the whole sum if it reported nothing, ``None`` if no lags are known."""
-        group = self._old.group
-        task, instance = group.task_index.get(task_id), group.instance_index.get(process_id)
-        if self._old.copies is None:
-            return _Reported(None, (task_id, process_id) in self._held)
-        if task is None or instance is None:
-            task = self._new.group.task_index[task_id]
-            return _Reported(self._new.group.tasks[task].end_offset_sum, held=False)
-        lag = next((copy.lag for copy in self._old.copies[task] if copy.instance == instance), None)
-        held = any(task in role for c in group.consumers_of[instance] for role in self._old.holdings[c][1:])
-        return _Reported(whole_sum(lag, group.tasks[task].end_offset_sum), held)
-
-
-def _held_copies(side: Side) -> frozenset[tuple[TaskId, str]]:
-    group = side.group
-    return frozenset(
-        (group.tasks[task].task_id, group.instances[group.instance_of[consumer]].process_id)
-        for consumer, held in enumerate(side.holdings)
-        for role in held[1:]
-        for task in role
-    )
-
-
-def _consumer_names(group: Group, consumers: Iterable[int]) -> frozenset[tuple[str, str]]:
-    return frozenset((group.instances[group.instance_of[c]].process_id, group.consumer_ids[c]) for c in consumers)
+            ran_it = seat is None or (from_ is not None and from_.process_id == seat.process_id)
+            yield CopyChange(kind, source, seat, 0 if ran_it else evidence.restores(task_id, seat.process_id))
 
 
 def _instance_changes(old: Side, new: Side) -> Iterator[InstanceChange]:

@@ -8,10 +8,23 @@ from itertools import pairwise
 
 from kstream_plan.changes import Course, Side, Start, TaskClass
 from kstream_plan.compare import compare
-from kstream_plan.model import Group, Snapshot, TaskId
+from kstream_plan.model import UNKNOWN, Group, Snapshot, TaskId
 from kstream_plan.pauses import standstill
 from kstream_plan.starting_state import newcomers
-from kstream_plan.steps import Demote, HandOver, KeepTemporary, MemberJoined, MemberLeft, Place, Plan, Promote
+from kstream_plan.steps import (
+    Demote,
+    Drop,
+    HandOver,
+    KeepTemporary,
+    MemberJoined,
+    MemberLeft,
+    Place,
+    Plan,
+    Promote,
+    Reason,
+    Revoke,
+    Withhold,
+)
 from kstream_plan.transition import gives_up
 
 
@@ -87,25 +100,29 @@ def plan_course(plan: Plan, first: int, last: int) -> Course:
     """Return what a plan tells of the way from after round ``first`` to after round ``last``."""
     group, rounds = plan.group, plan.rounds[first:last]
     restored: dict[tuple[TaskId, str], int | None] = {}
+    left_over: dict[tuple[TaskId, str], int | None] = {}
     held: set[tuple[TaskId, str]] = set()
     starts: dict[TaskId, Start] = {}
     for step in (step for rnd in rounds for step in rnd.steps):
+        if isinstance(step, MemberJoined | MemberLeft | Revoke | Drop):
+            continue
+        key = step.task_id, step.to.process_id
         match step:
+            case Place(from_=None):
+                restored[key] = step.restore_records
+                held.add(key)
+            case Withhold(reason=Reason(lag=lag)):
+                left_over[key] = None if lag == UNKNOWN else lag
+            case KeepTemporary(from_=None):
+                restored[key] = left_over.get(key)
             case Place() | Demote() | KeepTemporary():
-                key = step.task_id, step.to.process_id
-                if step.from_ is not None or isinstance(step, Place):
-                    held.add(key)
-                if isinstance(step, Place) and step.from_ is None:
-                    restored[key] = step.restore_records
+                held.add(key)
             case HandOver() | Promote():
-                key = step.task_id, step.to.process_id
                 before, cold = restored.get(key, 0), 0 if step.caught_up else step.restore_records
                 needs = None if before is None or cold is None else before + cold
                 is_held = isinstance(step, Promote) or key in held
                 limit = plan.config.acceptable_recovery_lag
                 starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
-            case _:
-                pass
     held_first = plan.rounds[first - 1].assigned if first else plan.initial
     pauses_ms = standstill(group, held_first, rounds, gives_up(group, plan.protocol), plan.config).ms
     return Course(starts=starts, restored=restored, pauses_ms=pauses_ms)

@@ -150,7 +150,17 @@ def test_every_task_has_the_class_of_its_definition_and_the_totals_are_the_sums(
     amounts = [of.start.restore_records for of in found.tasks if of.start]
     amounts += [copy.restore_records for of in found.tasks for copy in of.copies]
     assert totals.restore_records == (None if None in amounts else sum(map(int, filter(None, amounts))))
-    assert totals.pause_ms == sum(of.pause_ms for of in found.tasks)
+    changed = {of.task_id for of in found.tasks}
+    stopped = [task_id for task_id in everyone - changed if stops_at_every_rebalance(old, task_id)]
+    pause_ms = new.config.heartbeat_interval_ms
+    assert totals.pause_ms == sum(of.pause_ms for of in found.tasks) + len(stopped) * pause_ms
+
+
+def stops_at_every_rebalance(side: Side, task_id: TaskId) -> bool:
+    """Whether its owner lists ``eager``."""
+    consumers = {c.consumer_id: c for instance in side.group.instances for c in instance.consumers}
+    owner = next((seat for seat in held(side)[task_id] if seat.role is Role.ACTIVE), None)
+    return owner is not None and "eager" in consumers[owner.consumer_id].protocols
 
 
 @given(snapshot=snapshots(), ends=st.tuples(st.integers(0, 12), st.integers(0, 12)))
