@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from kstream_plan.changes import Course, Side, Start, TaskClass
 from kstream_plan.compare import compare
-from kstream_plan.model import UNKNOWN, Group, Snapshot, TaskId
+from kstream_plan.model import UNKNOWN, Group, Note, Snapshot, TaskId
 from kstream_plan.pauses import standstill
 from kstream_plan.starting_state import newcomers
 from kstream_plan.steps import (
@@ -26,6 +27,15 @@ from kstream_plan.steps import (
     Withhold,
 )
 from kstream_plan.transition import gives_up
+
+
+class Pair(NamedTuple):
+    """One application: its two sides, what is known of the way between, what the snapshots warn of."""
+
+    old: Side
+    new: Side
+    course: Course | None
+    warnings: tuple[Note, ...] = ()
 
 
 def snapshot_side(snapshot: Snapshot) -> Side:

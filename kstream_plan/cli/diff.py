@@ -19,6 +19,7 @@ from kstream_plan.render.diff_json import diff_json
 from kstream_plan.render.diff_markdown import diff_markdown
 from kstream_plan.render.diff_table import diff_table
 from kstream_plan.render.protocol_view_text import protocol_view_markdown, protocol_view_table
+from kstream_plan.sides import Pair
 from kstream_plan.snapshots.history_file import read_stretches
 from kstream_plan.snapshots.two_sides import Given, read_pairs
 
@@ -89,11 +90,16 @@ def _check(given: Mapping[str, Any]) -> None:
 
 
 def _comparisons(given: Mapping[str, Any]) -> list[Comparison]:
-    application_ids = tuple(given["application_id"] or ())
+    pairs = _pairs(given, tuple(given["application_id"] or ()))
+    for note in dict.fromkeys(note for pair in pairs for note in pair.warnings):
+        talk(f"warning: {note.message}")
+    return [compare(pair.old, pair.new, pair.course) for pair in pairs]
+
+
+def _pairs(given: Mapping[str, Any], application_ids: tuple[str, ...]) -> list[Pair]:
     if given["from_point"] is not None or given["to_point"] is not None:
-        stretches = read_stretches(given["old"], given["from_point"], given["to_point"], application_ids)
-        return [compare(*stretch) for stretch in stretches]
-    pairs = read_pairs(
+        return read_stretches(given["old"], given["from_point"], given["to_point"], application_ids)
+    return read_pairs(
         Given(given["old"], given["old_round"]),
         Given(given["old"] if given["new"] is None else given["new"], given["new_round"]),
         alone=given["new"] is None,
@@ -103,10 +109,6 @@ def _comparisons(given: Mapping[str, Any]) -> list[Comparison]:
         java_home=given["java_home"] and str(given["java_home"]),
         debug=given["debug"],
     )
-    for pair in pairs:
-        for note in pair.warnings:
-            talk(f"warning: {note.message}")
-    return [compare(pair.old, pair.new, pair.course) for pair in pairs]
 
 
 def _page(found: Sequence[Comparison], form: OutputForm, shown: Page, *, verbose: bool, view: bool) -> str:

@@ -28,7 +28,7 @@ from kstream_plan.render.sentences import because_of_lag
 from kstream_plan.steps import Role, Seat
 
 #: Up to so many tasks are told one by one; of more, each class on a line of its own (``verbose`` tells all).
-MOST_ROWS = 24
+_MOST_ROWS = 24
 _MOST_INSTANCES = 12
 _MOST_CHANGED = 10
 
@@ -72,7 +72,7 @@ class DiffStory:
 def tell_diff(found: Comparison, *, escape: Escape = TERMINAL, verbose: bool = False) -> DiffStory:
     """Put a comparison into words; ``verbose`` tells every task apart."""
     names = names_of_both(found, escape)
-    one_by_one = verbose or len(found.tasks) <= MOST_ROWS
+    one_by_one = verbose or len(found.tasks) <= _MOST_ROWS
     waiting = _waiting(found.new)
     rows = [_row(of, waiting, names) for of in found.tasks] if one_by_one else _by_class(found.tasks, names)
     return DiffStory(

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO, NamedTuple
 
-from kstream_plan.changes import Course, Side
+from kstream_plan.changes import Side
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Copy, Group, Holding, TaskId
-from kstream_plan.sides import history_course, snapshot_side, without
+from kstream_plan.sides import Pair, history_course, snapshot_side, without
 from kstream_plan.snapshots.fields import Row, printable, shown
 from kstream_plan.snapshots.history_rows import history_rows
 from kstream_plan.snapshots.records import snapshot_from_row
@@ -25,14 +25,6 @@ from kstream_plan.snapshots.times import parse_time
 
 _GENERATION = re.compile(r"\d{1,10}", re.ASCII)
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?", re.ASCII)
-
-
-class Stretch(NamedTuple):
-    """A part of one application's history: its two ends, and what the generations between them tell."""
-
-    old: Side
-    new: Side
-    course: Course
 
 
 class _Entry(NamedTuple):
@@ -48,7 +40,7 @@ def read_stretches(
     application_ids: Sequence[str] = (),
     *,
     stdin: BinaryIO | None = None,
-) -> list[Stretch]:
+) -> list[Pair]:
     """Read of every selected application what was held at two points of its history.
 
     Args:
@@ -93,14 +85,20 @@ def _generation(row: Row) -> int:
     return generation if isinstance(generation, int) else 0
 
 
-def _stretch(entries: Sequence[_Entry], first: str | None, last: str | None) -> Stretch:
+def _stretch(entries: Sequence[_Entry], first: str | None, last: str | None) -> Pair:
     start = 0 if first is None else _position(entries, first, "--from")
     end = len(entries) if last is None else _position(entries, last, "--to")
     end = _last_known(entries, end)
     if start > end:
         raise UsageError("--from is after --to", fix="give the earlier one to --from")
-    sides = _sides(entries, start, end)
-    return Stretch(sides[0], sides[-1], history_course(sides))
+    first_row = max(start - 1, 0)
+    snapshots = [
+        snapshot_from_row(entry.row, entry.where, lags_as_reported=True) for entry in entries[first_row : end + 1]
+    ]
+    sides = _sides(entries[first_row : end + 1], list(map(snapshot_side, snapshots)), end - first_row)
+    sides = sides[start - first_row :]
+    warnings = dict.fromkeys(note for snapshot in snapshots for note in snapshot.warnings)
+    return Pair(sides[0], sides[-1], history_course(sides), tuple(warnings))
 
 
 def _last_known(entries: Sequence[_Entry], position: int) -> int:
@@ -155,20 +153,11 @@ def _at_ms(entries: Sequence[_Entry], text: str, option: str) -> int:
         raise UsageError(f"{shown(text)} is neither a generation nor a time", where=option, fix=fix) from None
 
 
-def _sides(entries: Sequence[_Entry], start: int, end: int) -> list[Side]:
-    """Return the states from one place to another, each with the decision that led to it."""
-    first = max(start - 1, 0)
-    rows = [
-        snapshot_side(snapshot_from_row(entry.row, entry.where, lags_as_reported=True))
-        for entry in entries[first : end + 1]
-    ]
-    sides = [rows[0]] if start == 0 else []
-    for place in range(max(start, 1), end + 1):
-        before = entries[place - 1]
-        later = rows[place - first] if place < len(entries) else None
-        sides.append(_next_side(rows[place - 1 - first], later, before))
-    last = sides[-1]
-    return [*sides[:-1], without(last, set(last.newcomers))]
+def _sides(entries: Sequence[_Entry], rows: Sequence[Side], last: int) -> list[Side]:
+    """Return the states from the first row on, ``last`` of them after it, each with the decision that led to it."""
+    laters = [*rows[1:], None][:last]
+    sides = [rows[0], *map(_next_side, rows, laters, entries)]
+    return [*sides[:-1], without(sides[-1], set(sides[-1].newcomers))]
 
 
 def _next_side(earlier: Side, later: Side | None, before: _Entry) -> Side:

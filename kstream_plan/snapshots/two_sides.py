@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from kstream_plan.changes import Course, Side
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note, Snapshot
-from kstream_plan.sides import plan_course, plan_side, snapshot_side, starts_at
+from kstream_plan.sides import Pair, plan_course, plan_side, snapshot_side, starts_at
 from kstream_plan.snapshots import reading
 from kstream_plan.snapshots.fields import printable, shown
 from kstream_plan.snapshots.saved_plan import read_plans
@@ -32,13 +32,12 @@ class Given(NamedTuple):
     round_number: int | None = None
 
 
-class Pair(NamedTuple):
-    """One application: its two sides, what is known of the way between, what the snapshots warn of."""
+class _Source(NamedTuple):
+    """One side as found; ``content`` is ``None`` for a folder, a pattern, or what is no JSON object on this machine."""
 
-    old: Side
-    new: Side
-    course: Course | None
-    warnings: tuple[Note, ...] = ()
+    given: Given
+    content: bytes | None
+    holds_plans: bool
 
 
 class _Part(NamedTuple):
@@ -68,29 +67,30 @@ def read_pairs(
     """
     wanted = Selection(application_ids)
     if alone:
-        return _within_plans(old, new, wanted)
+        return _within_plans(_source(old), new, wanted)
     if old.path == new.path == STDIN:
         raise UsageError("standard input is to be read twice", fix="give - once")
-    contents = _content(old.path), _content(new.path)
-    sides = (old, new)
-    before, after = _read_both(sides, contents, wanted, spark)
-    return _paired(before, after, sides)
+    before, after = _read_both((_source(old), _source(new)), wanted, spark)
+    return _paired(before, after, old, new)
 
 
-def _within_plans(old: Given, new: Given, wanted: Selection) -> list[Pair]:
-    content = _content(old.path)
-    if not _holds_plans(content):
-        if content is None:
-            check_paths([old.path])
+def _within_plans(source: _Source, new: Given, wanted: Selection) -> list[Pair]:
+    given = source.given
+    if not source.holds_plans:
+        if source.content is None:
+            check_paths([given.path])
         fix = "give a second file, or --from and --to for a history"
-        raise UsageError("one side is not enough, unless it is a plan", where=printable(old.path), fix=fix)
-    plans = _plans(content, old.path, wanted)
-    first = old._replace(round_number=old.round_number or 0)
-    return [_pair(_part(plan, first), _part(plan, new)) for plan in plans]
+        raise UsageError("one side is not enough, unless it is a plan", where=printable(given.path), fix=fix)
+    first = given._replace(round_number=given.round_number or 0)
+    return [_pair(_part(plan, first), _part(plan, new)) for plan in _plans(source, wanted)]
+
+
+def _source(given: Given) -> _Source:
+    content = _content(given.path)
+    return _Source(given, content, content is not None and _PLAN_MARK.search(content) is not None)
 
 
 def _content(path: str) -> bytes | None:
-    """Return what a file on this machine holds if it may be a plan, or standard input; else ``None``."""
     if path == STDIN:
         return sys.stdin.buffer.read()
     local = local_path(path)
@@ -105,13 +105,10 @@ def _content(path: str) -> bytes | None:
         raise SnapshotError(f"cannot be read: {error.strerror}", where=printable(path), fix="check the file") from None
 
 
-def _holds_plans(content: bytes | None) -> bool:
-    return content is not None and _PLAN_MARK.search(content) is not None
-
-
-def _plans(content: bytes | None, path: str, wanted: Selection) -> list[Plan]:
-    assert content is not None
-    plans = read_plans(content, "standard input" if path == STDIN else path)
+def _plans(source: _Source, wanted: Selection) -> list[Plan]:
+    assert source.content is not None
+    path = source.given.path
+    plans = read_plans(source.content, "standard input" if path == STDIN else path)
     known = [plan.group.application_id for plan in plans]
     missing = wanted.missing(known)
     if missing:
@@ -129,75 +126,61 @@ def _part(plan: Plan, given: Given) -> _Part:
         raise UsageError(what, where=printable(given.path), fix=fix) from None
 
 
-def _read_both(
-    sides: tuple[Given, Given], contents: tuple[bytes | None, bytes | None], wanted: Selection, spark: Mapping[str, Any]
-) -> list[dict[str, _Part]]:
+def _read_both(sources: tuple[_Source, _Source], wanted: Selection, spark: Mapping[str, Any]) -> list[dict[str, _Part]]:
     """Read both sides, with one Spark for both if both are snapshots."""
+    for source in sources:
+        if not source.holds_plans:
+            _check_snapshot(source)
     with ExitStack() as stack:
-        if not any(map(_holds_plans, contents)):
+        if not any(source.holds_plans for source in sources):
             from kstream_plan.snapshots.spark.session import open_session  # noqa: PLC0415 - loads Spark
 
-            little = all(content is not None and len(content) <= reading.LITTLE_BYTES for content in contents)
-            for given, content in zip(sides, contents, strict=True):
-                _check_snapshot(given, content)
-            session = open_session(
-                spark.get("master"),
-                spark.get("spark_conf"),
-                java_home=spark.get("java_home"),
-                debug=spark.get("debug", False),
-                little_work=little,
-            )
-            stack.enter_context(session)
-        return [_parts(given, content, wanted, spark) for given, content in zip(sides, contents, strict=True)]
+            little = all(of.content is not None and len(of.content) <= reading.LITTLE_BYTES for of in sources)
+            stack.enter_context(open_session(**spark, little_work=little))
+        return [_parts(source, wanted, spark) for source in sources]
 
 
-def _check_snapshot(given: Given, content: bytes | None) -> None:
+def _check_snapshot(source: _Source) -> None:
     """Check what needs no Spark.
 
     Raises:
         SnapshotError: there is no such file.
         UsageError: a snapshot has no rounds.
     """
-    if content is None:
-        check_paths([given.path])
-    if given.round_number is not None:
-        raise UsageError(
-            "a snapshot has no rounds", where=printable(given.path), fix="leave --old-round or --new-round out"
-        )
+    path, number = source.given
+    if source.content is None:
+        check_paths([path])
+    if number is not None:
+        fix = "leave --old-round or --new-round out"
+        raise UsageError("a snapshot has no rounds", where=printable(path), fix=fix)
 
 
-def _parts(given: Given, content: bytes | None, wanted: Selection, spark: Mapping[str, Any]) -> dict[str, _Part]:
-    if _holds_plans(content):
-        plans = _plans(content, given.path, wanted)
-        parts = {plan.group.application_id: _part(plan, given) for plan in plans}
+def _parts(source: _Source, wanted: Selection, spark: Mapping[str, Any]) -> dict[str, _Part]:
+    path, content = source.given.path, source.content
+    if source.holds_plans:
+        plans = _plans(source, wanted)
+        parts = {plan.group.application_id: _part(plan, source.given) for plan in plans}
         if len(parts) < len(plans):
-            what = "holds two plans of one application"
-            raise SnapshotError(what, where=printable(given.path), fix="keep one of them")
+            raise SnapshotError("holds two plans of one application", where=printable(path), fix="keep one of them")
         return parts
-    _check_snapshot(given, content)
     stdin = None if content is None else io.BytesIO(content)
-    found = reading.read([given.path], application_ids=wanted.application_ids, stdin=stdin, **spark)
+    found = reading.read([path], application_ids=wanted.application_ids, stdin=stdin, **spark)
     return {
-        snapshot.state.group.application_id: _Part(snapshot_side(snapshot), warnings=snapshot.warnings)
-        for snapshot in found
-        if isinstance(snapshot, Snapshot)
+        of.state.group.application_id: _Part(snapshot_side(of), warnings=of.warnings + of.assumptions)
+        for of in found
+        if isinstance(of, Snapshot)
     }
 
 
-def _paired(old: dict[str, _Part], new: dict[str, _Part], given: tuple[Given, Given]) -> list[Pair]:
-    lonely = sorted(old.keys() ^ new.keys())
+def _paired(before: dict[str, _Part], after: dict[str, _Part], old: Given, new: Given) -> list[Pair]:
+    lonely = sorted(before.keys() ^ after.keys())
     if lonely:
-        name = lonely[0]
-        place, other = given if name in old else given[::-1]
-        what = f"{shown(name)} is in {printable(place.path)} and not in {printable(other.path)}"
-        both = sorted(old.keys() & new.keys())
-        fix = (
-            f"choose with --application-id what is in both: {', '.join(map(shown, both[:3]))}"
-            if both
-            else ("give two files about the same application")
-        )
-        raise SnapshotError(what, fix=fix, application_id=name)
-    return [_pair(old[name], new[name]) for name in sorted(old)]
+        place, other = (old, new) if lonely[0] in before else (new, old)
+        what = f"{shown(lonely[0])} is in {printable(place.path)} and not in {printable(other.path)}"
+        both = ", ".join(map(shown, sorted(before.keys() & after.keys())[:3]))
+        fix = f"choose with --application-id what is in both: {both}" if both else "compare one application with itself"
+        raise SnapshotError(what, fix=fix, application_id=lonely[0])
+    return [_pair(before[name], after[name]) for name in sorted(before)]
 
 
 def _pair(old: _Part, new: _Part) -> Pair:

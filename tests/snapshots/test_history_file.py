@@ -12,7 +12,7 @@ import captured
 import pytest
 from captured_cluster import CapturedCluster, topology
 
-from kstream_plan.changes import Side, TaskClass
+from kstream_plan.changes import Comparison, InstanceChangeKind, Side, TaskClass
 from kstream_plan.compare import compare
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import TaskId
@@ -20,9 +20,12 @@ from kstream_plan.protocol_view import protocol_view
 from kstream_plan.snapshots.history_file import read_stretches
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
 from kstream_plan.snapshots.live_group.history import generations
+from kstream_plan.snapshots.live_group.source import group_history
 from kstream_plan.snapshots.snapshot_file import file_bytes
+from kstream_plan.snapshots.times import parse_time
 from kstream_plan.steps import Role
 
+NOW_MS = parse_time("2026-11-21T18:00:00.000Z")
 PAIRS = [
     pytest.param(scenario, number, id=f"{scenario}-{number}")
     for scenario in captured.SCENARIOS
@@ -43,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def stretch(folder: Path, scenario: str, first: str | None, last: str | None) -> Any:
     (found,) = read_stretches(str(folder / f"{scenario}.jsonl.gz"), first, last)
-    return found
+    return found[:3]
 
 
 @pytest.mark.parametrize(("scenario", "number"), PAIRS)
@@ -92,7 +95,7 @@ def test_each_generation_is_what_the_broker_recorded(folder: Path, scenario: str
     numbers = [row["generation"] for row in captured.rows(scenario, "inputs")][1:]
     checked = 0
     for number in [*numbers, numbers[-1] + 1]:
-        side = stretch(folder, scenario, str(number), str(number)).new
+        side = stretch(folder, scenario, str(number), str(number))[1]
         assert side.generation == number
         for consumer, consumer_id in enumerate(side.group.consumer_ids):
             held = recorded[number][consumer_id]
@@ -110,10 +113,10 @@ def test_a_point_is_a_generation_or_a_time(folder: Path) -> None:
     at = [row["captured_at"] for row in captured.rows("scale-out", "inputs")]
     assert at[1] < "2026-11-21T13:00:38.500Z" < at[2]
     for first, last in [("2", "4"), ("13:00:38.500", "13:01:42.900"), (at[1], at[3])]:
-        found = stretch(folder, "scale-out", first, last)
-        assert (found.old.generation, found.new.generation) == (2, 4)
-    whole = stretch(folder, "scale-out", None, None)
-    assert (whole.old.generation, whole.new.generation) == (0, 23)
+        old, new, _ = stretch(folder, "scale-out", first, last)
+        assert (old.generation, new.generation) == (2, 4)
+    old, new, _ = stretch(folder, "scale-out", None, None)
+    assert (old.generation, new.generation) == (0, 23)
 
 
 def test_who_takes_part_in_a_generation_has_joined_it(folder: Path) -> None:
@@ -122,9 +125,38 @@ def test_who_takes_part_in_a_generation_has_joined_it(folder: Path) -> None:
     assert len(compare(*stretch(folder, "scale-out", "1", "2")).instances) == 2
 
 
+def test_a_lost_member_s_tasks_start_where_their_standbys_are(folder: Path) -> None:
+    found = compare(*stretch(folder, "scale-out-standbys", "23", "24"))
+    names = {of.process_id: of.consumers[0].consumer_id for of in found.old.group.instances}
+    assert [change.kind for change in found.instances] == [InstanceChangeKind.LEFT]
+    assert found.instances[0].process_id in names
+    lost = [of for of in found.tasks if of.from_ and of.from_.process_id == found.instances[0].process_id]
+    assert {of.kind for of in lost} == {TaskClass.PROMOTED, TaskClass.WARM, TaskClass.STATELESS_MOVED}
+    assert {of.pause_ms for of in lost} == {found.new.config.session_timeout_ms}
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
+def test_the_offsets_topic_tells_the_same_as_the_leader_s_log(folder: Path, scenario: str, tmp_path: Path) -> None:
+    cluster = CapturedCluster(scenario)
+    taken = group_history(
+        cluster, cluster.group_id, topology(scenario), NOW_MS, lambda _: True, newest_only=False, config={}
+    )
+    (tmp_path / "history.jsonl").write_bytes(file_bytes(taken.rows, "x.jsonl"))
+    for number in range(1, 12):
+        points = str(number), str(number + 1)
+        (broker,) = read_stretches(str(tmp_path / "history.jsonl"), *points)
+        found, told = compare(*broker[:3]), compare(*stretch(folder, scenario, *points))
+        assert _actives(found) == _actives(told)
+
+
+def _actives(found: Comparison) -> list[Any]:
+    """What the broker tells as well: it does not know temporary standbys from others."""
+    return [change[:4] for change in found.tasks if change.kind is not TaskClass.STAYED]
+
+
 def test_the_decision_behind_the_last_row_is_a_generation_too(folder: Path) -> None:
     observed = captured.rows("scale-out", "observed")[-1]
-    side = stretch(folder, "scale-out", "1", None).new
+    side = stretch(folder, "scale-out", "1", None)[1]
     assert side.generation == observed["generation"] == 23
     assert captured.copies_alike(side.group, side.holdings) == captured.assigned(side.group, observed)
 
@@ -135,7 +167,11 @@ def test_a_document_and_standard_input_are_read_too(folder: Path, tmp_path: Path
     path.write_text(f"[{','.join(lines.decode().splitlines())}]", encoding="utf-8")
     (document,) = read_stretches(str(path), "2", "4")
     (piped,) = read_stretches("-", "2", "4", stdin=io.BytesIO(lines))
-    assert compare(*document).tasks == compare(*piped).tasks == compare(*stretch(folder, "scale-out", "2", "4")).tasks
+    assert (
+        compare(*document[:3]).tasks
+        == compare(*piped[:3]).tasks
+        == compare(*stretch(folder, "scale-out", "2", "4")).tasks
+    )
 
 
 @pytest.mark.parametrize(
