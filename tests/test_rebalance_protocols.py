@@ -157,7 +157,7 @@ KINDS = {"cooperative": (False,), "eager": (True,), "mixed": (False, True)}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60)
+@settings(max_examples=100)
 @given(seed=st.integers(0, 2**32), members=st.integers(1, 4), tasks=st.integers(1, 4))
 def test_nobody_owns_a_task_twice_in_any_order_of_steps(kind: str, seed: int, members: int, tasks: int) -> None:
     rng = random.Random(seed)

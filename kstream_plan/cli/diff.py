@@ -17,7 +17,9 @@ from kstream_plan.compare import compare
 from kstream_plan.errors import UsageError
 from kstream_plan.render.diff_json import diff_json
 from kstream_plan.render.diff_markdown import diff_markdown
+from kstream_plan.render.diff_story import diff_summary
 from kstream_plan.render.diff_table import diff_table
+from kstream_plan.render.escape import MARKDOWN, TERMINAL
 from kstream_plan.render.protocol_view_text import protocol_view_markdown, protocol_view_table
 from kstream_plan.sides import Pair
 from kstream_plan.snapshots.history_file import read_stretches
@@ -112,9 +114,11 @@ def _pairs(given: Mapping[str, Any], application_ids: tuple[str, ...]) -> list[P
 
 
 def _page(found: Sequence[Comparison], form: OutputForm, shown: Page, *, verbose: bool, view: bool) -> str:
-    """Return every application's changes; of several, first those that changed."""
+    """Return what changed in one application; of several a line each, and with ``verbose`` each of them as well."""
     pages = []
-    for comparison in sorted(found, key=lambda comparison: comparison.empty):
+    if len(found) > 1:
+        pages.append(diff_summary(found, MARKDOWN if form is OutputForm.MARKDOWN else TERMINAL))
+    for comparison in found if verbose or len(found) == 1 else ():
         if form is OutputForm.MARKDOWN:
             text = diff_markdown(comparison, verbose=verbose)
             pages.append(text + protocol_view_markdown(comparison) if view else text)

@@ -17,6 +17,8 @@ class Action(StrEnum):
     """A step of one member; the leader decides in the moment the last one has joined."""
 
     JOINS = "joins"
+    #: The coordinator does not know it any more: it loses everything and joins with nothing.
+    LOSES = "loses"
     #: It gets its assignment and starts and stops what that says.
     RECEIVES = "receives"
 
@@ -47,8 +49,8 @@ def double_ownership(
 ) -> tuple[Event[T], ...] | None:
     """Return the shortest sequence of steps after which two members own one task; ``None`` if there is none.
 
-    Members join in any order, and each gets its assignment at any time; whoever has not got it when the next rebalance
-    begins joins that one with what it had.
+    Members join in any order, each gets its assignment at any time, and any may be told that it is not known any more.
+    Whoever has not got its assignment when the next rebalance begins joins that one with what it had.
 
     Args:
         owned: what each member owns when the rebalance begins.
@@ -83,23 +85,34 @@ def _steps(
     state: _State[T], decided: tuple[frozenset[T], ...], eager: Sequence[bool], leader_knows_owned: bool
 ) -> Iterator[tuple[Event[T], _State[T]]]:
     for member, told in enumerate(state.told):
-        if state.joining and state.joined[member] is None:
-            yield _joined(state, member, decided, eager, leader_knows_owned)
-        if told is not None and state.joined[member] is None:
-            claimed = state.owned[member]
-            reply = on_assignment(claimed, told)
-            owned = (claimed | reply.added) - reply.revoked
+        if state.joined[member] is not None:
+            continue
+        if state.joining:
+            yield _joined(state, member, Action.JOINS, decided, eager[member], leader_knows_owned)
+        if state.owned[member]:
+            yield _joined(state, member, Action.LOSES, decided, eager[member], leader_knows_owned)
+        if told is not None:
+            reply = on_assignment(state.owned[member], told)
+            owned = (state.owned[member] | reply.added) - reply.revoked
             after = state._replace(owned=_with(state.owned, member, owned), told=_with(state.told, member, None))
             yield Event(member, Action.RECEIVES, owned), after
 
 
+_TRIGGERS = {Action.JOINS: JoinTrigger.REBALANCE_IN_PROGRESS, Action.LOSES: JoinTrigger.UNKNOWN_MEMBER}
+
+
 def _joined(
-    state: _State[T], member: int, decided: tuple[frozenset[T], ...], eager: Sequence[bool], leader_knows_owned: bool
+    state: _State[T],
+    member: int,
+    action: Action,
+    decided: tuple[frozenset[T], ...],
+    eager: bool,
+    leader_knows_owned: bool,
 ) -> tuple[Event[T], _State[T]]:
     """The member joins; when all have, the leader decides, and a flagged group begins to join again at once."""
-    claim = before_joining(JoinTrigger.REBALANCE_IN_PROGRESS, state.owned[member], eager=eager[member]).owned
+    claim = before_joining(_TRIGGERS[action], state.owned[member], eager=eager).owned
     joined = _with(state.joined, member, claim)
-    event = Event(member, Action.JOINS, claim)
+    event = Event(member, action, claim)
     after = _State(_with(state.owned, member, claim), joined, _with(state.told, member, None), joining=True)
     claims = [of for of in joined if of is not None]
     if len(claims) < len(joined):

@@ -117,6 +117,19 @@ def verdict(found: Comparison) -> str:
     return f"{', '.join(parts)}; {skew}"
 
 
+def diff_summary(found: Sequence[Comparison], escape: Escape) -> str:
+    """Return one line per application, those with most cold starts and most moves first, as a list, lines ended."""
+
+    def badness(of: Comparison) -> tuple[int, int, int, str]:
+        classes = of.totals.classes
+        return -classes[TaskClass.COLD], -classes[TaskClass.ORPHANED], -of.totals.moved, of.new.group.application_id
+
+    changed = sum(not of.empty for of in found)
+    lines = [f"- {escape.name(of.new.group.application_id)}: {verdict(of)}" for of in sorted(found, key=badness)]
+    hint = "One of them in full: --application-id ID; all of them: --verbose"
+    return "\n".join([f"{count(len(found), 'application')}: {changed:,} changed", "", *lines, "", hint]) + "\n"
+
+
 def _title(found: Comparison, names: Names) -> Fact:
     old, new = found.old, found.new
     by_kind = {

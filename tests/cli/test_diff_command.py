@@ -73,6 +73,15 @@ def test_several_applications_are_paired_by_their_names(plans: Path, capsys: Cap
     assert run(["diff", str(plans / "fleet.json"), "--output", "json"]) == 0
     names = [json.loads(line)["application_id"] for line in capsys.readouterr().out.splitlines()]
     assert names == ["payments", "S1"]
+    assert run(["diff", str(plans / "fleet.json")]) == 0
+    summary = capsys.readouterr().out
+    assert summary.startswith(
+        "2 applications: 2 changed\n\n- S1: 24 of 30 tasks moved, all warm; skew 0 → 1\n- payments: "
+    )
+    assert run(["diff", str(plans / "fleet.json"), "--verbose", "--output", "markdown"]) == 0
+    pages = capsys.readouterr().out
+    assert pages.startswith("2 applications")
+    assert pages.count("### ") == 2
     assert run(["diff", str(plans / "fleet.json"), str(plans / "scale-out.json")]) == 1
     assert "'payments' is in" in capsys.readouterr().err
     assert run(["diff", str(plans / "fleet.json"), str(plans / "scale-out.json"), "--application-id", "S1"]) == 0
