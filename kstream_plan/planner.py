@@ -260,6 +260,12 @@ def _assumptions(
         who = "All" if len(stopping) == len(state.holdings) else f"{len(stopping)} of {len(state.holdings)}"
         message = f"{who} consumers stop everything they run at every rebalance, moved or not: the eager protocol"
         notes.append(Note("eager-stops", message))
+    listed = gives_up(state.group, "mixed") - stopping
+    if rounds and listed:
+        message = (
+            f"{len(listed)} consumers do not list cooperative alone, and are taken to; --protocol mixed goes by it"
+        )
+        notes.append(Note("protocols-not-used", message))
     if rounds and not has_rate(snapshot.rates):
         message = "No restore rate is known: every copy counts as caught up at the next probe, so the time is a floor"
         notes.append(Note("no-restore-rate", message))

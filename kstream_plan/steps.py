@@ -188,6 +188,8 @@ class Demote:
 class HandOver:
     """The task starts on ``to``; ``from_`` revoked it in the round before (``None``: nobody ran it before).
 
+    A ``from_`` that gives up everything before each rebalance (eager) revoked it just before this one.
+
     ``caught_up``: the copy it starts from is within ``acceptable.recovery.lag`` (always, for a stateless task).
     ``restore_records``: what is still to be restored before it runs; ``None`` if the end offset is not known.
     Effect: any copy that ``to``'s instance held of the task ends, ``active`` at ``to`` begins.

@@ -47,6 +47,11 @@ class Upgrade(NamedTuple):
     cannot_mix: tuple[tuple[str, str, str], ...]
     one_bounce: TwoOwners | None
 
+    @property
+    def takes_two(self) -> bool:
+        """Whether the first of the two bounces is not done yet."""
+        return any(restart.bounce == 1 for restart in self.restarts)
+
 
 def upgrade(state: GroupState) -> Upgrade:
     """Return the two rolling bounces that bring a group to the cooperative protocol, instance by instance."""
@@ -65,12 +70,12 @@ def upgrade(state: GroupState) -> Upgrade:
             for consumer in instance.consumers
             if (why := _cannot_mix(consumer))
         ),
-        one_bounce=_one_bounce(state) if restarts else None,
+        one_bounce=_one_bounce(state),
     )
 
 
 def _needs(consumer: Consumer, bounce: int) -> bool:
-    return COOPERATIVE not in consumer.protocols if bounce == 1 else EAGER in consumer.protocols
+    return COOPERATIVE not in consumer.protocols if bounce == 1 else consumer.protocols != (COOPERATIVE,)
 
 
 def _with_protocols(group: Group, index: int, listed: tuple[str, ...]) -> Group:

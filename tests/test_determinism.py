@@ -19,12 +19,21 @@ _SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import captured
+from kstream_plan.compare import compare
 from kstream_plan.planner import plan
+from kstream_plan.render.diff_json import diff_json
+from kstream_plan.render.diff_table import diff_table
 from kstream_plan.render.plan_json import plan_json
+from kstream_plan.render.protocol_view_text import protocol_view_table
 from kstream_plan.render.table import table
+from kstream_plan.sides import plan_side, snapshot_side
 for scenario in captured.SCENARIOS:
     made = plan(captured.join(scenario))
     print(plan_json(made, full=True), table(made))
+    history = [snapshot_side(snapshot) for snapshot in captured.inputs(scenario)]
+    for old, new in [(history[1], history[14]), (plan_side(made, 0), plan_side(made)), (history[5], history[6])]:
+        found = compare(old, new)
+        print(diff_json(found, view=True), diff_table(found), protocol_view_table(found, width=80))
 """
 
 

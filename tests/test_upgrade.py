@@ -62,6 +62,8 @@ def test_an_upgrade_goes_on_where_it_was_left() -> None:
     half = running(listing(group(), ("cooperative",), ("cooperative", "eager")))
     assert _groups_after(upgrade(half)) == [(2, "i2", "mixed", 4), (2, "i3", "cooperative", 6)]
     assert upgrade(half).one_bounce is None  # nobody of old code is left
+    assert not upgrade(half).takes_two
+    assert "in one more rolling bounce" in upgrade_table(upgrade(half), half.group, width=80, one_bounce=True)
     done = upgrade(running(group()))
     assert done == Upgrade((), (), None)
     assert "cooperative already" in upgrade_table(done, group(), width=80)
@@ -95,6 +97,7 @@ def test_members_that_cannot_mix_are_named() -> None:
     members = Group.of("orders", list(EAGER.group.tasks), [replace(first, consumers=strange), *others])
     found = upgrade(replace(EAGER, group=members))
     assert [consumer_id for _, consumer_id, _ in found.cannot_mix] == ["rdkafka-7", "x"]
+    assert [of.group_protocol for of in found.restarts] == ["eager"] * 3 + ["mixed", "mixed", "cooperative"]
     shown = upgrade_table(found, members, width=80)
     assert "rdkafka-7: its id is that of a client that is not Java's" in shown
     SCHEMA.validate(json.loads(upgrade_json(found, members)))

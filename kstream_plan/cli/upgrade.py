@@ -58,5 +58,5 @@ def upgrade(
             else:
                 texts.append(upgrade_table(way, group, width=page().width, one_bounce=one_bounce))
         say("".join(texts) if output is OutputForm.JSON else "\n".join(texts))
-    refused = one_bounce and any(way.restarts for way, _ in ways)
+    refused = one_bounce and any(way.takes_two for way, _ in ways)
     raise typer.Exit(ExitCode.POLICY if refused else ExitCode.DONE)

@@ -10,8 +10,8 @@ from kstream_plan.transition import Transition, gives_up
 def rebalance(state: GroupState, decision: Assignment) -> Transition:
     """Say what every member holds once it has received the decision; each consumer's ``protocols`` decide what it does.
 
-    Who lists ``eager`` gives up everything before it joins, and its tasks are handed over at once; who does not keeps
-    what it owns, and its tasks are withheld until it has revoked them. If any is, all join again, and the eager ones
-    stop once more.
+    Who lists ``eager`` gives up everything before it joins, and its tasks are handed over at once; who lists
+    ``cooperative`` alone keeps what it owns, and its tasks are withheld until it has revoked them. If any is, all join
+    again, and the eager ones stop once more.
     """
     return cooperative.rebalance(state, decision, gives_up(state.group, "mixed"))

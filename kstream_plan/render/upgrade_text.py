@@ -77,11 +77,12 @@ def _sections(found: Upgrade, group: Group, escape: Escape, one_bounce: bool) ->
     application = names.escape(group.application_id)
     if not found.restarts:
         sections: list[tuple[str, list[str]]] = [(f"{application}: the group is cooperative already", [])]
-    elif one_bounce:
+    elif one_bounce and found.takes_two:
         sections = [(f"{application}: REFUSED, an upgrade takes two rolling bounces", [])]
     else:
         consumers = count(len(group.consumer_ids), "consumer")
-        sections = [(f"{application}: to cooperative in two rolling bounces, {consumers}", [])]
+        bounces = "two rolling bounces" if found.takes_two else "one more rolling bounce"
+        sections = [(f"{application}: to cooperative in {bounces}, {consumers}", [])]
         for bounce, what in _WHAT.items():
             items = [
                 f"{names.instance(of.process_id)} → group {of.group_protocol}"
@@ -89,8 +90,8 @@ def _sections(found: Upgrade, group: Group, escape: Escape, one_bounce: bool) ->
                 for of in found.restarts
                 if of.bounce == bounce
             ]
-            sections.append((f"BOUNCE {bounce}: {what}", items or ["nobody has to"]))
-    if found.restarts:
+            sections.append((f"BOUNCE {bounce}: {what}", items or ["done"]))
+    if found.takes_two:
         sections.append((_WHY_TWO, _story(found.one_bounce, names) if found.one_bounce else []))
     if found.cannot_mix:
         lines = [
