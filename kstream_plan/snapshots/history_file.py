@@ -57,6 +57,9 @@ def read_stretches(
     wanted = Selection(tuple(application_ids))
     by_application: dict[str, list[_Entry]] = defaultdict(list)
     for row, where in history_rows(path, stdin or sys.stdin.buffer):
+        if row.get("kind") == "plan":
+            fix = "give --old-round and --new-round instead of --from and --to"
+            raise SnapshotError("is a saved plan, not a history", where=printable(where), fix=fix)
         by_application[str(row.get("application_id"))].append(_Entry(row, where, _time_of(row)))
     known = sorted(by_application)
     missing = wanted.missing(known)

@@ -195,6 +195,7 @@ def test_a_bad_point_is_told(folder: Path, first: str, last: str | None, error: 
         (b"PAR1....", "read as JSON, this is Parquet"),
         (b'{"application_id": "a"', "is not JSON|ends in the middle"),
         (b"[1]", "no snapshot row"),
+        (b'{"kind": "plan", "application_id": "a"}', "a saved plan, not a history.*--old-round"),
         (gzip.decompress((captured.REAL / "scale-out" / "leader.log.gz").read_bytes()), "a log, not a history"),
         (b"\x1f\x8b\x00", "damaged gzip"),
         (b'{"application_id": "a", "tasks": [], "instances": [{"process_id": "p"}]}', "consumers"),
