@@ -25,7 +25,7 @@ class Evidence:
         self._limit = new.config.acceptable_recovery_lag
         self._stopping = _consumer_names(old.group, gives_up(old.group, old.protocol))
         self._staying = {instance.process_id for instance in new.group.instances}
-        self._held = _held_copies(old) if old.copies is None else frozenset()
+        self._held = held_copies(old) if old.copies is None else set()
         self._guessed: list[TaskId] = []
 
     def stateful(self, task_id: TaskId) -> bool:
@@ -95,14 +95,15 @@ class Evidence:
         return _Reported(whole_sum(lag, group.tasks[task].end_offset_sum), held)
 
 
-def _held_copies(side: Side) -> frozenset[tuple[TaskId, str]]:
+def held_copies(side: Side) -> set[tuple[TaskId, str]]:
+    """Return the task and the process of every copy that is assigned."""
     group = side.group
-    return frozenset(
+    return {
         (group.tasks[task].task_id, group.instances[group.instance_of[consumer]].process_id)
         for consumer, held in enumerate(side.holdings)
         for role in held[1:]
         for task in role
-    )
+    }
 
 
 def _consumer_names(group: Group, consumers: Iterable[int]) -> frozenset[tuple[str, str]]:

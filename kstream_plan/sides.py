@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from kstream_plan.changes import Course, Side, Start, TaskClass
 from kstream_plan.compare import compare
-from kstream_plan.model import UNKNOWN, Group, Note, Snapshot, TaskId
+from kstream_plan.evidence import held_copies
+from kstream_plan.model import LATEST, UNKNOWN, Group, Note, Snapshot, TaskId
 from kstream_plan.pauses import standstill
 from kstream_plan.starting_state import newcomers
 from kstream_plan.steps import (
@@ -24,6 +25,9 @@ from kstream_plan.steps import (
     Promote,
     Reason,
     Revoke,
+    Role,
+    Seat,
+    ThreadMove,
     Withhold,
 )
 from kstream_plan.transition import gives_up
@@ -108,10 +112,10 @@ def _held(side: Side) -> dict[str, list[list[TaskId]]]:
 
 def plan_course(plan: Plan, first: int, last: int) -> Course:
     """Return what a plan tells of the way from after round ``first`` to after round ``last``."""
-    group, rounds = plan.group, plan.rounds[first:last]
+    group, rounds, limit = plan.group, plan.rounds[first:last], plan.config.acceptable_recovery_lag
     restored: dict[tuple[TaskId, str], int | None] = {}
     left_over: dict[tuple[TaskId, str], int | None] = {}
-    held: set[tuple[TaskId, str]] = set()
+    held = held_copies(plan_side(plan, first))
     starts: dict[TaskId, Start] = {}
     for step in (step for rnd in rounds for step in rnd.steps):
         if isinstance(step, MemberJoined | MemberLeft | Revoke | Drop):
@@ -127,11 +131,12 @@ def plan_course(plan: Plan, first: int, last: int) -> Course:
                 restored[key] = left_over.get(key)
             case Place() | Demote() | KeepTemporary():
                 held.add(key)
+            case ThreadMove(to=Seat(role=Role.ACTIVE)):
+                starts.setdefault(step.task_id, Start(True, True, LATEST, limit, 0))
             case HandOver() | Promote():
-                before, cold = restored.get(key, 0), 0 if step.caught_up else step.restore_records
-                needs = None if before is None or cold is None else before + cold
+                warm, cold = restored.get(key, 0), 0 if step.caught_up else step.restore_records
+                needs = None if warm is None or cold is None else warm + cold
                 is_held = isinstance(step, Promote) or key in held
-                limit = plan.config.acceptable_recovery_lag
                 starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
     held_first = plan.rounds[first - 1].assigned if first else plan.initial
     pauses_ms = standstill(group, held_first, rounds, gives_up(group, plan.protocol), plan.config).ms
@@ -156,10 +161,10 @@ def history_course(sides: Sequence[Side]) -> Course:
 
 
 def _holders(side: Side, task_id: TaskId) -> frozenset[str]:
-    """The processes that hold a copy."""
+    """The processes that have state of a task: the one that runs it and those that hold a copy."""
     task, group = side.group.task_index[task_id], side.group
     return frozenset(
         group.instances[group.instance_of[consumer]].process_id
         for consumer, held in enumerate(side.holdings)
-        if any(task in role for role in held[1:])
+        if any(task in role for role in held)
     )

@@ -186,6 +186,19 @@ def _stateful(of: Group, task_id: TaskId) -> bool:
     return of.tasks[of.task_index[task_id]].stateful
 
 
+def test_each_round_of_a_scale_out_tells_its_starts() -> None:
+    made = plan_cases.case("scale-out")
+    promoted = []
+    for number in range(len(made.rounds)):
+        sides = plan_side(made, number), plan_side(made, number + 1)
+        found = compare(*sides, plan_course(made, number, number + 1))
+        assert not found.totals.classes[TaskClass.COLD]
+        promoted += [
+            of.task_id for of in found.tasks if of.kind is TaskClass.PROMOTED and of.start and of.start.lag == 0
+        ]
+    assert len(promoted) == made.summary.hops == 20
+
+
 def test_a_whole_scale_out_restores_what_its_plan_restores_and_pauses_as_long() -> None:
     made = plan_cases.case("scale-out")
     found = compare(plan_side(made, 0), plan_side(made), plan_course(made, 0, len(made.rounds)))
