@@ -46,6 +46,8 @@ class LogLines:
         self._rest_matters = False
         self._number = 1
         self._hits: dict[bytes, int] = {}
+        self._line_at = 0  # where the line begins that was returned last
+        self._last_before = b""  # the last line of the block before
 
     def next_marked(self) -> Line | None:
         """Return the next line that has a marker, ``None`` at the end."""
@@ -66,10 +68,18 @@ class LogLines:
         if self._at == len(self._whole) and not self._refill():
             return None
         end = self._whole.find(b"\n", self._at)
+        self._line_at = self._at
         line = Line(self._number, self._whole[self._at : end if end >= 0 else len(self._whole)].rstrip(b"\r"))
         self._at = end + 1 if end >= 0 else len(self._whole)
         self._number += 1
         return line
+
+    def before(self) -> bytes:
+        """Return the line before the one that was returned last, without its end; empty at the beginning of the log.
+
+        Of a line as long as several blocks it is only the end.
+        """
+        return _last_line(self._whole[: self._line_at]) if self._line_at else self._last_before
 
     def _next_hit(self) -> int:
         """Return where the next marker begins among the whole lines, -1 if there is none."""
@@ -92,6 +102,7 @@ class LogLines:
         return bool(self._whole)
 
     def _start(self, whole: bytes, rest: list[bytes]) -> None:
+        self._last_before = _last_line(self._whole) if self._whole else b""
         self._whole, self._at, self._hits = whole, 0, {}
         self._rest, self._rest_matters = rest, False
 
@@ -99,6 +110,11 @@ class LogLines:
         text = b"".join(self._rest)
         self._rest_matters = any(marker in text for marker in self._markers)
         self._rest = [text] if self._rest_matters else [text[-_KEPT_BYTES:]]
+
+
+def _last_line(lines: bytes) -> bytes:
+    end = len(lines) - lines.endswith(b"\n")
+    return lines[lines.rfind(b"\n", 0, end) + 1 : end].rstrip(b"\r")
 
 
 def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
