@@ -31,7 +31,7 @@ LeaderLog = Annotated[
     ),
 ]
 MoreLogs = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="More logs.", show_default=False)]
-List = Annotated[bool, typer.Option("--list", help="Show the generations found instead.")]
+List = Annotated[bool, typer.Option("--list", help="Show the generations found instead; members: instances (threads).")]
 From = Annotated[str | None, typer.Option("--from", metavar="TIME", help="A history: from this time on.")]
 To = Annotated[str | None, typer.Option("--to", metavar="TIME", help="A history: up to this time.")]
 All = Annotated[bool, typer.Option("--all", help="A history: every generation.")]

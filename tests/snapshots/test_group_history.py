@@ -164,4 +164,7 @@ def test_decisions_in_figures(scenario: str) -> None:
         assert decision.trigger == trigger(observed[number])
         assert decision.withheld_tasks == sum(len(of["withheld"]) for of in consumers)
         assert (decision.processes, decision.consumers) == (len(observed[number]["decided"]), len(consumers))
+        # a member that has to revoke is told to come back at once, whatever is to follow later
+        untold = decision.probing is None and decision.withheld_tasks
+        assert untold or decision.probing == observed[number]["probing_rebalance"]
     assert sum(of.moved_tasks for of in found.values()) > 0

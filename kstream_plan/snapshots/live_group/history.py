@@ -56,7 +56,9 @@ class Decision(NamedTuple):
 
     ``trigger`` is why it came about, in the plan's words, ``None`` if that cannot be told; ``moved_tasks`` how many
     tasks another process runs than before; ``withheld_tasks`` how many nobody runs until the next generation, because
-    their owner was to revoke them first; ``probing`` whether a probing rebalance was scheduled.
+    their owner was to revoke them first; ``probing`` whether a probing rebalance was scheduled, ``None`` if that cannot
+    be told: a member that has to revoke is told the time of the follow-up instead
+    (``StreamsPartitionAssignor.addClientAssignments``).
     """
 
     generation: int
@@ -66,7 +68,7 @@ class Decision(NamedTuple):
     consumers: int
     moved_tasks: int
     withheld_tasks: int
-    probing: bool
+    probing: bool | None
 
 
 def generations(group_id: str, records: Iterable[OffsetsRecord]) -> Iterator[Generation]:
@@ -126,7 +128,8 @@ def decisions(history: Iterable[Generation]) -> Iterator[Decision]:
                 consumers=len(generation.members),
                 moved_tasks=moved,
                 withheld_tasks=len(owners) - len(now),
-                probing=any(member.probing for member in generation.members),
+                probing=any(member.probing for member in generation.members)
+                or (None if len(owners) > len(now) else False),
             )
             yield last
         before = generation
