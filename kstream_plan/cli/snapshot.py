@@ -64,13 +64,14 @@ def snapshot(
     given = locals()
     with expected_failures(debug=debug):
         _check(given)
+        in_range = _in_range(given)
         if bootstrap_server is not None:
-            _of_group(given)
+            _of_group(given, in_range)
             return
         with progress() as tell:
             tell("reading the logs")
             found = _read(given)
-        wanted = _selected(found.entries, given)
+        wanted = _selected(found.entries, given, in_range)
         for note in notes_about_logs(found) if listed else notes_about(found, wanted):
             talk(f"warning: {note.message}")
         if listed:
@@ -96,32 +97,32 @@ def _check(given: Mapping[str, Any]) -> None:
         check_target(given["out"])
 
 
-def _of_group(given: Mapping[str, Any]) -> None:
+def _of_group(given: Mapping[str, Any], in_range: Callable[[int], bool]) -> None:
     """Ask the cluster instead of a log."""
-    wanted = _window(given)
     if given["listed"]:
         with progress() as tell:
             tell("reading the group's records")
-            lines = snapshot_group.list_group(given, wanted)
+            lines = snapshot_group.list_group(given, in_range)
         say(history(lines))
         return
     config = _config(given["streams_config"])
     names = {} if given["names"] is None else load_instance_names(given["names"])
     with progress() as tell:
         tell("asking the cluster")
-        taken = snapshot_group.take_group(given, config, names, wanted)
+        taken = snapshot_group.take_group(given, config, names, in_range)
     for note in taken.notes:
         talk(f"warning: {note.message}")
     _deliver(taken.rows, given["out"])
 
 
-def _window(given: Mapping[str, Any]) -> Callable[[int], bool]:
+def _in_range(given: Mapping[str, Any]) -> Callable[[int], bool]:
     """Return the test whether a time, since 1970, is in the range that is asked for.
 
     Raises:
         UsageError: a time cannot be read.
     """
-    first, last = _time(given["from_time"], "--from"), _time(given["to_time"] or given["as_of"], "--to or --as-of")
+    first, last = _time(given["from_time"], "--from"), _time(given["to_time"], "--to")
+    last = _time(given["as_of"], "--as-of") if last is None else last
     return lambda at_ms: (first is None or first <= at_ms) and (last is None or at_ms <= last)
 
 
@@ -150,20 +151,17 @@ def _config(path: Path | None) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in file.overrides.items()}
 
 
-def _selected(entries: Sequence[Entry], given: Mapping[str, Any]) -> list[Entry]:
+def _selected(entries: Sequence[Entry], given: Mapping[str, Any], in_range: Callable[[int], bool]) -> list[Entry]:
     """Return the generations that are asked for: in a range of time, or else the newest of every application.
 
     Raises:
         SnapshotError: there is none.
-        UsageError: a time cannot be read.
     """
-    first, last = _time(given["from_time"], "--from"), _time(given["to_time"] or given["as_of"], "--to or --as-of")
     wanted = Selection(tuple(given["application_id"] or ()))
     chosen = [
         entry
         for entry in entries
-        if wanted.wants(entry.application_id)
-        and (entry.at_ms is None or ((first is None or first <= entry.at_ms) and (last is None or entry.at_ms <= last)))
+        if wanted.wants(entry.application_id) and (entry.at_ms is None or in_range(entry.at_ms))
     ]
     if not chosen:
         raise _nothing_selected(entries, wanted)
