@@ -79,7 +79,7 @@ class LogLines:
 
         Of a line as long as several blocks it is only the end.
         """
-        return _last_line(self._whole[: self._line_at]) if self._line_at else self._last_before
+        return _last_line(self._whole, self._line_at) if self._line_at else self._last_before
 
     def _next_hit(self) -> int:
         """Return where the next marker begins among the whole lines, -1 if there is none."""
@@ -102,7 +102,7 @@ class LogLines:
         return bool(self._whole)
 
     def _start(self, whole: bytes, rest: list[bytes]) -> None:
-        self._last_before = _last_line(self._whole) if self._whole else b""
+        self._last_before = _last_line(self._whole, len(self._whole))
         self._whole, self._at, self._hits = whole, 0, {}
         self._rest, self._rest_matters = rest, False
 
@@ -112,8 +112,8 @@ class LogLines:
         self._rest = [text] if self._rest_matters else [text[-_KEPT_BYTES:]]
 
 
-def _last_line(lines: bytes) -> bytes:
-    end = len(lines) - lines.endswith(b"\n")
+def _last_line(lines: bytes, end: int) -> bytes:
+    end -= lines.endswith(b"\n", 0, end)
     return lines[lines.rfind(b"\n", 0, end) + 1 : end].rstrip(b"\r")
 
 

@@ -135,7 +135,10 @@ class _Reader:
         before = self._lines.before()
         if not before or not is_marked(envelope.text):
             return envelope, line.number
-        first = unwrap(before, is_marked)
+        try:
+            first = unwrap(before, is_marked)
+        except CutLineError:
+            return envelope, line.number
         if first.stream != envelope.stream or is_marked(first.text):
             return envelope, line.number
         joined = first._replace(text=first.text + envelope.text, goes_on=False)
