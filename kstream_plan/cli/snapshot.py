@@ -14,6 +14,7 @@ from kstream_plan.cli.output import bytes_written_at_once, check_target, say, ta
 from kstream_plan.cli.progress import progress
 from kstream_plan.config import load_instance_names, load_streams_config
 from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.model import Note
 from kstream_plan.render.history import HistoryLine, history
 from kstream_plan.snapshots.fields import shown
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs
@@ -72,8 +73,7 @@ def snapshot(
             tell("reading the logs")
             found = _read(given)
         wanted = _selected(found.entries, given, in_range)
-        for note in notes_about_logs(found) if listed else notes_about(found, wanted):
-            talk(f"warning: {note.message}")
+        _warn(notes_about_logs(found) if listed else notes_about(found, wanted), given)
         if listed:
             say(history([_line(entry) for entry in wanted]))
             return
@@ -110,8 +110,7 @@ def _of_group(given: Mapping[str, Any], in_range: Callable[[int], bool]) -> None
     with progress() as tell:
         tell("asking the cluster")
         taken = snapshot_group.take_group(given, config, names, in_range)
-    for note in taken.notes:
-        talk(f"warning: {note.message}")
+    _warn(taken.notes, given)
     _deliver(taken.rows, given["out"])
 
 
@@ -148,7 +147,16 @@ def _config(path: Path | None) -> dict[str, Any]:
     file = load_streams_config(path)
     for warning in file.warnings:
         talk(f"warning: {warning}")
+    if not file.overrides:
+        talk(f"warning: {path} sets nothing that the assignor goes by: Kafka's defaults will count")
     return {name: list(value) if isinstance(value, tuple) else value for name, value in file.overrides.items()}
+
+
+def _warn(notes: Sequence[Note], given: Mapping[str, Any]) -> None:
+    """Say what is not known; the configuration is if it was given, though it may set nothing."""
+    for note in notes:
+        if note.code != "no-config" or given["streams_config"] is None:
+            talk(f"warning: {note.message}")
 
 
 def _selected(entries: Sequence[Entry], given: Mapping[str, Any], in_range: Callable[[int], bool]) -> list[Entry]:

@@ -79,6 +79,18 @@ def test_warnings_say_what_it_costs(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_a_configuration_without_settings_that_matter_is_said_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "app.properties"
+    path.write_text("application.id=orders\n")
+    _, said = snapshot(capsys, "--leader-log", LOG, "--streams-config", str(path))
+    assert [line.partition("warning: ")[2] for line in said.splitlines()] == [
+        f"{path} sets nothing that the assignor goes by: Kafka's defaults will count",
+        "generations are without a number: a plan counts them from 0",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "generations"),
     [
