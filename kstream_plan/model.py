@@ -341,7 +341,8 @@ class Rates:
 class Snapshot:
     """One application at one generation, as read: the state a plan starts from and what is known beside it.
 
-    ``captured_at`` is RFC 3339 in UTC with milliseconds (``2026-11-21T12:00:00.000Z``) or ``None``.
+    ``captured_at`` is RFC 3339 in UTC with milliseconds (``2026-11-21T12:00:00.000Z``) or ``None``; ``assumptions``
+    are those that reading it took.
     """
 
     state: GroupState
@@ -349,6 +350,7 @@ class Snapshot:
     captured_at: str | None = None
     rates: Rates = Rates()
     warnings: tuple[Note, ...] = ()
+    assumptions: tuple[Note, ...] = ()
 
 
 class Movement(NamedTuple):

@@ -252,6 +252,7 @@ def _assumptions(
             "Of some copies the restore rate is not known: they count as caught up at the next probe, so it is a floor"
         )
         notes.append(Note("no-restore-rate", message, unrated))
+    notes += snapshot.assumptions
     left_over = {task for task, copies in enumerate(state.copies) if any(copy.consumer is None for copy in copies)}
     if rounds and left_over:
         names = tuple(str(state.group.tasks[task].task_id) for task in sorted(left_over))

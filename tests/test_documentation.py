@@ -14,7 +14,7 @@ from goldens import WRITE
 
 from kstream_plan import __version__
 from kstream_plan.cli import run
-from kstream_plan.cli.application import app
+from kstream_plan.cli.application import application
 from kstream_plan.steps import Step
 
 ROOT = Path(__file__).parents[1]
@@ -59,7 +59,7 @@ def test_ci_calls_the_readme_s_own_test_command() -> None:
 
 def test_every_command_is_in_the_readme() -> None:
     text = README.read_text(encoding="utf-8")
-    for command in app.registered_commands:
+    for command in application().registered_commands:
         assert f"kstream-plan {command.name or command.callback.__name__}" in text  # type: ignore[union-attr]
 
 

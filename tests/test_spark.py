@@ -23,6 +23,8 @@ from kstream_plan.model import LATEST, Snapshot
 from kstream_plan.snapshots import read
 from kstream_plan.snapshots.lag_history import HistoryRow, LagHistory, StoreGrowth
 from kstream_plan.snapshots.records import snapshot_from_row
+from kstream_plan.snapshots.selection import selection
+from kstream_plan.snapshots.sources import Form, Input
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -479,6 +481,81 @@ def test_the_order_of_rows_files_and_partitions_does_not_matter(
         spark.conf.unset("spark.sql.shuffle.partitions")
         spark.conf.unset("spark.sql.files.maxPartitionBytes")
     assert outcomes == tuple(snapshot_from_row(at("2026-11-21T12:00:00Z", 2, name), "") for name in ("a", "b", "c"))
+
+
+odd_values = st.sampled_from(
+    [
+        None,
+        "",
+        NOON,
+        "2026-11-21T13:00:00+02:00",
+        "2026-11-21 12:00:00.0000001",
+        "2026-11-21",
+        "12:00",
+        7,
+        "7",
+        7.0,
+        True,
+    ]
+)
+generation_values = st.sampled_from([None, 0, 7, 8, -1, 7.5, "8", " 8 ", "x", 2**63 - 1, 2**63, True, [7]])
+odd_rows = st.one_of(
+    st.fixed_dictionaries(
+        {"application_id": st.sampled_from(["a", "b", "c*", 7, None]), "n": st.integers(0, 3)},
+        optional={"captured_at": odd_values, "generation": generation_values},
+    ).map(json.dumps),
+    st.sampled_from(["{", "5", "null", "[1]", '"a"', '{"application_id": "a"} x']),
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    files=st.lists(st.lists(odd_rows, min_size=1, max_size=6), min_size=1, max_size=2),
+    globs=st.sampled_from([(), ("a",), ("[ab]", "c*"), ("7",)]),
+    as_of=st.sampled_from([None, NOON, "2026-11-21T11:30:00Z"]),
+)
+def test_little_and_much_input_are_read_by_the_same_rule(
+    files: list[list[str]],
+    globs: tuple[str, ...],
+    as_of: str | None,
+    tmp_path_factory: pytest.TempPathFactory,
+    spark: Any,
+) -> None:
+    from kstream_plan.snapshots.spark.newest_snapshots import newest_little_snapshots, newest_snapshots
+
+    folder = tmp_path_factory.mktemp("odd")
+    inputs = []
+    for number, texts in enumerate(files):
+        path = folder / f"{number}.json"
+        path.write_text("\n".join(texts) + "\n")
+        inputs.append(Input(str(path), path.name, Form.LINES))
+    wanted = selection(globs, as_of)
+    little, much = (
+        {
+            text
+            for text in choose(spark, inputs, wanted)
+            if text.application_id is None or wanted.wants(text.application_id)
+        }
+        for choose in (newest_little_snapshots, newest_snapshots)
+    )
+    assert little == much
+
+
+def test_the_elements_of_an_array_are_rows_whatever_reads_them(tmp_path: Path, spark: Any) -> None:
+    from kstream_plan.snapshots.spark.newest_snapshots import newest_little_snapshots, newest_snapshots
+
+    path = tmp_path / "array.json"
+    rows = [at(generation=number, application_id=name) for number in (1, 2) for name in ("a", "b[,]", 'c"\\"')]
+    for text in (json.dumps(rows, indent=1), " [ ]", json.dumps(rows)[:-1], json.dumps(rows) + "x"):
+        path.write_text(text)
+        inputs = [Input(str(path), path.name, Form.DOCUMENT)]
+        little, much = (
+            sorted((text.application_id or "", text.text) for text in choose(spark, inputs, selection((), None)))
+            for choose in (newest_little_snapshots, newest_snapshots)
+        )
+        assert [name for name, _ in little] == [name for name, _ in much]
+        if text.endswith("]") and little:
+            assert [json.loads(one) for _, one in little] == [json.loads(one) for _, one in much]
 
 
 # --- lag snapshots ----------------------------------------------------------------------------------------------

@@ -2,45 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from importlib import import_module
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
 
 from kstream_plan import __version__
-from kstream_plan.cli.assign import assign
 from kstream_plan.cli.exit_codes import ExitCode
-from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.output import say
-from kstream_plan.cli.schema import schema
-from kstream_plan.cli.show import show
-from kstream_plan.cli.snapshot import snapshot
 
-app = typer.Typer(
-    name="kstream-plan",
-    help="What the next rebalances of a Kafka Streams group will do, before you deploy.",
-    epilog=(
-        "Exit codes: 0 done, 1 bad input or failure, 2 usage, 3 policy violated, 4 plan does not settle, "
-        "5 changes found (--fail-on-changes), 130 interrupted."
-    ),
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+#: Every command and its summary, by which the others are listed while only one is loaded; each is a function in the
+#: module of its name.
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "assign": "Plan what follows when a rebalance starts now, until the group has settled.",
+        "show": "Show plans saved by --out or --output json.",
+        "snapshot": (
+            "Make snapshots of a group: from its leader's log, or of the running group and its broker's own records."
+        ),
+        "schema": "Print the JSON Schema of a plan, of an assignment snapshot or of lag rows.",
+    }
 )
-app.command()(assign)
-app.command()(show)
-app.command()(snapshot)
-app.command()(schema)
+
+
+def application(loaded: Collection[str] = tuple(COMMANDS)) -> typer.Typer:
+    """Return the application; of the commands that are not ``loaded`` only the summary is there."""
+    app = typer.Typer(
+        name="kstream-plan",
+        help="What the next rebalances of a Kafka Streams group will do, before you deploy.",
+        epilog=(
+            "Exit codes: 0 done, 1 bad input or failure, 2 usage, 3 policy violated, 4 plan does not settle, "
+            "5 changes found (--fail-on-changes), 130 interrupted."
+        ),
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        callback=_options,
+    )
+    for name, summary in COMMANDS.items():
+        if name in loaded:
+            function = name.replace("-", "_")
+            app.command(name)(getattr(import_module(f"kstream_plan.cli.{function}"), function))
+        else:
+            app.command(name, help=summary)(_not_loaded)
+    return app
+
+
+def _not_loaded() -> None:
+    """Stand in for a command that is listed only."""
 
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from kstream_plan.cli.failures import expected_failures  # noqa: PLC0415 - not for every command line
+        from kstream_plan.cli.output import say  # noqa: PLC0415
+
         with expected_failures():
             say(f"kstream-plan {__version__}\n")
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
@@ -51,8 +75,10 @@ def _options(
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (default: this process's) and return its exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    completing = "_KSTREAM_PLAN_COMPLETE" in os.environ
     try:
-        app(args=arguments, prog_name="kstream-plan")
+        application(COMMANDS if completing else given)(args=given, prog_name="kstream-plan")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else ExitCode.DONE
     return ExitCode.DONE

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -12,12 +14,13 @@ from kstream_plan.cli import options
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies, outcome
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.output import OutputForm, check_target, page, say, written_at_once
-from kstream_plan.cli.pages import plan_lines, plans_page, ranks_page
-from kstream_plan.cli.planning import Work, plan_all
 from kstream_plan.cli.progress import progress
 from kstream_plan.cli.settings import overrides
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
+
+if TYPE_CHECKING:
+    from kstream_plan.cli.planning import Work
 
 DEFAULT_LAGS_TOLERANCE_MS = 60_000
 
@@ -26,6 +29,7 @@ def assign(
     paths: options.Snapshots,
     lags: options.Lags = None,
     lags_tolerance: options.LagsTolerance = None,
+    lags_as_reported: options.LagsAsReported = False,
     as_of: options.AsOf = None,
     application_id: options.ApplicationId = None,
     keep_going: options.KeepGoing = False,
@@ -65,7 +69,10 @@ def assign(
         settings = overrides(given)
         with progress() as tell:
             tell("reading")
-            work = plan_all(_read(given), settings, given, tell)
+            outcomes = _read(given)
+            from kstream_plan.cli.planning import plan_all  # noqa: PLC0415 - see _read
+
+            work = plan_all(outcomes, settings, given, tell)
         for error in work.errors:
             report(error, debug=debug)
         _deliver(work, given)
@@ -90,12 +97,15 @@ def _check(given: Mapping[str, Any]) -> None:
 
 def _read(given: Mapping[str, Any]) -> Sequence[Snapshot | SnapshotError]:
     tolerance = given["lags_tolerance"]
+    for later in ("kstream_plan.cli.planning", "kstream_plan.cli.pages"):  # loaded while Java starts
+        threading.Thread(target=import_module, args=(later,), daemon=True).start()
     return snapshots.read(
         given["paths"],
         lags=given["lags"] or (),
         as_of=given["as_of"],
         application_ids=given["application_id"] or (),
         lags_tolerance_ms=DEFAULT_LAGS_TOLERANCE_MS if tolerance is None else tolerance,
+        lags_as_reported=given["lags_as_reported"],
         keep_going=given["keep_going"],
         master=given["master"],
         spark_conf=dict(given["spark_conf"] or ()),
@@ -106,6 +116,8 @@ def _read(given: Mapping[str, Any]) -> Sequence[Snapshot | SnapshotError]:
 
 def _deliver(work: Work, given: Mapping[str, Any]) -> None:
     """Save the plans if asked to, then show them."""
+    from kstream_plan.cli.pages import plan_lines, plans_page, ranks_page  # noqa: PLC0415 - see _read
+
     if given["out"] is not None:
         with written_at_once(given["out"]) as file:
             file.write(plan_lines(work.plans, full=given["full"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import traceback
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ from kstream_plan.errors import KstreamPlanError
 @contextmanager
 def expected_failures(*, debug: bool = False) -> Iterator[None]:
     """Turn an expected error into its message and exit code; anything else is a bug and keeps its traceback."""
+    if debug:
+        logging.basicConfig(format="kstream-plan: %(message)s", stream=sys.stderr)
+        logging.getLogger("kstream_plan").setLevel(logging.DEBUG)
     try:
         yield
     except KstreamPlanError as error:

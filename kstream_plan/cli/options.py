@@ -103,6 +103,13 @@ LagsTolerance = Annotated[
         help="How much later than the snapshot a lag row may be (default 1m).",
     ),
 ]
+LagsAsReported = Annotated[
+    bool,
+    typer.Option(
+        "--lags-as-reported",
+        help="Take copies that were caught up at the last join for as far behind as they look by now.",
+    ),
+]
 AsOf = Annotated[
     str | None,
     typer.Option("--as-of", metavar="TIME", help="Ignore what is newer: 2026-11-21T12:00:00Z."),
@@ -235,5 +242,10 @@ SparkConf = Annotated[
     list[str] | None,
     typer.Option("--spark-conf", metavar="K=V", parser=_key_value, help="A Spark setting; repeatable."),
 ]
-JavaHome = Annotated[Path | None, typer.Option("--java-home", metavar="DIR", help="The Java to run Spark on.")]
+JavaHome = Annotated[
+    Path | None,
+    typer.Option(
+        "--java-home", metavar="DIR", help="The Java to run Spark on, instead of the one that was installed along."
+    ),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and Spark's log.")]

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple
 
 from kstream_plan.errors import KstreamPlanError
+from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.escape import encodable, printable
-from kstream_plan.render.table import DEFAULT_WIDTH
 
 
 class OutputForm(StrEnum):

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
+from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.escape import MARKDOWN, TERMINAL, Escape, markdown_row
 from kstream_plan.render.numbers import count, duration, records
-from kstream_plan.render.table import DEFAULT_WIDTH, coloured
+from kstream_plan.render.table import coloured
 from kstream_plan.render.wrapping import padded, paragraph, wrapped
 from kstream_plan.steps import Plan
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from kstream_plan.model import LATEST, UNKNOWN, Snapshot
 from kstream_plan.ranking import Candidate, ranked_candidates
+from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.names import Names
-from kstream_plan.render.table import DEFAULT_WIDTH
 from kstream_plan.render.wrapping import wrapped
 
 #: So many instances without any state are named one by one.

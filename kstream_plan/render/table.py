@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.columns import time_table
 from kstream_plan.render.detail import NO_STEP, Focus, details, where_it_stands
 from kstream_plan.render.headline import Fact
@@ -18,7 +19,6 @@ from kstream_plan.render.story import Story, tell
 from kstream_plan.render.wrapping import paragraph, wrapped
 from kstream_plan.steps import Plan
 
-DEFAULT_WIDTH = 80
 _NARROWEST = 60
 _LABEL = 9
 

@@ -30,7 +30,7 @@ class LagRow(NamedTuple):
     ``store`` is ``None`` for a row about the whole task. Exactly one of ``lag`` and ``offset`` is given, a number of
     records or one of Kafka's markers, unless the store is not ``logged``: it has no lag then. ``reporters`` is ``None``
     if the row does not name them. ``at_ms`` is the time of the row since 1970, ``None`` if it has none (always, inside
-    a snapshot).
+    a snapshot); ``reported_at_ms`` that of the join at which the instance reported it, ``None`` if it is not said.
     """
 
     task: int
@@ -43,6 +43,7 @@ class LagRow(NamedTuple):
     restoring: bool = False
     at_ms: int | None = None
     logged: bool = True
+    reported_at_ms: int | None = None
 
 
 class UnknownNameError(FieldError):
@@ -121,6 +122,7 @@ def _read_lag_row(item: Row, group: Group, task_index: Mapping[str, int], consum
         optional_integer(item, "end_offset"),
         _reporters(item, group, instance, consumer_index),
         logged=logged,
+        reported_at_ms=optional_time(item, "reported_at"),
     )
 
 

@@ -106,7 +106,9 @@ def _counts(keyed: Keyed, selection: Selection) -> bool:
 
 def _keyed(row: RowText) -> Keyed:
     try:
-        parsed = json.loads(row.text)
+        parsed, _ = _DECODER.raw_decode(
+            row.text.decode("utf-8").lstrip()
+        )  # what comes after it is told when it is read
     except (ValueError, RecursionError):
         parsed = None
     fields = parsed if isinstance(parsed, dict) else {}

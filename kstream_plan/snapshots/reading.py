@@ -50,6 +50,7 @@ def read(
     as_of: str | None = None,
     application_ids: Sequence[str] = (),
     lags_tolerance_ms: int = 60_000,
+    lags_as_reported: bool = False,
     keep_going: bool = False,
     master: str | None = None,
     spark_conf: Mapping[str, str] | None = None,
@@ -65,6 +66,7 @@ def read(
         as_of: the latest time that counts, RFC 3339.
         application_ids: globs; without any, every application is selected.
         lags_tolerance_ms: how much younger than the snapshot a lag row may be.
+        lags_as_reported: take a copy that was caught up at its last join for as far behind as it looks by now.
         keep_going: return what is wrong with an application beside the others' snapshots, instead of raising it.
         master: where Spark runs, by default on all cores of this machine.
         spark_conf: Spark's settings.
@@ -93,7 +95,7 @@ def read(
             found = _snapshot_rows(spark, snapshots, wanted, keep_going)
             if lags:
                 found = _with_lags(spark, histories, found, lags_tolerance_ms)
-    return _outcomes(found, keep_going)
+    return _outcomes(found, lags_as_reported, keep_going)
 
 
 class _Files(NamedTuple):
@@ -265,14 +267,14 @@ def _history(texts: Sequence[LagText], earliest_us: int | None) -> LagHistory:
     return LagHistory(sorted(rows, key=repr), sorted(growth, key=repr), earliest)
 
 
-def _outcomes(found: _Found, keep_going: bool) -> tuple[Outcome, ...]:
+def _outcomes(found: _Found, lags_as_reported: bool, keep_going: bool) -> tuple[Outcome, ...]:
     by_application: dict[str, list[_SnapshotRow]] = defaultdict(list)
     for row in found.rows:
         by_application[row.key].append(row)
     outcomes: list[tuple[str, Outcome]] = [(error.application_id or "", error) for error in found.errors]
     for application_id, rows in by_application.items():
         try:
-            outcomes.append((application_id, _only_snapshot(rows)))
+            outcomes.append((application_id, _only_snapshot(rows, lags_as_reported)))
         except SnapshotError as error:
             outcomes.append((application_id, error))
     outcomes.sort(key=lambda outcome: (outcome[0], str(outcome[1]) if isinstance(outcome[1], SnapshotError) else ""))
@@ -283,8 +285,13 @@ def _outcomes(found: _Found, keep_going: bool) -> tuple[Outcome, ...]:
     return tuple(outcome for _, outcome in outcomes)
 
 
-def _only_snapshot(rows: Sequence[_SnapshotRow]) -> Snapshot:
-    snapshots = [snapshot_from_row(row.row, row.file, lags=row.lags, config_as_text=row.config_as_text) for row in rows]
+def _only_snapshot(rows: Sequence[_SnapshotRow], lags_as_reported: bool) -> Snapshot:
+    snapshots = [
+        snapshot_from_row(
+            row.row, row.file, lags=row.lags, lags_as_reported=lags_as_reported, config_as_text=row.config_as_text
+        )
+        for row in rows
+    ]
     if len(snapshots) == 1:
         return snapshots[0]
     application_id = snapshots[0].state.group.application_id

