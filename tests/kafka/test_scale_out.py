@@ -221,10 +221,3 @@ def test_the_settled_group_has_nothing_to_do(scaled: Scaled) -> None:
 def test_hosts_come_from_the_names_of_the_logs(scaled: Scaled) -> None:
     hosts = {instance["process_id"]: instance.get("host") for instance in scaled.by_log()[0]["instances"]}
     assert hosts == {process_id: host for host, process_id in PROCESS_IDS.items()}
-
-
-def test_a_group_that_is_not_there_is_said(scaled: Scaled) -> None:
-    done = command("--bootstrap-server", scaled.broker.address, "--group", "payments")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "group payments" in done.stderr
-    assert "does not exist on this cluster" in done.stderr

@@ -102,19 +102,16 @@ def moments(group_id: str, history: Iterable[Generation]) -> Iterator[Moment | N
     ``None`` stands where what was held is not known: the broker compacts its topic, and generations are missing before
     the decision.
     """
-    before: Generation | None = None
-    for generation in history:
+    for before, generation in _with_before(history):
         if generation.members:
             yield _moment(group_id, before, generation) if before is not None and _follows(generation, before) else None
-        before = generation
 
 
 def decisions(history: Iterable[Generation]) -> Iterator[Decision]:
     """Return what each generation that has members decided."""
-    before: Generation | None = None
     last: Decision | None = None
     owners: dict[TaskId, str] = {}
-    for generation in history:
+    for before, generation in _with_before(history):
         now = _owners(generation)
         moved = sum(owners.get(task, process_id) != process_id for task, process_id in now.items())
         # a task that is withheld still counts as where it was
@@ -132,6 +129,18 @@ def decisions(history: Iterable[Generation]) -> Iterator[Decision]:
                 or (None if len(owners) > len(now) else False),
             )
             yield last
+
+
+def _with_before(history: Iterable[Generation]) -> Iterator[tuple[Generation | None, Generation]]:
+    """Pair each generation with the one before it.
+
+    Before generation 1 there was nothing, though only brokers since 4.0 write a record of the group while it is empty.
+    """
+    before: Generation | None = None
+    for generation in history:
+        if before is None and generation.number == 1:
+            before = Generation(-1, generation.decided_at_ms, generation.decided_at_ms)
+        yield before, generation
         before = generation
 
 

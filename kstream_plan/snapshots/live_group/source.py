@@ -234,8 +234,8 @@ def _assignment_errors(members: Sequence[StreamsMember]) -> list[Note]:
 
 
 def _gone_note(last: Generation) -> Note:
-    message = f"the group has had no members since {format_time(last.decided_at_ms)}: the newest snapshot is older"
-    return Note("group-gone", message)
+    now = "has had no members" if last.protocol == "classic" else f"is of the newer {last.protocol} protocol"
+    return Note("group-gone", f"the group {now} since {format_time(last.decided_at_ms)}: the newest snapshot is older")
 
 
 def _gap_notes(gaps: int, newest_only: bool) -> list[Note]:
