@@ -126,6 +126,8 @@ def _java_options(settings: Mapping[str, str], folder: Path) -> list[str]:
         f"-Xmx{settings.get('spark.driver.memory', '1g')}",
         *_JAVA_OPTIONS,
         f"-Djava.io.tmpdir={folder}",
+        f"-XX:ErrorFile={folder / 'crash.log'}",
+        "-XX:-CreateCoredumpOnCrash",
         f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
         *shlex.split(settings.get("spark.driver.extraJavaOptions", "")),
     ]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from kstream_plan.errors import SparkError
+from kstream_plan.snapshots.spark.class_archive import ClassArchive
 from kstream_plan.snapshots.spark.driver import (
     Driver,
     crashed,
@@ -140,31 +141,41 @@ def _start(starting: _Start) -> _Running:
     if scripted:
         return _by_script(starting, java, output)
     settings = {**starting.settings, "spark.local.dir": str(starting.folder)}
-    for archived in (True, False):
-        driver = start_driver(
-            java, settings, starting.folder, output, may_write_archive=not starting.debug, archived=archived
-        )
-        try:
-            return _in_driver(driver, settings, starting.noise)
-        except SparkError:
-            if not (archived and crashed(driver.process)):
-                raise
-            driver.archive.discard()
-            driver.connection.unlink(missing_ok=True)
-    raise AssertionError("the second start returns or raises")
+    try:
+        return _in_driver(starting, settings, java, output, archived=True)
+    except _CrashedError as crash:
+        crash.archive.discard()
+        return _in_driver(starting, settings, java, output, archived=False)
 
 
-def _in_driver(driver: Driver, settings: Mapping[str, str], noise: IO[bytes]) -> _Running:
+class _CrashedError(Exception):
+    """Java died while it started, and it used a class archive."""
+
+    def __init__(self, archive: ClassArchive) -> None:
+        super().__init__()
+        self.archive = archive
+
+
+def _in_driver(
+    starting: _Start, settings: Mapping[str, str], java: Java, output: IO[Any], *, archived: bool
+) -> _Running:
+    driver = start_driver(
+        java, settings, starting.folder, output, may_write_archive=not starting.debug, archived=archived
+    )
     try:
         from kstream_plan.snapshots.spark.gateway import connect  # noqa: PLC0415 - loads Spark, while Java starts
 
         for needed_next in ("pyarrow", "pyspark.sql.functions", "pyspark.sql.pandas.types"):
             import_module(needed_next)
-        gateway = connect(driver, noise)
+        gateway = connect(driver, starting.noise)
         return _Running(_session(gateway, settings), gateway, driver)
-    except BaseException:
+    except BaseException as error:
+        died_of_it = archived and isinstance(error, SparkError) and crashed(driver.process)
         end(driver.process)
         _forget()
+        if died_of_it:
+            driver.connection.unlink(missing_ok=True)
+            raise _CrashedError(driver.archive) from None
         raise
 
 
