@@ -11,9 +11,11 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
+
+_MOST_SECONDS = 600
 
 POM = Path(__file__).parent / "kafka" / "pom.xml"
 #: The release that everything is compared with, unless another one is asked for.
@@ -31,7 +33,7 @@ def class_path(sources: Sequence[Path], version: str = DEFAULT_VERSION) -> str:
     return f"{classes}{os.pathsep}{jars}/*"
 
 
-def _made(kind, version, inputs, make):
+def _made(kind: str, version: str, inputs: Sequence[Path], make: Callable[[Path], None]) -> Path:
     """Return the folder for these inputs; if there is none yet, make it, at once or not at all."""
     digest = sha256(b"\0".join(path.read_bytes() for path in inputs)).hexdigest()[:12]
     folder = _cache() / f"{kind}-{version}-{digest}"
@@ -45,12 +47,8 @@ def _made(kind, version, inputs, make):
 
 
 def _cache() -> Path:
-    named = os.environ.get("KAFKA_TESTS_CACHE")
-    return (
-        Path(named)
-        if named
-        else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "kstream-plan-kafka").expanduser()
-    )
+    default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "kstream-plan-kafka")
+    return Path(os.environ.get("KAFKA_TESTS_CACHE") or default).expanduser().absolute()
 
 
 def _fetch(folder: Path, version: str) -> None:
@@ -65,6 +63,8 @@ def _compile(folder: Path, jars: Path, sources: Sequence[Path]) -> None:
 def _run(command: Sequence[str]) -> None:
     if shutil.which(command[0]) is None:
         raise RuntimeError(f"{command[0]} is needed: install Maven and a JDK 17 or newer")
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=_MOST_SECONDS
+    )
     if done.returncode:
         raise RuntimeError(f"{command[0]} failed:\n{done.stdout[-4000:]}")
