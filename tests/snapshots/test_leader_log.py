@@ -224,6 +224,13 @@ def test_every_release_s_wording_is_understood(release: str) -> None:
     assert len(expected.entries) == 15
 
 
+def test_a_release_that_is_too_old_is_named() -> None:
+    """``ClientState.toString`` has client tags since 3.2 (KIP-708)."""
+    log = log_layouts.text("scale-out-traffic").replace("clientTags: ([]) ", "")
+    with pytest.raises(SnapshotError, match=r"line \d+: a message .*: it is worded as before Kafka 3\.2"):
+        read(log.encode())
+
+
 def test_the_logs_of_the_instances_may_come_in_any_order(tmp_path: Path) -> None:
     records = log_layouts.records("scale-out-standbys")
     for host in {record.host for record in records}:
