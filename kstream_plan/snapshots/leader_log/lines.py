@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, NamedTuple
@@ -13,6 +14,7 @@ from kstream_plan.snapshots.sources import broken_gzip
 BLOCK_BYTES = 1 << 20
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 #: So much of a line without any marker is kept, in case that a marker begins at its end.
 _KEPT_BYTES = 128
 #: A line without any marker is given up once it is longer than this.
@@ -118,19 +120,21 @@ def _last_line(lines: bytes, end: int) -> bytes:
 
 
 def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the log block by block, unzipped.
+    """Yield the log block by block, unzipped, in UTF-8 if it is marked as UTF-16.
 
     Raises:
         SnapshotError: it cannot be read, or is damaged gzip.
     """
     try:
         head = stream.read(BLOCK_BYTES)
-        if not head.startswith(_GZIP_MAGIC):
-            while head:
-                yield head
-                head = stream.read(BLOCK_BYTES)
+        if head.startswith(_GZIP_MAGIC):
+            yield from _unzipped(head, stream, name)
             return
-        yield from _unzipped(head, stream, name)
+        # what PowerShell's > writes; everything else is read as the bytes that it is
+        decoder = codecs.getincrementaldecoder("utf-16")("replace") if head.startswith(_UTF_16_MARKS) else None
+        while head:
+            yield decoder.decode(head).encode("utf-8", "replace") if decoder else head
+            head = stream.read(BLOCK_BYTES)
     except OSError as error:
         what = f"cannot be read: {error.strerror or error}"
         raise SnapshotError(what, where=printable(name), fix="check the file") from None
