@@ -148,7 +148,7 @@ def test_another_kind_of_group_is_refused_with_its_place() -> None:
 
 def test_nothing_in_the_given_time() -> None:
     with pytest.raises(
-        SnapshotError, match="no snapshot in the given time; its newest record is of 2026-11-21T13:08:34.899Z"
+        SnapshotError, match=r"no snapshot in the given time; its newest record is of 2026-11-21T13:08:34\.899Z"
     ):
         group_history(
             cluster_of(*map(record, CAPTURED[:4])),
