@@ -1,4 +1,4 @@
-"""What tests share: Hypothesis profiles and the Spark session."""
+"""What tests share: Hypothesis profiles, the Spark session, and that tests with Kafka itself are opt-in."""
 
 from __future__ import annotations
 
@@ -8,11 +8,25 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from kafka_jars import DEFAULT_VERSION
 
 # The same examples on every run where a failure has to mean a change; elsewhere new ones each time.
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "local"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--kafka-version", default=DEFAULT_VERSION, help="the Kafka release that -m kafka runs")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what runs Kafka itself unless it is asked for by its marker."""
+    if "kafka" in (config.option.markexpr or ""):
+        return
+    left_out = [item for item in items if item.get_closest_marker("kafka")]
+    items[:] = [item for item in items if not item.get_closest_marker("kafka")]
+    config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.fixture(scope="session")

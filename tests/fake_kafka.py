@@ -31,6 +31,7 @@ _ALL = [
     _error("IllegalSaslStateError", errno=34),
     _error("GroupIdNotFoundError", errno=69),
     _error("KafkaTimeoutError", RetriableError),
+    _error("KafkaConnectionError", RetriableError),
     _error("CoordinatorNotAvailableError", RetriableError, 15),
     _error("TopicAuthorizationFailedError", AuthorizationError, 29),
     _error("GroupAuthorizationFailedError", AuthorizationError, 30),

@@ -51,6 +51,11 @@ def log4j(record: Logged) -> list[str]:
     )
 
 
+def logback(record: Logged) -> list[str]:
+    """Everything before the message, which then begins late in the line."""
+    return _lines(record, f"{record.at}Z [{record.thread}] {record.level} {record.logger} - ")
+
+
 def spring_boot(record: Logged) -> list[str]:
     return _lines(record, f"{record.at}Z  {record.level:5} 1 --- [{record.thread[-15:]}] o.a.k.s.p.i.Assignor : ")
 
@@ -111,6 +116,7 @@ def split(record: Logged) -> list[str]:
 #: Layouts → whether they say which instance logged a line.
 LAYOUTS: dict[Callable[[Logged], list[str]], bool] = {
     log4j: False,
+    logback: False,
     spring_boot: False,
     coloured: False,
     kubectl: True,

@@ -14,6 +14,7 @@ from kstream_plan.cli.output import bytes_written_at_once, check_target, say, ta
 from kstream_plan.cli.progress import progress
 from kstream_plan.config import load_instance_names, load_streams_config
 from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.model import Note
 from kstream_plan.render.history import HistoryLine, history
 from kstream_plan.snapshots.fields import shown
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs
@@ -31,7 +32,7 @@ LeaderLog = Annotated[
     ),
 ]
 MoreLogs = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="More logs.", show_default=False)]
-List = Annotated[bool, typer.Option("--list", help="Show the generations found instead.")]
+List = Annotated[bool, typer.Option("--list", help="Show the generations found instead; members: instances (threads).")]
 All = Annotated[bool, typer.Option("--all", help="A history: every generation.")]
 Names = Annotated[
     Path | None,
@@ -62,15 +63,15 @@ def snapshot(
     given = locals()
     with expected_failures(debug=debug):
         _check(given)
+        in_range = _in_range(given)
         if bootstrap_server is not None:
-            _of_group(given)
+            _of_group(given, in_range)
             return
         with progress() as tell:
             tell("reading the logs")
             found = _read(given)
-        wanted = _selected(found.entries, given)
-        for note in notes_about_logs(found) if listed else notes_about(found, wanted):
-            talk(f"warning: {note.message}")
+        wanted = _selected(found.entries, given, in_range)
+        _warn(notes_about_logs(found) if listed else notes_about(found, wanted), given)
         if listed:
             say(history([_line(entry) for entry in wanted]))
             return
@@ -94,32 +95,31 @@ def _check(given: Mapping[str, Any]) -> None:
         check_target(given["out"])
 
 
-def _of_group(given: Mapping[str, Any]) -> None:
+def _of_group(given: Mapping[str, Any], in_range: Callable[[int], bool]) -> None:
     """Ask the cluster instead of a log."""
-    wanted = _window(given)
     if given["listed"]:
         with progress() as tell:
             tell("reading the group's records")
-            lines = snapshot_group.list_group(given, wanted)
+            lines = snapshot_group.list_group(given, in_range)
         say(history(lines))
         return
     config = _config(given["streams_config"])
     names = {} if given["names"] is None else load_instance_names(given["names"])
     with progress() as tell:
         tell("asking the cluster")
-        taken = snapshot_group.take_group(given, config, names, wanted)
-    for note in taken.notes:
-        talk(f"warning: {note.message}")
+        taken = snapshot_group.take_group(given, config, names, in_range)
+    _warn(taken.notes, given)
     _deliver(taken.rows, given["out"])
 
 
-def _window(given: Mapping[str, Any]) -> Callable[[int], bool]:
+def _in_range(given: Mapping[str, Any]) -> Callable[[int], bool]:
     """Return the test whether a time, since 1970, is in the range that is asked for.
 
     Raises:
         UsageError: a time cannot be read.
     """
-    first, last = _time(given["from_time"], "--from"), _time(given["to_time"] or given["as_of"], "--to or --as-of")
+    first, last = _time(given["from_time"], "--from"), _time(given["to_time"], "--to")
+    last = _time(given["as_of"], "--as-of") if last is None else last
     return lambda at_ms: (first is None or first <= at_ms) and (last is None or at_ms <= last)
 
 
@@ -145,23 +145,29 @@ def _config(path: Path | None) -> dict[str, Any]:
     file = load_streams_config(path)
     for warning in file.warnings:
         talk(f"warning: {warning}")
+    if not file.overrides:
+        talk(f"warning: {path} sets nothing that the assignor goes by: Kafka's defaults will count")
     return {name: list(value) if isinstance(value, tuple) else value for name, value in file.overrides.items()}
 
 
-def _selected(entries: Sequence[Entry], given: Mapping[str, Any]) -> list[Entry]:
+def _warn(notes: Sequence[Note], given: Mapping[str, Any]) -> None:
+    """Say what is not known; the configuration is if it was given, though it may set nothing."""
+    for note in notes:
+        if note.code != "no-config" or given["streams_config"] is None:
+            talk(f"warning: {note.message}")
+
+
+def _selected(entries: Sequence[Entry], given: Mapping[str, Any], in_range: Callable[[int], bool]) -> list[Entry]:
     """Return the generations that are asked for: in a range of time, or else the newest of every application.
 
     Raises:
         SnapshotError: there is none.
-        UsageError: a time cannot be read.
     """
-    first, last = _time(given["from_time"], "--from"), _time(given["to_time"] or given["as_of"], "--to or --as-of")
     wanted = Selection(tuple(given["application_id"] or ()))
     chosen = [
         entry
         for entry in entries
-        if wanted.wants(entry.application_id)
-        and (entry.at_ms is None or ((first is None or first <= entry.at_ms) and (last is None or entry.at_ms <= last)))
+        if wanted.wants(entry.application_id) and (entry.at_ms is None or in_range(entry.at_ms))
     ]
     if not chosen:
         raise _nothing_selected(entries, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from kstream_plan.config import load_client_properties
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.render.history import HistoryLine
-from kstream_plan.snapshots.fields import printable
+from kstream_plan.snapshots.fields import printable, shown
 from kstream_plan.snapshots.leader_log.naming import client_of
 from kstream_plan.snapshots.live_group.source import Taken, group_decisions, group_history, running_group
 from kstream_plan.snapshots.live_group.topology_text import Topology, read_topology
@@ -62,6 +63,9 @@ _OF_HISTORY = {
     "everything": "--all",
 }
 
+#: An address of IPv6 is in brackets.
+_SERVER = re.compile(r"(?:\[[^\s\[\]]+\]|[^\s:\[\]]+):(?P<port>\d{1,5})")
+
 _NO_CONFIG = (
     "a group does not tell its application's configuration: Kafka's defaults will count (acceptable.recovery.lag "
     "10000, max.warmup.replicas 2, num.standby.replicas 0, probing every 10m), and with other settings the plan is "
@@ -73,7 +77,7 @@ def check_source(given: Mapping[str, Any]) -> None:
     """Check that one source is given, and nothing that belongs to the other.
 
     Raises:
-        UsageError: no source or both; an option that does not go with the source.
+        UsageError: no source or both; an option that does not go with the source; an address that is none.
     """
     asked = given["bootstrap_server"] is not None
     logs = bool(given["leader_log"] or given["more_logs"])
@@ -93,9 +97,18 @@ def check_source(given: Mapping[str, Any]) -> None:
         raise UsageError("--bootstrap-server says where, not what", fix="name the application's id: --group ID")
     if given["application_id"]:
         raise UsageError("--group names the application already", fix="leave --application-id out")
+    _check_servers(given["bootstrap_server"])
     past = [option for name, option in _OF_HISTORY.items() if given[name]]
     if past and not given["offsets_topic"]:
         raise UsageError(f"{past[0]} is about a history", fix="read it from the broker's own topic: --offsets-topic")
+
+
+def _check_servers(servers: str) -> None:
+    for server in servers.split(","):
+        match = _SERVER.fullmatch(server.strip())
+        if match is None or not 0 < int(match["port"]) < 1 << 16:
+            fix = "write it as broker-1:9092,broker-2:9092"
+            raise UsageError(f"{shown(server)} is no HOST:PORT", where="--bootstrap-server", fix=fix)
 
 
 def take_group(

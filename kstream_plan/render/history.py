@@ -20,7 +20,7 @@ class HistoryLine(NamedTuple):
     consumers: int
     moved_tasks: int
     withheld_tasks: int
-    probing: bool
+    probing: bool | None
 
 
 _HEADS = ("time", "gen", "trigger", "members", "moved", "withheld", "probing")
@@ -41,10 +41,10 @@ def _cells(line: HistoryLine) -> tuple[str, ...]:
         line.captured_at or "-",
         "-" if line.generation is None else str(line.generation),
         line.trigger or "-",
-        f"{line.instances} ({line.consumers} threads)",
+        f"{line.instances} ({line.consumers})",
         count(line.moved_tasks),
         count(line.withheld_tasks),
-        "yes" if line.probing else "no",
+        "-" if line.probing is None else "yes" if line.probing else "no",
         printable(line.application_id),
     )
 

@@ -236,7 +236,9 @@ def _expanded(path: str) -> list[str]:
     if os.path.isdir(path):
         files = [file for file in _files_below(path) if os.path.getsize(file)]
         if not files:
-            raise SnapshotError("is a folder without a file to read", where=where, fix="name the folder of snapshots")
+            raise SnapshotError(
+                "is a folder without a file to read", where=where, fix="name a folder that has files in it"
+            )
         return files
     if os.path.exists(path):
         if not os.path.getsize(path) and os.path.isfile(path):

@@ -1,15 +1,16 @@
 """Random cases, decided by Kafka's own assignor and by ours: every difference is a defect of ours.
 
-usage: python tests/benchmarks/differential.py [--cases 5000] [--seed 0]
+usage: python tests/benchmarks/differential.py [--cases 5000] [--seed 0] [--kafka-version 4.3.1]
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Iterator
 
 from large_cases import kafka_cases
-from oracle_process import ask
+from oracle_process import DEFAULT_VERSION, ask
 from random_cases import random_case
 
 from kstream_plan.assignors import ASSIGNORS
@@ -17,22 +18,31 @@ from kstream_plan.assignors import ASSIGNORS
 BATCH = 500
 
 
+def compared(first_seed: int, number: int, kafka_version: str = DEFAULT_VERSION) -> Iterator[tuple[str, bool]]:
+    """Yield the id of each random case, and whether that release of Kafka decides it as we do."""
+    for first in range(first_seed, first_seed + number, BATCH):
+        cases = [random_case(seed) for seed in range(first, min(first + BATCH, first_seed + number))]
+        answers = ask("assign", cases, "--no-timing", kafka_version=kafka_version)
+        for case, answer in zip(cases, answers, strict=True):
+            state = kafka_cases.state_of(case)
+            decision = ASSIGNORS["high-availability"](state, kafka_cases.config_of(case))
+            decided = kafka_cases.rendered(state.group, decision)
+            yield case["id"], decided == kafka_cases.expected(state.group, answer)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kafka-version", default=DEFAULT_VERSION)
     options = parser.parse_args()
     alike: Counter[str] = Counter()
     different = []
-    for first in range(options.seed, options.seed + options.cases, BATCH):
-        cases = [random_case(seed) for seed in range(first, min(first + BATCH, options.seed + options.cases))]
-        for case, answer in zip(cases, ask("assign", cases, "--no-timing"), strict=True):
-            state = kafka_cases.state_of(case)
-            decision = ASSIGNORS["high-availability"](state, kafka_cases.config_of(case))
-            if kafka_cases.rendered(state.group, decision) == kafka_cases.expected(state.group, answer):
-                alike[case["id"].rpartition("-")[0]] += 1
-            else:
-                different.append(case["id"])
+    for case_id, same in compared(options.seed, options.cases, options.kafka_version):
+        if same:
+            alike[case_id.rpartition("-")[0]] += 1
+        else:
+            different.append(case_id)
     print(f"{sum(alike.values())} alike: {dict(sorted(alike.items()))}")
     print(f"{len(different)} different: {different}")
     if different:

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-RUN = Path(__file__).parent / "oracle" / "run.sh"
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from kafka_jars import DEFAULT_VERSION, class_path
+
+_SOURCES = [Path(__file__).parent / "oracle" / name for name in ("Oracle.java", "OracleThreads.java")]
+_MAIN = "org.apache.kafka.streams.processor.internals.assignment.Oracle"
 
 
-def ask(mode: str, cases: Iterable[dict[str, Any]], *options: str) -> list[dict[str, Any]]:
-    """Return Kafka's answer to each case (``assign``, ``converge`` or ``bench``)."""
+def ask(
+    mode: str, cases: Iterable[dict[str, Any]], *options: str, kafka_version: str = DEFAULT_VERSION
+) -> list[dict[str, Any]]:
+    """Return the answer of a Kafka release to each case (``assign``, ``converge`` or ``bench``)."""
+    quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
+    command = ["java", quiet, "-cp", class_path(_SOURCES, kafka_version), _MAIN, mode, *options]
     lines = "".join(json.dumps(case) + "\n" for case in cases)
-    done = subprocess.run([str(RUN), mode, *options], input=lines, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, input=lines, stdout=subprocess.PIPE, text=True, check=True)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     for answer in answers:
         if "error" in answer:

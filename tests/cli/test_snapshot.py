@@ -79,6 +79,18 @@ def test_warnings_say_what_it_costs(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_a_configuration_without_settings_that_matter_is_said_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "app.properties"
+    path.write_text("application.id=orders\n")
+    _, said = snapshot(capsys, "--leader-log", LOG, "--streams-config", str(path))
+    assert [line.partition("warning: ")[2] for line in said.splitlines()] == [
+        f"{path} sets nothing that the assignor goes by: Kafka's defaults will count",
+        "generations are without a number: a plan counts them from 0",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "generations"),
     [
@@ -137,7 +149,8 @@ def test_a_failure_leaves_the_file_as_it_was(tmp_path: Path, capsys: pytest.Capt
         (["app.log"], "name the application's logs: --leader-log FILE"),
         (["--leader-log", LOG, "--as-of", "2026-11-21T13:00:00Z", "--all"], "give one of them"),
         (["--leader-log", LOG, "--as-of", "noon"], "'noon' is not a time"),
-        (["--leader-log", LOG, "--from", "noon"], "'noon' is not a time"),
+        (["--leader-log", LOG, "--from", "noon"], "--from: 'noon' is not a time"),
+        (["--leader-log", "none.log", "--as-of", "noon"], "--as-of: 'noon' is not a time"),
         (["--leader-log", LOG, "--out", "x.parquet"], "end it in one of .json"),
         (["--leader-log", LOG, "--out", "x.json", "--list"], "leave out --out, or --list"),
     ],

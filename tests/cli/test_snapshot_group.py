@@ -114,6 +114,15 @@ def test_one_moment_of_the_past(config: str, capsys: pytest.CaptureFixture[str])
     assert known["captured_at"] <= row["captured_at"] < following["captured_at"]
 
 
+def test_a_configuration_that_is_given_is_not_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "app.properties"
+    path.write_text("application.id=orders\n")
+    said = snapshot(capsys, *GROUP, "--streams-config", str(path))[1]
+    assert f"warning: {path} sets nothing that the assignor goes by: Kafka's defaults will count\n" in said
+    assert "Give --streams-config" not in said
+    assert "Give --streams-config" in snapshot(capsys, *GROUP)[1]
+
+
 def test_names_are_given_by_process_client_or_host(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (row, *_) = [json.loads(line) for line in snapshot(capsys, *GROUP)[0].splitlines()]
     first, second, *_ = row["instances"]
@@ -152,6 +161,11 @@ def test_the_command_config_says_how_to_log_in(tmp_path: Path, capsys: pytest.Ca
         ((*GROUP, "--list"), "--list is about a history"),
         ((*GROUP, "--as-of", "2026-11-21T13:05:00Z"), "--as-of is about a history"),
         ((*GROUP, "--offsets-topic", "--from", "noon"), "--from: 'noon' is not a time"),
+        ((*GROUP, "--offsets-topic", "--as-of", "noon"), "--as-of: 'noon' is not a time"),
+        (("--group", "S2b", "--bootstrap-server", ""), "--bootstrap-server: '' is no HOST:PORT"),
+        (("--group", "S2b", "--bootstrap-server", "broker"), "--bootstrap-server: 'broker' is no HOST:PORT"),
+        (("--group", "S2b", "--bootstrap-server", "b:1,c:x"), "--bootstrap-server: 'c:x' is no HOST:PORT"),
+        (("--group", "S2b", "--bootstrap-server", "b:65536"), "--bootstrap-server: 'b:65536' is no HOST:PORT"),
         ((*GROUP, "--offsets-topic", "--all", "--as-of", "2026-11-21T13:05:00Z"), "--as-of is about one snapshot"),
     ],
 )

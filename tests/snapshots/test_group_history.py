@@ -58,13 +58,23 @@ def test_records_about_something_else_are_passed_over() -> None:
 
 def test_a_decision_whose_generation_before_is_gone_is_left_out_and_counted() -> None:
     """The first has none, and of the second the members own what is not in the record before it."""
-    kept = [CAPTURED[1], *CAPTURED[8:12]]
+    kept = [CAPTURED[2], *CAPTURED[8:12]]
     found = list(moments(GROUP, generations(GROUP, map(record, kept))))
     assert [of and of.generation for of in found] == [None, None, 8, 9, 10]
     taken = history(*map(record, kept))
     assert [row["generation"] for row in taken.rows] == [8, 9, 10, 11]
     assert [note.code for note in taken.notes] == ["history-gap"]
     assert "2 decisions are left out" in taken.notes[0].message
+
+
+def test_generation_1_is_the_first_though_no_record_says_so() -> None:
+    """Brokers write a record of the empty group before it only since 4.0."""
+    taken = history(*map(record, CAPTURED[1:3]))
+    assert [row["generation"] for row in taken.rows] == [0, 1, 2]
+    assert taken.rows[0] == history(*map(record, CAPTURED[:3])).rows[0]
+    assert not taken.notes
+    decided = group_decisions(cluster_of(*map(record, CAPTURED[1:3])), GROUP, lambda at: True)
+    assert [decision.trigger for decision in decided] == ["join", "join"]
 
 
 def test_a_rebalance_that_never_came_to_a_decision_is_no_gap() -> None:
@@ -102,7 +112,7 @@ def test_a_deleted_group_that_is_made_again_held_nothing() -> None:
 )
 def test_a_group_that_is_gone_is_not_what_it_was(end: OffsetsRecord, what: str) -> None:
     with pytest.raises(SnapshotError, match=what):
-        history(record(CAPTURED[1]), end, newest_only=True)
+        history(record(CAPTURED[2]), end, newest_only=True)
 
 
 def test_a_group_that_has_become_empty_is_told() -> None:
@@ -110,6 +120,12 @@ def test_a_group_that_has_become_empty_is_told() -> None:
     assert taken.rows[0]["generation"] == CAPTURED[-2]["generation"] - 1
     assert [note.code for note in taken.notes] == ["group-gone"]
     assert CAPTURED[-1]["time"] in taken.notes[0].message
+
+
+def test_a_group_that_went_to_the_newer_protocol_is_told() -> None:
+    taken = history(*map(record, CAPTURED[:3]), later(NOW_MS, STREAMS_KEY, b"\x00\x00"), newest_only=True)
+    assert [note.code for note in taken.notes] == ["group-gone"]
+    assert "is of the newer streams protocol since 2026-11-21T18:00:00.000Z" in taken.notes[0].message
 
 
 def test_a_group_that_was_never_there() -> None:
@@ -131,7 +147,9 @@ def test_another_kind_of_group_is_refused_with_its_place() -> None:
 
 
 def test_nothing_in_the_given_time() -> None:
-    with pytest.raises(SnapshotError, match="has no snapshot in the given time"):
+    with pytest.raises(
+        SnapshotError, match=r"no snapshot in the given time; its newest record is of 2026-11-21T13:08:34\.899Z"
+    ):
         group_history(
             cluster_of(*map(record, CAPTURED[:4])),
             GROUP,
@@ -164,4 +182,7 @@ def test_decisions_in_figures(scenario: str) -> None:
         assert decision.trigger == trigger(observed[number])
         assert decision.withheld_tasks == sum(len(of["withheld"]) for of in consumers)
         assert (decision.processes, decision.consumers) == (len(observed[number]["decided"]), len(consumers))
+        # a member that has to revoke is told to come back at once, whatever is to follow later
+        untold = decision.probing is None and decision.withheld_tasks
+        assert untold or decision.probing == observed[number]["probing_rebalance"]
     assert sum(of.moved_tasks for of in found.values()) > 0

@@ -163,8 +163,8 @@ def test_reading_the_offsets_topic_needs_read_access(answers: Answers) -> None:
         list(KafkaCluster("a:9092", {}).group_records("shop"))
 
 
-def watch(*, with_login: bool = True) -> tuple[ConnectionWatch, Any]:
-    made = ConnectionWatch(errors, with_login=with_login)
+def watch(*, with_login: bool = True, servers: int = 1) -> tuple[ConnectionWatch, Any]:
+    made = ConnectionWatch(errors, with_login=with_login, servers=servers)
     return made, lambda text: made.emit(logging.LogRecord("kafka", logging.WARNING, "", 0, text, (), None))
 
 
@@ -190,6 +190,18 @@ def test_a_lost_connection_is_tried_again_and_remembered() -> None:
     log("Bootstrap connection to b failed: KafkaConnectionError: socket disconnected (backoff 0.05 secs)")
     with pytest.raises(errors.KafkaConfigurationError):
         log("Bootstrap connection to b failed: [SSL: CERTIFICATE_VERIFY_FAILED] self-signed (backoff 0.05 secs)")
+
+
+def test_where_nobody_listens_it_is_not_tried_for_long() -> None:
+    _, log = watch(servers=2)
+    refused = "Bootstrap connection to bootstrap-{} failed: KafkaConnectionError: {} (backoff 0.05 secs)"
+    for _ in range(5):
+        log(refused.format(0, "111 ECONNREFUSED"))
+        log(refused.format(1, "socket disconnected"))  # somebody is there
+    log(refused.format(1, "DNS Resolution failure"))
+    log(refused.format(1, "DNS Resolution failure"))
+    with pytest.raises(errors.KafkaConnectionError, match="DNS Resolution failure"):
+        log(refused.format(1, "DNS Resolution failure"))
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,6 +142,60 @@ def test_wherever_a_shipper_splits_and_says_so_the_log_is_whole(size: int, as_js
     assert told(read(log_layouts.laid_out(records, layout))) == told(read(whole))
 
 
+def folded(text: str, width: int) -> bytes:
+    """As a terminal or a mail program folds lines, without a word about it."""
+    lines = (line[at : at + width] for line in text.splitlines() for at in range(0, max(1, len(line)), width))
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+@pytest.mark.parametrize("width", [155, 210, 260, 320])
+def test_a_line_split_before_what_tells_it_is_joined_with_its_beginning(width: int) -> None:
+    log = log_layouts.laid_out(log_layouts.records("scale-out-traffic")[:80], log_layouts.logback)
+    assert told(read(folded(log.decode(), width))) == told(read(log))
+
+
+@given(st.integers(60, 700))
+@settings(max_examples=20)
+def test_wherever_lines_are_folded_nothing_is_made_up(width: int) -> None:
+    """What cannot be joined, as the very words that tell a message may be split, is left out or refused."""
+    records = log_layouts.records("scale-out-traffic")[:80]
+    log = log_layouts.laid_out(records, log_layouts.logback)
+    whole = [entry.decision for entry in read(log).entries]
+    try:
+        history = read(folded(log.decode(), width))
+    except SnapshotError:
+        return
+    for entry in history.entries:
+        (decision,) = [of for of in whole if of["decided"] == entry.decision["decided"]]
+        assert entry.decision["probing_rebalance"] == decision["probing_rebalance"]
+        assert entry.decision.get("at") in (None, decision["at"])
+
+
+def test_a_first_part_that_says_so_is_joined_though_it_tells_nothing() -> None:
+    """As of a long JSON line whose message is not its first field."""
+    records = log_layouts.records("scale-out-traffic")[:80]
+    log = log_layouts.laid_out(records, log_layouts.logstash).decode().splitlines()
+    at = "2026-11-21T13:00:00.000000000Z stdout"
+    lines = (f"{at} P {line[:40]}\n{at} F {line[40:]}\n" for line in log)
+    assert told(read("".join(lines).encode())) == told(read("\n".join(log).encode()))
+
+
+def test_a_cut_line_is_nobody_else_s_fault() -> None:
+    log = log_layouts.laid_out(log_layouts.records("scale-out-traffic")[:80], log_layouts.logstash)
+    lines = log.splitlines(keepends=True)
+    with_cuts = b"".join(b'{"message": "cut\n' + line for line in lines)
+    assert told(read(with_cuts)) == told(read(log))
+
+
+def test_a_leader_that_nobody_names_is_left_out() -> None:
+    log = log_layouts.laid_out(
+        [record._replace(thread="main") for record in log_layouts.records("scale-out-traffic")], log_layouts.log4j
+    )
+    history = read(re.sub(rb"stream-thread \[[^\]]*\] ", b"", log))
+    assert {entry.decision["leader"] for entry in history.entries} == {None}
+    assert not any("leader" in instance for entry in history.entries for instance in entry.row["instances"])
+
+
 #: Release → how it says who takes part (``StreamsPartitionAssignor.assignTasksToClients``). The rest of what is needed
 #: is worded alike in all of them: the sources of 3.2.0, 3.2.3, 3.3.2, 3.4.1, 3.5.2, 3.6.2, 3.7.2, 3.8.1, 3.9.1, 4.0.0,
 #: 4.1.0, 4.2.0 and 4.3.1 were compared.
@@ -168,6 +222,13 @@ def test_every_release_s_wording_is_understood(release: str) -> None:
     expected = read(log_layouts.laid_out(original, log_layouts.compose))
     assert told(read(log)) == told(expected)
     assert len(expected.entries) == 15
+
+
+def test_a_release_that_is_too_old_is_named() -> None:
+    """``ClientState.toString`` has client tags since 3.2 (KIP-708)."""
+    log = log_layouts.text("scale-out-traffic").replace("clientTags: ([]) ", "")
+    with pytest.raises(SnapshotError, match=r"line \d+: a message .*: it is worded as before Kafka 3\.2"):
+        read(log.encode())
 
 
 def test_the_logs_of_the_instances_may_come_in_any_order(tmp_path: Path) -> None:

@@ -52,6 +52,13 @@ def test_marked_lines_and_all_lines_may_be_asked_for_in_turn(texts: list[bytes],
         last = line.number
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("block", [3, 1 << 20])
+def test_a_log_that_powershell_wrote_is_read(encoding: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "BLOCK_BYTES", block)
+    assert marked("\ufeffx\r\nä ab\r\n".encode(encoding)) == [Line(2, "ä ab".encode())]
+
+
 def test_a_long_line_that_matters_is_whole() -> None:
     text = b"ab" + b"x" * (12 << 20)
     assert marked(b"y" * (9 << 20) + b"\n" + text + b"\nz\n") == [Line(2, text)]

@@ -45,6 +45,7 @@ _CLIENT = re.compile(
     r"changelogOffsetTotalsByTask: \(\[([^\]]*)\]\) taskLagTotals: \(\[([^\]]*)\]\) "
     r"clientTags: \(\[(.*?)\]\) capacity: (\d{1,9}) assigned: (\d{1,9})\](?:, |\Z)"
 )
+_BEFORE_CLIENT_TAGS = re.compile(r"\]\) capacity: \d{1,9} assigned: \d{1,9}\]\}\Z")
 _TASKS_OF = re.compile(r"([^\s{},=\[\]]+)=\[([^\]]*)\](?:, |\Z)")
 _SUMS = re.compile(r"(?:[^\s,=]+=-?\d{1,19}(?:, (?=.)|\Z))*", re.ASCII)
 
@@ -58,6 +59,8 @@ def read_clients(text: str) -> Clients:
     Raises:
         GrammarError: it is something else, or its counts contradict its lists.
     """
+    if "clientTags: (" not in text and _BEFORE_CLIENT_TAGS.search(text):
+        raise GrammarError("it is worded as before Kafka 3.2, which is not supported")
     states: dict[str, ClientState] = {}
     names: frozenset[str] | None = None  # of the stateful tasks, as texts: there may be a million lags
     sums: dict[str, int] = {}

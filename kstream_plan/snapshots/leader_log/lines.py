@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, NamedTuple
@@ -13,6 +14,7 @@ from kstream_plan.snapshots.sources import broken_gzip
 BLOCK_BYTES = 1 << 20
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 #: So much of a line without any marker is kept, in case that a marker begins at its end.
 _KEPT_BYTES = 128
 #: A line without any marker is given up once it is longer than this.
@@ -46,6 +48,8 @@ class LogLines:
         self._rest_matters = False
         self._number = 1
         self._hits: dict[bytes, int] = {}
+        self._line_at = 0  # where the line begins that was returned last
+        self._last_before = b""  # the last line of the block before
 
     def next_marked(self) -> Line | None:
         """Return the next line that has a marker, ``None`` at the end."""
@@ -66,10 +70,18 @@ class LogLines:
         if self._at == len(self._whole) and not self._refill():
             return None
         end = self._whole.find(b"\n", self._at)
+        self._line_at = self._at
         line = Line(self._number, self._whole[self._at : end if end >= 0 else len(self._whole)].rstrip(b"\r"))
         self._at = end + 1 if end >= 0 else len(self._whole)
         self._number += 1
         return line
+
+    def before(self) -> bytes:
+        """Return the line before the one that was returned last, without its end; empty at the beginning of the log.
+
+        Of a line as long as several blocks it is only the end.
+        """
+        return _last_line(self._whole, self._line_at) if self._line_at else self._last_before
 
     def _next_hit(self) -> int:
         """Return where the next marker begins among the whole lines, -1 if there is none."""
@@ -92,6 +104,7 @@ class LogLines:
         return bool(self._whole)
 
     def _start(self, whole: bytes, rest: list[bytes]) -> None:
+        self._last_before = _last_line(self._whole, len(self._whole))
         self._whole, self._at, self._hits = whole, 0, {}
         self._rest, self._rest_matters = rest, False
 
@@ -101,20 +114,27 @@ class LogLines:
         self._rest = [text] if self._rest_matters else [text[-_KEPT_BYTES:]]
 
 
+def _last_line(lines: bytes, end: int) -> bytes:
+    end -= lines.endswith(b"\n", 0, end)
+    return lines[lines.rfind(b"\n", 0, end) + 1 : end].rstrip(b"\r")
+
+
 def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the log block by block, unzipped.
+    """Yield the log block by block, unzipped, in UTF-8 if it is marked as UTF-16.
 
     Raises:
         SnapshotError: it cannot be read, or is damaged gzip.
     """
     try:
         head = stream.read(BLOCK_BYTES)
-        if not head.startswith(_GZIP_MAGIC):
-            while head:
-                yield head
-                head = stream.read(BLOCK_BYTES)
+        if head.startswith(_GZIP_MAGIC):
+            yield from _unzipped(head, stream, name)
             return
-        yield from _unzipped(head, stream, name)
+        # what PowerShell's > writes; everything else is read as the bytes that it is
+        decoder = codecs.getincrementaldecoder("utf-16")("replace") if head.startswith(_UTF_16_MARKS) else None
+        while head:
+            yield decoder.decode(head).encode("utf-8", "replace") if decoder else head
+            head = stream.read(BLOCK_BYTES)
     except OSError as error:
         what = f"cannot be read: {error.strerror or error}"
         raise SnapshotError(what, where=printable(name), fix="check the file") from None

@@ -2,7 +2,8 @@
 
 A line is joined with the one before it only where that is certain: the shipper marked it as a part (CRI's ``P``,
 Docker's missing line end), or the message before it is unfinished, the line begins no record of its own, it is of the
-same source, and what comes out is to the last count what Kafka Streams prints.
+same source, and what comes out is to the last count what Kafka Streams prints. So is a line that has the words of a
+message but begins no record, if the one before it does.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class _Reader:
             envelope = unwrap(line.text, is_marked)
             part = self._parts.pop(envelope.stream, None)
             if part is None and not envelope.goes_on:
-                return envelope, line.number
+                return self._with_beginning(envelope, line)
             first, number, texts = part or (envelope, line.number, [])
             texts.append(envelope.text)
             if envelope.goes_on:
@@ -124,6 +125,29 @@ class _Reader:
             if is_marked(line.text.decode("utf-8", "replace")):
                 raise self._cut(Place(self._name, line.number), str(error)) from None
             return None, line.number
+
+    def _with_beginning(self, envelope: Envelope, line: Line) -> tuple[Envelope, int]:
+        """Join a line that matters but begins no record with the line before it, where that one does.
+
+        The line before may also be a first part by what its shipper says, in which nothing told that it matters. A
+        message out of JSON has no beginning elsewhere.
+        """
+        before = self._lines.before()
+        if not before or not is_marked(envelope.text):
+            return envelope, line.number
+        try:
+            first = unwrap(before, is_marked)
+        except CutLineError:
+            return envelope, line.number
+        if first.stream != envelope.stream or is_marked(first.text):
+            return envelope, line.number
+        joined = first._replace(text=first.text + envelope.text, goes_on=False)
+        if first.goes_on:
+            return opened(joined, is_marked), line.number - 1
+        is_text = line.text.decode("utf-8", "replace").endswith(envelope.text)
+        if not is_text or starts_a_record(envelope.text) or not starts_a_record(first.text):
+            return envelope, line.number
+        return joined, line.number - 1
 
     def _continued(self, envelope: Envelope) -> Iterator[Record]:
         for waiting in self._open:

@@ -78,7 +78,8 @@ def _instance(
     instance: dict[str, Any] = {"process_id": process_id}
     instance |= {name: known[name] for name in ("host", "rack") if name in known}
     instance["client_tags"] = dict(generation.clients.states[process_id].tags)
-    instance["leader"] = process_id == generation.leader
+    if generation.leader is not None:
+        instance["leader"] = process_id == generation.leader
     owned = generation.splits[process_id].owned
     standby = _standby(process_id, generation, before)
     instance["consumers"] = [

@@ -56,7 +56,9 @@ class Decision(NamedTuple):
 
     ``trigger`` is why it came about, in the plan's words, ``None`` if that cannot be told; ``moved_tasks`` how many
     tasks another process runs than before; ``withheld_tasks`` how many nobody runs until the next generation, because
-    their owner was to revoke them first; ``probing`` whether a probing rebalance was scheduled.
+    their owner was to revoke them first; ``probing`` whether a probing rebalance was scheduled, ``None`` if that cannot
+    be told: a member that has to revoke is told the time of the follow-up instead
+    (``StreamsPartitionAssignor.addClientAssignments``).
     """
 
     generation: int
@@ -66,7 +68,7 @@ class Decision(NamedTuple):
     consumers: int
     moved_tasks: int
     withheld_tasks: int
-    probing: bool
+    probing: bool | None
 
 
 def generations(group_id: str, records: Iterable[OffsetsRecord]) -> Iterator[Generation]:
@@ -100,19 +102,16 @@ def moments(group_id: str, history: Iterable[Generation]) -> Iterator[Moment | N
     ``None`` stands where what was held is not known: the broker compacts its topic, and generations are missing before
     the decision.
     """
-    before: Generation | None = None
-    for generation in history:
+    for before, generation in _with_before(history):
         if generation.members:
             yield _moment(group_id, before, generation) if before is not None and _follows(generation, before) else None
-        before = generation
 
 
 def decisions(history: Iterable[Generation]) -> Iterator[Decision]:
     """Return what each generation that has members decided."""
-    before: Generation | None = None
     last: Decision | None = None
     owners: dict[TaskId, str] = {}
-    for generation in history:
+    for before, generation in _with_before(history):
         now = _owners(generation)
         moved = sum(owners.get(task, process_id) != process_id for task, process_id in now.items())
         # a task that is withheld still counts as where it was
@@ -126,9 +125,22 @@ def decisions(history: Iterable[Generation]) -> Iterator[Decision]:
                 consumers=len(generation.members),
                 moved_tasks=moved,
                 withheld_tasks=len(owners) - len(now),
-                probing=any(member.probing for member in generation.members),
+                probing=any(member.probing for member in generation.members)
+                or (None if len(owners) > len(now) else False),
             )
             yield last
+
+
+def _with_before(history: Iterable[Generation]) -> Iterator[tuple[Generation | None, Generation]]:
+    """Pair each generation with the one before it.
+
+    Before generation 1 there was nothing, though only brokers since 4.0 write a record of the group while it is empty.
+    """
+    before: Generation | None = None
+    for generation in history:
+        if before is None and generation.number == 1:
+            before = Generation(-1, generation.decided_at_ms, generation.decided_at_ms)
+        yield before, generation
         before = generation
 
 

@@ -48,9 +48,10 @@ class KafkaCluster:
     def __init__(self, bootstrap_servers: str, arguments: Mapping[str, Any]) -> None:
         self._kafka = kafka()
         self._servers = bootstrap_servers
-        self._arguments = {"client_id": _CLIENT_ID, **arguments, "bootstrap_servers": bootstrap_servers.split(",")}
+        servers = [server.strip() for server in bootstrap_servers.split(",")]
+        self._arguments = {"client_id": _CLIENT_ID, **arguments, "bootstrap_servers": servers}
         with_login = str(arguments.get("security_protocol", "")).startswith("SASL")
-        self._watch = ConnectionWatch(self._kafka.errors, with_login=with_login)
+        self._watch = ConnectionWatch(self._kafka.errors, with_login=with_login, servers=len(servers))
         _only_handler(logging.getLogger("kafka"), self._watch)
         with self._asking("the connection"):
             self._admin = self._kafka.KafkaAdminClient(**self._arguments, bootstrap_timeout_ms=_BOOTSTRAP_TIMEOUT_MS)

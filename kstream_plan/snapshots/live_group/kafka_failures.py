@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from typing import Any
 
 from kstream_plan.errors import ClusterError
@@ -12,10 +13,15 @@ from kstream_plan.snapshots.fields import printable
 _OFFSETS_TOPIC = "__consumer_offsets"
 #: How kafka-python words it.
 _LOST = re.compile(r"<KafkaConnection .*Connection lost: ")
-_FAILED = re.compile(r"Bootstrap (?:connection|attempt) to \S+ failed: (?P<reason>.*) \(backoff .*\)", re.DOTALL)
+_FAILED = re.compile(
+    r"Bootstrap (?:connection|attempt) to (?P<broker>\S+) failed: (?P<reason>.*) \(backoff .*\)", re.DOTALL
+)
 _REFUSED = re.compile(
     r"(?:\[Error \d+\] )?(?:(?:SaslAuthenticationFailed|UnsupportedSaslMechanism|IllegalSaslState)Error: )+"
 )
+#: What waiting will hardly change: nobody listens there, or there is no such place.
+_NOBODY_THERE = re.compile(r"DNS Resolution failure|unable to connect|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH")
+_TRIES = 3
 _ERROR_PREFIX = re.compile(r"(?:\[Error \d+\] )?(?:\w+Error: )*")
 
 
@@ -23,16 +29,20 @@ class ConnectionWatch(logging.Handler):
     """Hears why connections fail, which kafka-python tells its log only.
 
     It tries again whatever the reason, until it gives up for lack of time. A login that was refused must not be tried
-    again, or the account may be locked: the watch ends it by raising out of the log call that tells of it.
+    again, or the account may be locked: the watch ends it by raising out of the log call that tells of it. So it does
+    when nobody listens at any of the addresses, after some tries.
 
     Args:
         errors: the module ``kafka.errors``.
         with_login: whether connections log in (SASL).
+        servers: how many bootstrap servers there are.
     """
 
-    def __init__(self, errors: Any, *, with_login: bool) -> None:
+    def __init__(self, errors: Any, *, with_login: bool, servers: int) -> None:
         super().__init__(logging.WARNING)
         self.reason = ""
+        self._servers = servers
+        self._nobody_there: Counter[str] = Counter()
         self._errors = errors
         self._with_login = with_login
         self._logging_in = False
@@ -43,6 +53,7 @@ class ConnectionWatch(logging.Handler):
         Raises:
             SaslAuthenticationFailedError: the login was refused, or broken off.
             KafkaConfigurationError: the certificate is not trusted.
+            KafkaConnectionError: nobody is there.
         """
         text = record.getMessage()
         if _LOST.search(text):
@@ -57,6 +68,10 @@ class ConnectionWatch(logging.Handler):
             raise self._errors.SaslAuthenticationFailedError("the broker closed the connection during the login")
         if "CERTIFICATE_VERIFY_FAILED" in self.reason:
             raise self._errors.KafkaConfigurationError(self.reason)
+        if _NOBODY_THERE.search(self.reason):
+            self._nobody_there[match["broker"]] += 1
+            if len(self._nobody_there) == self._servers and min(self._nobody_there.values()) >= _TRIES:
+                raise self._errors.KafkaConnectionError(self.reason)
 
 
 def cluster_error(errors: Any, error: Exception, servers: str, where: str, heard: str) -> ClusterError:

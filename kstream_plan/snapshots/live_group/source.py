@@ -192,7 +192,8 @@ def _nothing(group_id: str, last: Sequence[Generation]) -> SnapshotError:
         return newer_protocol(group_id, last[0].protocol, where)
     if not last[0].members:
         return no_members(group_id, where)
-    what, fix = "has no snapshot in the given time", "widen --from, --to or --as-of"
+    what = f"has no snapshot in the given time; its newest record is of {format_time(last[0].decided_at_ms)}"
+    fix = "choose another time, or look at --list"
     return SnapshotError(what, where=where, fix=fix, application_id=group_id)
 
 
@@ -234,8 +235,8 @@ def _assignment_errors(members: Sequence[StreamsMember]) -> list[Note]:
 
 
 def _gone_note(last: Generation) -> Note:
-    message = f"the group has had no members since {format_time(last.decided_at_ms)}: the newest snapshot is older"
-    return Note("group-gone", message)
+    now = "has had no members" if last.protocol == "classic" else f"is of the newer {last.protocol} protocol"
+    return Note("group-gone", f"the group {now} since {format_time(last.decided_at_ms)}: the newest snapshot is older")
 
 
 def _gap_notes(gaps: int, newest_only: bool) -> list[Note]:
