@@ -7,22 +7,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import Group, GroupState, Holding, Target, TaskId
+from kstream_plan.model import Group, Holding, Target, TaskId
+from kstream_plan.pauses import Standstills
 from kstream_plan.steps import (
     Balance,
-    Demote,
     HandOver,
     LowerBounds,
     PausedTask,
     Place,
     Promote,
-    Revoke,
     Role,
     Round,
-    Seat,
     Step,
     Summary,
-    ThreadMove,
     Trigger,
 )
 
@@ -82,21 +79,23 @@ def _spread(values: Iterable[int]) -> int:
     return max(counts) - min(counts) if counts else 0
 
 
-def lower_bounds(state: GroupState, target: Target, config: AssignmentConfig) -> LowerBounds:
+def lower_bounds(
+    group: Group, initial: Sequence[Holding], present: Group, target: Target, config: AssignmentConfig
+) -> LowerBounds:
     """The least number of stateful tasks that must change owner to reach the target's loads, whatever the order.
 
     Instances of equal capacity may trade their target loads, so the larger loads stay with those that hold most;
-    what an instance holds above its load has to leave it.
+    what an instance holds above its load has to leave it, and everything that one held that is not ``present`` at the
+    end. ``initial`` is by consumer of ``group``, ``target`` by instance of ``present``.
     """
-    group = state.group
+    loads = zip(group.instances, instance_loads(group, initial), strict=True)
+    held = {instance.process_id: load.stateful for instance, load in loads}
     owned_by_capacity: dict[int, list[int]] = defaultdict(list)
     target_by_capacity: dict[int, list[int]] = defaultdict(list)
-    for load, instance, wanted in zip(
-        instance_loads(group, state.holdings), group.instances, target.active, strict=True
-    ):
-        owned_by_capacity[instance.capacity].append(load.stateful)
+    for instance, wanted in zip(present.instances, target.active, strict=True):
+        owned_by_capacity[instance.capacity].append(held.pop(instance.process_id))
         target_by_capacity[instance.capacity].append(len(wanted))
-    moves = sum(
+    moves = sum(held.values()) + sum(
         max(0, owned - wanted)
         for capacity, counts in owned_by_capacity.items()
         for owned, wanted in zip(
@@ -107,16 +106,16 @@ def lower_bounds(state: GroupState, target: Target, config: AssignmentConfig) ->
 
 
 def summarize(
-    state: GroupState,
+    group: Group,
+    initial: Sequence[Holding],
     rounds: Sequence[Round],
-    target: Target,
-    config: AssignmentConfig,
+    bounds: LowerBounds,
     *,
     rate_known: bool,
 ) -> Summary:
-    """Add up a plan's rounds; ``state`` is the group before the first one."""
-    final = rounds[-1].assigned if rounds else state.holdings
-    tally = _Tally(state.group)
+    """Add up a plan's rounds; ``initial`` is what the consumers of ``group`` held before the first one."""
+    final = rounds[-1].assigned if rounds else initial
+    tally = _Tally(group, initial)
     for rnd in rounds:
         tally.add(rnd)
     worst = min(tally.paused_ms, key=lambda task: (-tally.paused_ms[task], task.sort_key), default=None)
@@ -125,7 +124,7 @@ def summarize(
         probing_rebalances=sum(rnd.trigger is Trigger.PROBING for rnd in rounds),
         duration_ms=rounds[-1].at_ms if rounds else 0,
         duration_is="estimate" if rate_known else "floor",
-        moves=_moves(state, final),
+        moves=_moves(group, initial, final),
         hops=tally.hops[True],
         warmups=tally.warmups,
         cold_handovers=tally.cold_handovers,
@@ -134,13 +133,11 @@ def summarize(
         max_paused_task=None if worst is None else PausedTask(worst, tally.paused_ms[worst], tally.pauses[worst]),
         peak_extra_copies=tally.peak_extra_copies,
         stateless_hops=tally.hops[False],
-        lower_bounds=lower_bounds(state, target, config),
+        lower_bounds=bounds,
     )
 
 
-def _moves(state: GroupState, final: Sequence[Holding]) -> int:
-    group = state.group
-
+def _moves(group: Group, initial: Sequence[Holding], final: Sequence[Holding]) -> int:
     def owners(holdings: Sequence[Holding]) -> dict[int, int]:
         return {
             task: group.instance_of[consumer]
@@ -149,16 +146,16 @@ def _moves(state: GroupState, final: Sequence[Holding]) -> int:
             if group.tasks[task].stateful
         }
 
-    before, after = owners(state.holdings), owners(final)
+    before, after = owners(initial), owners(final)
     return sum(instance != after.get(task) for task, instance in before.items())
 
 
 class _Tally:
     """Running totals over the rounds of one plan."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Group, initial: Sequence[Holding]) -> None:
+        self._standstills = Standstills(group, initial)
         self._stateful = {task.task_id: task.stateful for task in group.tasks}
-        self._revoked_at_ms: dict[TaskId, int] = {}
         self.paused_ms: Counter[TaskId] = Counter()
         self.pauses: Counter[TaskId] = Counter()
         self.hops: Counter[bool] = Counter()
@@ -174,13 +171,11 @@ class _Tally:
         self.peak_extra_copies = max(self.peak_extra_copies, extra)
 
     def _add(self, step: Step, at_ms: int) -> None:
+        for pause in self._standstills.ended(step, at_ms):
+            self.paused_ms[pause.task_id] += pause.length_ms
+            self.pauses[pause.task_id] += 1
         match step:
-            case Revoke() | Demote():
-                self._revoked_at_ms[step.task_id] = at_ms
-            case ThreadMove(task_id=task_id, to=Seat(role=Role.ACTIVE)):
-                self._resumed(task_id, at_ms)
             case HandOver() | Promote():
-                self._resumed(step.task_id, at_ms)
                 self._started(step)
             case Place():
                 self.warmups += step.to.role is Role.WARMUP
@@ -188,12 +183,6 @@ class _Tally:
                     self._restores(step.restore_records)
             case _:
                 pass
-
-    def _resumed(self, task_id: TaskId, at_ms: int) -> None:
-        revoked_at_ms = self._revoked_at_ms.pop(task_id, None)
-        if revoked_at_ms is not None:
-            self.paused_ms[task_id] += at_ms - revoked_at_ms
-            self.pauses[task_id] += 1
 
     def _started(self, step: HandOver | Promote) -> None:
         same_instance = isinstance(step, HandOver) and step.from_ and step.from_.process_id == step.to.process_id

@@ -320,13 +320,30 @@ class Rates:
     """How fast state is restored and produced, in records per second.
 
     ``restore`` is per (instance, task) and ``produce`` per task, as measured over a history of lags;
-    ``restore_per_instance`` and ``produce_per_task`` are given by hand and beat them. Nothing known: all empty.
+    ``restore_per_instance`` and ``produce_per_task`` are given by hand and beat them; ``restore_of`` (by instance) and
+    ``produce_of`` (by task) are given by hand for some only and beat all. Nothing known: all empty.
     """
 
     restore: Mapping[tuple[int, int], float] = field(default_factory=lambda: MappingProxyType({}))
     produce: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
     restore_per_instance: float | None = None
     produce_per_task: float | None = None
+    restore_of: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+    produce_of: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    def restore_rate(self, instance: int) -> float | None:
+        """Records per second that an instance restores, shared by its copies; ``None`` if not known."""
+        if instance in self.restore_of:
+            return self.restore_of[instance]
+        if self.restore_per_instance is not None:
+            return self.restore_per_instance
+        return self.restore_measured.get(instance)
+
+    def produce_rate(self, task: int) -> float:
+        """Records per second that a task's changelogs grow by; 0 if not known."""
+        if task in self.produce_of:
+            return self.produce_of[task]
+        return self.produce.get(task, 0.0) if self.produce_per_task is None else self.produce_per_task
 
     @cached_property
     def restore_measured(self) -> Mapping[int, float]:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kstream_plan.model import Holding, TaskId
+from kstream_plan.pauses import Pause, most_at_once, pauses
 from kstream_plan.render.activity import Event
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, duration, interval, records, several
-from kstream_plan.render.pauses import Pause, most_at_once, pauses
 from kstream_plan.steps import Place, Plan, Role, Trigger
 
 
@@ -193,7 +193,7 @@ def _stateful_owners(plan: Plan, holdings: Sequence[Holding]) -> dict[TaskId, st
 
 
 def _pauses(plan: Plan, names: Names) -> Fact:
-    found, worst = pauses(plan.rounds), plan.summary.max_paused_task
+    found, worst = pauses(plan.group, plan.initial, plan.rounds), plan.summary.max_paused_task
     if worst is None or not found:
         return Fact("PAUSES", ("none: no running task is stopped",))
     longest = duration(max(pause.length_ms for pause in found))

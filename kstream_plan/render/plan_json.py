@@ -167,8 +167,10 @@ def _balance(balance: Balance) -> Json:
 def _step(step: Step) -> Json:
     document: dict[str, Json] = {"kind": step.kind, "reason": _reason(step.reason)}
     match step:
-        case MemberJoined() | MemberLeft():
+        case MemberJoined():
             document |= {"process_id": step.process_id}
+        case MemberLeft():
+            document |= {"process_id": step.process_id, "stopped_at_ms": step.stopped_at_ms}
         case Place():
             document |= {"task_id": str(step.task_id), "from": _seat(step.from_), "to": _seat(step.to)}
             document |= {"restore_records": step.restore_records}

@@ -3,10 +3,10 @@
 import plan_cases
 import pytest
 
+from kstream_plan.pauses import most_at_once, pauses
 from kstream_plan.render.activity import Event, events
 from kstream_plan.render.folding import WHOLE, Run, fold
 from kstream_plan.render.numbers import span
-from kstream_plan.render.pauses import most_at_once, pauses
 from kstream_plan.render.sentences import because
 from kstream_plan.steps import Reason, ReasonCode, Trigger
 
@@ -14,7 +14,9 @@ from kstream_plan.steps import Reason, ReasonCode, Trigger
 @pytest.mark.parametrize("name", plan_cases.NAMES)
 def test_pauses_add_up_to_what_the_summary_says(name: str) -> None:
     plan = plan_cases.case(name)
-    assert sum(pause.length_ms for pause in pauses(plan.rounds)) == plan.summary.paused_task_ms
+    assert (
+        sum(pause.length_ms for pause in pauses(plan.group, plan.initial, plan.rounds)) == plan.summary.paused_task_ms
+    )
 
 
 @pytest.mark.parametrize("name", plan_cases.NAMES)
@@ -33,7 +35,7 @@ def test_events_hold_every_round_and_every_move_of_the_summary(name: str) -> Non
 
 def test_most_at_once_counts_overlaps_only() -> None:
     plan = plan_cases.case("scale-out")
-    assert most_at_once(pauses(plan.rounds)) == 9
+    assert most_at_once(pauses(plan.group, plan.initial, plan.rounds)) == 9
     assert most_at_once([]) == 0
 
 

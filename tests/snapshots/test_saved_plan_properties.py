@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kstream_plan.model import Group, Partition, Rates, Snapshot
+from kstream_plan.pauses import pauses
 from kstream_plan.planner import plan
 from kstream_plan.render.activity import events
 from kstream_plan.render.markdown import markdown
-from kstream_plan.render.pauses import pauses
 from kstream_plan.render.plan_json import plan_json
 from kstream_plan.render.table import table
 from kstream_plan.snapshots import json_schemas
@@ -61,7 +61,9 @@ def test_any_plan_is_saved_loaded_validated_and_shown(snapshot: Snapshot) -> Non
     text = plan_json(made, full=True)
     assert read_plans(text.encode(), "x") == [made]
     SCHEMA.validate(json.loads(text))
-    assert sum(pause.length_ms for pause in pauses(made.rounds)) == made.summary.paused_task_ms
+    assert (
+        sum(pause.length_ms for pause in pauses(made.group, made.initial, made.rounds)) == made.summary.paused_task_ms
+    )
     assert sum(len(event.moves) for event in events(made)) == made.summary.hops
     for width in (60, 80, 130):
         page = table(made, width=width, verbose=True)
