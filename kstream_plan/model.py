@@ -158,6 +158,10 @@ class Group:
             tuple(_sorted_consumers(by_id[process_id]) for process_id in process_order(list(by_id))),
         )
 
+    def __reduce__(self) -> tuple[type[Group], tuple[object, ...]]:
+        """Pickle what it is made of, not what was derived from it."""
+        return Group, (self.application_id, self.tasks, self.instances)
+
     @cached_property
     def task_index(self) -> Mapping[TaskId, int]:
         """Task id → index in ``tasks``."""
@@ -330,6 +334,11 @@ class Rates:
     produce_per_task: float | None = None
     restore_of: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
     produce_of: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields; read-only views, which cannot be pickled, as plain dictionaries."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()}
 
     def restore_rate(self, instance: int) -> float | None:
         """Records per second that an instance restores, shared by its copies; ``None`` if not known."""

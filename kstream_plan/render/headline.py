@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import Holding, TaskId
 from kstream_plan.pauses import Pause, most_at_once, pauses
-from kstream_plan.render.activity import Event
+from kstream_plan.render.activity import Event, membership
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, duration, interval, records, several
 from kstream_plan.steps import Place, Plan, Role, Trigger
@@ -24,20 +24,19 @@ class Fact(NamedTuple):
 def headline(plan: Plan, found: Sequence[Event], names: Names) -> list[Fact]:
     """Return the title and the facts of a plan that has rounds."""
     return [
-        title(plan, found, names),
+        title(plan, names),
         _verdict(plan, found, names),
         *_go_on(plan),
         _moves(plan, found, names),
-        _pauses(plan, names),
-        _restore(plan),
+        pauses_fact(plan, names),
+        restore_fact(plan),
     ]
 
 
-def title(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
+def title(plan: Plan, names: Names) -> Fact:
     """Return who and how much it is about."""
     group = plan.group
-    joined = [process_id for event in found for process_id in event.joined]
-    left = [process_id for event in found for process_id in event.left]
+    joined, left = membership(plan)
     after = len(group.instances) - len(left)
     before = len(group.instances) - len(joined)
     members = f"{before} → {count(after, 'instance')}" if joined or left else count(after, "instance")
@@ -192,7 +191,8 @@ def _stateful_owners(plan: Plan, holdings: Sequence[Holding]) -> dict[TaskId, st
     }
 
 
-def _pauses(plan: Plan, names: Names) -> Fact:
+def pauses_fact(plan: Plan, names: Names) -> Fact:
+    """Return what stands still, for how long, and which task most."""
     found, worst = pauses(plan.group, plan.initial, plan.rounds), plan.summary.max_paused_task
     if worst is None or not found:
         return Fact("PAUSES", ("none: no running task is stopped",))
@@ -221,7 +221,8 @@ def _worst_stateful(plan: Plan, found: Sequence[Pause]) -> int:
     return max(totals.values(), default=0)
 
 
-def _restore(plan: Plan) -> Fact:
+def restore_fact(plan: Plan) -> Fact:
+    """Return how much is restored, and how sure the time is."""
     summary = plan.summary
     if summary.restored_records == 0:
         return Fact("RESTORE", ("nothing new",))

@@ -32,7 +32,7 @@ def table(plan: Plan, *, width: int = DEFAULT_WIDTH, colour: bool = False, verbo
     names = Names(plan.group)
     story = tell(plan, names)
     width = max(width, _NARROWEST)
-    lines = [*_title(story.title, width), *(text for fact in story.facts for text in _fact(fact, width))]
+    lines = [*title_lines(story.title, width), *(text for fact in story.facts for text in fact_lines(fact, width))]
     if story.lines:
         lines += ["", *time_table(story, width)]
     lines += _loads(story, width)
@@ -49,7 +49,7 @@ def excerpt(plan: Plan, focus: Focus, *, width: int = DEFAULT_WIDTH, colour: boo
     names = Names(plan.group)
     width = max(width, _NARROWEST)
     story = tell(plan, names)
-    lines = [*_title(story.title, width), *(text for fact in story.facts[:1] for text in _fact(fact, width))]
+    lines = [*title_lines(story.title, width), *(text for fact in story.facts[:1] for text in fact_lines(fact, width))]
     for standing in where_it_stands(plan, names, focus):
         lines += paragraph(standing, width, " ", "   ")
     return _finished([*lines, *(_detail(plan, names, focus, width) or ["", NO_STEP])], colour=colour)
@@ -69,13 +69,15 @@ def _finished(lines: list[str], *, colour: bool) -> str:
     return coloured(text) if colour else text
 
 
-def _title(fact: Fact, width: int) -> list[str]:
+def title_lines(fact: Fact, width: int) -> list[str]:
+    """Return the first line, or lines: a name and what it is about."""
     head = f"{fact.label}:"
     text = _best(fact.forms, width - cell_len(head) - 1)
     return wrapped([head, *text.split(" ")], " ", width, "", "  ")
 
 
-def _fact(fact: Fact, width: int) -> list[str]:
+def fact_lines(fact: Fact, width: int) -> list[str]:
+    """Return a labelled text in the fullest form that fits."""
     text = _best(fact.forms, width - _LABEL)
     return paragraph(text, width, f"{fact.label:<{_LABEL - 1}} ", " " * _LABEL)
 
@@ -97,7 +99,9 @@ def _loads(story: Story, width: int) -> list[str]:
 
 _STYLES = (
     (r"^(SETTLES|SETTLED)", "bold green"),
-    (r"^(MOVES|PAUSES|RESTORE|BALANCE|COPIES|SETTINGS|NEXT|TASKS)\b", "bold"),
+    (r"^ IF\b", "bold"),
+    (r"^TAKES", "bold green"),
+    (r"^(MOVES|PAUSES|RELIEF|RANGE|RESTORE|BALANCE|COPIES|SETTINGS|NEXT|TASKS)\b", "bold"),
     (r"^(STUCK|CYCLES|STOPPED)", "bold red"),
     (r"^ *\d[\d:,]* +(STUCK|CYCLES|NOT FINISHED).*$", "red"),
     (r"^ *\d[\d:,]* +SETTLED.*$", "green"),

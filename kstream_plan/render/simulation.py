@@ -1,0 +1,227 @@
+"""A simulation as text for a terminal: how long, how sure, when relief comes, what pauses, and what would be better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from kstream_plan.model import Holding, Instance
+from kstream_plan.render.activity import events, membership
+from kstream_plan.render.detail import Focus, details
+from kstream_plan.render.happenings import happened
+from kstream_plan.render.headline import Fact, pauses_fact, restore_fact, tasks_phrase
+from kstream_plan.render.names import Names
+from kstream_plan.render.numbers import clock, count, duration, interval, several
+from kstream_plan.render.picture import picture, stateful_loads
+from kstream_plan.render.remarks import remarks
+from kstream_plan.render.table import DEFAULT_WIDTH, coloured, fact_lines, title_lines
+from kstream_plan.render.wrapping import paragraph, wrapped
+from kstream_plan.steps import Plan
+from kstream_plan.studies.draws import Draws, Range
+from kstream_plan.studies.simulation import EventOutcome, Simulation, WhatIf
+
+_NARROWEST = 60
+_LABEL = 9
+_MOST_RELIEFS = 6
+
+_VERDICTS = {"settled": "TAKES", "stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}
+
+
+def simulation_table(
+    simulated: Simulation, *, width: int = DEFAULT_WIDTH, colour: bool = False, verbose: bool = False
+) -> str:
+    """Return a simulation as lines of text, each ended; arguments as of :func:`kstream_plan.render.table.table`."""
+    plan, names = simulated.plan, Names(simulated.plan.group)
+    width = max(width, _NARROWEST)
+    lines = title_lines(_title(plan, names), width)
+    for fact in simulation_facts(simulated, names):
+        lines += fact_lines(fact, width)
+    found = events(plan)
+    if found:
+        lines += ["", *picture(plan, found, names, width), *_ending(plan)]
+    for outcome in simulated.events if len(simulated.events) > 1 else ():
+        lines += paragraph(_outcome(outcome, names), width, " ", "         ")
+    lines += _what_ifs(simulated, width)
+    lines += [text for remark in remarks(plan, found, names) for text in paragraph(remark, width, " ! ", "   ")]
+    if verbose:
+        for detail in details(plan, names, Focus()):
+            lines += ["", *paragraph(detail.heading, width, "", "  ")]
+            lines += [part for text in detail.sentences for part in paragraph(text, width, "  ", "    ")]
+    text = "\n".join(line.rstrip() for line in lines) + "\n"
+    return coloured(text) if colour else text
+
+
+def simulation_facts(simulated: Simulation, names: Names) -> list[Fact]:
+    """Return what the first lines say."""
+    plan = simulated.plan
+    if not plan.rounds:
+        return [Fact("TAKES", ("no time: nothing that happens starts a rebalance",))]
+    facts = [_takes(simulated, names), _relief(plan), pauses_fact(plan, names), _moves(simulated), restore_fact(plan)]
+    if simulated.draws is not None:
+        facts.append(_range(simulated.draws))
+    return facts
+
+
+def _title(plan: Plan, names: Names) -> Fact:
+    group = plan.group
+    joined, left = membership(plan)
+    before, after = len(group.instances) - len(joined), len(group.instances) - len(left)
+    members = f"{before} → {count(after, 'instance')}" if joined or left else count(after, "instance")
+    changes = []
+    if joined:
+        new = [instance for instance in group.instances if instance.process_id in set(joined)]
+        changes.append(f"{several(names.instances(joined))}: {_threads(new)}, empty disk")
+    if left:
+        changes.append(f"{several(names.instances(left))} gone")
+    who = f"{members} ({'; '.join(changes)})" if changes else members
+    tasks = tasks_phrase(len(group.stateful), len(group.stateless))
+    start = f"From generation {plan.generation:,}"
+    return Fact(
+        names.escape(group.application_id),
+        (f"{who}, {tasks}. {start}", f"{who}. {start}", f"{who}", f"{members}. {start}"),
+    )
+
+
+def _threads(instances: Sequence[Instance]) -> str:
+    numbers = sorted({instance.capacity for instance in instances})
+    return count(numbers[0], "thread") if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]} threads"
+
+
+def _takes(simulated: Simulation, names: Names) -> Fact:
+    plan, draws = simulated.plan, simulated.draws
+    summary = plan.summary
+    sure = "≥ " if summary.duration_is == "floor" else "~"
+    cold = f"{summary.cold_handovers:,} COLD STARTS" if summary.cold_handovers else "0 cold starts"
+    if draws is not None and draws.cold_handovers.most > summary.cold_handovers:
+        cold += f" (up to {draws.cold_handovers.most:,})"
+    label = _VERDICTS[plan.verdict.kind]
+    if plan.verdict.kind != "settled":
+        tasks = several([names.task(task_id) for task_id in plan.verdict.tasks])
+        reason = names.escape_message(plan.verdict.reason)
+        return Fact(
+            label, (f"after {duration(summary.duration_ms)}: {reason}{f' ({tasks})' if tasks else ''}. {cold}",)
+        )
+    if draws is None:
+        how_long = f"{sure}{duration(summary.duration_ms)}"
+        made_of = f"{count(summary.probing_rebalances, 'probe')}, {count(summary.rebalances, 'rebalance')}"
+        return Fact(label, (f"{how_long}, {made_of}. {cold}",))
+    long = f"{sure}{duration(draws.duration_ms.median)}"
+    if draws.duration_ms.least < draws.duration_ms.most:
+        long += f" ({duration(draws.duration_ms.least)}-{duration(draws.duration_ms.most)})"
+    probes = f"{_ranged(draws.probing_rebalances, 'probe')}"
+    rebalances = f"{_ranged(draws.rebalances, 'rebalance')}"
+    short = cold.replace(" starts", "")
+    only = count(draws.rebalances.median, "rebalance")
+    return Fact(label, (f"{long}, {probes}, {rebalances}. {cold}", f"{long}, {probes}, {only}. {short}"))
+
+
+def _ranged(figure: Range, noun: str) -> str:
+    text = count(figure.median, noun)
+    return text if figure.least == figure.most else f"{text} ({figure.least:,}-{figure.most:,})"
+
+
+def _relief(plan: Plan) -> Fact:
+    """Return how many stateful tasks the busiest instance runs, and when that changes for good or worse."""
+
+    def busiest(holdings: Sequence[Holding]) -> int:
+        return max(stateful_loads(plan, holdings), default=0)
+
+    now = busiest(plan.initial)
+    changes: list[tuple[int, int]] = []
+    last = now
+    for index, rnd in enumerate(plan.rounds):
+        # what is being handed over has no owner for a moment; it counts once it has one
+        follows = index + 1 < len(plan.rounds) and plan.rounds[index + 1].trigger.value == "follow-up"
+        load = busiest(rnd.assigned)
+        if load != last and not follows:
+            start = index
+            while start > 0 and plan.rounds[start].trigger.value == "follow-up":
+                start -= 1
+            changes.append((load, plan.rounds[start].at_ms))
+            last = load
+    if not changes:
+        return Fact("RELIEF", (f"none: the busiest instance runs {count(now, 'stateful task')} throughout",))
+    if len(changes) > _MOST_RELIEFS:
+        steps = [changes[place * (len(changes) - 1) // (_MOST_RELIEFS - 1)] for place in range(_MOST_RELIEFS)]
+    else:
+        steps = changes
+    text = ", ".join(f"{load:,} from {clock(at_ms)}" for load, at_ms in steps)
+    last_step = f"{steps[-1][0]:,} from {clock(steps[-1][1])}"
+    return Fact(
+        "RELIEF",
+        (
+            f"busiest instance runs {now:,} stateful tasks now, {text}",
+            f"busiest runs {now:,} stateful tasks now, {text}",
+            f"busiest: {now:,} stateful tasks now, {text}",
+            f"busiest: {now:,} tasks now, {text}",
+            f"busiest runs {now:,} stateful tasks now, {last_step}",
+        ),
+    )
+
+
+def _moves(simulated: Simulation) -> Fact:
+    summary, draws = simulated.plan.summary, simulated.draws
+    stateful = len(simulated.plan.group.stateful)
+    moves = f"{summary.moves:,}" if draws is None else _ranged(draws.moves, "").strip()
+    hops = f" in {summary.hops:,} changes" if summary.hops > summary.moves else ""
+    peak = f"; ≤ {count(summary.peak_extra_copies, 'copy', 'copies')} beside the wanted ones at once"
+    head = f"{moves} of {stateful:,} stateful{hops}, least {summary.lower_bounds.moves:,}"
+    return Fact("MOVES", (f"{head}{peak}", head))
+
+
+def _range(draws: Draws) -> Fact:
+    shown = f"{draws.number:,} draws. What is shown below is one"
+    unsettled = f" {draws.number - draws.settled:,} do not settle." if draws.settled < draws.number else ""
+    return Fact(
+        "RANGE",
+        (
+            f"new process ids are random and decide ties: {shown}.{unsettled}",
+            f"random new process ids decide ties: {shown}.{unsettled}",
+            f"new process ids are random: {shown.replace('What is shown below is', 'Below is')}.{unsettled}",
+        ),
+    )
+
+
+def _ending(plan: Plan) -> list[str]:
+    at = clock(plan.rounds[-1].at_ms)
+    endings = {
+        "settled": f" settled at {at}",
+        "stuck": f" stuck from {at} on: every further probe finds the same",
+        "cyclic": f" goes round in circles from {at} on",
+        "unfinished": f" not finished at {at}: the limit of rounds was reached",
+    }
+    return [endings[plan.verdict.kind]]
+
+
+def _outcome(outcome: EventOutcome, names: Names) -> str:
+    what = f"{clock(outcome.event.at_ms)} {happened(outcome.event, names)}"
+    if not outcome.rebalances:
+        return f"{what}: no rebalance until the next event"
+    warm = "not warm before the next event" if outcome.warm_ms is None else f"warm after {duration(outcome.warm_ms)}"
+    if outcome.balanced_ms is None:
+        balanced = "not balanced before the next event" if outcome.warm_ms is not None else "nor balanced"
+    else:
+        balanced = f"balanced after {duration(outcome.balanced_ms)}"
+    cold = f", {outcome.cold_handovers:,} COLD" if outcome.cold_handovers else ""
+    return f"{what}: {count(outcome.rebalances, 'rebalance')}, {warm}, {balanced}{cold}"
+
+
+def _what_ifs(simulated: Simulation, width: int) -> list[str]:
+    lines = []
+    for setting in dict.fromkeys(of.setting for of in simulated.what_ifs):
+        items = [_what_if(of) for of in simulated.what_ifs if of.setting == setting]
+        name = {"max_warmup_replicas": "max.warmup.replicas"}.get(setting, "probing.rebalance.interval.ms")
+        tail = "; as many restores at once" if setting == "max_warmup_replicas" else ""
+        head, *rest = items
+        lines += wrapped([f"{name}={head}", *rest], " | ", width - len(tail), " IF ", "    ")
+        lines[-1] += tail if cell_len(lines[-1]) + len(tail) <= width else ""
+    return lines
+
+
+def _what_if(of: WhatIf) -> str:
+    value = interval(of.value) if of.setting.endswith("_ms") else f"{of.value:,}"
+    if of.verdict != "settled":
+        return f"{value}: {of.verdict}"
+    sure = "≥ " if of.duration_is == "floor" else "~"
+    return f"{value}: {sure}{duration(of.duration_ms)}"

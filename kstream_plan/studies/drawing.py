@@ -1,0 +1,106 @@
+"""Ids for what does not exist yet: random in reality, drawn here from the application id and ordinals.
+
+The same application id and number of the draw give the same ids, wherever they are drawn.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import uuid
+from collections import Counter
+from dataclasses import replace
+
+from kstream_plan.model import Consumer, Group, Instance, is_uuid
+from kstream_plan.scenario import Event, Join, NewInstance, Return, Scenario
+
+#: ``orders-3``: ids that people number.
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,9})", re.DOTALL | re.ASCII)
+
+
+def is_random(scenario: Scenario, group: Group) -> bool:
+    """Tell whether a scenario for this group has ids that nobody knows yet."""
+    return _next_number(group) is None and any(_open_ids(event) for event in scenario.events)
+
+
+def drawn(scenario: Scenario, group: Group, draw: int) -> Scenario:
+    """Return the scenario with every open id drawn; ``draw`` counts from 0.
+
+    Ids are of the group's own style: random UUIDs, or the next numbers if the group's ids are numbered ones.
+    """
+    ids = _Ids(group, draw)
+    return replace(scenario, events=tuple(_with_ids(event, ids, group) for event in scenario.events))
+
+
+def usual_threads(group: Group) -> int:
+    """Return how many threads most instances have (the fewest, of several most frequent ones)."""
+    counts = Counter(group.capacities)
+    return min(counts, key=lambda capacity: (-counts[capacity], capacity), default=1)
+
+
+def _open_ids(event: Event) -> bool:
+    if isinstance(event, Join):
+        return any(isinstance(new, NewInstance) and new.process_id is None for new in event.instances)
+    return isinstance(event, Return) and not event.keeps_disk and not event.new_process_ids
+
+
+class _Ids:
+    """The ids of one draw, one after the other."""
+
+    def __init__(self, group: Group, draw: int) -> None:
+        self._seed = f"{group.application_id}/{draw}"
+        self._ordinal = 0
+        self._taken = set(group.instance_index)
+        self._numbered = _next_number(group)
+
+    def next(self) -> str:
+        """Return an id that nobody has."""
+        while True:
+            self._ordinal += 1
+            if self._numbered is None:
+                bits = random.Random(f"{self._seed}/{self._ordinal}").getrandbits(128)
+                name = str(uuid.UUID(int=bits, version=4))
+            else:
+                name = f"{self._numbered[0]}{self._numbered[1] + self._ordinal - 1}"
+            if name not in self._taken:
+                self._taken.add(name)
+                return name
+
+
+def _next_number(group: Group) -> tuple[str, int] | None:
+    """Return what all ids begin with and the next free number, if they are numbered and no UUIDs."""
+    ids = [instance.process_id for instance in group.instances]
+    matches = [None if is_uuid(name) else _NUMBERED.fullmatch(name) for name in ids]
+    found = {match[1]: max(int(other[2]) for other in matches if other) for match in matches if match}
+    if len(found) != 1 or not all(matches):
+        return None
+    [(beginning, last)] = found.items()
+    return beginning, last + 1
+
+
+def _with_ids(event: Event, ids: _Ids, group: Group) -> Event:
+    match event:
+        case Join():
+            return replace(event, instances=tuple(_instance(new, ids, group) for new in event.instances))
+        case Return(keeps_disk=False, new_process_ids=()):
+            return replace(event, new_process_ids=tuple(ids.next() for _ in event.process_ids))
+        case _:
+            return event
+
+
+def _instance(new: NewInstance | Instance, ids: _Ids, group: Group) -> Instance:
+    if isinstance(new, Instance):
+        return new
+    process_id = new.process_id or ids.next()
+    names = new.consumer_ids or tuple(f"{process_id}-StreamThread-{number}" for number in range(1, new.threads + 1))
+    protocols = next((of.protocols for instance in group.instances for of in instance.consumers), ("cooperative",))
+    return Instance(
+        process_id=process_id,
+        consumers=tuple(
+            Consumer(consumer_id=name, group_instance_id=name if new.static else None, protocols=protocols)
+            for name in names
+        ),
+        host=new.host,
+        rack=new.rack,
+        client_tags=tuple(sorted(new.client_tags)),
+    )
