@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from kstream_plan.planner import assign_once as assign
     from kstream_plan.render.markdown import markdown as to_markdown
     from kstream_plan.render.plan_json import plan_json as to_json
+    from kstream_plan.render.simulation import simulation_table as simulation_to_table
+    from kstream_plan.render.simulation_json import simulation_json as simulation_to_json
     from kstream_plan.render.table import table as to_table
+    from kstream_plan.scenario import Scenario as Scenario
     from kstream_plan.snapshots import read as read
     from kstream_plan.snapshots.leader_log.history import read_leader_logs as read_leader_logs
     from kstream_plan.snapshots.live_group.kafka_cluster import KafkaCluster as KafkaCluster
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
     from kstream_plan.snapshots.saved_plan import read_plan_file as load_plans
     from kstream_plan.steps import Plan as Plan
     from kstream_plan.studies import plan_checked as plan
+    from kstream_plan.studies.scale_out import scale_out as scale_out
+    from kstream_plan.studies.simulation import Simulation as Simulation
+    from kstream_plan.studies.simulation import simulate as simulate
 
 #: Public name → (module, name in it).
 _PUBLIC = {
@@ -45,6 +51,8 @@ _PUBLIC = {
     "KafkaCluster": ("kstream_plan.snapshots.live_group.kafka_cluster", "KafkaCluster"),
     "KstreamPlanError": ("kstream_plan.errors", "KstreamPlanError"),
     "Plan": ("kstream_plan.steps", "Plan"),
+    "Scenario": ("kstream_plan.scenario", "Scenario"),
+    "Simulation": ("kstream_plan.studies.simulation", "Simulation"),
     "Snapshot": ("kstream_plan.model", "Snapshot"),
     "assign": ("kstream_plan.planner", "assign_once"),
     "group_history": ("kstream_plan.snapshots.live_group.source", "group_history"),
@@ -56,6 +64,10 @@ _PUBLIC = {
     "read_leader_logs": ("kstream_plan.snapshots.leader_log.history", "read_leader_logs"),
     "read_topology": ("kstream_plan.snapshots.live_group.topology_text", "read_topology"),
     "running_group": ("kstream_plan.snapshots.live_group.source", "running_group"),
+    "scale_out": ("kstream_plan.studies.scale_out", "scale_out"),
+    "simulate": ("kstream_plan.studies.simulation", "simulate"),
+    "simulation_to_json": ("kstream_plan.render.simulation_json", "simulation_json"),
+    "simulation_to_table": ("kstream_plan.render.simulation", "simulation_table"),
     "to_json": ("kstream_plan.render.plan_json", "plan_json"),
     "to_markdown": ("kstream_plan.render.markdown", "markdown"),
     "to_table": ("kstream_plan.render.table", "table"),
@@ -68,6 +80,8 @@ __all__ = [
     "KafkaCluster",
     "KstreamPlanError",
     "Plan",
+    "Scenario",
+    "Simulation",
     "Snapshot",
     "__version__",
     "assign",
@@ -80,6 +94,10 @@ __all__ = [
     "read_leader_logs",
     "read_topology",
     "running_group",
+    "scale_out",
+    "simulate",
+    "simulation_to_json",
+    "simulation_to_table",
     "to_json",
     "to_markdown",
     "to_table",

@@ -70,7 +70,7 @@ def plan(
         assignor=assignor,
         protocol=protocol,
         config=snapshot.config,
-        assumptions=_assumptions(snapshot, state, rehearsal, unrated),
+        assumptions=_assumptions(snapshot, state, rehearsal, unrated, snapshot_only=scenario is None),
         initial=initial,
         rounds=rounds,
         final=rounds[-1].assigned if rounds else initial,
@@ -94,11 +94,18 @@ def _restore_rate(rehearsal: Rehearsal, process_id: str) -> float | None:
 
 
 def _assumptions(
-    snapshot: Snapshot, state: GroupState, rehearsal: Rehearsal, unrated: tuple[str, ...]
+    snapshot: Snapshot,
+    state: GroupState,
+    rehearsal: Rehearsal,
+    unrated: tuple[str, ...],
+    *,
+    snapshot_only: bool,
 ) -> tuple[Note, ...]:
     rounds = rehearsal.rounds
+    now = not rounds or rounds[0].trigger is Trigger.MANUAL or snapshot_only
+    starts = "A rebalance starts now; a probe already scheduled is not counted"
     notes = [
-        Note("starts-now", "A rebalance starts now; a probe already scheduled is not counted"),
+        Note("starts-now", starts if now else "A probe that is scheduled already is not counted"),
         Note("typical-times", "Times are typical, give or take a heartbeat interval per rebalance"),
     ]
     if rounds and not has_rate(rehearsal.rates):

@@ -71,6 +71,10 @@ def _key_value(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _tags(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple(_key_value(part.strip()) for part in text.split(","))
+
+
 def _one_of(choices: Iterable[str]) -> dict[str, Any]:
     """Return the settings of an option that takes one of ``choices``."""
     names = list(choices)
@@ -220,6 +224,75 @@ MaxRounds = Annotated[
         metavar="N",
         help="Give up after so many (default: 4 x (stateful tasks + 10)).",
     ),
+]
+Add = Annotated[
+    int | None,
+    typer.Option("--add", metavar="N", parser=_parser(_whole_number, 0, 10_000), help="So many instances join."),
+]
+To = Annotated[
+    int | None,
+    typer.Option(
+        "--to", metavar="N", parser=_parser(_whole_number, 1, 10_000), help="So many join that there are N in the end."
+    ),
+]
+Remove = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--remove", metavar="ID", help="This instance stops, by a default close; process id or host, repeatable."
+    ),
+]
+NewThreads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        parser=_parser(_whole_number, 1, 10_000),
+        help="Stream threads of a new instance (default: as most have).",
+    ),
+]
+NewClientTags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--client-tags",
+        metavar="K=V,...",
+        parser=_tags,
+        help="Client tags of the new instances; repeatable: in turn.",
+    ),
+]
+NewRack = Annotated[
+    list[str] | None,
+    typer.Option("--rack", metavar="RACK", help="Rack of the new instances; repeatable: in turn."),
+]
+AddAt = Annotated[
+    int | None,
+    typer.Option("--add-at", metavar="DURATION", parser=_parser(parse_duration), help="They join after so long."),
+]
+NewProcessId = Annotated[
+    list[str] | None,
+    typer.Option("--process-id", metavar="ID", help="The process id of a new instance, for replays; repeatable."),
+]
+NumberOfDraws = Annotated[
+    int | None,
+    typer.Option(
+        "--draws",
+        metavar="N",
+        parser=_parser(_whole_number, 1, 1_000_000),
+        help="So many draws of the new instances' random ids (default: by size, 200 at most).",
+    ),
+]
+DrawsWithin = Annotated[
+    int | None,
+    typer.Option(
+        "--draws-within",
+        metavar="DURATION",
+        parser=_parser(parse_duration),
+        help="No more draws after so long; how many then depends on the machine.",
+    ),
+]
+WhatIf = Annotated[bool, typer.Option("--what-if/--no-what-if", help="Simulate other settings as well.")]
+RecordSize = Annotated[
+    int | None,
+    typer.Option("--record-size", metavar="BYTES", parser=_parser(_whole_number, 1), help="Show restored bytes, too."),
 ]
 Output = Annotated[OutputForm, typer.Option("--output", help="What stdout shows.")]
 Out = Annotated[

@@ -43,19 +43,24 @@ def happened(event: Event, names: Names) -> str:
 def _with_members(event: Join | Leave | Stop | Return | Bounce | Threads, names: Names) -> str:
     match event:
         case Join():
-            ids, what = [of.process_id or "" for of in event.instances], "join"
+            ids, what = [of.process_id or "" for of in event.instances], "joins|join"
         case Threads():
-            ids, what = [event.process_id], f"runs {count(event.threads, 'thread')}"
+            ids, what = [event.process_id], f"runs {count(event.threads, 'thread')}|"
         case Stop():
-            ids, what = list(event.process_ids), "crash" if event.crash else "stop"
+            ids, what = list(event.process_ids), "crashes|crash" if event.crash else "stops|stop"
         case Return():
-            ids, what = list(event.process_ids), "return" if event.keeps_disk else "return without their disks"
+            ids, what = (
+                list(event.process_ids),
+                "returns|return" if event.keeps_disk else "returns without its disk|return without their disks",
+            )
         case Bounce():
-            how = "leave and return" if event.leaves else "are bounced"
-            ids, what = list(event.process_ids), f"{how}, {duration(event.restart_ms)} each"
+            how = "leaves and returns|leave and return" if event.leaves else "is bounced|are bounced"
+            ids, what = list(event.process_ids), how
         case Leave():
-            ids, what = list(event.process_ids), "leave"
-    return f"{_who(ids, names)} {what}"
+            ids, what = list(event.process_ids), "leaves|leave"
+    one, _, many = what.partition("|")
+    how_long = f", {duration(event.restart_ms)} each" if isinstance(event, Bounce) else ""
+    return f"{_who(ids, names)} {one if len(ids) == 1 else many}{how_long}"
 
 
 def _who(process_ids: Sequence[str], names: Names) -> str:

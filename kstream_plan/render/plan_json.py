@@ -50,7 +50,8 @@ def plan_json(plan: Plan, *, full: bool = False) -> str:
 def plan_document(plan: Plan, *, full: bool = False) -> dict[str, Json]:
     """Return the plan as plain dictionaries, lists, texts and numbers; see :func:`plan_json`."""
     group = plan.group
-    return {
+    later: list[Json] = [{"round": first, "config": asdict(config)} for first, config in plan.later_configs]
+    return ({"later_configs": later} if later else {}) | {
         "format_version": FORMAT_VERSION,
         "kind": "plan",
         "application_id": group.application_id,

@@ -12,7 +12,7 @@ from kstream_plan.render.detail import Focus, details
 from kstream_plan.render.happenings import happened
 from kstream_plan.render.headline import Fact, pauses_fact, restore_fact, tasks_phrase
 from kstream_plan.render.names import Names
-from kstream_plan.render.numbers import clock, count, duration, interval, several
+from kstream_plan.render.numbers import amount, clock, count, duration, interval, several
 from kstream_plan.render.picture import picture, stateful_loads
 from kstream_plan.render.remarks import remarks
 from kstream_plan.render.table import DEFAULT_WIDTH, coloured, fact_lines, title_lines
@@ -29,13 +29,21 @@ _VERDICTS = {"settled": "TAKES", "stuck": "STUCK", "cyclic": "CYCLES", "unfinish
 
 
 def simulation_table(
-    simulated: Simulation, *, width: int = DEFAULT_WIDTH, colour: bool = False, verbose: bool = False
+    simulated: Simulation,
+    *,
+    width: int = DEFAULT_WIDTH,
+    colour: bool = False,
+    verbose: bool = False,
+    record_size: int | None = None,
 ) -> str:
-    """Return a simulation as lines of text, each ended; arguments as of :func:`kstream_plan.render.table.table`."""
+    """Return a simulation as lines of text, each ended; arguments as of :func:`kstream_plan.render.table.table`.
+
+    ``record_size`` in bytes adds the amount that is restored.
+    """
     plan, names = simulated.plan, Names(simulated.plan.group)
     width = max(width, _NARROWEST)
     lines = title_lines(_title(plan, names), width)
-    for fact in simulation_facts(simulated, names):
+    for fact in simulation_facts(simulated, names, record_size):
         lines += fact_lines(fact, width)
     found = events(plan)
     if found:
@@ -52,12 +60,18 @@ def simulation_table(
     return coloured(text) if colour else text
 
 
-def simulation_facts(simulated: Simulation, names: Names) -> list[Fact]:
+def simulation_facts(simulated: Simulation, names: Names, record_size: int | None) -> list[Fact]:
     """Return what the first lines say."""
     plan = simulated.plan
     if not plan.rounds:
         return [Fact("TAKES", ("no time: nothing that happens starts a rebalance",))]
-    facts = [_takes(simulated, names), _relief(plan), pauses_fact(plan, names), _moves(simulated), restore_fact(plan)]
+    facts = [
+        _takes(simulated, names),
+        _relief(plan),
+        pauses_fact(plan, names),
+        _moves(simulated),
+        _restore(plan, record_size),
+    ]
     if simulated.draws is not None:
         facts.append(_range(simulated.draws))
     return facts
@@ -103,10 +117,10 @@ def _takes(simulated: Simulation, names: Names) -> Fact:
             label, (f"after {duration(summary.duration_ms)}: {reason}{f' ({tasks})' if tasks else ''}. {cold}",)
         )
     if draws is None:
-        how_long = f"{sure}{duration(summary.duration_ms)}"
+        how_long = f"{sure}{duration(summary.duration_ms)}" if summary.duration_ms else "no time"
         made_of = f"{count(summary.probing_rebalances, 'probe')}, {count(summary.rebalances, 'rebalance')}"
         return Fact(label, (f"{how_long}, {made_of}. {cold}",))
-    long = f"{sure}{duration(draws.duration_ms.median)}"
+    long = f"{sure}{duration(draws.duration_ms.median)}" if draws.duration_ms.median else "no time"
     if draws.duration_ms.least < draws.duration_ms.most:
         long += f" ({duration(draws.duration_ms.least)}-{duration(draws.duration_ms.most)})"
     probes = f"{_ranged(draws.probing_rebalances, 'probe')}"
@@ -142,22 +156,24 @@ def _relief(plan: Plan) -> Fact:
             last = load
     if not changes:
         return Fact("RELIEF", (f"none: the busiest instance runs {count(now, 'stateful task')} throughout",))
-    if len(changes) > _MOST_RELIEFS:
-        steps = [changes[place * (len(changes) - 1) // (_MOST_RELIEFS - 1)] for place in range(_MOST_RELIEFS)]
-    else:
-        steps = changes
-    text = ", ".join(f"{load:,} from {clock(at_ms)}" for load, at_ms in steps)
-    last_step = f"{steps[-1][0]:,} from {clock(steps[-1][1])}"
+    told = [_told(changes, number) for number in range(_MOST_RELIEFS, 1, -1)]
     return Fact(
         "RELIEF",
         (
-            f"busiest instance runs {now:,} stateful tasks now, {text}",
-            f"busiest runs {now:,} stateful tasks now, {text}",
-            f"busiest: {now:,} stateful tasks now, {text}",
-            f"busiest: {now:,} tasks now, {text}",
-            f"busiest runs {now:,} stateful tasks now, {last_step}",
+            f"busiest instance runs {now:,} stateful tasks now, {told[0]}",
+            f"busiest runs {now:,} stateful tasks now, {told[0]}",
+            *(f"busiest: {now:,} stateful tasks now, {text}" for text in told),
         ),
     )
+
+
+def _told(changes: Sequence[tuple[int, int]], number: int) -> str:
+    """Name at most so many changes of the busiest load: its peak, the last one, others evenly between."""
+    peak = max(range(len(changes)), key=lambda place: (changes[place][0], -place))
+    evenly = [place * (len(changes) - 1) // max(1, number - 2) for place in range(number - 1)]
+    places = sorted({peak, len(changes) - 1, *(evenly if number > 2 else ())})
+    shown = [changes[place] for place in (places if len(changes) > number else range(len(changes)))]
+    return ", ".join(f"{load:,} from {clock(at_ms)}" for load, at_ms in shown)
 
 
 def _moves(simulated: Simulation) -> Fact:
@@ -165,9 +181,22 @@ def _moves(simulated: Simulation) -> Fact:
     stateful = len(simulated.plan.group.stateful)
     moves = f"{summary.moves:,}" if draws is None else _ranged(draws.moves, "").strip()
     hops = f" in {summary.hops:,} changes" if summary.hops > summary.moves else ""
-    peak = f"; ≤ {count(summary.peak_extra_copies, 'copy', 'copies')} beside the wanted ones at once"
+    peak = (
+        ""
+        if not summary.peak_extra_copies
+        else f"; ≤ {count(summary.peak_extra_copies, 'copy', 'copies')} beside the wanted ones at once"
+    )
     head = f"{moves} of {stateful:,} stateful{hops}, least {summary.lower_bounds.moves:,}"
     return Fact("MOVES", (f"{head}{peak}", head))
+
+
+def _restore(plan: Plan, record_size: int | None) -> Fact:
+    """Return what is restored, in records and, where their size is known, in bytes, and how many copies at once."""
+    fact, restored = restore_fact(plan), plan.summary.restored_records
+    if not restored or record_size is None:
+        return fact
+    size = amount(restored * record_size)
+    return Fact(fact.label, tuple(form.replace(" records", f" records = {size}", 1) for form in fact.forms))
 
 
 def _range(draws: Draws) -> Fact:

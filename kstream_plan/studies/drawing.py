@@ -48,7 +48,7 @@ class _Ids:
     """The ids of one draw, one after the other."""
 
     def __init__(self, group: Group, draw: int) -> None:
-        self._seed = f"{group.application_id}/{draw}"
+        self._seed = f"{group.application_id}/{draw}".encode("utf-8", "surrogatepass")
         self._ordinal = 0
         self._taken = set(group.instance_index)
         self._numbered = _next_number(group)
@@ -58,7 +58,7 @@ class _Ids:
         while True:
             self._ordinal += 1
             if self._numbered is None:
-                bits = random.Random(f"{self._seed}/{self._ordinal}").getrandbits(128)
+                bits = random.Random(self._seed + b"/%d" % self._ordinal).getrandbits(128)
                 name = str(uuid.UUID(int=bits, version=4))
             else:
                 name = f"{self._numbered[0]}{self._numbered[1] + self._ordinal - 1}"
