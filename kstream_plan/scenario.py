@@ -1,5 +1,8 @@
 """What happens to a group from outside: members that come and go, rates and settings that change. Values only.
 
+Instances are named by process id in a scenario that is played. In one that is not resolved yet
+(:func:`kstream_plan.studies.drawing.drawn`) a host, the beginning of an id, or :data:`ALL` will do.
+
 Every event has the time it happens at on the plan's clock, in milliseconds, and says in ``where`` what it came from
 (``scenario.yaml, line 4, column 3``), for error messages; empty if from nowhere.
 """
@@ -13,15 +16,19 @@ from kstream_plan.model import Instance
 
 SettingValue: TypeAlias = int | str | tuple[str, ...]
 
+#: In place of names: every instance that runs then.
+ALL = "all"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewInstance:
     """An instance that does not exist yet; without ``process_id`` its id is random, and so is every plan with it.
 
-    ``consumer_ids`` are its threads' ids; without them they are named after ``host`` or the process id.
+    ``threads``: ``None`` is as many as most of the group have. ``consumer_ids`` are its threads' ids; without them they
+    are named after the process id.
     """
 
-    threads: int = 1
+    threads: int | None = None
     host: str | None = None
     rack: str | None = None
     client_tags: tuple[tuple[str, str], ...] = ()
@@ -66,12 +73,13 @@ class Return:
     """Instances that left or stopped are back, with what is on their disks or without it.
 
     The process id is kept with the disk; without it the instance comes as a new one, under ``new_process_ids`` if
-    given (as many as ``process_ids``), else under random ones.
+    given (as many as ``process_ids``), else under random ones. ``static``: they count as static members.
     """
 
     at_ms: int
     process_ids: tuple[str, ...]
     keeps_disk: bool = True
+    static: bool = False
     new_process_ids: tuple[str, ...] = ()
     where: str = ""
 
@@ -80,7 +88,8 @@ class Return:
 class Bounce:
     """Instances are restarted one after the other: down for ``restart_ms``, then ``pause_ms`` until the next one.
 
-    ``leaves``: they leave the group cleanly instead of the default close. They keep their disks.
+    ``leaves``: they leave the group cleanly instead of the default close. ``static``: as static members. They
+    keep their disks.
     """
 
     at_ms: int
@@ -88,6 +97,7 @@ class Bounce:
     restart_ms: int
     pause_ms: int = 0
     leaves: bool = False
+    static: bool = False
     where: str = ""
 
 

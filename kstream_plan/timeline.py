@@ -111,7 +111,8 @@ def single(events: Iterable[Event]) -> Iterable[Event]:
             down_ms = event.at_ms + place * (event.restart_ms + event.pause_ms)
             end = Leave if event.leaves else Stop
             yield end(at_ms=down_ms, process_ids=(process_id,), where=event.where)
-            yield Return(at_ms=down_ms + event.restart_ms, process_ids=(process_id,), where=event.where)
+            back_ms = down_ms + event.restart_ms
+            yield Return(at_ms=back_ms, process_ids=(process_id,), static=event.static, where=event.where)
 
 
 @dataclass(slots=True)
@@ -207,7 +208,7 @@ class _Draft:
             if down is None:
                 arrivals.append(arrival)
                 self.gone.pop(process_id)
-            elif event.keeps_disk and _static(known):
+            elif event.keeps_disk and (event.static or _static(known)):
                 self.outages.append(Outage(process_id, down.stopped_at_ms, event.at_ms))
                 del self.down[process_id]
             else:

@@ -14,6 +14,7 @@ from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.output import say
 from kstream_plan.cli.schema import schema
 from kstream_plan.cli.show import show
+from kstream_plan.cli.simulate import simulate
 from kstream_plan.cli.simulate_scaleout import simulate_scaleout
 from kstream_plan.cli.snapshot import snapshot
 
@@ -29,6 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(assign)
+app.command()(simulate)
 app.command("simulate-scaleout")(simulate_scaleout)
 app.command()(show)
 app.command()(snapshot)

@@ -94,6 +94,10 @@ Snapshots = Annotated[
         metavar="SNAPSHOT...", help="Paths, folders or globs of JSON or Parquet snapshots; - is standard input."
     ),
 ]
+ScenarioFile = Annotated[
+    Path,
+    typer.Argument(metavar="SCENARIO.yaml", help="A timed list of events; kstream-plan schema scenario describes it."),
+]
 Lags = Annotated[
     list[str] | None,
     typer.Option("--lags", metavar="PATH", help="Lag rows instead of the snapshot's own; repeatable."),

@@ -12,7 +12,21 @@ from collections import Counter
 from dataclasses import replace
 
 from kstream_plan.model import Consumer, Group, Instance, is_uuid
-from kstream_plan.scenario import Event, Join, NewInstance, Return, Scenario
+from kstream_plan.scenario import (
+    ALL,
+    Bounce,
+    Event,
+    Join,
+    Leave,
+    NewInstance,
+    RestoreRate,
+    Return,
+    Scenario,
+    Stop,
+    Threads,
+)
+from kstream_plan.studies.members import process_id_of
+from kstream_plan.timeline import in_time
 
 #: ``orders-3``: ids that people number.
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})", re.DOTALL | re.ASCII)
@@ -24,12 +38,16 @@ def is_random(scenario: Scenario, group: Group) -> bool:
 
 
 def drawn(scenario: Scenario, group: Group, draw: int) -> Scenario:
-    """Return the scenario with every open id drawn; ``draw`` counts from 0.
+    """Return the scenario in time, with every open id drawn and every name a process id; ``draw`` counts from 0.
 
-    Ids are of the group's own style: random UUIDs, or the next numbers if the group's ids are numbered ones.
+    Ids are of the group's own style: random UUIDs, or the next numbers if the group's ids are numbered ones. New
+    instances may be named by their hosts.
+
+    Raises:
+        ScenarioError: a name stands for no instance, or for several.
     """
-    ids = _Ids(group, draw)
-    return replace(scenario, events=tuple(_with_ids(event, ids, group) for event in scenario.events))
+    cast = _Cast(group, _Ids(group, draw))
+    return replace(scenario, events=tuple(cast.resolved(event) for event in in_time(scenario.events)))
 
 
 def usual_threads(group: Group) -> int:
@@ -78,21 +96,63 @@ def _next_number(group: Group) -> tuple[str, int] | None:
     return beginning, last + 1
 
 
-def _with_ids(event: Event, ids: _Ids, group: Group) -> Event:
-    match event:
-        case Join():
-            return replace(event, instances=tuple(_instance(new, ids, group) for new in event.instances))
-        case Return(keeps_disk=False, new_process_ids=()):
-            return replace(event, new_process_ids=tuple(ids.next() for _ in event.process_ids))
-        case _:
-            return event
+class _Cast:
+    """Who is who, event by event."""
+
+    def __init__(self, group: Group, ids: _Ids) -> None:
+        self._group = group
+        self._ids = ids
+        self._new: dict[str, str] = {}
+        self._running = {instance.process_id: None for instance in group.instances}
+
+    def resolved(self, event: Event) -> Event:
+        match event:
+            case Join():
+                instances = tuple(self._instance(new) for new in event.instances)
+                self._running |= dict.fromkeys(of.process_id for of in instances)
+                return replace(event, instances=instances)
+            case Leave() | Stop():
+                found = replace(event, process_ids=self._named(event.process_ids, event.where))
+                for process_id in found.process_ids:
+                    self._running.pop(process_id, None)
+                return found
+            case Return():
+                return self._back(event)
+            case Bounce() | RestoreRate():
+                return replace(event, process_ids=self._named(event.process_ids, event.where))
+            case Threads():
+                return replace(event, process_id=self._named((event.process_id,), event.where)[0])
+            case _:
+                return event
+
+    def _back(self, event: Return) -> Return:
+        was = self._named(event.process_ids, event.where)
+        if event.keeps_disk:
+            self._running |= dict.fromkeys(was)
+            return replace(event, process_ids=was)
+        new = event.new_process_ids or tuple(self._ids.next() for _ in was)
+        self._running |= dict.fromkeys(new)
+        names = dict(zip((*event.process_ids, *was), new * 2, strict=True))
+        self._new |= names
+        return replace(event, process_ids=was, new_process_ids=new)
+
+    def _named(self, names: tuple[str, ...], where: str) -> tuple[str, ...]:
+        if names == (ALL,):
+            return tuple(self._running)
+        found = (self._new.get(name) or process_id_of(self._group, name, where) for name in names)
+        return tuple(dict.fromkeys(found))
+
+    def _instance(self, new: NewInstance | Instance) -> Instance:
+        made = new if isinstance(new, Instance) else _made(new, new.process_id or self._ids.next(), self._group)
+        self._new[made.process_id] = made.process_id
+        if made.host is not None:
+            self._new[made.host] = made.process_id
+        return made
 
 
-def _instance(new: NewInstance | Instance, ids: _Ids, group: Group) -> Instance:
-    if isinstance(new, Instance):
-        return new
-    process_id = new.process_id or ids.next()
-    names = new.consumer_ids or tuple(f"{process_id}-StreamThread-{number}" for number in range(1, new.threads + 1))
+def _made(new: NewInstance, process_id: str, group: Group) -> Instance:
+    threads = new.threads or usual_threads(group)
+    names = new.consumer_ids or tuple(f"{process_id}-StreamThread-{number}" for number in range(1, threads + 1))
     protocols = next((of.protocols for instance in group.instances for of in instance.consumers), ("cooperative",))
     return Instance(
         process_id=process_id,

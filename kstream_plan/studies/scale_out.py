@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Group
 from kstream_plan.scenario import Event, Join, NewInstance, Scenario, Stop
-from kstream_plan.studies.drawing import usual_threads
 from kstream_plan.studies.members import process_id_of
 
 #: Tag → value
@@ -47,7 +46,7 @@ def scale_out(
         hosts = _free_names(group, add)
         instances = tuple(
             NewInstance(
-                threads=threads or usual_threads(group),
+                threads=threads,
                 host=hosts[place],
                 rack=racks[place % len(racks)] if racks else None,
                 client_tags=client_tags[place % len(client_tags)] if client_tags else (),
