@@ -10,6 +10,7 @@ from kstream_plan import uncertainty
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import Assignor
 from kstream_plan.course import Course
+from kstream_plan.diagnosis import cause
 from kstream_plan.everyone import Everyone
 from kstream_plan.figures import InstanceLoad, balance, instance_loads
 from kstream_plan.membership import Disk, disk_of, regrouped
@@ -203,6 +204,8 @@ class _Run:
 
     def ended(self, decision: Assignment, verdict: Verdict) -> Rehearsal:
         """Put together what came out."""
+        if verdict.kind != "settled":
+            verdict = replace(verdict, cause=cause(self.state, decision, self.course.rates, self.config))
         return Rehearsal(
             rounds=self.rounds,
             target=decision.target,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import uuid
+from dataclasses import replace
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Rates, Snapshot, Task, TaskId
@@ -15,6 +16,7 @@ from kstream_plan.scenario import (
     Event,
     Join,
     Leave,
+    NewInstance,
     ProduceRate,
     RestoreRate,
     Return,
@@ -40,6 +42,30 @@ def random_case(seed: int) -> tuple[Snapshot, Scenario]:
         restore_per_instance=rng.choice([None, 10.0, 1_000.0]), produce_per_task=rng.choice([None, 0.0, 20.0])
     )
     return Snapshot(state=_settled_group(rng, config), config=config, rates=rates), _Sequence(rng).scenario()
+
+
+def hard_case(seed: int) -> tuple[Snapshot, Scenario]:
+    """Instances join, and one leaves, in a group that restores about as slowly as its changelogs grow."""
+    rng = random.Random(seed)
+    config = AssignmentConfig(
+        num_standby_replicas=rng.choice([0, 1, 1, 2]),
+        probing_rebalance_interval_ms=60_000,
+        acceptable_recovery_lag=rng.choice([0, 100, 500, 1000, 2000]),
+        max_warmup_replicas=rng.randint(1, 4),
+        state_cleanup_delay_ms=rng.choice([0, 60_000, 120_000, 600_000]),
+    )
+    group = _settled_group(rng, config)
+    tasks = tuple(
+        replace(task, end_offset_sum=rng.choice([1000, 3000, 9000]) if task.stateful else 0)
+        for task in group.group.tasks
+    )
+    state = replace(group, group=Group(group.group.application_id, tasks, group.group.instances))
+    rates = Rates(restore_per_instance=rng.choice([15.0, 25.0, 30.0, 45.0, 60.0, 100.0]), produce_per_task=20.0)
+    instances = tuple(NewInstance(threads=1) for _ in range(rng.randint(1, 2)))
+    events: list[Event] = [Join(at_ms=0, instances=instances)]
+    if rng.random() < 0.6:
+        events.append(Leave(at_ms=30_000, process_ids=("m1",)))
+    return Snapshot(state=state, config=config, rates=rates), Scenario(events=tuple(events))
 
 
 def _settled_group(rng: random.Random, config: AssignmentConfig) -> GroupState:
@@ -144,7 +170,7 @@ class _Sequence:
                 return Join(at_ms=at_ms, instances=(Instance(process_id=process_id, consumers=consumers, host=name),))
 
 
-def play(seed: int, max_rounds: int = 150):  # type: ignore[no-untyped-def]  # noqa: ANN201
+def play(seed: int, max_rounds: int = 150):  # type: ignore[no-untyped-def]
     """The plan of a random case."""
     from kstream_plan.studies.drawing import drawn
 

@@ -92,7 +92,16 @@ def _verdict(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
     reason = names.escape_message(plan.verdict.reason)
     reason = f"{reason}{f' ({tasks})' if tasks else ''}"
     after = f"after {duration(summary.duration_ms)} and {count(summary.rebalances, 'rebalance')}"
-    return Fact(label, (f"{after}: {reason}. {cold}",))
+    return Fact(label, (f"{after}: {reason}. {cold}{cause_sentence(plan, names)}",))
+
+
+def cause_sentence(plan: Plan, names: Names) -> str:
+    """Return what a plan that does not settle waits for, after a blank; empty if nothing."""
+    cause = plan.verdict.cause
+    if cause is None:
+        return ""
+    where = f"{names.task(cause.task_id)} on {names.instance(cause.process_id)}"
+    return f". It waits for {where}: {names.escape_message(cause.message)}"
 
 
 def _go_on(plan: Plan) -> list[Fact]:

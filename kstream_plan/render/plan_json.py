@@ -14,6 +14,7 @@ from kstream_plan import __version__
 from kstream_plan.model import Group, Holding, Instance, Note, Task
 from kstream_plan.steps import (
     Balance,
+    Cause,
     Demote,
     Drop,
     HandOver,
@@ -73,7 +74,19 @@ def plan_document(plan: Plan, *, full: bool = False) -> dict[str, Json]:
             "kind": plan.verdict.kind,
             "tasks": [str(task_id) for task_id in plan.verdict.tasks],
             "reason": plan.verdict.reason,
+            "cause": _cause(plan.verdict.cause),
         },
+    }
+
+
+def _cause(cause: Cause | None) -> Json:
+    if cause is None:
+        return None
+    return {
+        "code": cause.code.value,
+        "task_id": str(cause.task_id),
+        "process_id": cause.process_id,
+        "message": cause.message,
     }
 
 

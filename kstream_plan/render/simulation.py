@@ -10,7 +10,7 @@ from kstream_plan.model import Holding, Instance
 from kstream_plan.render.activity import events, membership
 from kstream_plan.render.detail import Focus, details
 from kstream_plan.render.happenings import happened
-from kstream_plan.render.headline import Fact, pauses_fact, restore_fact, tasks_phrase
+from kstream_plan.render.headline import Fact, cause_sentence, pauses_fact, restore_fact, tasks_phrase
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import amount, clock, count, duration, interval, several
 from kstream_plan.render.picture import picture, stateful_loads
@@ -19,7 +19,8 @@ from kstream_plan.render.table import DEFAULT_WIDTH, coloured, fact_lines, title
 from kstream_plan.render.wrapping import paragraph, wrapped
 from kstream_plan.steps import Plan
 from kstream_plan.studies.draws import Draws, Range
-from kstream_plan.studies.simulation import EventOutcome, Simulation, WhatIf
+from kstream_plan.studies.simulation import EventOutcome, Simulation
+from kstream_plan.studies.what_ifs import WhatIf
 
 _NARROWEST = 60
 _LABEL = 9
@@ -50,6 +51,7 @@ def simulation_table(
         lines += ["", *picture(plan, found, names, width), *_ending(plan)]
     for outcome in simulated.events if len(simulated.events) > 1 else ():
         lines += paragraph(_outcome(outcome, names), width, " ", "         ")
+    lines += _cure(simulated, width)
     lines += _what_ifs(simulated, width)
     lines += [text for remark in remarks(plan, found, names) for text in paragraph(remark, width, " ! ", "   ")]
     if verbose:
@@ -112,10 +114,9 @@ def _takes(simulated: Simulation, names: Names) -> Fact:
     label = _VERDICTS[plan.verdict.kind]
     if plan.verdict.kind != "settled":
         tasks = several([names.task(task_id) for task_id in plan.verdict.tasks])
-        reason = names.escape_message(plan.verdict.reason)
-        return Fact(
-            label, (f"after {duration(summary.duration_ms)}: {reason}{f' ({tasks})' if tasks else ''}. {cold}",)
-        )
+        reason = f"{names.escape_message(plan.verdict.reason)}{f' ({tasks})' if tasks else ''}"
+        after = f"after {duration(summary.duration_ms)}: {reason}. {cold}"
+        return Fact(label, (f"{after}{cause_sentence(plan, names)}",))
     if draws is None:
         how_long = f"{sure}{duration(summary.duration_ms)}" if summary.duration_ms else "no time"
         made_of = f"{count(summary.probing_rebalances, 'probe')}, {count(summary.rebalances, 'rebalance')}"
@@ -236,20 +237,41 @@ def _outcome(outcome: EventOutcome, names: Names) -> str:
     return f"{what}: {count(outcome.rebalances, 'rebalance')}, {warm}, {balanced}{cold}"
 
 
+def _cure(simulated: Simulation, width: int) -> list[str]:
+    if simulated.plan.verdict.kind == "settled":
+        return []
+    cure = simulated.cure
+    if cure is None:
+        return paragraph("CURE none of the settings that were tried makes it settle", width, " ", "      ")
+    sure = "≥ " if cure.duration_is == "floor" else "~"
+    cold = f", {cure.cold_handovers:,} cold starts" if cure.cold_handovers else ""
+    text = (
+        f"CURE {_setting(cure.setting)}={_value(cure)} settles, in {sure}{duration(cure.duration_ms)}{cold}: simulated"
+    )
+    return paragraph(text, width, " ", "      ")
+
+
 def _what_ifs(simulated: Simulation, width: int) -> list[str]:
     lines = []
     for setting in dict.fromkeys(of.setting for of in simulated.what_ifs):
         items = [_what_if(of) for of in simulated.what_ifs if of.setting == setting]
-        name = {"max_warmup_replicas": "max.warmup.replicas"}.get(setting, "probing.rebalance.interval.ms")
         tail = "; as many restores at once" if setting == "max_warmup_replicas" else ""
         head, *rest = items
-        lines += wrapped([f"{name}={head}", *rest], " | ", width - len(tail), " IF ", "    ")
+        lines += wrapped([f"{_setting(setting)}={head}", *rest], " | ", width - len(tail), " IF ", "    ")
         lines[-1] += tail if cell_len(lines[-1]) + len(tail) <= width else ""
     return lines
 
 
+def _setting(name: str) -> str:
+    return name.replace("_", ".")
+
+
+def _value(of: WhatIf) -> str:
+    return interval(of.value) if of.setting.endswith("_ms") else f"{of.value:,}"
+
+
 def _what_if(of: WhatIf) -> str:
-    value = interval(of.value) if of.setting.endswith("_ms") else f"{of.value:,}"
+    value = _value(of)
     if of.verdict != "settled":
         return f"{value}: {of.verdict}"
     sure = "≥ " if of.duration_is == "floor" else "~"

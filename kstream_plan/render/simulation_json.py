@@ -38,6 +38,7 @@ def _beside_the_plan(simulated: Simulation) -> Json:
             }
             for outcome in simulated.events
         ],
+        "cure": None if simulated.cure is None else asdict(simulated.cure),
         "what_ifs": [asdict(what_if) for what_if in simulated.what_ifs],
     }
 

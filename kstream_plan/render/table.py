@@ -99,7 +99,7 @@ def _loads(story: Story, width: int) -> list[str]:
 
 _STYLES = (
     (r"^(SETTLES|SETTLED)", "bold green"),
-    (r"^ IF\b", "bold"),
+    (r"^ (IF|CURE)\b", "bold"),
     (r"^TAKES", "bold green"),
     (r"^(MOVES|PAUSES|RELIEF|RANGE|RESTORE|BALANCE|COPIES|SETTINGS|NEXT|TASKS)\b", "bold"),
     (r"^(STUCK|CYCLES|STOPPED)", "bold red"),

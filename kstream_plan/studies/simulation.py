@@ -4,33 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Snapshot
 from kstream_plan.planner import OnRound
 from kstream_plan.scenario import Event, Scenario
-from kstream_plan.steps import HandOver, Phase, Plan, Promote
+from kstream_plan.steps import HandOver, Phase, Plan, Promote, Round
 from kstream_plan.studies import plan_checked
+from kstream_plan.studies import what_ifs as others
 from kstream_plan.studies.drawing import drawn, is_random
 from kstream_plan.studies.draws import Draws, OnDraw, draws, usual_number
+from kstream_plan.studies.what_ifs import WhatIf
 from kstream_plan.timeline import in_time
-
-_LEAST_INTERVAL_MS = 60_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhatIf:
-    """The same scenario with one other setting (name of ``AssignmentConfig``)."""
-
-    setting: str
-    value: int
-    verdict: Literal["settled", "stuck", "cyclic", "unfinished"]
-    duration_ms: int
-    duration_is: Literal["floor", "estimate"]
-    rebalances: int
-    moves: int
-    peak_extra_copies: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +36,17 @@ class EventOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """What comes of a scenario. ``draws`` is ``None`` if nothing in it is random; ``scenario`` is as it was played."""
+    """What comes of a scenario. ``draws`` is ``None`` if nothing in it is random; ``scenario`` is as it was played.
+
+    ``cure``: a setting with which a group settles that does not, if one was found.
+    """
 
     plan: Plan
     scenario: Scenario
     draws: Draws | None
     events: tuple[EventOutcome, ...]
     what_ifs: tuple[WhatIf, ...]
+    cure: WhatIf | None = None
 
 
 def simulate(
@@ -116,7 +105,8 @@ def simulate(
         scenario=played,
         draws=found,
         events=event_outcomes(made, played),
-        what_ifs=_what_ifs(made, play) if what_ifs else (),
+        what_ifs=others.what_ifs(made, play) if what_ifs else (),
+        cure=others.cure(made, play) if what_ifs else None,
     )
 
 
@@ -135,44 +125,19 @@ def event_outcomes(made: Plan, scenario: Scenario) -> tuple[EventOutcome, ...]:
                 rebalances=len(rounds),
                 hops=len(stateful),
                 cold_handovers=sum(not step.caught_up for step in stateful),
-                warm_ms=next((rnd.at_ms - event.at_ms for rnd in rounds if not rnd.probing_rebalance), None),
-                balanced_ms=next((rnd.at_ms - event.at_ms for rnd in rounds if Phase.SETTLED in rnd.phases), None),
+                warm_ms=_since(event, rounds, lambda rnd: not rnd.probing_rebalance),
+                balanced_ms=_end(event, rounds),
             )
         )
     return tuple(found)
 
 
-def _what_ifs(made: Plan, play: Callable[[AssignmentConfig], Plan]) -> tuple[WhatIf, ...]:
-    """Try what usually makes it shorter: more warm-ups at once, up to all of them, and a shorter interval."""
-    if not made.summary.warmups:
-        return ()
-    return tuple(_what_if(made.config, name, value, play) for name, value in _candidates(made))
+def _since(event: Event, rounds: Sequence[Round], holds: Callable[[Round], bool]) -> int | None:
+    """Return how long after the event something holds for good; ``None`` if it does not hold in the last round."""
+    last_without = max((place for place, rnd in enumerate(rounds) if not holds(rnd)), default=-1)
+    return rounds[last_without + 1].at_ms - event.at_ms if last_without + 1 < len(rounds) else None
 
 
-def _candidates(made: Plan) -> Sequence[tuple[str, int]]:
-    now, needed = made.config.max_warmup_replicas, max(made.summary.hops, 1)
-    warmups = sorted({min(2 * now, needed), min(4 * now, needed), needed})
-    intervals = (_LEAST_INTERVAL_MS, made.config.probing_rebalance_interval_ms // 2)
-    return [
-        *(("max_warmup_replicas", value) for value in warmups if value > now),
-        *(
-            ("probing_rebalance_interval_ms", value)
-            for value in sorted(set(intervals))
-            if _LEAST_INTERVAL_MS <= value < made.config.probing_rebalance_interval_ms
-        ),
-    ]
-
-
-def _what_if(config: AssignmentConfig, setting: str, value: int, play: Callable[[AssignmentConfig], Plan]) -> WhatIf:
-    changed: dict[str, Any] = {setting: value}
-    made = play(replace(config, **changed))
-    return WhatIf(
-        setting=setting,
-        value=value,
-        verdict=made.verdict.kind,
-        duration_ms=made.summary.duration_ms,
-        duration_is=made.summary.duration_is,
-        rebalances=made.summary.rebalances,
-        moves=made.summary.moves,
-        peak_extra_copies=made.summary.peak_extra_copies,
-    )
+def _end(event: Event, rounds: Sequence[Round]) -> int | None:
+    """Return how long after the event nothing follows any more; ``None`` if the last round is not settled."""
+    return rounds[-1].at_ms - event.at_ms if rounds and Phase.SETTLED in rounds[-1].phases else None
