@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Group, Holding, Target, TaskId
@@ -32,6 +33,7 @@ class InstanceLoad:
     active: int
     stateful: int
     standby: int
+    per_thread: float
     subtopologies: frozenset[str]
 
 
@@ -42,40 +44,43 @@ def instance_loads(
     loads = []
     for instance, consumers in enumerate(group.consumers_of):
         held = tuple(decided[consumers.start : consumers.stop])
-        same = known is not None and all(a is b for a, b in zip(held, known[instance].held, strict=True))
+        same = known is not None and held == known[instance].held
         loads.append(known[instance] if same and known is not None else _count(group, held))
     return tuple(loads)
 
 
 def _count(group: Group, held: tuple[Holding, ...]) -> InstanceLoad:
     active = [task for of in held for task in of.active]
+    standby = sum(len(of.standby) + len(of.warmup) for of in held)
     return InstanceLoad(
-        held,
-        len(active),
-        sum(map(group.stateful_flags.__getitem__, active)),
-        sum(len(of.standby) + len(of.warmup) for of in held),
-        frozenset(map(group.subtopologies.__getitem__, active)),
+        held=held,
+        active=len(active),
+        stateful=sum(map(group.stateful_flags.__getitem__, active)),
+        standby=standby,
+        per_thread=(len(active) + standby) / len(held),
+        subtopologies=frozenset(map(group.subtopologies.__getitem__, active)),
     )
 
 
 def balance(group: Group, loads: Sequence[InstanceLoad]) -> Balance:
     """Put the loads side by side (KIP-441's two figures included). No instance: all zero."""
-    executing = Counter(group_id for load in loads for group_id in load.subtopologies)
+    everywhere = frozenset(group.subtopologies)
+    partly = [load.subtopologies for load in loads if len(load.subtopologies) < len(everywhere)]
+    executing = Counter(chain.from_iterable(partly))
+    whole = len(loads) - len(partly)
+    ever = [whole + executing[of] for of in (everywhere if whole else executing)]
+    active = [load.active for load in loads]
     return Balance(
-        active=tuple(load.active for load in loads),
-        standby=tuple(load.standby for load in loads),
-        load_per_thread=tuple(
-            (load.active + load.standby) / instance.capacity
-            for load, instance in zip(loads, group.instances, strict=True)
-        ),
-        instance_spread=_spread(load.stateful for load in loads),
-        balance_factor=_spread(load.active for load in loads),
-        subtopology_spread=_spread(executing.values()),
+        active=tuple(active),
+        standby=tuple([load.standby for load in loads]),
+        load_per_thread=tuple([load.per_thread for load in loads]),
+        instance_spread=_spread([load.stateful for load in loads]),
+        balance_factor=_spread(active),
+        subtopology_spread=_spread(ever),
     )
 
 
-def _spread(values: Iterable[int]) -> int:
-    counts = list(values)
+def _spread(counts: Sequence[int]) -> int:
     return max(counts) - min(counts) if counts else 0
 
 

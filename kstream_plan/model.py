@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
+import weakref
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
+from operator import is_not
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -290,6 +293,18 @@ class GroupState:
         settled = {task for task, consumer in owned if _is_settled(self.copies[task], consumer)}
         return frozenset(self.group.stateful).difference(settled)
 
+    def __getstate__(self) -> dict[str, object]:
+        """Pickle the fields, not what was derived from them or where the state came from."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    def changed_since(self, before: GroupState) -> Sequence[int]:
+        """Return the tasks, sorted, of which ``before`` had other copies; at once if this state followed from it."""
+        origin, changed = vars(self).get("_changed_since", (None, ()))
+        if origin is not None and origin() is before:
+            known: Sequence[int] = changed
+            return known
+        return list(compress(range(len(self.copies)), map(is_not, before.copies, self.copies)))
+
     def followed_by(
         self, *, at_ms: int, holdings: tuple[Holding, ...], copies: Mapping[int, tuple[Copy, ...]]
     ) -> GroupState:
@@ -298,6 +313,8 @@ class GroupState:
         for task, of_task in copies.items():
             all_copies[task] = of_task
         after = replace(self, generation=self.generation + 1, at_ms=at_ms, holdings=holdings, copies=tuple(all_copies))
+        changed = sorted(task for task, of_task in copies.items() if of_task is not self.copies[task])
+        vars(after)["_changed_since"] = (weakref.ref(self), changed)
         # Known without looking at every task again, which would take longer than the decision itself.
         settled = {task for task, of_task in copies.items() if of_task and _is_settled(of_task, of_task[0].consumer)}
         vars(after)["unsettled"] = (self.unsettled | copies.keys()) - settled
@@ -405,7 +422,8 @@ class Assignment:
     """An assignor's decision.
 
     ``instances`` is the decision per instance, ``consumers`` its split over the threads (by consumer index), roles
-    disjoint (``temporary`` always empty). ``short_standbys`` lists the tasks for which there were not
+    disjoint (``temporary`` always empty). ``movements_in_order``: the movements are of active tasks only and sorted by
+    (number of caught-up instances, task). ``short_standbys`` lists the tasks for which there were not
     enough instances, with the number that is missing.
     """
 
@@ -414,6 +432,7 @@ class Assignment:
     probing_rebalance: bool
     target: Target
     movements: tuple[Movement, ...] = ()
+    movements_in_order: bool = False
     short_standbys: tuple[tuple[int, int], ...] = ()
 
 

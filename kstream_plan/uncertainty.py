@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import compress
-from operator import is_not, itemgetter
+from operator import itemgetter
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Assignment, Copy, Group, GroupState, Note, Rates
@@ -52,8 +51,9 @@ def cleaned_up(before: GroupState, after: GroupState, decision: Assignment, conf
 
     The cleaner runs every ``state_cleanup_delay_ms`` at a phase nobody knows, so the state may live twice as long.
     """
-    changed = compress(range(len(after.copies)), map(is_not, before.copies, after.copies))
-    deleted = {task for task in changed if _lost_caught_up(before.copies[task], after.copies[task], config)}
+    deleted = {
+        task for task in after.changed_since(before) if _lost_caught_up(before.copies[task], after.copies[task], config)
+    }
     return deleted.intersection(map(itemgetter(0), decision.movements)) if deleted else deleted
 
 
