@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from kstream_plan.assignment_config import AssignmentConfig as AssignmentConfig
     from kstream_plan.config import load_client_properties as load_client_properties
+    from kstream_plan.config import load_scenario as load_scenario
     from kstream_plan.config import load_streams_config as load_streams_config
     from kstream_plan.config import with_overrides as with_overrides
     from kstream_plan.errors import KstreamPlanError as KstreamPlanError
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from kstream_plan.snapshots.saved_plan import read_plan_file as load_plans
     from kstream_plan.steps import Plan as Plan
     from kstream_plan.studies import plan_checked as plan
+    from kstream_plan.studies.drain import drain as drain
     from kstream_plan.studies.scale_out import scale_out as scale_out
     from kstream_plan.studies.simulation import Simulation as Simulation
     from kstream_plan.studies.simulation import simulate as simulate
@@ -55,8 +57,10 @@ _PUBLIC = {
     "Simulation": ("kstream_plan.studies.simulation", "Simulation"),
     "Snapshot": ("kstream_plan.model", "Snapshot"),
     "assign": ("kstream_plan.planner", "assign_once"),
+    "drain": ("kstream_plan.studies.drain", "drain"),
     "group_history": ("kstream_plan.snapshots.live_group.source", "group_history"),
     "load_client_properties": ("kstream_plan.config", "load_client_properties"),
+    "load_scenario": ("kstream_plan.config", "load_scenario"),
     "load_plans": ("kstream_plan.snapshots.saved_plan", "read_plan_file"),
     "load_streams_config": ("kstream_plan.config", "load_streams_config"),
     "plan": ("kstream_plan.studies", "plan_checked"),
@@ -85,9 +89,11 @@ __all__ = [
     "Snapshot",
     "__version__",
     "assign",
+    "drain",
     "group_history",
     "load_client_properties",
     "load_plans",
+    "load_scenario",
     "load_streams_config",
     "plan",
     "read",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
+from operator import is_not
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Group, Holding, Target, TaskId
@@ -64,7 +65,7 @@ def _count(group: Group, held: tuple[Holding, ...]) -> InstanceLoad:
 
 def balance(group: Group, loads: Sequence[InstanceLoad]) -> Balance:
     """Put the loads side by side (KIP-441's two figures included). No instance: all zero."""
-    everywhere = frozenset(group.subtopologies)
+    everywhere = group.all_subtopologies
     partly = [load.subtopologies for load in loads if len(load.subtopologies) < len(everywhere)]
     executing = Counter(chain.from_iterable(partly))
     whole = len(loads) - len(partly)
@@ -160,6 +161,8 @@ class _Tally:
 
     def __init__(self, group: Group, initial: Sequence[Holding]) -> None:
         self._standstills = Standstills(group, initial)
+        self._held: Sequence[Holding] = initial
+        self._extra = sum(map(_extra, initial))
         self._stateful = {task.task_id: task.stateful for task in group.tasks}
         self.paused_ms: Counter[TaskId] = Counter()
         self.pauses: Counter[TaskId] = Counter()
@@ -172,8 +175,10 @@ class _Tally:
     def add(self, rnd: Round) -> None:
         for step in rnd.steps:
             self._add(step, rnd.at_ms)
-        extra = sum(len(held.warmup) + len(held.temporary) for held in rnd.assigned)
-        self.peak_extra_copies = max(self.peak_extra_copies, extra)
+        for consumer in compress(range(len(rnd.assigned)), map(is_not, self._held, rnd.assigned)):
+            self._extra += _extra(rnd.assigned[consumer]) - _extra(self._held[consumer])
+        self._held = rnd.assigned
+        self.peak_extra_copies = max(self.peak_extra_copies, self._extra)
 
     def _add(self, step: Step, at_ms: int) -> None:
         for pause in self._standstills.ended(step, at_ms):
@@ -201,3 +206,7 @@ class _Tally:
             self.restored_records = None
         else:
             self.restored_records += records
+
+
+def _extra(held: Holding) -> int:
+    return len(held.warmup) + len(held.temporary)

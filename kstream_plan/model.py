@@ -220,6 +220,11 @@ class Group:
         return tuple(task.task_id.group for task in self.tasks)
 
     @cached_property
+    def all_subtopologies(self) -> frozenset[str]:
+        """Every subtopology that has a task."""
+        return frozenset(self.subtopologies)
+
+    @cached_property
     def capacities(self) -> tuple[int, ...]:
         """The number of stream threads of each instance."""
         return tuple(instance.capacity for instance in self.instances)
@@ -356,6 +361,11 @@ class Rates:
         """Return the fields; read-only views, which cannot be pickled, as plain dictionaries."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()}
+
+    @property
+    def any_restore(self) -> bool:
+        """Whether any restore rate is known at all."""
+        return self.restore_per_instance is not None or bool(self.restore or self.restore_of)
 
     def restore_rate(self, instance: int) -> float | None:
         """Records per second that an instance restores, shared by its copies; ``None`` if not known."""

@@ -65,6 +65,8 @@ class Restoring:
         in every phase.
         """
         instances = range(len(group.instances))
+        if not all(phase.rates.any_restore for phase in phases):
+            return cls(group, (False,) * len(instances), {})
         known = tuple(all(phase.rates.restore_rate(i) is not None for phase in phases) for i in instances)
         left: dict[tuple[int, int], int] = {}
         if any(known):

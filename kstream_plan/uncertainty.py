@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from operator import itemgetter
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Assignment, Copy, Group, GroupState, Note, Rates
-from kstream_plan.ranking import is_caught_up
+from kstream_plan.ranking import is_caught_up, place_of
 from kstream_plan.steps import HandOver, KeepTemporary, Place, Promote, Round, Step, Withhold
 
 
 def has_rate(rates: Rates) -> bool:
     """Whether any restore rate is known at all."""
-    return rates.restore_per_instance is not None or bool(rates.restore or rates.restore_of)
+    return rates.any_restore
 
 
 def without_rate(group: Group, rounds: Iterable[Round], rate_of: Callable[[str], float | None]) -> tuple[str, ...]:
@@ -54,7 +53,15 @@ def cleaned_up(before: GroupState, after: GroupState, decision: Assignment, conf
     deleted = {
         task for task in after.changed_since(before) if _lost_caught_up(before.copies[task], after.copies[task], config)
     }
-    return deleted.intersection(map(itemgetter(0), decision.movements)) if deleted else deleted
+    return {task for task in deleted if _is_queued(task, before, decision, config)}
+
+
+def _is_queued(task: int, state: GroupState, decision: Assignment, config: AssignmentConfig) -> bool:
+    movements = decision.movements
+    if not decision.movements_in_order:
+        return any(movement.task == task for movement in movements)
+    place = place_of(movements, state, task, config.acceptable_recovery_lag)
+    return place < len(movements) and movements[place].task == task
 
 
 def _lost_caught_up(before: tuple[Copy, ...], after: tuple[Copy, ...], config: AssignmentConfig) -> bool:

@@ -9,6 +9,7 @@ import typer
 
 from kstream_plan import __version__
 from kstream_plan.cli.assign import assign
+from kstream_plan.cli.drain import drain
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.output import say
@@ -32,6 +33,7 @@ app = typer.Typer(
 app.command()(assign)
 app.command()(simulate)
 app.command("simulate-scaleout")(simulate_scaleout)
+app.command()(drain)
 app.command()(show)
 app.command()(snapshot)
 app.command()(schema)

@@ -94,6 +94,16 @@ Snapshots = Annotated[
         metavar="SNAPSHOT...", help="Paths, folders or globs of JSON or Parquet snapshots; - is standard input."
     ),
 ]
+OneSnapshot = Annotated[
+    str, typer.Argument(metavar="SNAPSHOT", help="A path, folder or glob of JSON or Parquet; - is standard input.")
+]
+Instances = Annotated[
+    list[str], typer.Argument(metavar="INSTANCE...", help="Who is to stop: process ids, their beginnings, or hosts.")
+]
+RequireWarm = Annotated[bool, typer.Option("--require-warm", help="Exit code 3 if any task would start cold now.")]
+LeaveCleanly = Annotated[
+    bool, typer.Option("--leave", help="They leave the group cleanly, not by Kafka Streams' default close.")
+]
 ScenarioFile = Annotated[
     Path,
     typer.Argument(metavar="SCENARIO.yaml", help="A timed list of events; kstream-plan schema scenario describes it."),

@@ -101,7 +101,7 @@ _STYLES = (
     (r"^(SETTLES|SETTLED)", "bold green"),
     (r"^ (IF|CURE)\b", "bold"),
     (r"^TAKES", "bold green"),
-    (r"^(MOVES|PAUSES|RELIEF|RANGE|RESTORE|BALANCE|COPIES|SETTINGS|NEXT|TASKS)\b", "bold"),
+    (r"^(MOVES|PAUSES|NOW|WAIT|LAGS|RELIEF|RANGE|RESTORE|BALANCE|COPIES|SETTINGS|NEXT|TASKS)\b", "bold"),
     (r"^(STUCK|CYCLES|STOPPED)", "bold red"),
     (r"^ *\d[\d:,]* +(STUCK|CYCLES|NOT FINISHED).*$", "red"),
     (r"^ *\d[\d:,]* +SETTLED.*$", "green"),
