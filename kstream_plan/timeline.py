@@ -6,12 +6,13 @@ was never gone. Meanwhile no rebalance can end, for the group waits for the abse
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.errors import ScenarioError
+from kstream_plan.member_threads import check_consumers, is_static, renamed, thread_ids, with_threads_of
 from kstream_plan.model import Consumer, Instance
 from kstream_plan.scenario import (
     Bounce,
@@ -208,7 +209,7 @@ class _Draft:
             if down is None:
                 arrivals.append(arrival)
                 self.gone.pop(process_id)
-            elif event.keeps_disk and (event.static or _static(known)):
+            elif event.keeps_disk and (event.static or is_static(known)):
                 self.outages.append(Outage(process_id, down.stopped_at_ms, event.at_ms))
                 del self.down[process_id]
             else:
@@ -280,8 +281,8 @@ class _Draft:
             self.members[instance.process_id] = instance
             self.gone.pop(instance.process_id, None)
         for instance in self.members.values():
-            self.everyone[instance.process_id] = _with_threads_of(instance, self.everyone.get(instance.process_id))
-        _check_consumers(self.members)
+            self.everyone[instance.process_id] = with_threads_of(instance, self.everyone.get(instance.process_id))
+        check_consumers(self.members)
         if not self.members:
             raise ScenarioError(f"no instance is left at {at_ms} ms", fix="let one of them stay, or return sooner")
         self.changes.append(
@@ -296,43 +297,7 @@ class _Draft:
         )
 
 
-def renamed(instance: Instance, process_id: str) -> Instance:
-    """Return the instance under another process id; its threads' ids follow where they contain the old one."""
-
-    def new_id(consumer_id: str) -> str:
-        old = instance.process_id
-        return consumer_id.replace(old, process_id) if old in consumer_id else f"{process_id}-{consumer_id}"
-
-    consumers = tuple(replace(of, consumer_id=new_id(of.consumer_id)) for of in instance.consumers)
-    return replace(instance, process_id=process_id, consumers=consumers)
-
-
-def thread_ids(instance: Instance, threads: int) -> list[str]:
-    """Return ids for the threads that ``instance`` has to start to run so many."""
-    taken = {consumer.consumer_id for consumer in instance.consumers}
-    free = (f"{instance.process_id}-StreamThread-{number}" for number in range(1, 2 * threads + len(taken) + 1))
-    return [name for name in free if name not in taken][len(taken) : threads]
-
-
 def _existing(instance: NewInstance | Instance, event: Join) -> Instance:
     if isinstance(instance, NewInstance):
         raise ScenarioError("a new instance has no process id yet", where=event.where)
     return instance
-
-
-def _static(instance: Instance) -> bool:
-    return all(consumer.group_instance_id is not None for consumer in instance.consumers)
-
-
-def _with_threads_of(instance: Instance, before: Instance | None) -> Instance:
-    if before is None:
-        return instance
-    known: Mapping[str, Consumer] = {of.consumer_id: of for of in (*before.consumers, *instance.consumers)}
-    return replace(instance, consumers=tuple(known.values()))
-
-
-def _check_consumers(members: Mapping[str, Instance]) -> None:
-    ids = [consumer.consumer_id for instance in members.values() for consumer in instance.consumers]
-    if len(set(ids)) < len(ids):
-        twice = sorted({name for name in ids if ids.count(name) > 1})
-        raise ScenarioError(f"the consumer {twice[0]!r} is a member twice")

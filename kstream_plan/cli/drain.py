@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from kstream_plan.cli import options
+from kstream_plan.cli import options, simulation_options
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.output import OutputForm, page, say, written_at_once
@@ -24,10 +24,10 @@ from kstream_plan.studies.drain import drain as drain_study
 
 
 def drain(
-    path: options.OneSnapshot,
-    instances: options.Instances,
-    require_warm: options.RequireWarm = False,
-    leave: options.LeaveCleanly = False,
+    path: simulation_options.OneSnapshot,
+    instances: simulation_options.Instances,
+    require_warm: simulation_options.RequireWarm = False,
+    leave: simulation_options.LeaveCleanly = False,
     lags: options.Lags = None,
     lags_tolerance: options.LagsTolerance = None,
     as_of: options.AsOf = None,

@@ -19,7 +19,7 @@ from kstream_plan.snapshots import json_schemas
 from kstream_plan.steps import Trigger
 
 
-def _parser(
+def parser(
     parse: Callable[[str], float],
     low: float = 0,
     high: float = math.inf,
@@ -40,17 +40,18 @@ def _parser(
 
 
 def _number(setting: str) -> Callable[[str], float]:
-    return _parser(_whole_number, *RANGES[setting])
+    return parser(whole_number, *RANGES[setting])
 
 
-def _whole_number(text: str) -> int:
+def whole_number(text: str) -> int:
+    """Return the number that ``text`` is; else ``ValueError``."""
     if not re.fullmatch(r"[+-]?[0-9]{1,30}", text):
         raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
 
 def _duration(setting: str) -> Callable[[str], float]:
-    return _parser(parse_duration, *RANGES[setting], _shown_duration)
+    return parser(parse_duration, *RANGES[setting], _shown_duration)
 
 
 def _shown_duration(milliseconds: float) -> str:
@@ -64,15 +65,12 @@ def _positive_rate(text: str) -> float:
     return value
 
 
-def _key_value(text: str) -> tuple[str, str]:
+def key_value(text: str) -> tuple[str, str]:
+    """Return the two sides of ``K=V``; else a usage error."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise typer.BadParameter(f"{text!r} is not K=V")
     return name, value
-
-
-def _tags(text: str) -> tuple[tuple[str, str], ...]:
-    return tuple(_key_value(part.strip()) for part in text.split(","))
 
 
 def _one_of(choices: Iterable[str]) -> dict[str, Any]:
@@ -94,20 +92,6 @@ Snapshots = Annotated[
         metavar="SNAPSHOT...", help="Paths, folders or globs of JSON or Parquet snapshots; - is standard input."
     ),
 ]
-OneSnapshot = Annotated[
-    str, typer.Argument(metavar="SNAPSHOT", help="A path, folder or glob of JSON or Parquet; - is standard input.")
-]
-Instances = Annotated[
-    list[str], typer.Argument(metavar="INSTANCE...", help="Who is to stop: process ids, their beginnings, or hosts.")
-]
-RequireWarm = Annotated[bool, typer.Option("--require-warm", help="Exit code 3 if any task would start cold now.")]
-LeaveCleanly = Annotated[
-    bool, typer.Option("--leave", help="They leave the group cleanly, not by Kafka Streams' default close.")
-]
-ScenarioFile = Annotated[
-    Path,
-    typer.Argument(metavar="SCENARIO.yaml", help="A timed list of events; kstream-plan schema scenario describes it."),
-]
 Lags = Annotated[
     list[str] | None,
     typer.Option("--lags", metavar="PATH", help="Lag rows instead of the snapshot's own; repeatable."),
@@ -117,7 +101,7 @@ LagsTolerance = Annotated[
     typer.Option(
         "--lags-tolerance",
         metavar="DURATION",
-        parser=_parser(parse_duration),
+        parser=parser(parse_duration),
         help="How much later than the snapshot a lag row may be (default 1m).",
     ),
 ]
@@ -207,13 +191,13 @@ RestoreRate = Annotated[
     float | None,
     typer.Option(
         metavar="RATE",
-        parser=_parser(_positive_rate),
+        parser=parser(_positive_rate),
         help="Records restored per instance: 5000/s. Without it the time is a floor.",
     ),
 ]
 ProduceRate = Annotated[
     float | None,
-    typer.Option(metavar="RATE", parser=_parser(parse_rate), help="Records written per task: 100/s."),
+    typer.Option(metavar="RATE", parser=parser(parse_rate), help="Records written per task: 100/s."),
 ]
 AssignorName = Annotated[
     str,
@@ -234,79 +218,10 @@ TriggerName = Annotated[
 MaxRounds = Annotated[
     int | None,
     typer.Option(
-        parser=_parser(_whole_number, 1),
+        parser=parser(whole_number, 1),
         metavar="N",
         help="Give up after so many (default: 4 x (stateful tasks + 10)).",
     ),
-]
-Add = Annotated[
-    int | None,
-    typer.Option("--add", metavar="N", parser=_parser(_whole_number, 0, 10_000), help="So many instances join."),
-]
-To = Annotated[
-    int | None,
-    typer.Option(
-        "--to", metavar="N", parser=_parser(_whole_number, 1, 10_000), help="So many join that there are N in the end."
-    ),
-]
-Remove = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--remove", metavar="ID", help="This instance stops, by a default close; process id or host, repeatable."
-    ),
-]
-NewThreads = Annotated[
-    int | None,
-    typer.Option(
-        "--threads",
-        metavar="N",
-        parser=_parser(_whole_number, 1, 10_000),
-        help="Stream threads of a new instance (default: as most have).",
-    ),
-]
-NewClientTags = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--client-tags",
-        metavar="K=V,...",
-        parser=_tags,
-        help="Client tags of the new instances; repeatable: in turn.",
-    ),
-]
-NewRack = Annotated[
-    list[str] | None,
-    typer.Option("--rack", metavar="RACK", help="Rack of the new instances; repeatable: in turn."),
-]
-AddAt = Annotated[
-    int | None,
-    typer.Option("--add-at", metavar="DURATION", parser=_parser(parse_duration), help="They join after so long."),
-]
-NewProcessId = Annotated[
-    list[str] | None,
-    typer.Option("--process-id", metavar="ID", help="The process id of a new instance, for replays; repeatable."),
-]
-NumberOfDraws = Annotated[
-    int | None,
-    typer.Option(
-        "--draws",
-        metavar="N",
-        parser=_parser(_whole_number, 1, 1_000_000),
-        help="So many draws of the new instances' random ids (default: by size, 200 at most).",
-    ),
-]
-DrawsWithin = Annotated[
-    int | None,
-    typer.Option(
-        "--draws-within",
-        metavar="DURATION",
-        parser=_parser(parse_duration),
-        help="No more draws after so long; how many then depends on the machine.",
-    ),
-]
-WhatIf = Annotated[bool, typer.Option("--what-if/--no-what-if", help="Simulate other settings as well.")]
-RecordSize = Annotated[
-    int | None,
-    typer.Option("--record-size", metavar="BYTES", parser=_parser(_whole_number, 1), help="Show restored bytes, too."),
 ]
 Output = Annotated[OutputForm, typer.Option("--output", help="What stdout shows.")]
 Out = Annotated[
@@ -320,7 +235,7 @@ FailOnChanges = Annotated[bool, typer.Option("--fail-on-changes", help="Exit cod
 Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark master (default: local).")]
 SparkConf = Annotated[
     list[str] | None,
-    typer.Option("--spark-conf", metavar="K=V", parser=_key_value, help="A Spark setting; repeatable."),
+    typer.Option("--spark-conf", metavar="K=V", parser=key_value, help="A Spark setting; repeatable."),
 ]
 JavaHome = Annotated[Path | None, typer.Option("--java-home", metavar="DIR", help="The Java to run Spark on.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and Spark's log.")]

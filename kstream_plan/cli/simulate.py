@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from kstream_plan.cli import options
+from kstream_plan.cli import options, simulation_options
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.cli.simulating import simulate_and_deliver
@@ -13,11 +13,11 @@ from kstream_plan.config import load_scenario
 
 def simulate(
     paths: options.Snapshots,
-    scenario: options.ScenarioFile,
-    draws: options.NumberOfDraws = None,
-    draws_within: options.DrawsWithin = None,
-    what_if: options.WhatIf = True,
-    record_size: options.RecordSize = None,
+    scenario: simulation_options.ScenarioFile,
+    draws: simulation_options.NumberOfDraws = None,
+    draws_within: simulation_options.DrawsWithin = None,
+    what_if: simulation_options.WhatIf = True,
+    record_size: simulation_options.RecordSize = None,
     lags: options.Lags = None,
     lags_tolerance: options.LagsTolerance = None,
     as_of: options.AsOf = None,

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from kstream_plan.cli import options
+from kstream_plan.cli import options, simulation_options
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.cli.simulating import simulate_and_deliver
@@ -19,18 +19,18 @@ from kstream_plan.studies.scale_out import scale_out
 
 def simulate_scaleout(
     paths: options.Snapshots,
-    add: options.Add = None,
-    to: options.To = None,
-    remove: options.Remove = None,
-    threads: options.NewThreads = None,
-    client_tags: options.NewClientTags = None,
-    rack: options.NewRack = None,
-    add_at: options.AddAt = None,
-    process_id: options.NewProcessId = None,
-    draws: options.NumberOfDraws = None,
-    draws_within: options.DrawsWithin = None,
-    what_if: options.WhatIf = True,
-    record_size: options.RecordSize = None,
+    add: simulation_options.Add = None,
+    to: simulation_options.To = None,
+    remove: simulation_options.Remove = None,
+    threads: simulation_options.NewThreads = None,
+    client_tags: simulation_options.NewClientTags = None,
+    rack: simulation_options.NewRack = None,
+    add_at: simulation_options.AddAt = None,
+    process_id: simulation_options.NewProcessId = None,
+    draws: simulation_options.NumberOfDraws = None,
+    draws_within: simulation_options.DrawsWithin = None,
+    what_if: simulation_options.WhatIf = True,
+    record_size: simulation_options.RecordSize = None,
     lags: options.Lags = None,
     lags_tolerance: options.LagsTolerance = None,
     as_of: options.AsOf = None,
