@@ -7,7 +7,11 @@ import os
 import pytest
 from random_scenarios import play
 
+from kstream_plan import planner
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.checks import broken_invariants
+from kstream_plan.model import Assignment, GroupState
 from kstream_plan.render.markdown import markdown
 from kstream_plan.render.plan_json import plan_json
 from kstream_plan.render.table import table
@@ -47,3 +51,16 @@ def test_every_output_takes_it(seed: int) -> None:
     assert markdown(made, verbose=True)
     [read] = read_plans(plan_json(made).encode(), "x")
     assert (read.rounds, read.final, read.later_configs) == (made.rounds, made.final, made.later_configs)
+
+
+def _anew(state: GroupState, config: AssignmentConfig, _previous: object = None) -> Assignment:
+    return ASSIGNORS["high-availability"](state, config)
+
+
+@pytest.mark.parametrize("first", range(0, 300, CHUNK))
+def test_deciding_anew_in_every_round_gives_the_same(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(first, first + CHUNK):
+        incremental = play(seed, max_rounds=60)
+        with monkeypatch.context() as patch:
+            patch.setattr(planner, "ASSIGNORS", {"high-availability": _anew})
+            assert play(seed, max_rounds=60) == incremental, f"seed {seed}"

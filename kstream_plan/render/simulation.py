@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.cells import cell_len
@@ -17,7 +18,7 @@ from kstream_plan.render.picture import picture, stateful_loads
 from kstream_plan.render.remarks import remarks
 from kstream_plan.render.table import DEFAULT_WIDTH, coloured, fact_lines, title_lines
 from kstream_plan.render.wrapping import paragraph, wrapped
-from kstream_plan.steps import Plan
+from kstream_plan.steps import HandOver, Plan, Promote
 from kstream_plan.studies.draws import Draws, Range
 from kstream_plan.studies.simulation import EventOutcome, Simulation
 from kstream_plan.studies.what_ifs import WhatIf
@@ -194,10 +195,27 @@ def _moves(simulated: Simulation) -> Fact:
 def _restore(plan: Plan, record_size: int | None) -> Fact:
     """Return what is restored, in records and, where their size is known, in bytes, and how many copies at once."""
     fact, restored = restore_fact(plan), plan.summary.restored_records
-    if not restored or record_size is None:
-        return fact
-    size = amount(restored * record_size)
-    return Fact(fact.label, tuple(form.replace(" records", f" records = {size}", 1) for form in fact.forms))
+    forms = fact.forms
+    if restored and record_size is not None:
+        size = amount(restored * record_size)
+        forms = tuple(form.replace(" records", f" records = {size}", 1) for form in forms)
+    busiest = _most_restoring(plan)
+    on_one = f", ≤ {busiest:,} at once on one instance" if busiest > 1 else ""
+    fuller = tuple(form.replace(". ", f"{on_one}. ", 1) for form in forms)
+    return Fact(fact.label, (*fuller, *forms))
+
+
+def _most_restoring(plan: Plan) -> int:
+    """Return how many tasks an instance restores at once, at worst: its warm-ups and cold starts of one round."""
+    most = 0
+    for rnd in plan.rounds:
+        restoring = Counter(
+            step.to.process_id for step in rnd.steps if isinstance(step, HandOver | Promote) and not step.caught_up
+        )
+        for instance, consumers in zip(plan.group.instances, plan.group.consumers_of, strict=True):
+            restoring[instance.process_id] += sum(len(rnd.assigned[consumer].warmup) for consumer in consumers)
+        most = max(most, *restoring.values())
+    return most
 
 
 def _range(draws: Draws) -> Fact:
