@@ -63,6 +63,9 @@ def main() -> None:
             other = kstream_plan.plan(kstream_plan.Snapshot(state=snapshot.state, config=config))
             print(f"max.warmup.replicas={replicas}: {other.summary.probing_rebalances} probes")
 
+        more = kstream_plan.simulate(snapshot, kstream_plan.scale_out(snapshot.state.group, add=1))
+        print(f"One more instance: settled after {more.plan.summary.duration_ms / 60_000:.0f} minutes or more.")
+
         saved = Path(folder, "plan.json")
         saved.write_text(kstream_plan.to_json(plan) + "\n", encoding="utf-8")
         (loaded,) = kstream_plan.load_plans(saved)

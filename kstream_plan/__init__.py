@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kstream_plan.assignment_config import AssignmentConfig as AssignmentConfig
     from kstream_plan.compare import compare as diff
     from kstream_plan.config import load_client_properties as load_client_properties
+    from kstream_plan.config import load_scenario as load_scenario
     from kstream_plan.config import load_streams_config as load_streams_config
     from kstream_plan.config import with_overrides as with_overrides
     from kstream_plan.errors import KstreamPlanError as KstreamPlanError
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
     from kstream_plan.render.diff_table import diff_table as diff_to_table
     from kstream_plan.render.markdown import markdown as to_markdown
     from kstream_plan.render.plan_json import plan_json as to_json
+    from kstream_plan.render.simulation import simulation_table as simulation_to_table
+    from kstream_plan.render.simulation_json import simulation_json as simulation_to_json
     from kstream_plan.render.table import table as to_table
+    from kstream_plan.scenario import Scenario as Scenario
     from kstream_plan.sides import plan_course as plan_course
     from kstream_plan.sides import plan_side as plan_side
     from kstream_plan.sides import snapshot_side as snapshot_side
@@ -44,6 +48,10 @@ if TYPE_CHECKING:
     from kstream_plan.snapshots.saved_plan import read_plan_file as load_plans
     from kstream_plan.steps import Plan as Plan
     from kstream_plan.studies import plan_checked as plan
+    from kstream_plan.studies.drain import drain as drain
+    from kstream_plan.studies.scale_out import scale_out as scale_out
+    from kstream_plan.studies.simulation import Simulation as Simulation
+    from kstream_plan.studies.simulation import simulate as simulate
 
 #: Public name → (module, name in it).
 _PUBLIC = {
@@ -52,14 +60,18 @@ _PUBLIC = {
     "KafkaCluster": ("kstream_plan.snapshots.live_group.kafka_cluster", "KafkaCluster"),
     "KstreamPlanError": ("kstream_plan.errors", "KstreamPlanError"),
     "Plan": ("kstream_plan.steps", "Plan"),
+    "Scenario": ("kstream_plan.scenario", "Scenario"),
+    "Simulation": ("kstream_plan.studies.simulation", "Simulation"),
     "Snapshot": ("kstream_plan.model", "Snapshot"),
     "assign": ("kstream_plan.planner", "assign_once"),
     "diff": ("kstream_plan.compare", "compare"),
     "diff_to_json": ("kstream_plan.render.diff_json", "diff_json"),
     "diff_to_markdown": ("kstream_plan.render.diff_markdown", "diff_markdown"),
     "diff_to_table": ("kstream_plan.render.diff_table", "diff_table"),
+    "drain": ("kstream_plan.studies.drain", "drain"),
     "group_history": ("kstream_plan.snapshots.live_group.source", "group_history"),
     "load_client_properties": ("kstream_plan.config", "load_client_properties"),
+    "load_scenario": ("kstream_plan.config", "load_scenario"),
     "load_plans": ("kstream_plan.snapshots.saved_plan", "read_plan_file"),
     "load_streams_config": ("kstream_plan.config", "load_streams_config"),
     "plan": ("kstream_plan.studies", "plan_checked"),
@@ -70,6 +82,10 @@ _PUBLIC = {
     "read_topology": ("kstream_plan.snapshots.live_group.topology_text", "read_topology"),
     "running_group": ("kstream_plan.snapshots.live_group.source", "running_group"),
     "snapshot_side": ("kstream_plan.sides", "snapshot_side"),
+    "scale_out": ("kstream_plan.studies.scale_out", "scale_out"),
+    "simulate": ("kstream_plan.studies.simulation", "simulate"),
+    "simulation_to_json": ("kstream_plan.render.simulation_json", "simulation_json"),
+    "simulation_to_table": ("kstream_plan.render.simulation", "simulation_table"),
     "to_json": ("kstream_plan.render.plan_json", "plan_json"),
     "to_markdown": ("kstream_plan.render.markdown", "markdown"),
     "to_table": ("kstream_plan.render.table", "table"),
@@ -82,6 +98,8 @@ __all__ = [
     "KafkaCluster",
     "KstreamPlanError",
     "Plan",
+    "Scenario",
+    "Simulation",
     "Snapshot",
     "__version__",
     "assign",
@@ -89,9 +107,11 @@ __all__ = [
     "diff_to_json",
     "diff_to_markdown",
     "diff_to_table",
+    "drain",
     "group_history",
     "load_client_properties",
     "load_plans",
+    "load_scenario",
     "load_streams_config",
     "plan",
     "plan_course",
@@ -100,6 +120,10 @@ __all__ = [
     "read_leader_logs",
     "read_topology",
     "running_group",
+    "scale_out",
+    "simulate",
+    "simulation_to_json",
+    "simulation_to_table",
     "snapshot_side",
     "to_json",
     "to_markdown",

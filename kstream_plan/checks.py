@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import Holding
 from kstream_plan.replay import replay
-from kstream_plan.steps import Plan, Round, Trigger
+from kstream_plan.steps import MemberLeft, Plan, ReasonCode, Revoke, Round, Trigger
 from kstream_plan.transition import gives_up
 
 
@@ -64,12 +64,14 @@ def one_copy_per_instance(plan: Plan) -> Iterator[tuple[int | None, str]]:
 def no_second_owner(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """Nobody starts an active task that another consumer held until then: it is revoked one round earlier.
 
-    Only who gives up everything before a rebalance (:func:`~kstream_plan.transition.gives_up`) has revoked it in time.
+    Unless the other one is gone. Only who gives up everything before a rebalance
+    (:func:`~kstream_plan.transition.gives_up`) has revoked it in time.
     """
     stopping = gives_up(plan.group, plan.protocol)
     for rnd, changes in _changes([plan.initial, *(rnd.assigned for rnd in plan.rounds)]):
         if rnd:
-            lost = {t for c, old, new in changes if c not in stopping for t in set(old.active).difference(new.active)}
+            freed = stopping | _gone(plan, plan.rounds[rnd - 1])
+            lost = {t for c, old, new in changes if c not in freed for t in set(old.active).difference(new.active)}
             gained = {t for _, old, new in changes for t in set(new.active).difference(old.active)}
             yield from (
                 (rnd, f"{_name(plan, t)} starts before its owner has revoked it") for t in sorted(lost & gained)
@@ -96,17 +98,16 @@ def temporary_only_while_withheld(plan: Plan) -> Iterator[tuple[int | None, str]
 def warmups_within_budget(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """At most ``max_warmup_replicas`` warm-ups are decided at once."""
     for rnd in plan.rounds:
-        warmups = sum(len(held.warmup) for held in rnd.decided)
-        if warmups > plan.config.max_warmup_replicas:
-            yield rnd.number, f"{warmups} warm-ups, max_warmup_replicas is {plan.config.max_warmup_replicas}"
+        warmups, most = sum(len(held.warmup) for held in rnd.decided), plan.config_of(rnd.number).max_warmup_replicas
+        if warmups > most:
+            yield rnd.number, f"{warmups} warm-ups, max_warmup_replicas is {most}"
 
 
 def standbys_as_wanted(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """A stateful task is decided ``num_standby_replicas`` standbys; fewer only if the plan warns of it."""
-    wanted = plan.config.num_standby_replicas
     short = {subject for note in plan.warnings if note.code == "standbys-short" for subject in note.subjects}
     for index, task, count in _counts(plan, [rnd.decided for rnd in plan.rounds], lambda held: held.standby):
-        name = _name(plan, task)
+        name, wanted = _name(plan, task), plan.config_of(index + 1).num_standby_replicas
         if plan.group.tasks[task].stateful and (count > wanted or (count < wanted and name not in short)):
             yield index + 1, f"{name} is decided {count} standbys, num_standby_replicas is {wanted}"
 
@@ -121,12 +122,15 @@ def stateless_without_copies(plan: Plan) -> Iterator[tuple[int | None, str]]:
 
 
 def rounds_in_order(plan: Plan) -> Iterator[tuple[int | None, str]]:
-    """Rounds are numbered from 1, generations follow the snapshot's, and time starts at 0 and never goes back."""
+    """Rounds are numbered from 1, generations follow the snapshot's, and time never goes back.
+
+    It starts at 0, or with what comes from outside.
+    """
     at_ms = 0
     for index, rnd in enumerate(plan.rounds):
         if (rnd.number, rnd.generation) != (index + 1, plan.generation + index + 1):
             yield index + 1, f"is numbered {rnd.number}, generation {rnd.generation}"
-        if rnd.at_ms < at_ms or (index == 0 and rnd.at_ms != 0):
+        if rnd.at_ms < at_ms or (index == 0 and rnd.at_ms and rnd.trigger in _FROM_THE_GROUP):
             yield index + 1, f"is at {rnd.at_ms} ms, after {at_ms} ms"
         at_ms = rnd.at_ms
 
@@ -219,6 +223,9 @@ INVARIANTS: Mapping[str, Invariant] = MappingProxyType(
     }
 )
 
+#: What never starts a plan that begins after 0.
+_FROM_THE_GROUP = (Trigger.MANUAL, Trigger.PROBING, Trigger.FOLLOW_UP)
+
 _Change: TypeAlias = tuple[int, Holding, Holding]
 
 
@@ -248,6 +255,26 @@ def _counts(
                     counts[task] += 1
                     touched.add(task)
         yield from ((index, task, counts[task]) for task in sorted(touched))
+
+
+def _gone(plan: Plan, rnd: Round) -> set[int]:
+    """Return the consumers whose instance left in the round, and those that their instance stopped."""
+    left = {step.process_id for step in rnd.steps if isinstance(step, MemberLeft)}
+    stopped = {
+        step.from_.consumer_id
+        for step in rnd.steps
+        if isinstance(step, Revoke) and step.reason.code is ReasonCode.THREAD_STOPPED
+    }
+    group = plan.group
+    return (
+        {
+            consumer
+            for consumer, consumer_id in enumerate(group.consumer_ids)
+            if group.instances[group.instance_of[consumer]].process_id in left or consumer_id in stopped
+        }
+        if left or stopped
+        else set()
+    )
 
 
 def _withheld(rnd: Round) -> set[tuple[int, int]]:

@@ -8,13 +8,15 @@ from dataclasses import asdict
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import GroupState, Rates
+from kstream_plan.scenario import Scenario
 
 
-def input_digest(state: GroupState, config: AssignmentConfig, rates: Rates) -> str:
+def input_digest(state: GroupState, config: AssignmentConfig, rates: Rates, scenario: Scenario | None = None) -> str:
     """Return the SHA-256 (hex) of the selected input in canonical form.
 
     Tasks, members, what they hold, what is on disk, the generation, the rates and the settings the plan is made with
-    count; the time of the capture and the order of anything in the input do not.
+    count, and what happens to the group meanwhile; the time of the capture and the order of anything in the
+    input do not.
     """
     group = state.group
     canonical = {
@@ -42,5 +44,9 @@ def input_digest(state: GroupState, config: AssignmentConfig, rates: Rates) -> s
             rates.produce_per_task,
         ],
     }
+    if rates.restore_of or rates.produce_of:
+        canonical["rates_of_some"] = [sorted(rates.restore_of.items()), sorted(rates.produce_of.items())]
+    if scenario is not None:
+        canonical["scenario"] = [(type(event).__name__, asdict(event) | {"where": ""}) for event in scenario.events]
     text = json.dumps(canonical, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -43,6 +43,10 @@ class ConfigError(KstreamPlanError):
     """A configuration value is missing, of the wrong type or out of range."""
 
 
+class ScenarioError(KstreamPlanError):
+    """A scenario cannot be read, or an event in it does not fit what is there then."""
+
+
 class PlanFileError(KstreamPlanError):
     """A saved plan cannot be read, or is of another major version."""
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain, compress
+from operator import is_not
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import Group, GroupState, Holding, Target
-from kstream_plan.pauses import standstill
+from kstream_plan.model import Group, Holding, Target
+from kstream_plan.pauses import pauses, standstill
 from kstream_plan.steps import (
     Balance,
     HandOver,
@@ -32,6 +34,7 @@ class InstanceLoad:
     active: int
     stateful: int
     standby: int
+    per_thread: float
     subtopologies: frozenset[str]
 
 
@@ -42,58 +45,63 @@ def instance_loads(
     loads = []
     for instance, consumers in enumerate(group.consumers_of):
         held = tuple(decided[consumers.start : consumers.stop])
-        same = known is not None and all(a is b for a, b in zip(held, known[instance].held, strict=True))
+        same = known is not None and held == known[instance].held
         loads.append(known[instance] if same and known is not None else _count(group, held))
     return tuple(loads)
 
 
 def _count(group: Group, held: tuple[Holding, ...]) -> InstanceLoad:
     active = [task for of in held for task in of.active]
+    standby = sum(len(of.standby) + len(of.warmup) for of in held)
     return InstanceLoad(
-        held,
-        len(active),
-        sum(map(group.stateful_flags.__getitem__, active)),
-        sum(len(of.standby) + len(of.warmup) for of in held),
-        frozenset(map(group.subtopologies.__getitem__, active)),
+        held=held,
+        active=len(active),
+        stateful=sum(map(group.stateful_flags.__getitem__, active)),
+        standby=standby,
+        per_thread=(len(active) + standby) / len(held),
+        subtopologies=frozenset(map(group.subtopologies.__getitem__, active)),
     )
 
 
 def balance(group: Group, loads: Sequence[InstanceLoad]) -> Balance:
     """Put the loads side by side (KIP-441's two figures included). No instance: all zero."""
-    executing = Counter(group_id for load in loads for group_id in load.subtopologies)
+    everywhere = group.all_subtopologies
+    partly = [load.subtopologies for load in loads if len(load.subtopologies) < len(everywhere)]
+    executing = Counter(chain.from_iterable(partly))
+    whole = len(loads) - len(partly)
+    ever = [whole + executing[of] for of in (everywhere if whole else executing)]
+    active = [load.active for load in loads]
     return Balance(
-        active=tuple(load.active for load in loads),
-        standby=tuple(load.standby for load in loads),
-        load_per_thread=tuple(
-            (load.active + load.standby) / instance.capacity
-            for load, instance in zip(loads, group.instances, strict=True)
-        ),
-        instance_spread=_spread(load.stateful for load in loads),
-        balance_factor=_spread(load.active for load in loads),
-        subtopology_spread=_spread(executing.values()),
+        active=tuple(active),
+        standby=tuple([load.standby for load in loads]),
+        load_per_thread=tuple([load.per_thread for load in loads]),
+        instance_spread=_spread([load.stateful for load in loads]),
+        balance_factor=_spread(active),
+        subtopology_spread=_spread(ever),
     )
 
 
-def _spread(values: Iterable[int]) -> int:
-    counts = list(values)
+def _spread(counts: Sequence[int]) -> int:
     return max(counts) - min(counts) if counts else 0
 
 
-def lower_bounds(state: GroupState, target: Target, config: AssignmentConfig) -> LowerBounds:
+def lower_bounds(
+    group: Group, initial: Sequence[Holding], present: Group, target: Target, config: AssignmentConfig
+) -> LowerBounds:
     """The least number of stateful tasks that must change owner to reach the target's loads, whatever the order.
 
     Instances of equal capacity may trade their target loads, so the larger loads stay with those that hold most;
-    what an instance holds above its load has to leave it.
+    what an instance holds above its load has to leave it, and everything that one held that is not ``present`` at the
+    end. ``initial`` is by consumer of ``group``, ``target`` by instance of ``present``.
     """
-    group = state.group
+    loads = zip(group.instances, instance_loads(group, initial), strict=True)
+    held = {instance.process_id: load.stateful for instance, load in loads}
     owned_by_capacity: dict[int, list[int]] = defaultdict(list)
     target_by_capacity: dict[int, list[int]] = defaultdict(list)
-    for load, instance, wanted in zip(
-        instance_loads(group, state.holdings), group.instances, target.active, strict=True
-    ):
-        owned_by_capacity[instance.capacity].append(load.stateful)
+    for instance, wanted in zip(present.instances, target.active, strict=True):
+        owned_by_capacity[instance.capacity].append(held.pop(instance.process_id))
         target_by_capacity[instance.capacity].append(len(wanted))
-    moves = sum(
+    moves = sum(held.values()) + sum(
         max(0, owned - wanted)
         for capacity, counts in owned_by_capacity.items()
         for owned, wanted in zip(
@@ -104,27 +112,31 @@ def lower_bounds(state: GroupState, target: Target, config: AssignmentConfig) ->
 
 
 def summarize(
-    state: GroupState,
+    group: Group,
+    initial: Sequence[Holding],
     rounds: Sequence[Round],
-    target: Target,
+    bounds: LowerBounds,
     config: AssignmentConfig,
     *,
     rate_known: bool,
     stopping: Collection[int] = (),
 ) -> Summary:
-    """Add up a plan's rounds; ``state`` is the group before the first one, ``stopping`` as in :func:`standstill`."""
-    final = rounds[-1].assigned if rounds else state.holdings
-    tally = _Tally(state.group)
+    """Add up a plan's rounds.
+
+    ``initial`` is what the consumers of ``group`` held before the first one, ``stopping`` as in :func:`standstill`.
+    """
+    final = rounds[-1].assigned if rounds else initial
+    tally = _Tally(group, initial)
     for rnd in rounds:
         tally.add(rnd)
-    paused = standstill(state.group, state.holdings, rounds, stopping, config)
+    paused = standstill(pauses(group, initial, rounds, stopping, config))
     worst = min(paused.ms, key=lambda task: (-paused.ms[task], task.sort_key), default=None)
     return Summary(
         rebalances=len(rounds),
         probing_rebalances=sum(rnd.trigger is Trigger.PROBING for rnd in rounds),
         duration_ms=rounds[-1].at_ms if rounds else 0,
         duration_is="estimate" if rate_known else "floor",
-        moves=_moves(state, final),
+        moves=_moves(group, initial, final),
         hops=tally.hops[True],
         warmups=tally.warmups,
         cold_handovers=tally.cold_handovers,
@@ -133,13 +145,11 @@ def summarize(
         max_paused_task=None if worst is None else PausedTask(worst, paused.ms[worst], paused.times[worst]),
         peak_extra_copies=tally.peak_extra_copies,
         stateless_hops=tally.hops[False],
-        lower_bounds=lower_bounds(state, target, config),
+        lower_bounds=bounds,
     )
 
 
-def _moves(state: GroupState, final: Sequence[Holding]) -> int:
-    group = state.group
-
+def _moves(group: Group, initial: Sequence[Holding], final: Sequence[Holding]) -> int:
     def owners(holdings: Sequence[Holding]) -> dict[int, int]:
         return {
             task: group.instance_of[consumer]
@@ -148,14 +158,16 @@ def _moves(state: GroupState, final: Sequence[Holding]) -> int:
             if group.tasks[task].stateful
         }
 
-    before, after = owners(state.holdings), owners(final)
+    before, after = owners(initial), owners(final)
     return sum(instance != after.get(task) for task, instance in before.items())
 
 
 class _Tally:
     """Running totals over the rounds of one plan."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Group, initial: Sequence[Holding]) -> None:
+        self._held: Sequence[Holding] = initial
+        self._extra = sum(map(_extra, initial))
         self._stateful = {task.task_id: task.stateful for task in group.tasks}
         self.hops: Counter[bool] = Counter()
         self.warmups = 0
@@ -166,8 +178,10 @@ class _Tally:
     def add(self, rnd: Round) -> None:
         for step in rnd.steps:
             self._add(step)
-        extra = sum(len(held.warmup) + len(held.temporary) for held in rnd.assigned)
-        self.peak_extra_copies = max(self.peak_extra_copies, extra)
+        for consumer in compress(range(len(rnd.assigned)), map(is_not, self._held, rnd.assigned)):
+            self._extra += _extra(rnd.assigned[consumer]) - _extra(self._held[consumer])
+        self._held = rnd.assigned
+        self.peak_extra_copies = max(self.peak_extra_copies, self._extra)
 
     def _add(self, step: Step) -> None:
         match step:
@@ -192,3 +206,7 @@ class _Tally:
             self.restored_records = None
         else:
             self.restored_records += records
+
+
+def _extra(held: Holding) -> int:
+    return len(held.warmup) + len(held.temporary)

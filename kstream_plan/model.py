@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
+import weakref
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
+from operator import is_not
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -158,6 +161,10 @@ class Group:
             tuple(_sorted_consumers(by_id[process_id]) for process_id in process_order(list(by_id))),
         )
 
+    def __reduce__(self) -> tuple[type[Group], tuple[object, ...]]:
+        """Pickle what it is made of, not what was derived from it."""
+        return Group, (self.application_id, self.tasks, self.instances)
+
     @cached_property
     def task_index(self) -> Mapping[TaskId, int]:
         """Task id → index in ``tasks``."""
@@ -211,6 +218,11 @@ class Group:
     def subtopologies(self) -> tuple[str, ...]:
         """Task index → its subtopology (with its topology's name, if it has one)."""
         return tuple(task.task_id.group for task in self.tasks)
+
+    @cached_property
+    def all_subtopologies(self) -> frozenset[str]:
+        """Every subtopology that has a task."""
+        return frozenset(self.subtopologies)
 
     @cached_property
     def capacities(self) -> tuple[int, ...]:
@@ -286,6 +298,18 @@ class GroupState:
         settled = {task for task, consumer in owned if _is_settled(self.copies[task], consumer)}
         return frozenset(self.group.stateful).difference(settled)
 
+    def __getstate__(self) -> dict[str, object]:
+        """Pickle the fields, not what was derived from them or where the state came from."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    def changed_since(self, before: GroupState) -> Sequence[int]:
+        """Return the tasks, sorted, of which ``before`` had other copies; at once if this state followed from it."""
+        origin, changed = vars(self).get("_changed_since", (None, ()))
+        if origin is not None and origin() is before:
+            known: Sequence[int] = changed
+            return known
+        return list(compress(range(len(self.copies)), map(is_not, before.copies, self.copies)))
+
     def followed_by(
         self, *, at_ms: int, holdings: tuple[Holding, ...], copies: Mapping[int, tuple[Copy, ...]]
     ) -> GroupState:
@@ -294,6 +318,8 @@ class GroupState:
         for task, of_task in copies.items():
             all_copies[task] = of_task
         after = replace(self, generation=self.generation + 1, at_ms=at_ms, holdings=holdings, copies=tuple(all_copies))
+        changed = sorted(task for task, of_task in copies.items() if of_task is not self.copies[task])
+        vars(after)["_changed_since"] = (weakref.ref(self), changed)
         # Known without looking at every task again, which would take longer than the decision itself.
         settled = {task for task, of_task in copies.items() if of_task and _is_settled(of_task, of_task[0].consumer)}
         vars(after)["unsettled"] = (self.unsettled | copies.keys()) - settled
@@ -320,13 +346,40 @@ class Rates:
     """How fast state is restored and produced, in records per second.
 
     ``restore`` is per (instance, task) and ``produce`` per task, as measured over a history of lags;
-    ``restore_per_instance`` and ``produce_per_task`` are given by hand and beat them. Nothing known: all empty.
+    ``restore_per_instance`` and ``produce_per_task`` are given by hand and beat them; ``restore_of`` (by instance) and
+    ``produce_of`` (by task) are given by hand for some only and beat all. Nothing known: all empty.
     """
 
     restore: Mapping[tuple[int, int], float] = field(default_factory=lambda: MappingProxyType({}))
     produce: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
     restore_per_instance: float | None = None
     produce_per_task: float | None = None
+    restore_of: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+    produce_of: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields; read-only views, which cannot be pickled, as plain dictionaries."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()}
+
+    @property
+    def any_restore(self) -> bool:
+        """Whether any restore rate is known at all."""
+        return self.restore_per_instance is not None or bool(self.restore or self.restore_of)
+
+    def restore_rate(self, instance: int) -> float | None:
+        """Records per second that an instance restores, shared by its copies; ``None`` if not known."""
+        if instance in self.restore_of:
+            return self.restore_of[instance]
+        if self.restore_per_instance is not None:
+            return self.restore_per_instance
+        return self.restore_measured.get(instance)
+
+    def produce_rate(self, task: int) -> float:
+        """Records per second that a task's changelogs grow by; 0 if not known."""
+        if task in self.produce_of:
+            return self.produce_of[task]
+        return self.produce.get(task, 0.0) if self.produce_per_task is None else self.produce_per_task
 
     @cached_property
     def restore_measured(self) -> Mapping[int, float]:
@@ -381,7 +434,8 @@ class Assignment:
     """An assignor's decision.
 
     ``instances`` is the decision per instance, ``consumers`` its split over the threads (by consumer index), roles
-    disjoint (``temporary`` always empty). ``short_standbys`` lists the tasks for which there were not
+    disjoint (``temporary`` always empty). ``movements_in_order``: the movements are of active tasks only and sorted by
+    (number of caught-up instances, task). ``short_standbys`` lists the tasks for which there were not
     enough instances, with the number that is missing.
     """
 
@@ -390,6 +444,7 @@ class Assignment:
     probing_rebalance: bool
     target: Target
     movements: tuple[Movement, ...] = ()
+    movements_in_order: bool = False
     short_standbys: tuple[tuple[int, int], ...] = ()
 
 

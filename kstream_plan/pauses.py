@@ -1,4 +1,4 @@
-"""When each task stands still: from its owner's giving it up to its next owner's start."""
+"""When a task stands still: from what stops it to what starts it again."""
 
 from __future__ import annotations
 
@@ -21,11 +21,25 @@ from kstream_plan.steps import (
     Revoke,
     Role,
     Round,
+    Seat,
     Step,
     ThreadMove,
     Withhold,
 )
 from kstream_plan.transition import gives_up
+
+
+class Pause(NamedTuple):
+    """One standstill of a task, in milliseconds of the plan's clock."""
+
+    task_id: TaskId
+    from_ms: int
+    to_ms: int
+
+    @property
+    def length_ms(self) -> int:
+        """How long it stands still."""
+        return self.to_ms - self.from_ms
 
 
 class Standstill(NamedTuple):
@@ -40,79 +54,103 @@ class Standstill(NamedTuple):
     most_at_once: int
 
 
+def plan_pauses(plan: Plan) -> tuple[Pause, ...]:
+    """Return every pause that ends within a plan, in the order of its end."""
+    return pauses(plan.group, plan.initial, plan.rounds, gives_up(plan.group, plan.protocol), plan.config)
+
+
 def plan_standstill(plan: Plan) -> Standstill:
-    """Return every pause that ends within a plan."""
-    return standstill(plan.group, plan.initial, plan.rounds, gives_up(plan.group, plan.protocol), plan.config)
+    """Add up every pause that ends within a plan."""
+    return standstill(plan_pauses(plan))
 
 
-def standstill(
+def standstill(found: Sequence[Pause]) -> Standstill:
+    """Add up pauses."""
+    ms: Counter[TaskId] = Counter()
+    for pause in found:
+        ms[pause.task_id] += pause.length_ms
+    return Standstill(
+        ms,
+        Counter(pause.task_id for pause in found),
+        max((pause.length_ms for pause in found), default=0),
+        _most_at_once(found),
+    )
+
+
+def pauses(
     group: Group,
-    held: Sequence[Holding],
+    initial: Sequence[Holding],
     rounds: Sequence[Round],
     stopping: Collection[int],
     config: AssignmentConfig,
-) -> Standstill:
-    """Return every pause that ends within the rounds.
+) -> tuple[Pause, ...]:
+    """Return every pause that ends within the rounds, in the order of its end.
 
-    A task that is withheld stands still from the round in which it is revoked until it starts. The consumers in
-    ``stopping`` stop all they run when they hear of a rebalance, by heartbeat, whether they get it back or not.
+    A task that is withheld stands still from the round in which it is revoked until it starts; one whose instance has
+    gone, from then on. The consumers in ``stopping`` stop all they run when they hear of a rebalance, by heartbeat,
+    whether they get it back or not.
 
     Args:
         group: the group.
-        held: what every consumer holds before the first round.
+        initial: what every consumer holds before the first round.
         rounds: the rounds.
         stopping: consumers that give up everything before they join a rebalance.
         config: its ``heartbeat_interval_ms`` is the typical time that such a consumer waits.
     """
-    stops_by = {(group.instances[group.instance_of[c]].process_id, group.consumer_ids[c]) for c in stopping}
-    stop_ms = config.heartbeat_interval_ms
-    stopped: dict[TaskId, int] = {}
-    found = Standstill(Counter(), Counter(), 0, 0)
-    longest, changes = 0, []
+    found: list[Pause] = []
+    held, running = initial, _Running(group, initial, stopping)
     for rnd in rounds:
-        all_stopped = [group.tasks[task].task_id for consumer in sorted(stopping) for task in held[consumer].active]
-        if all_stopped:
-            found.ms.update(dict.fromkeys(all_stopped, stop_ms))
-            found.times.update(all_stopped)
-            changes += [(rnd.at_ms - stop_ms, len(all_stopped)), (rnd.at_ms, -len(all_stopped))]
-            longest = max(longest, stop_ms)
+        stopped_ms = rnd.at_ms - config.heartbeat_interval_ms
+        found += [
+            Pause(group.tasks[task].task_id, stopped_ms, rnd.at_ms)
+            for consumer in sorted(stopping)
+            for task in held[consumer].active
+        ]
         for step in rnd.steps:
-            change = _change(step)
-            if change is None:
-                continue
-            task_id, stops = change
-            if stops:
-                assert isinstance(step, Revoke | Demote)
-                if step.from_[:2] not in stops_by:
-                    stopped[task_id] = rnd.at_ms
-            elif task_id in stopped:
-                from_ms = stopped.pop(task_id)
-                found.ms[task_id] += rnd.at_ms - from_ms
-                found.times[task_id] += 1
-                longest = max(longest, rnd.at_ms - from_ms)
-                changes += [(from_ms, 1), (rnd.at_ms, -1)]
+            found += running.ended(step, rnd.at_ms)
         held = rnd.assigned
-    return found._replace(longest_ms=longest, most_at_once=_most_at_once(changes))
+    return tuple(found)
 
 
-def _most_at_once(changes: Sequence[tuple[int, int]]) -> int:
+class _Running:
+    """Follows, step by step, who runs each task and since when it stands still."""
+
+    def __init__(self, group: Group, initial: Sequence[Holding], stopping: Collection[int]) -> None:
+        self._stopped: dict[TaskId, int] = {}
+        self._running: dict[str, set[TaskId]] = {instance.process_id: set() for instance in group.instances}
+        self._stop_before = {
+            (group.instances[group.instance_of[c]].process_id, group.consumer_ids[c]) for c in stopping
+        }
+        for consumer, held in enumerate(initial):
+            process_id = group.instances[group.instance_of[consumer]].process_id
+            self._running[process_id].update(group.tasks[task].task_id for task in held.active)
+
+    def ended(self, step: Step, at_ms: int) -> tuple[Pause, ...]:
+        """Take one step of a round at ``at_ms``; return the pause that it ends, if any."""
+        match step:
+            case Revoke() | Demote():
+                self._running[step.from_.process_id].discard(step.task_id)
+                if step.from_[:2] not in self._stop_before:
+                    self._stopped[step.task_id] = at_ms
+            case MemberLeft():
+                left = self._running[step.process_id]
+                self._stopped.update(dict.fromkeys(left, step.stopped_at_ms))
+                left.clear()
+            case HandOver() | Promote() | ThreadMove(to=Seat(role=Role.ACTIVE)):
+                self._running[step.to.process_id].add(step.task_id)
+                if step.task_id in self._stopped:
+                    return (Pause(step.task_id, self._stopped.pop(step.task_id), at_ms),)
+            case MemberJoined() | Place() | Withhold() | KeepTemporary() | Drop() | ThreadMove():
+                pass
+            case _:
+                assert_never(step)
+        return ()
+
+
+def _most_at_once(found: Sequence[Pause]) -> int:
+    changes = sorted([(pause.to_ms, -1) for pause in found] + [(pause.from_ms, 1) for pause in found])
     running = worst = 0
-    for _, change in sorted(changes):
+    for _, change in changes:
         running += change
         worst = max(worst, running)
     return worst
-
-
-def _change(step: Step) -> tuple[TaskId, bool] | None:
-    """Return the task that the step stops (true) or starts (false)."""
-    match step:
-        case Revoke() | Demote():
-            return step.task_id, True
-        case HandOver() | Promote():
-            return step.task_id, False
-        case ThreadMove():
-            return (step.task_id, False) if step.to.role is Role.ACTIVE else None
-        case MemberJoined() | MemberLeft() | Place() | Withhold() | KeepTemporary() | Drop():
-            return None
-        case _:
-            assert_never(step)

@@ -2,97 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
-
-from kstream_plan import uncertainty
-from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.assignors import ASSIGNORS, Assignor
+from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.course import Course
 from kstream_plan.digest import input_digest
-from kstream_plan.figures import InstanceLoad, balance, instance_loads, summarize
-from kstream_plan.model import Assignment, GroupState, Holding, Note, Rates, Snapshot
-from kstream_plan.progress import AT_ONCE_MS, Interval, advance
-from kstream_plan.protocols import PROTOCOLS, Protocol
-from kstream_plan.recurrence import Recurrence
-from kstream_plan.round_steps import steps_of
+from kstream_plan.everyone import Everyone
+from kstream_plan.figures import lower_bounds, summarize
+from kstream_plan.model import Assignment, GroupState, Note, Snapshot
+from kstream_plan.protocols import PROTOCOLS
+from kstream_plan.rehearsal import OnRound, Rehearsal, Rules, rehearse
+from kstream_plan.scenario import Scenario
 from kstream_plan.starting_state import newcomers, seated
-from kstream_plan.steps import (
-    HandOver,
-    MemberJoined,
-    Phase,
-    Plan,
-    Promote,
-    Reason,
-    ReasonCode,
-    Role,
-    Round,
-    Step,
-    ThreadMove,
-    Trigger,
-    Verdict,
-)
-from kstream_plan.transition import Transition, gives_up
+from kstream_plan.steps import Plan, Trigger
+from kstream_plan.timeline import timeline
+from kstream_plan.transition import gives_up
 from kstream_plan.uncertainty import has_rate, without_rate
 
-#: Called after every round with the number of rounds so far and of movements still queued.
-OnRound: TypeAlias = Callable[[int, int], None]
+__all__ = ["OnRound", "assign_once", "plan"]
 
 
 def plan(
     snapshot: Snapshot,
     *,
+    scenario: Scenario | None = None,
     assignor: str = "high-availability",
     protocol: str = "cooperative",
     trigger: Trigger | None = None,
     max_rounds: int | None = None,
     on_round: OnRound | None = None,
 ) -> Plan:
-    """Say what follows when a rebalance starts now.
+    """Say what follows when a rebalance starts now, or of what ``scenario`` does to the group.
 
     ``assignor`` and ``protocol`` are names in the registries; ``trigger`` is that of round 1 (default: ``join`` if an
     instance holds and reports nothing, else ``manual``); ``max_rounds`` ends a plan that goes on, as ``unfinished``
-    (default: 4 · (stateful tasks + 10)). Deterministic: the same snapshot and options give the same plan.
+    (default: 4 · (stateful tasks + 10), as often as the group changes). With a scenario the plan's group is everyone
+    who ever takes part. Deterministic: the same snapshot and options give the same plan.
 
     Raises:
         KeyError: no such assignor or protocol.
+        ScenarioError: the scenario does not fit the group.
     """
     state = seated(snapshot.state)
-    rehearsal = _rehearse(
+    members = state.group.instances
+    outside = timeline(members, snapshot.config, scenario.events if scenario else ())
+    everyone = Everyone(state.group, outside.everyone if scenario else None)
+    course = Course(state.group, snapshot.rates, outside.changes, outside.outages, outside.paces)
+    rehearsal = rehearse(
         state,
         snapshot.config,
-        _Rules(ASSIGNORS[assignor], PROTOCOLS[protocol], snapshot.rates),
+        Rules(ASSIGNORS[assignor], PROTOCOLS[protocol]),
+        course,
+        everyone,
         first_trigger=trigger or (Trigger.JOIN if newcomers(state) else Trigger.MANUAL),
-        max_rounds=4 * (len(state.group.stateful) + 10) if max_rounds is None else max_rounds,
+        max_rounds=4 * (len(state.group.stateful) + 10) * (1 + len(outside.changes))
+        if max_rounds is None
+        else max_rounds,
         on_round=on_round or (lambda _rounds, _queued: None),
     )
-    rounds = rehearsal.rounds
-    unrated = without_rate(state, rounds, snapshot.rates)
-    stopping = gives_up(state.group, protocol)
-    rate_known = not unrated and has_rate(snapshot.rates)
+    group, rounds = everyone.group, tuple(rehearsal.rounds)
+    initial = everyone.holdings(state.group, state.holdings)
+    unrated = without_rate(group, rounds, lambda process_id: _restore_rate(rehearsal, process_id))
+    bounds = lower_bounds(group, initial, rehearsal.group, rehearsal.target, snapshot.config)
+    rate_known = not unrated and has_rate(rehearsal.rates)
     return Plan(
-        group=state.group,
-        digest=input_digest(snapshot.state, snapshot.config, snapshot.rates),
+        group=group,
+        digest=input_digest(snapshot.state, snapshot.config, snapshot.rates, scenario),
         generation=state.generation,
         captured_at=snapshot.captured_at,
         assignor=assignor,
         protocol=protocol,
         config=snapshot.config,
-        assumptions=_assumptions(snapshot, state, rounds, unrated, stopping),
-        initial=state.holdings,
-        rounds=tuple(rounds),
-        final=rounds[-1].assigned if rounds else state.holdings,
-        target=rehearsal.decision.target,
+        assumptions=_assumptions(snapshot, state, rehearsal, unrated, protocol, snapshot_only=scenario is None),
+        initial=initial,
+        rounds=rounds,
+        final=rounds[-1].assigned if rounds else initial,
+        target=everyone.target(rehearsal.group, rehearsal.target),
         summary=summarize(
-            state,
-            rounds,
-            rehearsal.decision.target,
-            snapshot.config,
-            rate_known=rate_known,
-            stopping=stopping,
+            group, initial, rounds, bounds, snapshot.config, rate_known=rate_known, stopping=gives_up(group, protocol)
         ),
         warnings=snapshot.warnings + rehearsal.warnings,
         verdict=rehearsal.verdict,
+        later_configs=rehearsal.settings,
     )
 
 
@@ -101,172 +90,40 @@ def assign_once(snapshot: Snapshot, *, assignor: str = "high-availability") -> A
     return ASSIGNORS[assignor](seated(snapshot.state), snapshot.config)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    assign: Assignor
-    rebalance: Protocol
-    rates: Rates
-
-
-@dataclass(frozen=True, slots=True)
-class _Rehearsal:
-    rounds: list[Round]
-    decision: Assignment
-    verdict: Verdict
-    warnings: tuple[Note, ...]
-
-
-def _rehearse(
-    state: GroupState,
-    config: AssignmentConfig,
-    rules: _Rules,
-    *,
-    first_trigger: Trigger,
-    max_rounds: int,
-    on_round: OnRound,
-) -> _Rehearsal:
-    rounds: list[Round] = []
-    recurrence = Recurrence(config)
-    trigger, at_ms = first_trigger, 0
-    previous: tuple[GroupState, Assignment] | None = None
-    loads: tuple[InstanceLoad, ...] | None = None
-    revoked_by: Mapping[int, int] = {}
-    races: set[int] = set()
-    deletions: set[int] = set()
-    while True:
-        decision = rules.assign(state, config, previous)
-        transition = rules.rebalance(state, decision)
-        if not rounds and _nothing_to_do(state, decision):
-            return _Rehearsal(
-                rounds, decision, Verdict("settled", (), "nothing would change"), _shortages(state, decision)
-            )
-        loads = instance_loads(state.group, decision.consumers, loads)
-        steps = steps_of(state, decision, transition, config, {**revoked_by, **transition.given_up})
-        if rounds:
-            races |= uncertainty.taken_back(state, steps)
-        elif trigger is Trigger.JOIN:
-            steps = _joined(state) + steps
-        settled = not transition.withheld and not decision.probing_rebalance
-        rounds.append(
-            Round(
-                number=len(rounds) + 1,
-                generation=state.generation + 1,
-                at_ms=at_ms,
-                trigger=trigger,
-                phases=_phases(decision, transition, steps, settled=settled),
-                probing_rebalance=decision.probing_rebalance,
-                steps=steps,
-                balance=balance(state.group, loads),
-                decided=decision.consumers,
-                assigned=transition.holdings,
-            )
-        )
-        on_round(len(rounds), len(decision.movements))
-        verdict = _verdict(state, decision, recurrence, trigger, settled=settled, left=max_rounds - len(rounds))
-        if verdict is not None:
-            notes = _shortages(state, decision) + uncertainty.notes(state, races, deletions)
-            return _Rehearsal(rounds, decision, verdict, notes)
-        interval = _until_next(at_ms, transition, config)
-        previous = (state, decision)
-        revoked_by = {entry.task: entry.owner for entry in transition.withheld}
-        state = advance(state, transition, interval, config, rules.rates)
-        deletions |= uncertainty.cleaned_up(previous[0], state, decision, config)
-        at_ms, trigger = interval.to_ms, Trigger.PROBING if interval.tick else Trigger.FOLLOW_UP
-
-
-def _nothing_to_do(state: GroupState, decision: Assignment) -> bool:
-    """What is assigned is what is decided, standbys, warm-ups and temporary standbys counted alike."""
-
-    def flat(held: Holding) -> tuple[tuple[int, ...], list[int]]:
-        return held.active, sorted(held.standby + held.warmup + held.temporary)
-
-    return not decision.probing_rebalance and all(
-        held == decided or flat(held) == flat(decided)
-        for held, decided in zip(state.holdings, decision.consumers, strict=True)
-    )
-
-
-def _joined(state: GroupState) -> tuple[Step, ...]:
-    reason = Reason(ReasonCode.MEMBERSHIP)
-    return tuple(MemberJoined(state.group.instances[instance].process_id, reason) for instance in newcomers(state))
-
-
-def _phases(
-    decision: Assignment, transition: Transition, steps: tuple[Step, ...], *, settled: bool
-) -> tuple[Phase, ...]:
-    warming_up = any(held.warmup for held in decision.consumers)
-    cutting_over = bool(transition.withheld) or any(_starts(step) for step in steps)
-    phases = [phase for phase, holds in ((Phase.WARM_UP, warming_up), (Phase.CUT_OVER, cutting_over)) if holds]
-    if settled:
-        phases.append(Phase.SETTLED)
-    elif decision.probing_rebalance and (not steps or not phases):
-        phases.append(Phase.PROBING)
-    return tuple(phases)
-
-
-def _starts(step: Step) -> bool:
-    return isinstance(step, HandOver | Promote) or (isinstance(step, ThreadMove) and step.to.role is Role.ACTIVE)
-
-
-def _until_next(at_ms: int, transition: Transition, config: AssignmentConfig) -> Interval:
-    """The typical time to the next rebalance (reference, "What a real group does", 5; README, clock)."""
-    if not transition.withheld:
-        return Interval(at_ms, at_ms + config.probing_rebalance_interval_ms + config.heartbeat_interval_ms, tick=True)
-    everyone_at_once = len(transition.disturbed) == len(transition.holdings)
-    delay_ms = AT_ONCE_MS if everyone_at_once else config.heartbeat_interval_ms
-    return Interval(at_ms, at_ms + delay_ms, tick=False)
-
-
-def _verdict(
-    state: GroupState, decision: Assignment, recurrence: Recurrence, trigger: Trigger, *, settled: bool, left: int
-) -> Verdict | None:
-    if settled:
-        return Verdict("settled", (), "what was decided is what everyone holds")
-    if trigger is not Trigger.FOLLOW_UP:
-        verdict = recurrence.verdict(state, decision)
-        if verdict is not None:
-            return verdict
-    if left <= 0:
-        waiting = tuple(state.group.tasks[task].task_id for task in sorted({m.task for m in decision.movements}))
-        return Verdict("unfinished", waiting, "the limit of rounds was reached")
-    return None
-
-
-def _shortages(state: GroupState, decision: Assignment) -> tuple[Note, ...]:
-    if not decision.short_standbys:
-        return ()
-    tasks = tuple(str(state.group.tasks[task].task_id) for task, _ in decision.short_standbys)
-    return (
-        Note(
-            "standbys-short",
-            f"{len(tasks)} tasks get fewer than num.standby.replicas standbys: there are not enough instances for them",
-            tasks,
-        ),
-    )
+def _restore_rate(rehearsal: Rehearsal, process_id: str) -> float | None:
+    """Return the rate that an instance had at the end; one that is gone by then, what is given for all."""
+    instance = rehearsal.group.instance_index.get(process_id)
+    return rehearsal.rates.restore_per_instance if instance is None else rehearsal.rates.restore_rate(instance)
 
 
 def _assumptions(
     snapshot: Snapshot,
     state: GroupState,
-    rounds: Sequence[Round],
+    rehearsal: Rehearsal,
     unrated: tuple[str, ...],
-    stopping: frozenset[int],
+    protocol: str,
+    *,
+    snapshot_only: bool,
 ) -> tuple[Note, ...]:
+    rounds = rehearsal.rounds
+    now = not rounds or rounds[0].trigger is Trigger.MANUAL or snapshot_only
+    starts = "A rebalance starts now; a probe already scheduled is not counted"
     notes = [
-        Note("starts-now", "A rebalance starts now; a probe already scheduled is not counted"),
+        Note("starts-now", starts if now else "A probe that is scheduled already is not counted"),
         Note("typical-times", "Times are typical, give or take a heartbeat interval per rebalance"),
     ]
+    group, stopping = state.group, gives_up(state.group, protocol)
     if rounds and stopping:
-        who = "All" if len(stopping) == len(state.holdings) else f"{len(stopping)} of {len(state.holdings)}"
+        who = "All" if len(stopping) == len(group.consumer_ids) else f"{len(stopping)} of {len(group.consumer_ids)}"
         message = f"{who} consumers stop everything they run at every rebalance, moved or not: the eager protocol"
         notes.append(Note("eager-stops", message))
-    listed = gives_up(state.group, "mixed") - stopping
+    listed = gives_up(group, "mixed") - stopping
     if rounds and listed:
         message = (
             f"{len(listed)} consumers do not list cooperative alone, and are taken to; --protocol mixed goes by it"
         )
         notes.append(Note("protocols-not-used", message))
-    if rounds and not has_rate(snapshot.rates):
+    if rounds and not has_rate(rehearsal.rates):
         message = "No restore rate is known: every copy counts as caught up at the next probe, so the time is a floor"
         notes.append(Note("no-restore-rate", message))
     elif unrated:

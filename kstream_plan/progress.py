@@ -6,22 +6,25 @@ where the assignment put it (:func:`_seated`), and each instance later reports w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates
-from kstream_plan.restoring import Restoring, produced
+from kstream_plan.restoring import Phase, Restoring, beginning, produced
 from kstream_plan.transition import Transition
 
 #: Between an assignment and the rejoin of a consumer that revoked or had something withheld (0.01-0.7 s observed).
 AT_ONCE_MS = 100
+#: Between two polls of a copy's changelog (Kafka's ``poll.ms``).
+POLL_DELAY_MS = 100
 
 
 class Interval(NamedTuple):
     """The time from one assignment to the next rebalance, on the plan's clock.
 
-    ``tick``: the next rebalance is a probing one or a change of members, else it is a follow-up.
+    ``tick``: long enough for every copy to be caught up if no restore rate says otherwise: the next rebalance is a
+    probing one, or comes no earlier than one would. A follow-up never is.
     """
 
     from_ms: int
@@ -30,19 +33,26 @@ class Interval(NamedTuple):
 
 
 def advance(
-    state: GroupState, transition: Transition, interval: Interval, config: AssignmentConfig, rates: Rates
+    state: GroupState,
+    transition: Transition,
+    interval: Interval,
+    config: AssignmentConfig,
+    rates: Rates,
+    phases: Sequence[Phase] = (),
 ) -> GroupState:
     """Return the group as the next rebalance will find it.
 
     ``state`` is the group as this rebalance found it and ``transition`` what it changed. Without a restore rate every
-    assigned copy is caught up at a tick, at a follow-up only one placed two or more generations before; with one, lags
+    assigned copy is caught up at a tick, else only one placed two or more generations before; with one, lags
     shrink by time. Left-over state grows with the produce rate and is gone after ``state_cleanup_delay_ms``.
+    ``phases`` divide an interval within which rates change or instances stop; without any, ``rates`` hold throughout.
     """
+    phases = phases or (Phase(rates, interval.to_ms - interval.from_ms),)
     generation = state.generation + 1
     copies = {task: state.copies[task] for task in state.unsettled}
     for task, seats in _changed_seats(state, transition.holdings).items():
         copies[task] = _seated(state, task, seats, generation, interval.from_ms)
-    report = _Report(state=state, transition=transition, interval=interval, config=config, rates=rates, copies=copies)
+    report = _Report(state=state, transition=transition, interval=interval, config=config, phases=phases, copies=copies)
     return state.followed_by(
         at_ms=interval.from_ms,
         holdings=transition.holdings,
@@ -115,23 +125,20 @@ class _Report:
         transition: Transition,
         interval: Interval,
         config: AssignmentConfig,
-        rates: Rates,
+        phases: Sequence[Phase],
         copies: Mapping[int, tuple[Copy, ...]],
     ) -> None:
         self._state = state
         self._generation = state.generation + 1
         self._interval = interval
         self._cleanup_delay_ms = config.state_cleanup_delay_ms
-        self._rates = rates
+        self._phases = phases
         self._revoking = transition.revoking if not interval.tick else frozenset()
         self._disturbed = transition.disturbed if not interval.tick else frozenset()
         self._first_to_rejoin = _first_to_rejoin(state, self._revoking)
-        elapsed_ms = interval.to_ms - interval.from_ms
-        self._restoring = Restoring.over(state.group, copies, rates, elapsed_ms)
+        self._restoring = Restoring.over(state.group, copies, phases)
         self._restoring_at_once = (
-            Restoring.over(state.group, copies, rates, min(AT_ONCE_MS, elapsed_ms))
-            if self._disturbed
-            else self._restoring
+            Restoring.over(state.group, copies, beginning(phases, AT_ONCE_MS)) if self._disturbed else self._restoring
         )
 
     def of(self, task: int, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
@@ -147,7 +154,7 @@ class _Report:
         if copy.lag is None or age_ms > self._cleanup_delay_ms:
             return None
         reporters = (self._first_to_rejoin[copy.instance],)
-        grown = produced(self._rates, task, self._interval.to_ms - self._interval.from_ms)
+        grown = produced(self._phases, task)
         if copy.lag == UNKNOWN or (not grown and reporters == copy.reporters):
             return copy._replace(reporters=reporters) if reporters != copy.reporters else copy
         lag = min(copy.lag + grown, self._state.group.tasks[task].end_offset_sum)
@@ -178,7 +185,11 @@ class _Report:
             return copy._replace(reporters=reporters, remaining=remaining)
         lag = copy.lag
         if consumer not in self._disturbed and self._restoring.known(task, copy.instance):
-            lag = LATEST if copy.active and not remaining else remaining
+            lag = (
+                LATEST
+                if copy.active and not remaining
+                else max(remaining, 0 if copy.active else self._standing_lag(task))
+            )
         elif copy.active and consumer not in self._disturbed:
             lag, remaining = LATEST, 0
         elif lag is None:
@@ -193,11 +204,16 @@ class _Report:
         return copy.remaining
 
     def _lag_now(self, task: int, copy: Copy) -> int:
+        standing = 0 if copy.active else self._standing_lag(task)
         if not self._restoring.known(task, copy.instance):
-            return 0
-        if copy.consumer in self._disturbed:
-            return self._restoring_at_once.remaining(task, copy)
-        return self._restoring.remaining(task, copy)
+            return standing
+        restoring = self._restoring_at_once if copy.consumer in self._disturbed else self._restoring
+        return max(restoring.remaining(task, copy), standing)
+
+    def _standing_lag(self, task: int) -> int:
+        """What a copy is behind that has caught up: what arrives between two polls of its changelog."""
+        lag = int(self._phases[-1].rates.produce_rate(task) * POLL_DELAY_MS / 1000)
+        return min(lag, self._state.group.tasks[task].end_offset_sum)
 
 
 def _first_to_rejoin(state: GroupState, revoking: frozenset[int]) -> list[int]:

@@ -2,67 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
 from kstream_plan.model import Copy, Group, Rates
+
+_NOTHING: Mapping[int, int] = MappingProxyType({})
+
+
+class Phase(NamedTuple):
+    """A time within which the rates stay the same and the same instances run.
+
+    ``stopped``: instances that do not run though the group counts them in; they restore nothing and fall behind.
+    ``burst``: task → records that are written at once, when the phase begins.
+    """
+
+    rates: Rates
+    elapsed_ms: int
+    stopped: frozenset[int] = frozenset()
+    burst: Mapping[int, int] = _NOTHING
+
+    def produced(self, task: int) -> int:
+        """Records that a task's changelogs grow by (0 if its produce rate is not known)."""
+        return int(self.rates.produce_rate(task) * self.elapsed_ms / 1000) + self.burst.get(task, 0)
+
+
+def produced(phases: Iterable[Phase], task: int) -> int:
+    """Records that a task's changelogs grow by over all phases."""
+    return sum(phase.produced(task) for phase in phases)
+
+
+def beginning(phases: Iterable[Phase], elapsed_ms: int) -> tuple[Phase, ...]:
+    """Return the first ``elapsed_ms`` of the phases."""
+    kept = []
+    for phase in phases:
+        if elapsed_ms <= 0:
+            break
+        kept.append(phase._replace(elapsed_ms=min(phase.elapsed_ms, elapsed_ms)))
+        elapsed_ms -= phase.elapsed_ms
+    return tuple(kept)
 
 
 @dataclass(frozen=True, slots=True)
 class Restoring:
     """How much every restoring copy has left after some time.
 
-    ``rate_of`` is records per second by instance (``None``: not known); ``left`` maps (task, instance) to records for
-    the copies of instances with a known rate that had anything left at the start.
+    ``rate_known`` is by instance; ``left`` maps (task, instance) to records for the copies of instances with a known
+    rate that had anything left at the start or fell behind.
     """
 
     group: Group
-    rate_of: tuple[float | None, ...]
+    rate_known: tuple[bool, ...]
     left: dict[tuple[int, int], int]
 
     @classmethod
-    def over(cls, group: Group, copies: Mapping[int, tuple[Copy, ...]], rates: Rates, elapsed_ms: int) -> Restoring:
-        """Restore for ``elapsed_ms``, starting from what ``copies`` have ``remaining``.
+    def over(cls, group: Group, copies: Mapping[int, tuple[Copy, ...]], phases: Sequence[Phase]) -> Restoring:
+        """Restore through all ``phases``, starting from what ``copies`` have ``remaining``.
 
-        While an instance restores an active task, its standbys and warm-ups wait.
+        While an instance restores an active task, its standbys and warm-ups wait. An instance's rate is known if it is
+        in every phase.
         """
-        rate_of = tuple(_restore_rate(rates, instance) for instance in range(len(group.instances)))
+        instances = range(len(group.instances))
+        if not all(phase.rates.any_restore for phase in phases):
+            return cls(group, (False,) * len(instances), {})
+        known = tuple(all(phase.rates.restore_rate(i) is not None for phase in phases) for i in instances)
         left: dict[tuple[int, int], int] = {}
-        if all(rate is None for rate in rate_of):
-            return cls(group, rate_of, left)
-        queues = _restoring_copies(group, copies, rate_of, rates, elapsed_ms)
-        for instance, (actives, others) in queues.items():
-            rate = rate_of[instance]
-            assert rate is not None
-            records = int(rate * elapsed_ms / 1000)
-            for queue in (actives, others):
-                records = _restore_evenly(queue, records, instance, left)
-        return cls(group, rate_of, left)
+        if any(known):
+            for phase in phases:
+                for instance, queues in _restoring_copies(group, copies, known, phase, left).items():
+                    _restore(phase, instance, queues, left)
+        return cls(group, known, left)
 
     def known(self, task: int, instance: int) -> bool:
         """Whether it is known how long the instance takes for the task: its restore rate and the task's end offset."""
-        return self.rate_of[instance] is not None and self.group.tasks[task].end_offset_known
+        return self.rate_known[instance] and self.group.tasks[task].end_offset_known
 
     def remaining(self, task: int, copy: Copy) -> int:
         """Records the copy has left (0 if it had none left at the start)."""
         return self.left.get((task, copy.instance), 0)
-
-
-def _to_restore(group: Group, task: int, copy: Copy, produced_meanwhile: int) -> int:
-    return min(copy.remaining + produced_meanwhile, group.tasks[task].end_offset_sum)
-
-
-def _restore_rate(rates: Rates, instance: int) -> float | None:
-    given = rates.restore_per_instance
-    return rates.restore_measured.get(instance) if given is None else given
-
-
-def produced(rates: Rates, task: int, elapsed_ms: int) -> int:
-    """Records that a task's changelogs grow by in ``elapsed_ms`` (0 if its produce rate is not known)."""
-    per_second = rates.produce_per_task
-    if per_second is None:
-        per_second = rates.produce.get(task, 0.0)
-    return int(per_second * elapsed_ms / 1000)
 
 
 #: (records left, task) of the copies an instance restores
@@ -70,17 +89,32 @@ _Queue = list[tuple[int, int]]
 
 
 def _restoring_copies(
-    group: Group, copies: Mapping[int, tuple[Copy, ...]], rate_of: Sequence[float | None], rates: Rates, elapsed_ms: int
+    group: Group,
+    copies: Mapping[int, tuple[Copy, ...]],
+    known: Sequence[bool],
+    phase: Phase,
+    left: Mapping[tuple[int, int], int],
 ) -> dict[int, tuple[_Queue, _Queue]]:
     queues: dict[int, tuple[_Queue, _Queue]] = {}
     for task, of_task in copies.items():
         for copy in of_task:
-            if copy.remaining and copy.consumer is not None and rate_of[copy.instance] is not None:
-                actives, others = queues.setdefault(copy.instance, ([], []))
-                (actives if copy.active else others).append(
-                    (_to_restore(group, task, copy, produced(rates, task, elapsed_ms)), task)
-                )
+            instance = copy.instance
+            if copy.consumer is None or not known[instance]:
+                continue
+            remaining = left.get((task, instance), copy.remaining)
+            falls_behind = not copy.active and (instance in phase.stopped or task in phase.burst)
+            if remaining or falls_behind:
+                whole = min(remaining + phase.produced(task), group.tasks[task].end_offset_sum)
+                queues.setdefault(instance, ([], []))[not copy.active].append((whole, task))
     return queues
+
+
+def _restore(phase: Phase, instance: int, queues: tuple[_Queue, _Queue], left: dict[tuple[int, int], int]) -> None:
+    rate = phase.rates.restore_rate(instance)
+    assert rate is not None
+    records = 0 if instance in phase.stopped else int(rate * phase.elapsed_ms / 1000)
+    for queue in queues:
+        records = _restore_evenly(queue, records, instance, left)
 
 
 def _restore_evenly(queue: _Queue, records: int, instance: int, left: dict[tuple[int, int], int]) -> int:

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Assignment, Copy, GroupState, Holding, Movement, TaskId
-from kstream_plan.ranking import is_caught_up
+from kstream_plan.ranking import is_caught_up, place_of
 from kstream_plan.steps import (
     Demote,
     Drop,
@@ -94,6 +94,14 @@ def _step(
     return explain.copied(task, instance, old, new)
 
 
+def _movements_of(tasks: set[int], state: GroupState, decision: Assignment, limit: int) -> list[Movement]:
+    movements = decision.movements
+    if not decision.movements_in_order:
+        return list(compress(movements, map(tasks.__contains__, map(itemgetter(0), movements))))
+    places = ((task, place_of(movements, state, task, limit)) for task in tasks if state.group.tasks[task].stateful)
+    return [movements[place] for task, place in places if place < len(movements) and movements[place].task == task]
+
+
 class _Explanation:
     """Turns one change into a step with its reason; holds the round's facts, changes none."""
 
@@ -108,8 +116,7 @@ class _Explanation:
         self._state = state
         self._group = state.group
         self._limit = config.acceptable_recovery_lag
-        queued = map(itemgetter(0), decision.movements)
-        movements = list(compress(decision.movements, map(tasks.__contains__, queued)))
+        movements = _movements_of(tasks, state, decision, self._limit)
         self._active_movement = {m.task: m for m in movements if m.kind == "active"}
         self._standby_destination = {(m.task, m.destination): m for m in movements if m.kind == "standby"}
         self._new_owner = {entry.task: entry.consumer for entry in transition.withheld}

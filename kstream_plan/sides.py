@@ -11,7 +11,7 @@ from kstream_plan.changes import Course, Side, Start, TaskClass
 from kstream_plan.compare import compare
 from kstream_plan.evidence import held_copies
 from kstream_plan.model import LATEST, UNKNOWN, Group, Note, Snapshot, TaskId
-from kstream_plan.pauses import standstill
+from kstream_plan.pauses import pauses, standstill
 from kstream_plan.starting_state import newcomers
 from kstream_plan.steps import (
     Demote,
@@ -139,7 +139,7 @@ def plan_course(plan: Plan, first: int, last: int) -> Course:
                 is_held = isinstance(step, Promote) or key in held
                 starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
     held_first = plan.rounds[first - 1].assigned if first else plan.initial
-    pauses_ms = standstill(group, held_first, rounds, gives_up(group, plan.protocol), plan.config).ms
+    pauses_ms = standstill(pauses(group, held_first, rounds, gives_up(group, plan.protocol), plan.config)).ms
     return Course(starts=starts, restored=restored, pauses_ms=pauses_ms)
 
 

@@ -72,6 +72,8 @@ class ReasonCode(StrEnum):
     NOT_NEEDED = "not-needed"
     #: An instance is new in the group, or gone from it.
     MEMBERSHIP = "membership"
+    #: The instance runs on, this thread of it does not.
+    THREAD_STOPPED = "thread-stopped"
 
 
 class Reason(NamedTuple):
@@ -106,9 +108,13 @@ class MemberJoined:
 
 @dataclass(frozen=True, slots=True)
 class MemberLeft:
-    """An instance is gone: everything it held is."""
+    """An instance is gone: everything it held is.
+
+    It has run nothing since ``stopped_at_ms`` on the plan's clock, which the group may have noticed only now.
+    """
 
     process_id: str
+    stopped_at_ms: int
     reason: Reason
     kind: Literal["member-left"] = "member-left"
 
@@ -349,13 +355,39 @@ class Summary:
     lower_bounds: LowerBounds
 
 
+class CauseCode(StrEnum):
+    """Why a copy that is waited for is not caught up."""
+
+    #: What its instance restores grows at least as fast as it is restored.
+    RESTORE_TOO_SLOW = "restore-too-slow"
+    #: Even a copy that has caught up is further behind than ``acceptable.recovery.lag``.
+    STANDING_LAG = "standing-lag"
+    #: The instance restores, and so reports, nothing.
+    SILENT_INSTANCE = "silent-instance"
+    #: It comes closer, only not fast enough.
+    SLOW = "slow"
+
+
+class Cause(NamedTuple):
+    """What keeps a group from settling: the task, the process id of the instance it waits for, and one sentence."""
+
+    code: CauseCode
+    task_id: TaskId
+    process_id: str
+    message: str
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How the plan ends: ``settled``, ``stuck``, ``cyclic`` or ``unfinished``, the tasks that keep it, and why."""
+    """How the plan ends: ``settled``, ``stuck``, ``cyclic`` or ``unfinished``, the tasks that keep it, and why.
+
+    ``cause`` names the first copy that is waited for, if one is.
+    """
 
     kind: Literal["settled", "stuck", "cyclic", "unfinished"]
     tasks: tuple[TaskId, ...] = ()
     reason: str = ""
+    cause: Cause | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,7 +395,8 @@ class Plan:
     """What follows when a rebalance starts now.
 
     ``digest`` is the SHA-256 of the canonical input model, ``generation`` and ``captured_at`` (RFC 3339 or ``None``)
-    are the snapshot's. ``initial`` and ``final`` are by consumer index of ``group``.
+    are the snapshot's. ``initial`` and ``final`` are by consumer index of ``group``: everyone who ever takes
+    part. ``config`` counts from the start, ``later_configs`` (number of the first round, settings) from then on.
     """
 
     group: Group
@@ -381,3 +414,9 @@ class Plan:
     summary: Summary
     warnings: tuple[Note, ...]
     verdict: Verdict
+    later_configs: tuple[tuple[int, AssignmentConfig], ...] = ()
+
+    def config_of(self, round_number: int) -> AssignmentConfig:
+        """Return the settings that a round was decided with."""
+        later = [config for first, config in self.later_configs if first <= round_number]
+        return later[-1] if later else self.config

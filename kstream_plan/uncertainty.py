@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import compress
-from operator import is_not, itemgetter
+from collections.abc import Callable, Iterable
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import Assignment, Copy, GroupState, Note, Rates
-from kstream_plan.ranking import is_caught_up
+from kstream_plan.model import Assignment, Copy, Group, GroupState, Note, Rates
+from kstream_plan.ranking import is_caught_up, place_of
 from kstream_plan.steps import HandOver, KeepTemporary, Place, Promote, Round, Step, Withhold
 
 
 def has_rate(rates: Rates) -> bool:
     """Whether any restore rate is known at all."""
-    return rates.restore_per_instance is not None or bool(rates.restore)
+    return rates.any_restore
 
 
-def without_rate(state: GroupState, rounds: Iterable[Round], rates: Rates) -> tuple[str, ...]:
+def without_rate(group: Group, rounds: Iterable[Round], rate_of: Callable[[str], float | None]) -> tuple[str, ...]:
     """Return the tasks that a plan restores somewhere at a rate nobody knows, in task order.
 
-    Either no rate of the instance is known, or no end offset of the task.
+    Either no rate of the instance is known (``rate_of`` its process id), or no end offset of the task.
     """
-    group, tasks = state.group, set()
+    tasks = set()
     for rnd in rounds:
         for step in rnd.steps:
             if isinstance(step, Place | HandOver | Promote) and step.restore_records != 0:
-                task, instance = group.task_index[step.task_id], group.instance_index[step.to.process_id]
-                measured = rates.restore_per_instance is not None or instance in rates.restore_measured
-                if not (measured and group.tasks[task].end_offset_known):
+                task = group.task_index[step.task_id]
+                if not group.tasks[task].end_offset_known or rate_of(step.to.process_id) is None:
                     tasks.add(task)
-    return _names(state, tasks)
+    return _names(group, tasks)
 
 
 def taken_back(state: GroupState, steps: Iterable[Step]) -> set[int]:
@@ -53,9 +50,18 @@ def cleaned_up(before: GroupState, after: GroupState, decision: Assignment, conf
 
     The cleaner runs every ``state_cleanup_delay_ms`` at a phase nobody knows, so the state may live twice as long.
     """
-    changed = compress(range(len(after.copies)), map(is_not, before.copies, after.copies))
-    deleted = {task for task in changed if _lost_caught_up(before.copies[task], after.copies[task], config)}
-    return deleted.intersection(map(itemgetter(0), decision.movements)) if deleted else deleted
+    deleted = {
+        task for task in after.changed_since(before) if _lost_caught_up(before.copies[task], after.copies[task], config)
+    }
+    return {task for task in deleted if _is_queued(task, before, decision, config)}
+
+
+def _is_queued(task: int, state: GroupState, decision: Assignment, config: AssignmentConfig) -> bool:
+    movements = decision.movements
+    if not decision.movements_in_order:
+        return any(movement.task == task for movement in movements)
+    place = place_of(movements, state, task, config.acceptable_recovery_lag)
+    return place < len(movements) and movements[place].task == task
 
 
 def _lost_caught_up(before: tuple[Copy, ...], after: tuple[Copy, ...], config: AssignmentConfig) -> bool:
@@ -77,7 +83,7 @@ def notes(state: GroupState, races: set[int], deletions: set[int]) -> tuple[Note
             Note(
                 "threads-race",
                 "An instance takes up left-over state again; which of its threads gets the task is a race between them",
-                _names(state, races),
+                _names(state.group, races),
             )
         )
     if deletions:
@@ -86,11 +92,11 @@ def notes(state: GroupState, races: set[int], deletions: set[int]) -> tuple[Note
                 "left-over-cleanup",
                 "Caught-up left-over state passes state.cleanup.delay.ms while the task is still under way; when it is "
                 "deleted is not known exactly: it may live for as long again",
-                _names(state, deletions),
+                _names(state.group, deletions),
             )
         )
     return tuple(found)
 
 
-def _names(state: GroupState, tasks: set[int]) -> tuple[str, ...]:
-    return tuple(str(state.group.tasks[task].task_id) for task in sorted(tasks))
+def _names(group: Group, tasks: set[int]) -> tuple[str, ...]:
+    return tuple(str(group.tasks[task].task_id) for task in sorted(tasks))

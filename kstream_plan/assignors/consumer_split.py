@@ -55,6 +55,14 @@ def split_over_consumers(
     return tuple(_holding(a, c, warmups) for a, c in zip(active, copies, strict=True))
 
 
+def deal_copies(
+    copies: list[int], reported: Sequence[AbstractSet[int]], lag_of: Callable[[int], int], load: list[int]
+) -> list[list[int]]:
+    """Return the second pass alone: the instance's copies (sorted) by consumer, sorted, given the ``load`` of each."""
+    dealt = _deal(copies, _Reported(reported, lag_of), load, list)
+    return [sorted(mine) for mine in dealt]
+
+
 def _holding(active: list[int], copies: list[int], warmups: Collection[int]) -> Holding:
     """Sort one consumer's tasks and tell the warm-ups from the other standbys again."""
     active.sort()

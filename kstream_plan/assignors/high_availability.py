@@ -53,6 +53,7 @@ def assign(
         probing_rebalance=decision.probing_rebalance,
         target=decision.target,
         movements=decision.movements,
+        movements_in_order=config.num_standby_replicas == 0 and config.acceptable_recovery_lag < MAX_LONG,
         short_standbys=decision.short_standbys,
     )
 

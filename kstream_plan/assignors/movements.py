@@ -14,7 +14,7 @@ from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors.instance_queue import Handled
 from kstream_plan.assignors.java_collections import PriorityQueue
 from kstream_plan.assignors.priority_set import PrioritySet
-from kstream_plan.assignors.target import owners, standby_instances
+from kstream_plan.assignors.target import owners_of, standby_instances
 from kstream_plan.model import UNKNOWN, Copy, GroupState, Movement, Target
 
 #: A task whose target instance is not caught up on it while another one is further: (task, that target instance,
@@ -53,7 +53,7 @@ class MovementsDraft:
         return cls(
             state=state,
             limit=config.acceptable_recovery_lag,
-            owner=owners(state.group, target),
+            owner=list(owners_of(state.group, target)),
             standbys=standby_instances(state.group, target),
             counts=counts,
             loads=[count / capacity for count, capacity in zip(counts, capacities, strict=True)],
@@ -141,8 +141,12 @@ def move_standbys(draft: MovementsDraft) -> None:
 
 def pending_active(draft: MovementsDraft, tasks: Iterable[int]) -> list[Pending]:
     """Return those of these stateful tasks that cannot start on their target instance yet, in the same order."""
-    copies, owner, limit = draft.state.copies, draft.owner, draft.limit
-    all_tasks = draft.state.group.tasks
+    return pending_of(draft.state, draft.owner, draft.limit, tasks)
+
+
+def pending_of(state: GroupState, owner: Sequence[int], limit: int, tasks: Iterable[int]) -> list[Pending]:
+    """The same, given the target's ``owner`` of every task and the limit."""
+    copies, all_tasks = state.copies, state.group.tasks
     found = []
     for task in tasks:
         destination, rows = owner[task], copies[task]

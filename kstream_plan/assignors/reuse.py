@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import compress
-from operator import is_not, itemgetter, not_
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
@@ -20,10 +18,11 @@ from kstream_plan.assignors.movements import (
     first_by_lag,
     handle_active,
     in_order,
-    pending_active,
+    pending_of,
 )
-from kstream_plan.model import Assignment, GroupState, Movement
-from kstream_plan.ranking import is_caught_up
+from kstream_plan.assignors.target import owners_of
+from kstream_plan.model import Assignment, GroupState, Movement, Target
+from kstream_plan.ranking import number_caught_up, place_of
 
 #: If more tasks than one in this many have changed, deciding anew is as fast.
 _FEW = 4
@@ -47,33 +46,48 @@ def move_again(state: GroupState, config: AssignmentConfig, before: GroupState, 
     limit = config.acceptable_recovery_lag
     if config.num_standby_replicas > 0 or limit == MAX_LONG or len(changed) * _FEW > len(state.copies):
         return None
-    draft = MovementsDraft.of(state, config, decided.target)
-    fresh = in_order(pending_active(draft, changed))
-    kept, dropped = _told_apart(decided.movements, set(changed))
-    choices = bisect_left(kept, 2, key=lambda movement: _number_caught_up(state, movement.task, limit))
-    sole = kept[:choices]
+    owner = owners_of(state.group, decided.target)
+    fresh = in_order(pending_of(state, owner, limit, changed))
+    kept, dropped = _told_apart(decided.movements, before, changed, limit)
+    choices = bisect_left(kept, 2, key=lambda movement: number_caught_up(state, movement.task, limit))
+    sole, done = kept[:choices], list[Movement]()
     inserted = _insert(sole, state, config, [one for one in fresh if len(one[2]) < 2])
     flipped = _ration_warm_ups(sole, config.max_warmup_replicas, len(inserted))
     several = [one for one in fresh if len(one[2]) > 1]
     if several or choices < len(kept):
-        several += pending_active(draft, [movement.task for movement in kept[choices:]])
-        for movement in sole:
-            draft.shift(movement.source, movement.destination, warm_up=movement.warmup)
-        draft.budget -= len(sole)
-        handle_active(draft, in_order(sorted(several)))
+        several += pending_of(state, owner, limit, [movement.task for movement in kept[choices:]])
+        done = _choose(sole, sorted(several), state, config, decided.target)
     gone = dict.fromkeys([*dropped, *(was for was, _ in flipped), *kept[choices:]])
-    new = dict.fromkeys([*inserted, *(now for _, now in flipped), *draft.done])
+    new = dict.fromkeys([*inserted, *(now for _, now in flipped), *done])
     return Redone(
-        all=(*sole, *draft.done),
+        all=(*sole, *done),
         withdrawn=tuple(movement for movement in gone if movement not in new),
         new=tuple(movement for movement in new if movement not in gone),
     )
 
 
-def _told_apart(movements: Sequence[Movement], tasks: set[int]) -> tuple[list[Movement], list[Movement]]:
+def _choose(
+    sole: Sequence[Movement], several: list[Pending], state: GroupState, config: AssignmentConfig, target: Target
+) -> list[Movement]:
+    """Make the movements of tasks with two or more caught-up instances, by the loads that the others leave."""
+    draft = MovementsDraft.of(state, config, target)
+    for movement in sole:
+        draft.shift(movement.source, movement.destination, warm_up=movement.warmup)
+    draft.budget -= len(sole)
+    handle_active(draft, in_order(several))
+    return draft.done
+
+
+def _told_apart(
+    movements: Sequence[Movement], before: GroupState, tasks: Sequence[int], limit: int
+) -> tuple[list[Movement], list[Movement]]:
     """Return the movements of other tasks, then those of these."""
-    of_these = list(map(tasks.__contains__, map(itemgetter(0), movements)))
-    return list(compress(movements, map(not_, of_these))), list(compress(movements, of_these))
+    places = ((task, place_of(movements, before, task, limit)) for task in tasks)
+    found = sorted(place for task, place in places if place < len(movements) and movements[place].task == task)
+    kept = list(movements)
+    for place in reversed(found):
+        del kept[place]
+    return kept, [movements[place] for place in found]
 
 
 def _insert(
@@ -87,9 +101,7 @@ def _insert(
     for task, destination, caught_up in fresh:
         source = caught_up[0] if caught_up else first_by_lag(state.copies[task])
         how = "move_caught_up" if caught_up else "move_most_caught_up"
-        place = bisect_left(
-            queue, (len(caught_up), task), key=lambda other: (_number_caught_up(state, other.task, limit), other.task)
-        )
+        place = place_of(queue, state, task, limit)
         movement = Movement(task, "active", how, source, destination, place < config.max_warmup_replicas)
         queue.insert(place, movement)
         inserted.append(movement)
@@ -110,17 +122,9 @@ def _ration_warm_ups(queue: list[Movement], budget: int, inserted: int) -> list[
     return flipped
 
 
-def _number_caught_up(state: GroupState, task: int, limit: int) -> int:
-    """Count the caught-up instances of a task that has a movement pending: only those that reported can be."""
-    lags = (copy.lag for copy in state.copies[task])
-    return sum(lag is not None and is_caught_up(lag, limit) for lag in lags)
-
-
 def changed_tasks(before: GroupState, after: GroupState) -> list[int]:
     """Return the tasks of which something else is reported now, in task order."""
-    tasks = range(len(after.copies))
-    maybe = compress(tasks, map(is_not, before.copies, after.copies))
-    return [task for task in maybe if reports(before, task) != reports(after, task)]
+    return [task for task in after.changed_since(before) if reports(before, task) != reports(after, task)]
 
 
 def reports(state: GroupState, task: int) -> set[tuple[int, int | None, tuple[int, ...]]]:

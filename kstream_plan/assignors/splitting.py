@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from kstream_plan.assignors.consumer_split import split_over_consumers
+from kstream_plan.assignors.consumer_split import deal_copies, split_over_consumers
 from kstream_plan.assignors.reuse import changed_tasks, reports
 from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, whole_sum
 
@@ -44,6 +44,10 @@ def _split_one(state: GroupState, instance: int, held: Holding) -> tuple[Holding
     A settled task is reported by who runs it, so only the copies of the others have to be looked at.
     """
     consumers, unsettled = state.group.consumers_of[instance], state.unsettled
+    if not state.group.stateless and len(consumers) > 1:
+        kept = _kept(state, instance, held, consumers)
+        if kept is not None:
+            return kept
     reported = [set(state.holdings[consumer].active) - unsettled for consumer in consumers]
     for task in unsettled.intersection(held.active + held.standby + held.warmup):
         for consumer in _copy(state, task, instance).reporters:
@@ -55,6 +59,72 @@ def _split_one(state: GroupState, instance: int, held: Holding) -> tuple[Holding
         return whole_sum(_copy(state, task, instance).lag, state.group.end_offset_sums[task])
 
     return split_over_consumers(consumers, held, reported, lag_of, state.group)
+
+
+def _kept(state: GroupState, instance: int, held: Holding, consumers: range) -> tuple[Holding, ...] | None:
+    """Return the split if everybody gets back what it reported, and only that, of the active tasks; else ``None``.
+
+    By far the most frequent case, told without looking at every task: of the settled ones each consumer reported what
+    it runs.
+    """
+    placed = set(held.active)
+    open_tasks = state.unsettled & placed
+    mine = [_still(state.holdings[consumer].active, placed, open_tasks) for consumer in consumers]
+    for task in open_tasks:
+        reporters = _copy(state, task, instance).reporters
+        if len(reporters) != 1:
+            return None
+        mine[reporters[0] - consumers.start] += (task,)
+    share = len(placed) // len(consumers)
+    loads = [len(tasks) for tasks in mine]
+    if sum(loads) != len(placed) or not all(share <= load <= share + 1 for load in loads):
+        return None
+    active = [
+        tasks if tasks is state.holdings[c].active else tuple(sorted(tasks))
+        for c, tasks in zip(consumers, mine, strict=True)
+    ]
+    if not held.standby and not held.warmup:
+        return tuple(
+            _unless_the_same(Holding(tasks), state.holdings[c]) for c, tasks in zip(consumers, active, strict=True)
+        )
+    return _with_copies(state, instance, held, consumers, active)
+
+
+def _unless_the_same(held: Holding, before: Holding) -> Holding:
+    return before if before == held else held
+
+
+def _still(tasks: tuple[int, ...], placed: set[int], open_tasks: frozenset[int]) -> tuple[int, ...]:
+    """Return those of a consumer's tasks that stay on its instance and are settled; the very tuple if all do."""
+    if placed.issuperset(tasks) and open_tasks.isdisjoint(tasks):
+        return tasks
+    return tuple([task for task in tasks if task in placed and task not in open_tasks])
+
+
+def _with_copies(
+    state: GroupState, instance: int, held: Holding, consumers: range, active: list[tuple[int, ...]]
+) -> tuple[Holding, ...]:
+    """Deal the copies to the consumers, whose active tasks are settled already."""
+    copies = sorted(held.standby + held.warmup)
+    reported: list[set[int]] = [set() for _ in consumers]
+    for task in copies:
+        for consumer in _copy(state, task, instance).reporters:
+            reported[consumer - consumers.start].add(task)
+    end_offset_sums = state.group.end_offset_sums
+
+    def lag_of(task: int) -> int:
+        return whole_sum(_copy(state, task, instance).lag, end_offset_sums[task])
+
+    dealt = deal_copies(copies, reported, lag_of, [len(tasks) for tasks in active])
+    warmups = frozenset(held.warmup)
+    return tuple(
+        Holding(
+            tasks,
+            tuple([task for task in mine if task not in warmups]),
+            tuple([task for task in mine if task in warmups]),
+        )
+        for tasks, mine in zip(active, dealt, strict=True)
+    )
 
 
 def _copy(state: GroupState, task: int, instance: int) -> Copy:

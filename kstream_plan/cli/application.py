@@ -19,13 +19,20 @@ from kstream_plan.cli.exit_codes import ExitCode
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "assign": "Plan what follows when a rebalance starts now, until the group has settled.",
+        "simulate-scaleout": "Simulate that instances join, or stop, before anything is started.",
+        "simulate": (
+            "Simulate what happens to a group by the scenario: who joins, leaves, stops, crashes, returns, and more."
+        ),
+        "drain": (
+            "Ask whether instances may stop: which of their tasks would start cold or pause, now and after waiting."
+        ),
         "show": "Show plans saved by --out or --output json.",
         "diff": "Say what changed between two generations of a group, what it cost, and why.",
         "upgrade": "Print the rolling bounces to the cooperative protocol, member by member, and why there are two.",
         "snapshot": (
             "Make snapshots of a group: from its leader's log, or of the running group and its broker's own records."
         ),
-        "schema": "Print the JSON Schema of what is written (plan, diff, upgrade) or read (snapshot, lags).",
+        "schema": "Print the JSON Schema of what is written (plan, diff, upgrade) or read (snapshot, lags, scenario).",
     }
 )
 

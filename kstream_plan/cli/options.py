@@ -20,7 +20,7 @@ from kstream_plan.steps import Trigger
 from kstream_plan.transition import COOPERATIVE
 
 
-def _parser(
+def parser(
     parse: Callable[[str], float],
     low: float = 0,
     high: float = math.inf,
@@ -41,17 +41,18 @@ def _parser(
 
 
 def _number(setting: str) -> Callable[[str], float]:
-    return _parser(_whole_number, *RANGES[setting])
+    return parser(whole_number, *RANGES[setting])
 
 
-def _whole_number(text: str) -> int:
+def whole_number(text: str) -> int:
+    """Return the number that ``text`` is; else ``ValueError``."""
     if not re.fullmatch(r"[+-]?[0-9]{1,30}", text):
         raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
 
 def _duration(setting: str) -> Callable[[str], float]:
-    return _parser(parse_duration, *RANGES[setting], _shown_duration)
+    return parser(parse_duration, *RANGES[setting], _shown_duration)
 
 
 def _shown_duration(milliseconds: float) -> str:
@@ -65,7 +66,8 @@ def _positive_rate(text: str) -> float:
     return value
 
 
-def _key_value(text: str) -> tuple[str, str]:
+def key_value(text: str) -> tuple[str, str]:
+    """Return the two sides of ``K=V``; else a usage error."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise typer.BadParameter(f"{text!r} is not K=V")
@@ -100,7 +102,7 @@ LagsTolerance = Annotated[
     typer.Option(
         "--lags-tolerance",
         metavar="DURATION",
-        parser=_parser(parse_duration),
+        parser=parser(parse_duration),
         help="How much later than the snapshot a lag row may be (default 1m).",
     ),
 ]
@@ -204,13 +206,13 @@ RestoreRate = Annotated[
     float | None,
     typer.Option(
         metavar="RATE",
-        parser=_parser(_positive_rate),
+        parser=parser(_positive_rate),
         help="Records restored per instance: 5000/s. Without it the time is a floor.",
     ),
 ]
 ProduceRate = Annotated[
     float | None,
-    typer.Option(metavar="RATE", parser=_parser(parse_rate), help="Records written per task: 100/s."),
+    typer.Option(metavar="RATE", parser=parser(parse_rate), help="Records written per task: 100/s."),
 ]
 AssignorName = Annotated[
     str,
@@ -231,7 +233,7 @@ TriggerName = Annotated[
 MaxRounds = Annotated[
     int | None,
     typer.Option(
-        parser=_parser(_whole_number, 1),
+        parser=parser(whole_number, 1),
         metavar="N",
         help="Give up after so many (default: 4 x (stateful tasks + 10)).",
     ),
@@ -248,7 +250,7 @@ FailOnChanges = Annotated[bool, typer.Option("--fail-on-changes", help="Exit cod
 Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark master (default: local).")]
 SparkConf = Annotated[
     list[str] | None,
-    typer.Option("--spark-conf", metavar="K=V", parser=_key_value, help="A Spark setting; repeatable."),
+    typer.Option("--spark-conf", metavar="K=V", parser=key_value, help="A Spark setting; repeatable."),
 ]
 JavaHome = Annotated[
     Path | None,

@@ -10,14 +10,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
 
 from kstream_plan.assignment_config import CONFIG_NAMES, RACK_STRATEGIES, RANGES, AssignmentConfig
 from kstream_plan.config.java_properties import Setting, parse_properties
 from kstream_plan.config.yaml_settings import parse_yaml
 from kstream_plan.errors import ConfigError
-
-SettingValue: TypeAlias = int | str | tuple[str, ...]
+from kstream_plan.scenario import SettingValue
 
 #: Prefixes that Kafka Streams gives its consumers' settings; a later one beats an earlier one.
 _CONSUMER_PREFIXES = ("", "consumer_", "main_consumer_")
@@ -78,6 +76,19 @@ def with_overrides(config: AssignmentConfig, overrides: Mapping[str, SettingValu
             nearest = difflib.get_close_matches(str(name).replace(".", "_"), CONFIG_NAMES, n=1, cutoff=0)[0]
             raise ConfigError(f"{name!r} is no setting", fix=f"is it {nearest}?")
     return replace(config, **overrides) if overrides else config  # type: ignore[arg-type]
+
+
+def setting_value(setting: Setting, where: str) -> tuple[str, SettingValue]:
+    """Return the name in :class:`AssignmentConfig` and the value of a setting that has to be one of its.
+
+    Raises:
+        ConfigError: it is none, or its value has the wrong type or is out of range; ``where`` is its place.
+    """
+    known = _KNOWN_NAMES.get(setting.name.replace(".", "_"))
+    if known is None:
+        nearest = difflib.get_close_matches(setting.name.replace(".", "_"), CONFIG_NAMES, n=1, cutoff=0)[0]
+        raise ConfigError(f"{setting.name!r} is no setting", where=where, fix=f"is it {kafka_name(nearest)}?")
+    return known[0], _value(known[0], setting, where)
 
 
 def _read(path: Path) -> str:

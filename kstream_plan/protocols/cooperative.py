@@ -33,7 +33,7 @@ def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] 
         withheld += kept_back
         holdings[consumer] = _held(decision.consumers[consumer], kept_back)
     return Transition(
-        holdings=tuple(holdings),
+        holdings=tuple(holdings) if withheld else decision.consumers,
         withheld=tuple(sorted(withheld)),
         revoking=frozenset(owner_of_lost.values()),
         given_up=MappingProxyType(

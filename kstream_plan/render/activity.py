@@ -134,6 +134,19 @@ def events(plan: Plan) -> list[Event]:
     return found
 
 
+def membership(plan: Plan) -> tuple[list[str], list[str]]:
+    """Return the process ids that are no members at first, and those that are none at the end."""
+    first: dict[str, bool] = {}
+    last: dict[str, bool] = {}
+    for rnd in plan.rounds:
+        for step in rnd.steps:
+            if isinstance(step, MemberJoined | MemberLeft):
+                joins = isinstance(step, MemberJoined)
+                first.setdefault(step.process_id, joins)
+                last[step.process_id] = joins
+    return [of for of, joins in first.items() if joins], [of for of, joins in last.items() if not joins]
+
+
 def _readiness(group: Group, held: Sequence[Holding], decided: Sequence[Holding]) -> tuple[int, int]:
     """Return how many of the warm-ups held before a probe are now decided as active or standby, and of how many.
 

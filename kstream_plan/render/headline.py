@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import Holding, TaskId
 from kstream_plan.pauses import plan_standstill
-from kstream_plan.render.activity import Event
+from kstream_plan.render.activity import Event, membership
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, duration, interval, records, several
 from kstream_plan.steps import Place, Plan, Role, Trigger
@@ -24,20 +24,19 @@ class Fact(NamedTuple):
 def headline(plan: Plan, found: Sequence[Event], names: Names) -> list[Fact]:
     """Return the title and the facts of a plan that has rounds."""
     return [
-        title(plan, found, names),
+        title(plan, names),
         _verdict(plan, found, names),
         *_go_on(plan),
         _moves(plan, found, names),
-        _pauses(plan, names),
-        _restore(plan),
+        pauses_fact(plan, names),
+        restore_fact(plan),
     ]
 
 
-def title(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
+def title(plan: Plan, names: Names) -> Fact:
     """Return who and how much it is about."""
     group = plan.group
-    joined = [process_id for event in found for process_id in event.joined]
-    left = [process_id for event in found for process_id in event.left]
+    joined, left = membership(plan)
     after = len(group.instances) - len(left)
     before = len(group.instances) - len(joined)
     members = f"{before} → {count(after, 'instance')}" if joined or left else count(after, "instance")
@@ -93,7 +92,16 @@ def _verdict(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
     reason = names.escape_message(plan.verdict.reason)
     reason = f"{reason}{f' ({tasks})' if tasks else ''}"
     after = f"after {duration(summary.duration_ms)} and {count(summary.rebalances, 'rebalance')}"
-    return Fact(label, (f"{after}: {reason}. {cold}",))
+    return Fact(label, (f"{after}: {reason}. {cold}{cause_sentence(plan, names)}",))
+
+
+def cause_sentence(plan: Plan, names: Names) -> str:
+    """Return what a plan that does not settle waits for, after a blank; empty if nothing."""
+    cause = plan.verdict.cause
+    if cause is None:
+        return ""
+    where = f"{names.task(cause.task_id)} on {names.instance(cause.process_id)}"
+    return f". It waits for {where}: {names.escape_message(cause.message)}"
 
 
 def _go_on(plan: Plan) -> list[Fact]:
@@ -192,9 +200,10 @@ def _stateful_owners(plan: Plan, holdings: Sequence[Holding]) -> dict[TaskId, st
     }
 
 
-def _pauses(plan: Plan, names: Names) -> Fact:
+def pauses_fact(plan: Plan, names: Names) -> Fact:
+    """Return what stands still, for how long, and which task most."""
     found, worst = plan_standstill(plan), plan.summary.max_paused_task
-    if worst is None:
+    if worst is None or not found.times:
         return Fact("PAUSES", ("none: no running task is stopped",))
     each = f"~{duration(found.longest_ms)} each, ≤ {count(found.most_at_once, 'task')} at once"
     in_all = f"{duration(worst.ms)} in {count(worst.times, 'pause')}"
@@ -211,7 +220,8 @@ def _pauses(plan: Plan, names: Names) -> Fact:
     )
 
 
-def _restore(plan: Plan) -> Fact:
+def restore_fact(plan: Plan) -> Fact:
+    """Return how much is restored, and how sure the time is."""
     summary = plan.summary
     if summary.restored_records == 0:
         return Fact("RESTORE", ("nothing new",))

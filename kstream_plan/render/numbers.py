@@ -48,6 +48,16 @@ def clock(milliseconds: int) -> str:
     return f"{hours:,}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
+def amount(size: int) -> str:
+    """Return a number of bytes as ``812 B``, ``5.8 MB``, ``1.2 TB``."""
+    value, unit = float(size), "B"
+    for bigger in ("kB", "MB", "GB", "TB", "PB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, bigger
+    return f"{size} B" if unit == "B" else f"{value:.1f} {unit}"
+
+
 def span(first: int, last: int) -> str:
     """Return ``4`` or ``4-5``."""
     return f"{first}" if first == last else f"{first}-{last}"

@@ -14,6 +14,7 @@ from kstream_plan import __version__
 from kstream_plan.model import Group, Holding, Instance, Note, Task
 from kstream_plan.steps import (
     Balance,
+    Cause,
     Demote,
     Drop,
     HandOver,
@@ -50,7 +51,8 @@ def plan_json(plan: Plan, *, full: bool = False) -> str:
 def plan_document(plan: Plan, *, full: bool = False) -> dict[str, Json]:
     """Return the plan as plain dictionaries, lists, texts and numbers; see :func:`plan_json`."""
     group = plan.group
-    return {
+    later: list[Json] = [{"round": first, "config": asdict(config)} for first, config in plan.later_configs]
+    return ({"later_configs": later} if later else {}) | {
         "format_version": FORMAT_VERSION,
         "kind": "plan",
         "application_id": group.application_id,
@@ -72,7 +74,19 @@ def plan_document(plan: Plan, *, full: bool = False) -> dict[str, Json]:
             "kind": plan.verdict.kind,
             "tasks": [str(task_id) for task_id in plan.verdict.tasks],
             "reason": plan.verdict.reason,
+            "cause": _cause(plan.verdict.cause),
         },
+    }
+
+
+def _cause(cause: Cause | None) -> Json:
+    if cause is None:
+        return None
+    return {
+        "code": cause.code.value,
+        "task_id": str(cause.task_id),
+        "process_id": cause.process_id,
+        "message": cause.message,
     }
 
 
@@ -167,8 +181,10 @@ def _balance(balance: Balance) -> Json:
 def _step(step: Step) -> Json:
     document: dict[str, Json] = {"kind": step.kind, "reason": _reason(step.reason)}
     match step:
-        case MemberJoined() | MemberLeft():
+        case MemberJoined():
             document |= {"process_id": step.process_id}
+        case MemberLeft():
+            document |= {"process_id": step.process_id, "stopped_at_ms": step.stopped_at_ms}
         case Place():
             document |= {"task_id": str(step.task_id), "from": _seat(step.from_), "to": _seat(step.to)}
             document |= {"restore_records": step.restore_records}

@@ -95,6 +95,7 @@ _REASONS = {
     ReasonCode.OWNER_MUST_REVOKE: "its owner has to stop it first",
     ReasonCode.MOVES_AWAY: "it goes elsewhere{lag}",
     ReasonCode.NOT_NEEDED: "not needed any more",
+    ReasonCode.THREAD_STOPPED: "this thread is stopped",
     ReasonCode.MEMBERSHIP: "membership changed",
 }
 

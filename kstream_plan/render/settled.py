@@ -11,7 +11,7 @@ from kstream_plan.steps import Plan
 
 def settled_facts(plan: Plan, names: Names) -> list[Fact]:
     """Return the title and the facts of a plan without rounds."""
-    head = title(plan, [], names)
+    head = title(plan, names)
     verdict = Fact("SETTLED", ("a rebalance now changes nothing: 0 moves, 0 pauses, no probes",))
     if not plan.group.tasks:
         return [head, verdict, Fact("TASKS", ("none, so there is nothing to plan",))]

@@ -70,7 +70,7 @@ def _finished(lines: list[str], *, colour: bool) -> str:
 
 
 def title_lines(fact: Fact, width: int) -> list[str]:
-    """Return who and what it is about, with the application's name in front."""
+    """Return the first line, or lines: a name and what it is about."""
     head = f"{fact.label}:"
     text = _best(fact.forms, width - cell_len(head) - 1)
     return wrapped([head, *text.split(" ")], " ", width, "", "  ")
@@ -98,8 +98,9 @@ def _loads(story: Story, width: int) -> list[str]:
 
 
 _STYLES = (
-    (r"^(SETTLES|SETTLED|SAME)\b", "bold green"),
-    (r"^(MOVES|PAUSES|RESTORE|BALANCE|COPIES|SETTINGS|NEXT|TASKS|CHANGED|SKEW)\b", "bold"),
+    (r"^(SETTLES|SETTLED|SAME|TAKES)\b", "bold green"),
+    (r"^ (IF|CURE)\b", "bold"),
+    (r"^(MOVES|PAUSES|NOW|WAIT|LAGS|RELIEF|RANGE|RESTORE|BALANCE|COPIES|SETTINGS|NEXT|TASKS|CHANGED|SKEW)\b", "bold"),
     (r"^(STUCK|CYCLES|STOPPED)", "bold red"),
     (r"^ *\d[\d:,]* +(STUCK|CYCLES|NOT FINISHED).*$", "red"),
     (r"^ *\d[\d:,]* +SETTLED.*$", "green"),

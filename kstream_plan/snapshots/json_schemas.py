@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib import resources
 
-#: What there is a schema of: the plan, the comparison, the upgrade, the assignment snapshot and the lag rows.
-KINDS = ("plan", "diff", "upgrade", "snapshot", "lags")
+#: What there is a schema of: what is written (plan, comparison, upgrade) and read (snapshot, lag rows, scenario).
+KINDS = ("plan", "diff", "upgrade", "snapshot", "lags", "scenario")
 
 
 def load(kind: str) -> str:

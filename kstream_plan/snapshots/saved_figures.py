@@ -6,7 +6,7 @@ from typing import Literal
 
 from kstream_plan.model import Note, TaskId
 from kstream_plan.snapshots.json_fields import JsonFields
-from kstream_plan.steps import LowerBounds, PausedTask, Summary, Verdict
+from kstream_plan.steps import Cause, CauseCode, LowerBounds, PausedTask, Summary, Verdict
 
 _DURATION_KINDS: tuple[Literal["floor", "estimate"], ...] = ("floor", "estimate")
 _VERDICTS: tuple[Literal["settled", "stuck", "cyclic", "unfinished"], ...] = (
@@ -64,4 +64,14 @@ def read_verdict(field: JsonFields) -> Verdict:
         kind=field["kind"].choice(_VERDICTS),
         tasks=tuple(task.parsed(TaskId.parse) for task in field["tasks"]),
         reason=field["reason"].text(),
+        cause=field.get("cause").or_none(_cause),
+    )
+
+
+def _cause(field: JsonFields) -> Cause:
+    return Cause(
+        code=field["code"].one_of(CauseCode),
+        task_id=field["task_id"].parsed(TaskId.parse),
+        process_id=field["process_id"].text(),
+        message=field["message"].text(),
     )

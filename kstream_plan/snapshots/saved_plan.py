@@ -99,6 +99,7 @@ def _plan(document: JsonFields) -> Plan:
         summary=read_summary(document["summary"]),
         warnings=read_notes(document["warnings"]),
         verdict=read_verdict(document["verdict"]),
+        later_configs=document.get("later_configs").or_none(_later_configs) or (),
     )
 
 
@@ -221,6 +222,10 @@ def _target(field: JsonFields, group: Group) -> Target:
         active=tuple(_task_indices(target["active"], group) for target in targets),
         standby=tuple(_task_indices(target["standby"], group) for target in targets),
     )
+
+
+def _later_configs(field: JsonFields) -> tuple[tuple[int, AssignmentConfig], ...]:
+    return tuple((item["round"].integer(), _config(item["config"])) for item in field)
 
 
 def _config(field: JsonFields) -> AssignmentConfig:

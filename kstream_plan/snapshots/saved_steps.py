@@ -85,7 +85,9 @@ def _restore_records(item: JsonFields) -> int | None:
 _READERS: Mapping[str, Callable[[JsonFields], Step]] = MappingProxyType(
     {
         "member-joined": lambda item: MemberJoined(item["process_id"].text(), _reason(item)),
-        "member-left": lambda item: MemberLeft(item["process_id"].text(), _reason(item)),
+        "member-left": lambda item: MemberLeft(
+            item["process_id"].text(), item["stopped_at_ms"].integer(), _reason(item)
+        ),
         "place": _place,
         "withhold": lambda item: Withhold(_task_id(item), _seat(item["from"]), _seat(item["to"]), _reason(item)),
         "keep-temporary": _keep_temporary,

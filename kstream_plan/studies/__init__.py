@@ -6,12 +6,14 @@ from kstream_plan.checks import broken_invariants
 from kstream_plan.errors import PlanInvariantError
 from kstream_plan.model import Snapshot
 from kstream_plan.planner import OnRound, plan
+from kstream_plan.scenario import Scenario
 from kstream_plan.steps import Plan, Trigger
 
 
 def plan_checked(
     snapshot: Snapshot,
     *,
+    scenario: Scenario | None = None,
     assignor: str = "high-availability",
     protocol: str = "cooperative",
     trigger: Trigger | None = None,
@@ -21,10 +23,17 @@ def plan_checked(
     """Plan (arguments as of :func:`kstream_plan.planner.plan`) and check every invariant of the result.
 
     Raises:
+        ScenarioError: the scenario does not fit the group.
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
     made = plan(
-        snapshot, assignor=assignor, protocol=protocol, trigger=trigger, max_rounds=max_rounds, on_round=on_round
+        snapshot,
+        scenario=scenario,
+        assignor=assignor,
+        protocol=protocol,
+        trigger=trigger,
+        max_rounds=max_rounds,
+        on_round=on_round,
     )
     broken = broken_invariants(made)
     if broken:

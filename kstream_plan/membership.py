@@ -1,0 +1,126 @@
+"""A group after a change of members: who stays keeps what it holds and has on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Holding, Rates
+
+
+class DiskCopy(NamedTuple):
+    """State of one task on the disk of an instance that is no member: how far behind it was at ``at_ms``."""
+
+    task: int
+    lag: int
+    at_ms: int
+
+
+Disk: TypeAlias = tuple[DiskCopy, ...]
+
+#: task, from, to (milliseconds) → records written to its changelogs in that time
+Produced: TypeAlias = Callable[[int, int, int], int]
+
+
+def disk_of(state: GroupState, instance: int, stopped_at_ms: int, at_ms: int, produced: Produced) -> Disk:
+    """Return what an instance leaves with that has not run since ``stopped_at_ms``; ``at_ms`` is now.
+
+    Nobody writes to the changelog of a task that it ran itself; what it held as a copy has fallen behind meanwhile.
+    """
+    found = []
+    for task in state.group.stateful:
+        for copy in state.copies[task]:
+            if copy.instance == instance:
+                behind = 0 if copy.active else produced(task, stopped_at_ms, at_ms)
+                whole = state.group.tasks[task].end_offset_sum
+                lag = UNKNOWN if copy.lag == UNKNOWN else min(max(copy.remaining, behind), whole)
+                found.append(DiskCopy(task, lag, at_ms))
+    return tuple(found)
+
+
+def regrouped(
+    state: GroupState, group: Group, emptied: frozenset[str], disks: Mapping[str, Disk], at_ms: int, produced: Produced
+) -> GroupState:
+    """Return ``state`` for the members of ``group``, which has the same tasks.
+
+    ``emptied`` are the process ids of members that are gone, or back after having been gone: nothing is held by them.
+    ``disks`` is what joins with new members, by process id; it counts as left over since now.
+    """
+    old = state.group
+    consumers = _new_consumers(old, group, emptied)
+    instances = [
+        None if instance.process_id in emptied else group.instance_index.get(instance.process_id)
+        for instance in old.instances
+    ]
+    holdings = [Holding()] * len(group.consumer_ids)
+    for consumer, held in zip(consumers, state.holdings, strict=True):
+        if consumer is not None:
+            holdings[consumer] = held
+    brought = _brought(group, disks, at_ms, produced)
+    copies = tuple(
+        tuple(sorted([*_kept(of_task, instances, consumers, at_ms), *brought.get(task, ())]))
+        for task, of_task in enumerate(state.copies)
+    )
+    leader = None if state.leader is None else instances[state.leader]
+    return replace(
+        state,
+        group=group,
+        holdings=tuple(holdings),
+        copies=copies,
+        leader=min((i for i in instances if i is not None), default=0) if leader is None else leader,
+    )
+
+
+def moved_rates(rates: Rates, old: Group, new: Group) -> Rates:
+    """Return the same rates by the indices of another group with the same tasks."""
+    index = {i: new.instance_index.get(instance.process_id) for i, instance in enumerate(old.instances)}
+    return replace(
+        rates,
+        restore={(to, task): r for (i, task), r in rates.restore.items() if (to := index[i]) is not None},
+        restore_of={to: rate for i, rate in rates.restore_of.items() if (to := index[i]) is not None},
+    )
+
+
+def _new_consumers(old: Group, new: Group, emptied: frozenset[str]) -> Sequence[int | None]:
+    index = {
+        (new.instances[new.instance_of[consumer]].process_id, consumer_id): consumer
+        for consumer, consumer_id in enumerate(new.consumer_ids)
+    }
+    found = []
+    for consumer, consumer_id in enumerate(old.consumer_ids):
+        process_id = old.instances[old.instance_of[consumer]].process_id
+        found.append(None if process_id in emptied else index.get((process_id, consumer_id)))
+    return found
+
+
+def _kept(
+    copies: tuple[Copy, ...], instances: Sequence[int | None], consumers: Sequence[int | None], at_ms: int
+) -> list[Copy]:
+    kept = []
+    for copy in copies:
+        instance = instances[copy.instance]
+        if instance is None:
+            continue
+        consumer = None if copy.consumer is None else consumers[copy.consumer]
+        reporters = tuple(of for reporter in copy.reporters if (of := consumers[reporter]) is not None)
+        moved = copy._replace(instance=instance, reporters=reporters, consumer=consumer)
+        if consumer is None and copy.consumer is not None:  # its thread is gone, the instance is not
+            moved = moved._replace(lag=0 if copy.lag == LATEST else copy.lag, active=False, lost_at_ms=at_ms)
+        kept.append(moved)
+    return kept
+
+
+def _brought(group: Group, disks: Mapping[str, Disk], at_ms: int, produced: Produced) -> dict[int, list[Copy]]:
+    """What comes with new members, reported by the first thread of each: it is the first to lock the directories."""
+    found: dict[int, list[Copy]] = {}
+    for process_id, disk in disks.items():
+        instance = group.instance_index[process_id]
+        first = group.consumers_of[instance].start
+        for task, lag, since_ms in disk:
+            whole = group.tasks[task].end_offset_sum
+            now = lag if lag == UNKNOWN else min(lag + produced(task, since_ms, at_ms), whole)
+            found.setdefault(task, []).append(
+                Copy(instance, now, (first,), whole if now == UNKNOWN else now, None, False, -1, at_ms)
+            )
+    return found

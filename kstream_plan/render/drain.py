@@ -1,0 +1,108 @@
+"""The answer to "may it stop?" as text for a terminal, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.headline import Fact
+from kstream_plan.render.names import Names
+from kstream_plan.render.numbers import count, duration, records, several
+from kstream_plan.render.plan_json import FORMAT_VERSION, Json
+from kstream_plan.render.table import coloured, fact_lines, title_lines
+from kstream_plan.render.wrapping import paragraph
+from kstream_plan.studies.drain import Drain, DrainedTask
+
+_NARROWEST = 60
+
+
+def drain_table(drained: Drain, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+    """Return the answer as lines of text, each ended; ``width`` in columns, ``colour`` for a terminal."""
+    names, width = Names(drained.plan.group), max(width, _NARROWEST)
+    lines = title_lines(_title(drained, names), width)
+    for fact in (_now(drained, names), _pauses(drained, names), _later(drained, names), _lags(drained, names)):
+        lines += fact_lines(fact, width)
+    for task in drained.cold_now:
+        lines += paragraph(_cold(task, names), width, " ! ", "   ")
+    text = "\n".join(line.rstrip() for line in lines) + "\n"
+    return coloured(text) if colour else text
+
+
+def drain_json(drained: Drain) -> str:
+    """Return the answer as one line of ASCII, without the line end."""
+    document: dict[str, Json] = {
+        "format_version": FORMAT_VERSION,
+        "kind": "drain",
+        "application_id": drained.plan.group.application_id,
+        "captured_at": drained.plan.captured_at,
+        "process_ids": list(drained.process_ids),
+        "now": [_task(task) for task in drained.now],
+        "wait_ms": drained.wait_ms,
+        "later": [_task(task) for task in drained.later],
+    }
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _task(task: DrainedTask) -> Json:
+    return {**task._asdict(), "task_id": str(task.task_id)}
+
+
+def _title(drained: Drain, names: Names) -> Fact:
+    who = several(names.instances(drained.process_ids))
+    verb = "stops" if len(drained.process_ids) == 1 else "stop"
+    cold = len(drained.cold_now)
+    answer = f"{cold:,} of {count(len(drained.now), 'task')} START COLD" if cold else "every task starts warm"
+    label = names.escape(drained.plan.group.application_id)
+    return Fact(label, (f"if {who} {verb} now, {answer}. Generation {drained.plan.generation:,}",))
+
+
+def _now(drained: Drain, names: Names) -> Fact:
+    if not drained.now:
+        return Fact("NOW", ("nothing: no task runs there",))
+    cold = drained.cold_now
+    if not cold:
+        return Fact("NOW", (f"0 cold: all {count(len(drained.now), 'task')} go to copies that are caught up",))
+    shown = several([names.task(task.task_id) for task in cold], 5)
+    return Fact("NOW", (f"{len(cold):,} cold: {shown}; {_amount(cold)} records to restore",))
+
+
+def _pauses(drained: Drain, names: Names) -> Fact:
+    if not drained.now:
+        return Fact("PAUSES", ("none: no running task is stopped",))
+    worst = max(drained.now, key=lambda task: task.pause_ms)
+    floor = "≥ " if drained.cold_now and drained.plan.summary.duration_is == "floor" else "~"
+    each = f"{count(len(drained.now), 'task')}, the longest {floor}{duration(worst.pause_ms)}"
+    return Fact("PAUSES", (f"{each} ({names.task_and_topic(worst.task_id)})", each))
+
+
+def _later(drained: Drain, names: Names) -> Fact:
+    if drained.wait_ms is None:
+        kind = drained.waiting.verdict.kind
+        if kind != "settled":
+            return Fact("WAIT", (f"does not help: the group does not settle ({kind})",))
+        return Fact("WAIT", ("changes nothing: the group is settled, no copy is being made",))
+    cold = drained.cold_later
+    shown = several([names.task(task.task_id) for task in cold], 5)
+    then = f"{len(cold):,} cold: {shown}" if cold else "0 cold"
+    floor = "≥ " if drained.waiting.summary.duration_is == "floor" else "~"
+    return Fact("WAIT", (f"{floor}{duration(drained.wait_ms)}, until all has settled and is caught up: then {then}",))
+
+
+def _lags(drained: Drain, names: Names) -> Fact:
+    captured_at = drained.plan.captured_at
+    if captured_at is None:
+        when = "the snapshot does not say when they were reported"
+    else:
+        when = f"as reported by {names.escape_message(captured_at[:19].replace('T', ' '))}Z"
+    return Fact("LAGS", (f"{when}; how far copies have come since is estimated",))
+
+
+def _cold(task: DrainedTask, names: Names) -> str:
+    where = f"{names.task(task.task_id)} starts on {names.instance(task.destination)}"
+    return f"{where} with {records(task.restore_records)} records to restore, after {duration(task.pause_ms)} or more"
+
+
+def _amount(tasks: Sequence[DrainedTask]) -> str:
+    amounts = [task.restore_records for task in tasks]
+    return records(None if None in amounts else sum(amount or 0 for amount in amounts))

@@ -1,0 +1,297 @@
+"""A simulation as text for a terminal: how long, how sure, when relief comes, what pauses, and what would be better."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from kstream_plan.model import Holding, Instance
+from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.activity import events, membership
+from kstream_plan.render.detail import Focus, details
+from kstream_plan.render.happenings import happened
+from kstream_plan.render.headline import Fact, cause_sentence, pauses_fact, restore_fact, tasks_phrase
+from kstream_plan.render.names import Names
+from kstream_plan.render.numbers import amount, clock, count, duration, interval, several
+from kstream_plan.render.picture import picture, stateful_loads
+from kstream_plan.render.remarks import remarks
+from kstream_plan.render.table import coloured, fact_lines, title_lines
+from kstream_plan.render.wrapping import paragraph, wrapped
+from kstream_plan.steps import HandOver, Plan, Promote
+from kstream_plan.studies.draws import Draws, Range
+from kstream_plan.studies.simulation import EventOutcome, Simulation
+from kstream_plan.studies.what_ifs import WhatIf
+
+_NARROWEST = 60
+_LABEL = 9
+_MOST_RELIEFS = 6
+
+_VERDICTS = {"settled": "TAKES", "stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}
+
+
+def simulation_table(
+    simulated: Simulation,
+    *,
+    width: int = DEFAULT_WIDTH,
+    colour: bool = False,
+    verbose: bool = False,
+    record_size: int | None = None,
+) -> str:
+    """Return a simulation as lines of text, each ended; arguments as of :func:`kstream_plan.render.table.table`.
+
+    ``record_size`` in bytes adds the amount that is restored.
+    """
+    plan, names = simulated.plan, Names(simulated.plan.group)
+    width = max(width, _NARROWEST)
+    lines = title_lines(_title(plan, names), width)
+    for fact in simulation_facts(simulated, names, record_size):
+        lines += fact_lines(fact, width)
+    found = events(plan)
+    if found:
+        lines += ["", *picture(plan, found, names, width), *_ending(plan)]
+    for outcome in simulated.events if len(simulated.events) > 1 else ():
+        lines += paragraph(_outcome(outcome, names), width, " ", "         ")
+    lines += _cure(simulated, width)
+    lines += _what_ifs(simulated, width)
+    lines += [text for remark in remarks(plan, found, names) for text in paragraph(remark, width, " ! ", "   ")]
+    if verbose:
+        for detail in details(plan, names, Focus()):
+            lines += ["", *paragraph(detail.heading, width, "", "  ")]
+            lines += [part for text in detail.sentences for part in paragraph(text, width, "  ", "    ")]
+    text = "\n".join(line.rstrip() for line in lines) + "\n"
+    return coloured(text) if colour else text
+
+
+def simulation_facts(simulated: Simulation, names: Names, record_size: int | None) -> list[Fact]:
+    """Return what the first lines say."""
+    plan = simulated.plan
+    if not plan.rounds:
+        return [Fact("TAKES", ("no time: nothing that happens starts a rebalance",))]
+    facts = [
+        _takes(simulated, names),
+        _relief(plan),
+        pauses_fact(plan, names),
+        _moves(simulated),
+        _restore(plan, record_size),
+    ]
+    if simulated.draws is not None:
+        facts.append(_range(simulated.draws))
+    return facts
+
+
+def _title(plan: Plan, names: Names) -> Fact:
+    group = plan.group
+    joined, left = membership(plan)
+    before, after = len(group.instances) - len(joined), len(group.instances) - len(left)
+    members = f"{before} → {count(after, 'instance')}" if joined or left else count(after, "instance")
+    changes = []
+    if joined:
+        new = [instance for instance in group.instances if instance.process_id in set(joined)]
+        changes.append(f"{several(names.instances(joined))}: {_threads(new)}, empty disk")
+    if left:
+        changes.append(f"{several(names.instances(left))} gone")
+    who = f"{members} ({'; '.join(changes)})" if changes else members
+    tasks = tasks_phrase(len(group.stateful), len(group.stateless))
+    start = f"From generation {plan.generation:,}"
+    return Fact(
+        names.escape(group.application_id),
+        (f"{who}, {tasks}. {start}", f"{who}. {start}", f"{who}", f"{members}. {start}"),
+    )
+
+
+def _threads(instances: Sequence[Instance]) -> str:
+    numbers = sorted({instance.capacity for instance in instances})
+    return count(numbers[0], "thread") if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]} threads"
+
+
+def _takes(simulated: Simulation, names: Names) -> Fact:
+    plan, draws = simulated.plan, simulated.draws
+    summary = plan.summary
+    sure = "≥ " if summary.duration_is == "floor" else "~"
+    cold = f"{summary.cold_handovers:,} COLD STARTS" if summary.cold_handovers else "0 cold starts"
+    if draws is not None and draws.cold_handovers.most > summary.cold_handovers:
+        cold += f" (up to {draws.cold_handovers.most:,})"
+    label = _VERDICTS[plan.verdict.kind]
+    if plan.verdict.kind != "settled":
+        tasks = several([names.task(task_id) for task_id in plan.verdict.tasks])
+        reason = f"{names.escape_message(plan.verdict.reason)}{f' ({tasks})' if tasks else ''}"
+        after = f"after {duration(summary.duration_ms)}: {reason}. {cold}"
+        return Fact(label, (f"{after}{cause_sentence(plan, names)}",))
+    if draws is None:
+        how_long = f"{sure}{duration(summary.duration_ms)}" if summary.duration_ms else "no time"
+        made_of = f"{count(summary.probing_rebalances, 'probe')}, {count(summary.rebalances, 'rebalance')}"
+        return Fact(label, (f"{how_long}, {made_of}. {cold}",))
+    long = f"{sure}{duration(draws.duration_ms.median)}" if draws.duration_ms.median else "no time"
+    if draws.duration_ms.least < draws.duration_ms.most:
+        long += f" ({duration(draws.duration_ms.least)}-{duration(draws.duration_ms.most)})"
+    probes = f"{_ranged(draws.probing_rebalances, 'probe')}"
+    rebalances = f"{_ranged(draws.rebalances, 'rebalance')}"
+    short = cold.replace(" starts", "")
+    only = count(draws.rebalances.median, "rebalance")
+    return Fact(label, (f"{long}, {probes}, {rebalances}. {cold}", f"{long}, {probes}, {only}. {short}"))
+
+
+def _ranged(figure: Range, noun: str) -> str:
+    text = count(figure.median, noun)
+    return text if figure.least == figure.most else f"{text} ({figure.least:,}-{figure.most:,})"
+
+
+def _relief(plan: Plan) -> Fact:
+    """Return how many stateful tasks the busiest instance runs, and when that changes for good or worse."""
+
+    def busiest(holdings: Sequence[Holding]) -> int:
+        return max(stateful_loads(plan, holdings), default=0)
+
+    now = busiest(plan.initial)
+    changes: list[tuple[int, int]] = []
+    last = now
+    for index, rnd in enumerate(plan.rounds):
+        # what is being handed over has no owner for a moment; it counts once it has one
+        follows = index + 1 < len(plan.rounds) and plan.rounds[index + 1].trigger.value == "follow-up"
+        load = busiest(rnd.assigned)
+        if load != last and not follows:
+            start = index
+            while start > 0 and plan.rounds[start].trigger.value == "follow-up":
+                start -= 1
+            changes.append((load, plan.rounds[start].at_ms))
+            last = load
+    if not changes:
+        return Fact("RELIEF", (f"none: the busiest instance runs {count(now, 'stateful task')} throughout",))
+    told = [_told(changes, number) for number in range(_MOST_RELIEFS, 1, -1)]
+    return Fact(
+        "RELIEF",
+        (
+            f"busiest instance runs {now:,} stateful tasks now, {told[0]}",
+            f"busiest runs {now:,} stateful tasks now, {told[0]}",
+            *(f"busiest: {now:,} stateful tasks now, {text}" for text in told),
+        ),
+    )
+
+
+def _told(changes: Sequence[tuple[int, int]], number: int) -> str:
+    """Name at most so many changes of the busiest load: its peak, the last one, others evenly between."""
+    peak = max(range(len(changes)), key=lambda place: (changes[place][0], -place))
+    evenly = [place * (len(changes) - 1) // max(1, number - 2) for place in range(number - 1)]
+    places = sorted({peak, len(changes) - 1, *(evenly if number > 2 else ())})
+    shown = [changes[place] for place in (places if len(changes) > number else range(len(changes)))]
+    return ", ".join(f"{load:,} from {clock(at_ms)}" for load, at_ms in shown)
+
+
+def _moves(simulated: Simulation) -> Fact:
+    summary, draws = simulated.plan.summary, simulated.draws
+    stateful = len(simulated.plan.group.stateful)
+    moves = f"{summary.moves:,}" if draws is None else _ranged(draws.moves, "").strip()
+    hops = f" in {summary.hops:,} changes" if summary.hops > summary.moves else ""
+    peak = (
+        ""
+        if not summary.peak_extra_copies
+        else f"; ≤ {count(summary.peak_extra_copies, 'copy', 'copies')} beside the wanted ones at once"
+    )
+    head = f"{moves} of {stateful:,} stateful{hops}, least {summary.lower_bounds.moves:,}"
+    return Fact("MOVES", (f"{head}{peak}", head))
+
+
+def _restore(plan: Plan, record_size: int | None) -> Fact:
+    """Return what is restored, in records and, where their size is known, in bytes, and how many copies at once."""
+    fact, restored = restore_fact(plan), plan.summary.restored_records
+    forms = fact.forms
+    if restored and record_size is not None:
+        size = amount(restored * record_size)
+        forms = tuple(form.replace(" records", f" records = {size}", 1) for form in forms)
+    busiest = _most_restoring(plan)
+    on_one = f", ≤ {busiest:,} at once on one instance" if busiest > 1 else ""
+    fuller = tuple(form.replace(". ", f"{on_one}. ", 1) for form in forms)
+    return Fact(fact.label, (*fuller, *forms))
+
+
+def _most_restoring(plan: Plan) -> int:
+    """Return how many tasks an instance restores at once, at worst: its warm-ups and cold starts of one round."""
+    most = 0
+    for rnd in plan.rounds:
+        restoring = Counter(
+            step.to.process_id for step in rnd.steps if isinstance(step, HandOver | Promote) and not step.caught_up
+        )
+        for instance, consumers in zip(plan.group.instances, plan.group.consumers_of, strict=True):
+            restoring[instance.process_id] += sum(len(rnd.assigned[consumer].warmup) for consumer in consumers)
+        most = max(most, *restoring.values())
+    return most
+
+
+def _range(draws: Draws) -> Fact:
+    shown = f"{draws.number:,} draws. What is shown below is one"
+    unsettled = f" {draws.number - draws.settled:,} do not settle." if draws.settled < draws.number else ""
+    return Fact(
+        "RANGE",
+        (
+            f"new process ids are random and decide ties: {shown}.{unsettled}",
+            f"random new process ids decide ties: {shown}.{unsettled}",
+            f"new process ids are random: {shown.replace('What is shown below is', 'Below is')}.{unsettled}",
+        ),
+    )
+
+
+def _ending(plan: Plan) -> list[str]:
+    at = clock(plan.rounds[-1].at_ms)
+    endings = {
+        "settled": f" settled at {at}",
+        "stuck": f" stuck from {at} on: every further probe finds the same",
+        "cyclic": f" goes round in circles from {at} on",
+        "unfinished": f" not finished at {at}: the limit of rounds was reached",
+    }
+    return [endings[plan.verdict.kind]]
+
+
+def _outcome(outcome: EventOutcome, names: Names) -> str:
+    what = f"{clock(outcome.event.at_ms)} {happened(outcome.event, names)}"
+    if not outcome.rebalances:
+        return f"{what}: no rebalance until the next event"
+    warm = "not warm before the next event" if outcome.warm_ms is None else f"warm after {duration(outcome.warm_ms)}"
+    if outcome.balanced_ms is None:
+        balanced = "not balanced before the next event" if outcome.warm_ms is not None else "nor balanced"
+    else:
+        balanced = f"balanced after {duration(outcome.balanced_ms)}"
+    cold = f", {outcome.cold_handovers:,} COLD" if outcome.cold_handovers else ""
+    return f"{what}: {count(outcome.rebalances, 'rebalance')}, {warm}, {balanced}{cold}"
+
+
+def _cure(simulated: Simulation, width: int) -> list[str]:
+    if simulated.plan.verdict.kind == "settled":
+        return []
+    cure = simulated.cure
+    if cure is None:
+        return paragraph("CURE none of the settings that were tried makes it settle", width, " ", "      ")
+    sure = "≥ " if cure.duration_is == "floor" else "~"
+    cold = f", {cure.cold_handovers:,} cold starts" if cure.cold_handovers else ""
+    text = (
+        f"CURE {_setting(cure.setting)}={_value(cure)} settles, in {sure}{duration(cure.duration_ms)}{cold}: simulated"
+    )
+    return paragraph(text, width, " ", "      ")
+
+
+def _what_ifs(simulated: Simulation, width: int) -> list[str]:
+    lines = []
+    for setting in dict.fromkeys(of.setting for of in simulated.what_ifs):
+        items = [_what_if(of) for of in simulated.what_ifs if of.setting == setting]
+        tail = "; as many restores at once" if setting == "max_warmup_replicas" else ""
+        head, *rest = items
+        lines += wrapped([f"{_setting(setting)}={head}", *rest], " | ", width - len(tail), " IF ", "    ")
+        lines[-1] += tail if cell_len(lines[-1]) + len(tail) <= width else ""
+    return lines
+
+
+def _setting(name: str) -> str:
+    return name.replace("_", ".")
+
+
+def _value(of: WhatIf) -> str:
+    return interval(of.value) if of.setting.endswith("_ms") else f"{of.value:,}"
+
+
+def _what_if(of: WhatIf) -> str:
+    value = _value(of)
+    if of.verdict != "settled":
+        return f"{value}: {of.verdict}"
+    sure = "≥ " if of.duration_is == "floor" else "~"
+    return f"{value}: {sure}{duration(of.duration_ms)}"

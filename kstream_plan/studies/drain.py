@@ -1,0 +1,151 @@
+"""May these instances stop? Which of their tasks would start cold, which pause, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kstream_plan.model import Snapshot, TaskId
+from kstream_plan.pauses import plan_pauses
+from kstream_plan.scenario import Leave, Scenario, Stop
+from kstream_plan.steps import HandOver, MemberLeft, Plan, Promote, Round
+from kstream_plan.studies import plan_checked
+from kstream_plan.studies.members import process_id_of
+
+
+class DrainedTask(NamedTuple):
+    """What becomes of a task that a stopped instance ran.
+
+    ``destination`` is the process id of the instance that starts it first; ``pause_ms`` how long nobody runs it, what
+    a cold start restores included if its rate is known. ``restore_records`` is ``None`` if the end offset is not known.
+    """
+
+    task_id: TaskId
+    stateful: bool
+    destination: str
+    pause_ms: int
+    caught_up: bool
+    restore_records: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drain:
+    """The answer for instances that stop at once, and for the same after waiting until everything has settled.
+
+    ``now`` and ``later`` are in task order; ``wait_ms`` is how long that waiting is, ``None`` if nothing is under way
+    (then ``later`` is empty, for waiting changes nothing) or if the group does not settle. ``plan`` is what follows
+    now, ``waiting`` what goes on meanwhile.
+    """
+
+    plan: Plan
+    waiting: Plan
+    process_ids: tuple[str, ...]
+    now: tuple[DrainedTask, ...]
+    wait_ms: int | None
+    later: tuple[DrainedTask, ...]
+
+    @property
+    def cold_now(self) -> tuple[DrainedTask, ...]:
+        """The tasks that would start cold now."""
+        return tuple(task for task in self.now if not task.caught_up)
+
+    @property
+    def cold_later(self) -> tuple[DrainedTask, ...]:
+        """The tasks that would start cold after waiting."""
+        return tuple(task for task in self.later if not task.caught_up)
+
+
+def drain(
+    snapshot: Snapshot,
+    names: Sequence[str],
+    *,
+    leave: bool = False,
+    assignor: str = "high-availability",
+    protocol: str = "cooperative",
+) -> Drain:
+    """Say what follows if the instances of these names stop (``leave``: leave the group cleanly).
+
+    Raises:
+        ScenarioError: there is no such instance, or none would be left.
+        PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
+    """
+    group = snapshot.state.group
+    process_ids = tuple(dict.fromkeys(process_id_of(group, name) for name in names))
+
+    def stopped_at(at_ms: int) -> Plan:
+        end = Leave if leave else Stop
+        scenario = Scenario(events=(end(at_ms=at_ms, process_ids=process_ids),))
+        return plan_checked(snapshot, scenario=scenario, assignor=assignor, protocol=protocol)
+
+    waiting = plan_checked(snapshot, assignor=assignor, protocol=protocol)
+    under_way = bool(waiting.rounds) and waiting.verdict.kind == "settled"
+    wait_ms = waiting.rounds[-1].at_ms + snapshot.config.probing_rebalance_interval_ms if under_way else None
+    now = stopped_at(0)
+    return Drain(
+        plan=now,
+        waiting=waiting,
+        process_ids=process_ids,
+        now=_drained(now, snapshot),
+        wait_ms=wait_ms,
+        later=() if wait_ms is None else _drained(stopped_at(wait_ms), snapshot),
+    )
+
+
+def _drained(made: Plan, snapshot: Snapshot) -> tuple[DrainedTask, ...]:
+    """Return what becomes of the tasks that the instances ran when they stopped."""
+    left = next((rnd for rnd in made.rounds if any(isinstance(step, MemberLeft) for step in rnd.steps)), None)
+    if left is None:
+        return ()
+    stopped_at_ms = next(step.stopped_at_ms for step in left.steps if isinstance(step, MemberLeft))
+    ran = _ran(made, left)
+    ends = {
+        pause.task_id: pause.to_ms
+        for pause in reversed(plan_pauses(made))
+        if pause.from_ms == stopped_at_ms and pause.task_id in ran
+    }
+    starts = {
+        step.task_id: step
+        for rnd in reversed(made.rounds)
+        if rnd.number >= left.number
+        for step in rnd.steps
+        if isinstance(step, HandOver | Promote) and ends.get(step.task_id) == rnd.at_ms
+    }
+    restoring_ms = _restoring_ms(list(starts.values()), snapshot)
+    return tuple(
+        DrainedTask(
+            task_id=task_id,
+            stateful=made.group.tasks[made.group.task_index[task_id]].stateful,
+            destination=start.to.process_id,
+            pause_ms=ends[task_id] - stopped_at_ms + restoring_ms.get(task_id, 0),
+            caught_up=start.caught_up,
+            restore_records=start.restore_records,
+        )
+        for task_id, start in sorted(starts.items(), key=lambda item: item[0].sort_key)
+    )
+
+
+def _ran(made: Plan, left: Round) -> set[TaskId]:
+    """Return the tasks that ran on who left in a round when the one before it had ended."""
+    group = made.group
+    gone = {group.instance_index[step.process_id] for step in left.steps if isinstance(step, MemberLeft)}
+    held = made.rounds[left.number - 2].assigned if left.number > 1 else made.initial
+    consumers = (consumer for instance in gone for consumer in group.consumers_of[instance])
+    return {group.tasks[task].task_id for consumer in consumers for task in held[consumer].active}
+
+
+def _restoring_ms(starts: Sequence[HandOver | Promote], snapshot: Snapshot) -> dict[TaskId, int]:
+    """Return how long each cold start restores, where the rate is known; those of one instance share it evenly."""
+    of_instance: dict[str, list[tuple[int, TaskId]]] = {}
+    for start in starts:
+        if not start.caught_up and start.restore_records:
+            of_instance.setdefault(start.to.process_id, []).append((start.restore_records, start.task_id))
+    lasts: dict[TaskId, int] = {}
+    for process_id, restoring in of_instance.items():
+        rate = snapshot.rates.restore_rate(snapshot.state.group.instance_index[process_id])
+        restored, before, left = 0, 0, len(restoring)
+        for amount, task_id in sorted(restoring, key=lambda one: (one[0], one[1].sort_key)):
+            restored += (amount - before) * left
+            before, left = amount, left - 1
+            lasts[task_id] = int(1000 * restored / rate) if rate else 0
+    return lasts

@@ -1,0 +1,64 @@
+"""A scale-out, or a scale-in, as a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstream_plan.errors import UsageError
+from kstream_plan.model import Group
+from kstream_plan.scenario import Event, Join, NewInstance, Scenario, Stop
+from kstream_plan.studies.members import process_id_of
+
+#: Tag → value
+Tags = tuple[tuple[str, str], ...]
+
+
+def scale_out(
+    group: Group,
+    *,
+    add: int = 0,
+    threads: int | None = None,
+    client_tags: Sequence[Tags] = (),
+    racks: Sequence[str] = (),
+    add_at_ms: int = 0,
+    process_ids: Sequence[str] = (),
+    remove: Sequence[str] = (),
+) -> Scenario:
+    """Return the scenario: ``add`` instances with empty disks join at once, those of ``remove`` stop at 0.
+
+    New instances have ``threads`` each (default: as most others), and ``process_ids`` as far as given; several
+    ``client_tags`` and ``racks`` are dealt in turn. What is removed is named by process id or host, and stops by a
+    default close: the group notices at the session time-out.
+
+    Raises:
+        ScenarioError: an instance to remove is not there.
+        UsageError: there are more process ids than new instances.
+    """
+    if len(process_ids) > add:
+        raise UsageError(
+            f"{len(process_ids)} process ids for {add} new instances", fix="give one --process-id per new instance"
+        )
+    events: list[Event] = []
+    leaving = tuple(process_id_of(group, name, "--remove") for name in remove)
+    if leaving:
+        events.append(Stop(at_ms=0, process_ids=tuple(dict.fromkeys(leaving))))
+    if add:
+        hosts = _free_names(group, add)
+        instances = tuple(
+            NewInstance(
+                threads=threads,
+                host=hosts[place],
+                rack=racks[place % len(racks)] if racks else None,
+                client_tags=client_tags[place % len(client_tags)] if client_tags else (),
+                process_id=process_ids[place] if place < len(process_ids) else None,
+            )
+            for place in range(add)
+        )
+        events.append(Join(at_ms=add_at_ms, instances=instances))
+    return Scenario(events=tuple(events))
+
+
+def _free_names(group: Group, number: int) -> list[str]:
+    taken = {instance.host for instance in group.instances}
+    names = (f"new-{ordinal}" for ordinal in range(1, number + len(taken) + 1))
+    return [name for name in names if name not in taken][:number]

@@ -1,0 +1,57 @@
+"""``simulate`` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import captured_scenarios
+import pytest
+
+from kstream_plan import snapshots
+from kstream_plan.cli import run
+
+
+@pytest.fixture(autouse=True)
+def _reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (captured_scenarios.before("scale-out"),))
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+def _file(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "s.yaml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_every_event_is_told_with_what_follows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _file(tmp_path, "events: [{crash: i3}, {at: 30s, return: i3}, {at: 1h, join: {count: 1, hosts: [i4]}}]")
+    assert run(["simulate", "x.json", path, "--draws", "2", "--no-what-if"]) == 0
+    text = capsys.readouterr().out
+    assert " 0:00 i3 crashes: " in text
+    assert " 0:30 i3 returns: " in text
+    assert " 1:00:00 i4 joins: " in text
+
+
+def test_json_holds_the_events(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _file(
+        tmp_path, "events: [{crash: i3}, {at: 5m, produce_rate: 3/s}, {at: 6m, config: {max.warmup.replicas: 4}}]"
+    )
+    assert run(["simulate", "x.json", path, "--output", "json", "--no-what-if"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [event["kind"] for event in document["simulation"]["events"]] == ["crash", "produce_rate", "config"]
+    assert document["later_configs"][0]["config"]["max_warmup_replicas"] == 4
+
+
+def test_a_bad_file_is_told_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "read", lambda *_arguments, **_options: pytest.fail("was read"))
+    assert run(["simulate", "x.json", _file(tmp_path, "events:\n  - {at: 1s, crsh: i3}")]) == 1
+    error = capsys.readouterr().err
+    assert "s.yaml, line 2, column 14: crsh is not known here. Fix: is it crash?" in error
+
+
+def test_an_event_that_does_not_fit_names_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "x.json", _file(tmp_path, "events:\n  - crash: i9")]) == 1
+    assert "s.yaml, line 2, column 12: there is no instance 'i9'" in capsys.readouterr().err

@@ -1,0 +1,104 @@
+"""``simulate-scaleout`` on the command line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import captured_scenarios
+import pytest
+
+from kstream_plan import snapshots
+from kstream_plan.cli import run
+
+X = ["simulate-scaleout", "x.json"]
+
+
+@pytest.fixture(autouse=True)
+def _reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (captured_scenarios.before("scale-out"),))
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+def _json(capsys: pytest.CaptureFixture[str], *options: str) -> Any:
+    assert run([*X, *options, "--output", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_table_says_that_new_ids_are_random(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*X, "--add", "2", "--draws", "3", "--record-size", "100"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("S1: 3 → 5 instances (new-1, new-2: 2 threads, empty disk)")
+    assert "new process ids are random: 3 draws" in text
+    assert "MB" in text
+    assert " IF max.warmup.replicas=4" in text
+
+
+def test_to_counts_who_is_there_and_who_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    document = _json(capsys, "--to", "4", "--remove", "i1", "--draws", "1", "--no-what-if")
+    kinds = [event["kind"] for event in document["simulation"]["events"]]
+    assert kinds == ["stop", "join"]
+    assert len(document["simulation"]["events"][1]["process_ids"]) == 2
+    assert document["simulation"]["what_ifs"] == []
+
+
+def test_what_the_new_instances_are_like(capsys: pytest.CaptureFixture[str]) -> None:
+    process_id = "8772d290-3ede-4e2d-aa72-8c0277e14a59"
+    options = ["--add", "1", "--process-id", process_id, "--threads", "3", "--rack", "b", "--add-at", "5m"]
+    document = _json(capsys, *options, "--client-tags", "zone=a,cluster=c")
+    [new] = [of for of in document["instances"] if of["process_id"] == process_id]
+    assert (len(new["consumers"]), new["rack"], new["client_tags"]) == (3, "b", {"zone": "a", "cluster": "c"})
+    assert document["rounds"][0]["at_ms"] == 300_000
+    assert document["simulation"]["draws"] is None
+
+
+def test_it_is_saved_while_the_table_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "plan.json"
+    assert run([*X, "--add", "1", "--draws", "1", "--out", str(out)]) == 0
+    assert "TAKES" in capsys.readouterr().out
+    assert run(["show", str(out)]) == 0
+    assert "SETTLES" in capsys.readouterr().out
+
+
+def test_markdown_is_a_block_without_colour(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*X, "--add", "1", "--draws", "1", "--output", "markdown"]) == 0
+    assert capsys.readouterr().out.startswith("```text\nS1: 3 → 4 instances")
+
+
+def test_what_never_settles_is_told_by_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*X, "--add", "1", "--draws", "1", "--max-rounds", "2", "--no-what-if"]) == 4
+    assert "STOPPED" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "nobody joins or stops"),
+        (["--add", "1", "--to", "5"], "say the same thing"),
+        (["--to", "2"], "is less"),
+        (["--add", "1", "--lags-tolerance", "1m"], "goes with --lags"),
+    ],
+)
+def test_options_that_do_not_go_together(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*X, *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_unknown_instance_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*X, "--remove", "i9"]) == 1
+    assert "there is no instance 'i9'" in capsys.readouterr().err
+
+
+def test_errors_of_one_application_do_not_stop_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = captured_scenarios.before("scale-out")
+    nameless = tuple(replace(of, host=None) for of in good.state.group.instances)
+    bad = replace(good, state=replace(good.state, group=replace(good.state.group, instances=nameless)))
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (bad, good))
+    assert run([*X, "--remove", "i3", "--keep-going", "--no-what-if"]) == 1
+    captured = capsys.readouterr()
+    assert "there is no instance 'i3'" in captured.err
+    assert "3 → 2 instances" in captured.out

@@ -1,0 +1,122 @@
+"""May it stop? Which tasks start cold, which pause, now and after waiting."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import captured
+import captured_scenarios
+import pytest
+from goldens import assert_golden
+from rich.cells import cell_len
+
+from kstream_plan import snapshots
+from kstream_plan.cli import run
+from kstream_plan.errors import ScenarioError
+from kstream_plan.model import Holding
+from kstream_plan.render.drain import drain_json, drain_table
+from kstream_plan.studies.drain import Drain, drain
+
+CASES = {
+    "no-standbys": lambda: drain(captured_scenarios.before("scale-out"), ["i3"]),
+    "with-standbys": lambda: drain(captured_scenarios.before("scale-out-standbys"), ["i1"]),
+    "in-the-middle": lambda: drain(captured.inputs("scale-out-standbys")[9], ["i1"]),
+    "never-settles": lambda: drain(_never_settles(), ["i1"]),
+    "two-at-once": lambda: drain(captured_scenarios.before("scale-out-standbys", 10.0), ["i1", "i2"], leave=True),
+}
+
+
+def _never_settles() -> Any:
+    snapshot = captured.join("scale-out", 1.0)
+    return replace(snapshot, rates=replace(snapshot.rates, produce_per_task=50.0))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_people_see(name: str) -> None:
+    drained = CASES[name]()
+    assert_golden(f"drain/{name}.txt", drain_table(drained))
+    for width in (60, 97, 200):
+        assert max(map(cell_len, drain_table(drained, width=width).splitlines())) <= width
+
+
+def _ran(drained: Drain, host: str) -> int:
+    group = drained.plan.group
+    [index] = [i for i, instance in enumerate(group.instances) if instance.host == host]
+    return sum(len(drained.plan.initial[consumer].active) for consumer in group.consumers_of[index])
+
+
+def test_every_task_of_the_instance_is_told_once() -> None:
+    drained = CASES["no-standbys"]()
+    assert len(drained.now) == len({task.task_id for task in drained.now}) == _ran(drained, "i3")
+    cold = [task for task in drained.now if task.stateful]
+    assert list(drained.cold_now) == cold
+    assert sum(task.restore_records or 0 for task in cold) == 24_000
+    assert {task.pause_ms for task in drained.now} == {10_000}
+
+
+def test_standbys_make_it_warm() -> None:
+    drained = CASES["with-standbys"]()
+    assert drained.cold_now == ()
+    assert drained.wait_ms is None
+
+
+def test_a_cold_start_pauses_for_what_it_restores() -> None:
+    drained = drain(captured_scenarios.before("scale-out", 100.0), ["i3"])
+    [task] = [task for task in drained.cold_now if str(task.task_id) == "0_0"]
+    assert task.pause_ms >= 10_000 + 2_000 * 1000 // 100
+
+
+def test_a_clean_leave_is_noticed_at_once() -> None:
+    drained = drain(captured_scenarios.before("scale-out"), ["i3"], leave=True)
+    assert max(task.pause_ms for task in drained.now if task.stateful) == 0
+
+
+def test_waiting_is_simulated_as_well() -> None:
+    drained = CASES["in-the-middle"]()
+    assert drained.wait_ms is not None
+    assert drained.wait_ms >= drained.waiting.summary.duration_ms
+    assert drained.later
+
+
+def test_an_instance_that_runs_nothing_may_stop() -> None:
+    before = captured_scenarios.before("scale-out")
+    group, state = before.state.group, before.state
+    idle = group.consumers_of[0]
+    holdings = tuple(Holding() if c in idle else held for c, held in enumerate(state.holdings))
+    gone = {task for c in idle for task in state.holdings[c].active}
+    holdings = tuple(
+        held._replace(active=tuple(sorted({*held.active, *gone}))) if c == idle.stop else held
+        for c, held in enumerate(holdings)
+    )
+    copies = tuple(() if task in gone else of for task, of in enumerate(state.copies))
+    snapshot = replace(before, state=replace(state, holdings=holdings, copies=copies))
+    assert drain(snapshot, [group.instances[0].process_id], leave=True).now == ()
+
+
+def test_the_last_one_may_not_stop() -> None:
+    with pytest.raises(ScenarioError, match="no instance is left"):
+        drain(captured_scenarios.before("scale-out"), ["i1", "i2", "i3"])
+
+
+def test_json_says_the_same() -> None:
+    drained = CASES["no-standbys"]()
+    document = json.loads(drain_json(drained))
+    assert document["kind"] == "drain"
+    assert [task["task_id"] for task in document["now"]] == [str(task.task_id) for task in drained.now]
+    assert document["wait_ms"] is None
+
+
+@pytest.mark.parametrize(("scenario", "code"), [("scale-out", 3), ("scale-out-standbys", 0)])
+def test_the_exit_code_tells_with_require_warm(
+    scenario: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (captured_scenarios.before(scenario),))
+    assert run(["drain", "x.json", "i1", "--require-warm"]) == code
+    assert run(["drain", "x.json", "i1"]) == 0
+    assert run(["drain", "x.json", "i1", "--output", "json"]) == 0
+    assert run(["drain", "x.json", "i1", "--output", "markdown"]) == 0
+    assert "```text" in capsys.readouterr().out
+    assert run(["drain", "x.json", "i7"]) == 1
+    assert "there is no instance 'i7'" in capsys.readouterr().err

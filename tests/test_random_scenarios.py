@@ -1,0 +1,66 @@
+"""Whatever happens to a group, every invariant of its plan holds."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from random_scenarios import play
+
+from kstream_plan import planner
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.checks import broken_invariants
+from kstream_plan.model import Assignment, GroupState
+from kstream_plan.render.markdown import markdown
+from kstream_plan.render.plan_json import plan_json
+from kstream_plan.render.table import table
+from kstream_plan.snapshots.saved_plan import read_plans
+from kstream_plan.steps import Plan
+
+#: ``KSTREAM_PLAN_SEQUENCES=10000 pytest`` plays more of them.
+SEQUENCES = int(os.environ.get("KSTREAM_PLAN_SEQUENCES", "1000"))
+CHUNK = 100
+
+
+def _history(made: Plan) -> str:
+    return "\n".join(
+        f"{rnd.number} {rnd.at_ms} {rnd.trigger}: {', '.join(step.kind for step in rnd.steps)}" for rnd in made.rounds
+    )
+
+
+@pytest.mark.parametrize("first", range(0, SEQUENCES, CHUNK))
+def test_every_sequence_of_events_keeps_every_invariant(first: int) -> None:
+    for seed in range(first, min(first + CHUNK, SEQUENCES)):
+        made = play(seed)
+        assert broken_invariants(made) == (), f"seed {seed}\n{_history(made)}"
+
+
+def test_every_task_runs_once_all_has_settled() -> None:
+    ends = [play(seed) for seed in range(100)]
+    settled = [made for made in ends if made.verdict.kind == "settled"]
+    assert len(settled) > 60
+    for made in settled:
+        assert sorted(task for held in made.final for task in held.active) == list(range(len(made.group.tasks)))
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 4))
+def test_every_output_takes_it(seed: int) -> None:
+    made = play(seed)
+    assert table(made, verbose=True)
+    assert markdown(made, verbose=True)
+    [read] = read_plans(plan_json(made).encode(), "x")
+    assert (read.rounds, read.final, read.later_configs) == (made.rounds, made.final, made.later_configs)
+
+
+def _anew(state: GroupState, config: AssignmentConfig, _previous: object = None) -> Assignment:
+    return ASSIGNORS["high-availability"](state, config)
+
+
+@pytest.mark.parametrize("first", range(0, 300, CHUNK))
+def test_deciding_anew_in_every_round_gives_the_same(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(first, first + CHUNK):
+        incremental = play(seed, max_rounds=60)
+        with monkeypatch.context() as patch:
+            patch.setattr(planner, "ASSIGNORS", {"high-availability": _anew})
+            assert play(seed, max_rounds=60) == incremental, f"seed {seed}"

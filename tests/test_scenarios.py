@@ -1,0 +1,159 @@
+"""What a group makes of members that go, come back and change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import captured
+import captured_scenarios
+import memberships
+import pytest
+
+from kstream_plan.config import read_scenario
+from kstream_plan.errors import ScenarioError
+from kstream_plan.model import Rates, Snapshot
+from kstream_plan.planner import plan
+from kstream_plan.render.activity import membership
+from kstream_plan.steps import MemberJoined, MemberLeft, Plan, Trigger
+from kstream_plan.studies.drawing import drawn
+
+
+def _settled(scenario: str = "scale-out-standbys", produce_rate: float | None = None) -> Snapshot:
+    before = captured_scenarios.before(scenario, 10_000.0, produce_rate)
+    settled = memberships.settled(captured.inputs(scenario)[-1])
+    return replace(settled, rates=before.rates, config=before.config)
+
+
+def _play(snapshot: Snapshot, events: str) -> Plan:
+    scenario = read_scenario(f"events: [{events}]", "s.yaml")
+    return plan(snapshot, scenario=drawn(scenario, snapshot.state.group, 0))
+
+
+@pytest.mark.parametrize("host", ["i1", "i2", "i3"])
+class TestBounce:
+    """The captured findings, with one standby and a session time-out of 10 s."""
+
+    def test_within_the_session_timeout_it_is_one_rebalance_that_changes_nothing(self, host: str) -> None:
+        made = _play(_settled(), f"{{at: 0s, bounce: {{instances: {host}, restart: 6s}}}}")
+        assert [(rnd.at_ms, rnd.trigger) for rnd in made.rounds] == [(10_000, Trigger.MEMBER_RESTART)]
+        assert captured.by_instance(made.group, captured.copies_alike(made.group, made.final)) == captured.by_instance(
+            made.group, captured.copies_alike(made.group, made.initial)
+        )
+        assert made.summary.max_paused_task is not None
+        assert made.summary.max_paused_task.ms == 10_000
+
+    def test_beyond_it_it_is_a_leave_and_a_return(self, host: str) -> None:
+        made = _play(_settled(), f"{{at: 0s, bounce: {{instances: {host}, restart: 20s}}}}")
+        triggers = [rnd.trigger for rnd in made.rounds]
+        assert triggers == [Trigger.LEAVE, Trigger.FOLLOW_UP, Trigger.JOIN, Trigger.FOLLOW_UP]
+        assert made.rounds[0].at_ms == 10_000
+        assert made.rounds[2].at_ms == 20_000
+        assert made.summary.moves == 0
+
+    def test_with_an_explicit_leave_it_is_four_rebalances(self, host: str) -> None:
+        made = _play(_settled(), f"{{at: 0s, bounce: {{instances: {host}, restart: 6s, leave: true}}}}")
+        assert len(made.rounds) == 4
+        assert made.rounds[0].at_ms == 0
+
+    def test_of_a_static_member_it_is_none(self, host: str) -> None:
+        made = _play(_settled(), f"{{at: 0s, bounce: {{instances: {host}, restart: 6s, static: true}}}}")
+        assert made.rounds == ()
+        assert made.verdict.kind == "settled"
+
+
+def test_a_rolling_bounce_takes_one_after_the_other() -> None:
+    made = _play(_settled(), "{at: 0s, bounce: {restart: 5s, pause: 1m}}")
+    assert [rnd.at_ms for rnd in made.rounds] == [10_000, 75_000, 140_000]
+
+
+def test_a_rebalance_waits_for_a_member_that_is_away_unnoticed() -> None:
+    made = _play(_settled(), "{at: 0s, crash: i2}, {at: 4s, join: {hosts: [new]}}")
+    first = made.rounds[0]
+    assert first.at_ms == 10_000
+    assert [type(step) for step in first.steps[:2]] == [MemberLeft, MemberJoined] or [
+        type(step) for step in first.steps[:2]
+    ] == [MemberJoined, MemberLeft]
+
+
+def test_a_join_while_a_follow_up_is_pending_is_taken_in_by_it() -> None:
+    before = captured_scenarios.before("scale-out")
+    made = _play(before, "{at: 0s, join: {hosts: [a]}}, {at: 50ms, join: {hosts: [b]}}")
+    assert made.rounds[1].trigger is Trigger.FOLLOW_UP
+    assert any(isinstance(step, MemberJoined) for step in made.rounds[1].steps)
+
+
+def test_a_join_takes_the_place_of_the_next_probe() -> None:
+    before = captured_scenarios.before("scale-out")
+    made = _play(before, "{at: 0s, join: {hosts: [a]}}, {at: 30s, join: {hosts: [b]}}")
+    joins = [rnd.at_ms for rnd in made.rounds if rnd.trigger is Trigger.JOIN]
+    assert joins == [0, 30_000]
+    probes = [rnd.at_ms for rnd in made.rounds if rnd.trigger is Trigger.PROBING]
+    assert probes[0] >= 30_000 + 63_000
+
+
+def test_disk_that_comes_back_is_caught_up_unless_too_much_was_written() -> None:
+    idle = _play(_settled(), "{at: 0s, leave: i1}, {at: 5m, return: i1}")
+    busy = _play(_settled(produce_rate=100.0), "{at: 0s, leave: i1}, {at: 5m, return: i1}")
+    assert sum(rnd.trigger is Trigger.PROBING for rnd in idle.rounds) < sum(
+        rnd.trigger is Trigger.PROBING for rnd in busy.rounds
+    )
+    assert busy.verdict.kind == "settled"
+
+
+def test_without_its_disk_it_comes_back_as_somebody_else() -> None:
+    made = _play(_settled(), "{at: 0s, crash: i1}, {at: 5m, return: {instances: i1, disk: false}}, {at: 2h, leave: i1}")
+    joined, left = membership(made)
+    assert len(joined) == 1
+    assert set(joined) < set(left)
+
+
+def test_rates_and_settings_count_from_when_they_change() -> None:
+    slow = _play(captured_scenarios.before("scale-out", 20.0), "{at: 0s, join: 2}")
+    faster = _play(captured_scenarios.before("scale-out", 20.0), "{at: 0s, join: 2}, {at: 3m, restore_rate: 5000/s}")
+    wider = _play(
+        captured_scenarios.before("scale-out", 20.0), "{at: 0s, join: 2}, {at: 3m, config: {max.warmup.replicas: 20}}"
+    )
+    assert slow.summary.duration_ms > faster.summary.duration_ms
+    assert wider.config_of(1).max_warmup_replicas == 2
+    assert wider.config_of(len(wider.rounds)).max_warmup_replicas == 20
+    assert max(sum(len(held.warmup) for held in rnd.decided) for rnd in wider.rounds) > 2
+
+
+def test_a_burst_makes_copies_fall_behind() -> None:
+    quiet = _play(captured_scenarios.before("scale-out", 100.0), "{at: 0s, join: 2}")
+    burst = _play(captured_scenarios.before("scale-out", 100.0), "{at: 0s, join: 2}, {at: 50s, burst: 2000}")
+    assert burst.summary.duration_ms > quiet.summary.duration_ms
+
+
+def test_an_instance_that_starts_and_stops_threads_keeps_its_tasks() -> None:
+    made = _play(
+        _settled(), "{at: 0s, threads: {instance: i1, count: 4}}, {at: 10m, threads: {instance: i1, count: 1}}"
+    )
+    assert made.verdict.kind == "settled"
+    [i1] = [instance for instance in made.group.instances if instance.host == "i1"]
+    busy = [made.final[made.group.consumer_ids.index(of.consumer_id)] for of in i1.consumers]
+    assert [bool(held.active) for held in busy].count(True) == 1
+
+
+BAD = [
+    ("{crash: i1}, {crash: i1}", "does not run"),
+    ("{return: i1}", "is not gone"),
+    ("{at: 1s, leave: [i1, i2, i3]}", "no instance is left"),
+    ("{leave: i9}", "there is no instance 'i9'"),
+    ("{join: {process_ids: [x]}}, {join: {process_ids: [x]}}", "is a member already"),
+    ("{restore_rate: {rate: 1/s, instances: nobody}}", "there is no instance"),
+]
+
+
+@pytest.mark.parametrize(("events", "message"), BAD)
+def test_an_event_that_does_not_fit_is_told_with_its_place(events: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message) as caught:
+        _play(_settled(), events)
+    assert "s.yaml, line 1" in str(caught.value)
+
+
+def test_rates_of_instances_move_with_them() -> None:
+    snapshot = _settled()
+    measured = Rates(restore={(i, 0): 100.0 + i for i in range(len(snapshot.state.group.instances))})
+    made = _play(replace(snapshot, rates=measured), "{at: 0s, leave: i1}, {at: 5m, return: i1}")
+    assert made.verdict.kind == "settled"
