@@ -1,0 +1,70 @@
+"""What each instance would have to restore to run a task: the costs of the ``balanced`` target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.model import GroupState
+from kstream_plan.ranking import rank
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """One stateful task's copies.
+
+    ``ranks`` is by instance, of the copies that are assigned or ahead of no state at all, most caught-up first (the
+    owner first among equals, then assigned copies, then by instance); ``whole`` is the rank of everybody else.
+    ``hot`` are the first ``1 + num_standby_replicas`` of them: they run the task and its standbys now, whatever the
+    target, so what they lack is restored in any case. ``copies`` tells for each whether it is the running owner
+    (``"active"``), another assigned copy (``"standby"``) or left over (``""``).
+    """
+
+    task: int
+    whole: int
+    ranks: Mapping[int, int]
+    hot: tuple[int, ...]
+    complete: bool
+    copies: Mapping[int, str]
+
+    @property
+    def home(self) -> int | None:
+        """The most caught-up instance: it runs the task until the target can. ``None``: nobody has any state."""
+        return self.hot[0] if self.hot else None
+
+    @property
+    def cold(self) -> int:
+        """What a copy costs where there is none: nothing while there are too few copies anyway."""
+        return self.whole if self.complete else 0
+
+    def rank(self, instance: int) -> int:
+        """Return the instance's rank (KIP-441)."""
+        return self.ranks.get(instance, self.whole)
+
+    def cost(self, instance: int) -> int:
+        """Return what the target costs in restored records if it puts an additional copy there."""
+        return 0 if instance in self.hot else min(self.rank(instance), self.cold)
+
+
+def prospects(state: GroupState, config: AssignmentConfig) -> Iterator[Prospect]:
+    """Yield the prospect of every stateful task, in task order."""
+    limit, sums = config.acceptable_recovery_lag, state.group.end_offset_sums
+    wanted = 1 + min(config.num_standby_replicas, len(state.group.instances) - 1)
+    for task in state.group.stateful:
+        whole = rank(None, sums[task], limit)
+        found = []
+        for copy in state.copies[task]:
+            behind = min(whole, rank(copy.lag, sums[task], limit))
+            role = "" if copy.consumer is None else "active" if copy.active else "standby"
+            if role or behind < whole:
+                found.append((behind, role != "active", not role, copy.instance, role))
+        found.sort()
+        yield Prospect(
+            task=task,
+            whole=whole,
+            ranks={instance: behind for behind, _, _, instance, _ in found},
+            hot=tuple(instance for _, _, _, instance, _ in found[:wanted]),
+            complete=len(found) >= wanted,
+            copies={instance: role for *_, instance, role in found},
+        )

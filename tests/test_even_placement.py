@@ -1,0 +1,89 @@
+"""Even placements are the cheapest of all balanced ones: brute force on small groups, the flow's dual on large ones."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+
+from kstream_plan.assignment_config import MAX_LONG
+from kstream_plan.assignors.even_placement import Placeable, place_evenly, shares
+from kstream_plan.assignors.exact_flow import Network
+from kstream_plan.model import Consumer, Group, Instance, Task, TaskId
+
+
+def _group(capacities: Sequence[int], subtopologies: Sequence[int]) -> Group:
+    tasks = [Task(task_id=TaskId(s, p), stateful=True) for s, p in zip(subtopologies, range(99999), strict=False)]
+    return Group.of(
+        "orders",
+        tasks,
+        [
+            Instance(
+                process_id=f"i{n:04}", consumers=tuple(Consumer(consumer_id=f"i{n:04}-{t}") for t in range(capacity))
+            )
+            for n, capacity in enumerate(capacities)
+        ],
+    )
+
+
+def _placeables(rng: random.Random, tasks: int, instances: int) -> list[Placeable]:
+    """Tasks with a home and copies elsewhere, all alike or all different, some with 2^63-1 records."""
+    most = rng.choice([0, 1, 5, 1000, MAX_LONG])
+    made = []
+    for task in range(tasks):
+        cold = rng.randint(0, most) if rng.random() < 0.9 else MAX_LONG
+        home = rng.randrange(instances) if rng.random() < 0.8 else None
+        special = {
+            instance: (rng.randint(0, cold), 1 if home is not None else 0)
+            for instance in rng.sample(range(instances), rng.randint(0, min(2, instances)))
+        }
+        if home is not None:
+            special[home] = (0, 0)
+        made.append(Placeable(task, special, (cold, int(home is not None))))
+    return made
+
+
+@cache
+def _all_placements(tasks: int, instances: int) -> np.ndarray:
+    return np.array(np.unravel_index(np.arange(instances**tasks), (instances,) * tasks)).T if tasks else np.zeros((1, 0))
+
+
+def _least(group: Group, tasks: list[Placeable], factor: int, loads: list[int] | None) -> tuple[int, int] | None:
+    """The costs of the cheapest balanced placement, by trying every one."""
+    capacities, every = group.capacities, _all_placements(len(tasks), len(group.instances))
+    rows = [[t for t, of in enumerate(group.subtopologies) if of == name] for name in sorted(set(group.subtopologies))]
+    balanced = np.ones(len(every), dtype=bool)
+    for row in [list(range(len(tasks))), *rows]:
+        extra = loads if loads and len(row) == len(tasks) and row is not rows[-1] else [0] * len(capacities)
+        counts = np.array([(every[:, row] == i).sum(axis=1) + extra[i] for i in range(len(capacities))]).T
+        bounds = shares(len(row) + sum(extra), capacities, factor)
+        balanced &= (counts >= bounds.lower).all(axis=1) & (counts <= bounds.upper).all(axis=1)
+        if len(set(capacities)) == 1:
+            balanced &= counts.max(axis=1) - counts.min(axis=1) <= factor
+    costs = [[one.special.get(i, one.cold) for i in range(len(capacities))] for one in tasks]
+    found = None
+    for placement in every[balanced].tolist():
+        chosen = [of[i] for of, i in zip(costs, placement, strict=True)]
+        total = (sum(records for records, _ in chosen), sum(moves for _, moves in chosen))
+        found = total if found is None or total < found else found
+    return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_balanced_placement_of_a_small_group_is_cheaper(seed: int) -> None:
+    rng = random.Random(seed)
+    for case in range(100):
+        instances, number = rng.randint(1, 4), rng.randint(0, 7)
+        capacities = [rng.randint(1, 3)] * instances
+        if rng.random() < 0.4:
+            capacities = [rng.randint(1, 3) for _ in range(instances)]
+        group = _group(capacities, sorted(rng.choices(range(rng.randint(1, 3)), k=number)))
+        tasks, factor = _placeables(rng, number, instances), rng.randint(1, 3)
+        made = place_evenly(group, tasks, factor)
+        assert made.proven
+        assert made.costs == (_least(group, tasks, factor, None) or (0, 0)), f"case {case}"
+        chosen = [one.special.get(made.instance_of[one.task], one.cold) for one in tasks]
+        assert made.costs == (sum(r for r, _ in chosen), sum(m for _, m in chosen))
