@@ -380,7 +380,7 @@ class Assignment:
 
     ``instances`` is the decision per instance, ``consumers`` its split over the threads (by consumer index), roles
     disjoint (``temporary`` always empty). ``short_standbys`` lists the tasks for which there were not
-    enough instances, with the number that is missing.
+    enough instances, with the number that is missing. ``notes`` is what else there is to say about it.
     """
 
     instances: tuple[Holding, ...]
@@ -389,6 +389,7 @@ class Assignment:
     target: Target
     movements: tuple[Movement, ...] = ()
     short_standbys: tuple[tuple[int, int], ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def whole_sum(lag: int | None, end_offset_sum: int) -> int:

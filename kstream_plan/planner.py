@@ -226,7 +226,7 @@ def _verdict(
 
 def _shortages(state: GroupState, decision: Assignment) -> tuple[Note, ...]:
     if not decision.short_standbys:
-        return ()
+        return decision.notes
     tasks = tuple(str(state.group.tasks[task].task_id) for task, _ in decision.short_standbys)
     return (
         Note(
@@ -234,6 +234,7 @@ def _shortages(state: GroupState, decision: Assignment) -> tuple[Note, ...]:
             f"{len(tasks)} tasks get fewer than num.standby.replicas standbys: there are not enough instances for them",
             tasks,
         ),
+        *decision.notes,
     )
 
 

@@ -48,7 +48,9 @@ def _placeables(rng: random.Random, tasks: int, instances: int) -> list[Placeabl
 
 @cache
 def _all_placements(tasks: int, instances: int) -> np.ndarray:
-    return np.array(np.unravel_index(np.arange(instances**tasks), (instances,) * tasks)).T if tasks else np.zeros((1, 0))
+    return (
+        np.array(np.unravel_index(np.arange(instances**tasks), (instances,) * tasks)).T if tasks else np.zeros((1, 0))
+    )
 
 
 def _least(group: Group, tasks: list[Placeable], factor: int, loads: list[int] | None) -> tuple[int, int] | None:

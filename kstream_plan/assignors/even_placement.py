@@ -39,6 +39,9 @@ class Bounds(NamedTuple):
     upper: tuple[int, ...]
 
 
+#: So much weighs the order of tasks and of cells more than the order of pairs among equal ones.
+_TIES = 2**7
+
 #: Row of the instances' own loads; the others are numbered by subtopology.
 _INSTANCES = -1
 _Rows: TypeAlias = dict[int, Bounds]
@@ -180,10 +183,10 @@ class _Search:
                 if cell is None:
                     cell = cells[row, instance] = network.node()
                 price = records * base + moves
-                order = spread_order(one.task, instance) if price else 0
+                order = _order(one.task, row, instance) if price else 0
                 own.append((network.arc(node, cell, 1, (0, price, order)), one.task, instance))
             price = one.cold[0] * base + one.cold[1]
-            cold_tasks.append((network.arc(node, cold[row], 1, (0, price, spread_order(one.task))), one.task))
+            cold_tasks.append((network.arc(node, cold[row], 1, (0, price, _TIES * spread_order(one.task))), one.task))
         slots = self._cells(network, rows, cold, cells, instances)
         self._sinks(network, rows[_INSTANCES], instances)
         self._arcs += network.size
@@ -210,7 +213,7 @@ class _Search:
         slots: list[list[tuple[int, int]]] = [[] for _ in cold]
         for row, source in enumerate(cold):
             for instance, (lower, upper) in enumerate(zip(*rows[row], strict=True)):
-                cell, price = cells.get((row, instance)), (0, 0, spread_order(row, instance, 1))
+                cell, price = cells.get((row, instance)), (0, 0, _TIES * spread_order(row, instance, 1))
                 if cell is None:
                     arc = network.arc(source, instances[instance], upper, price, lower)
                 else:
@@ -228,6 +231,15 @@ class _Search:
                 soft_bounds(network, node, sink, lower, upper, len(self._tasks))
             else:
                 network.arc(node, sink, upper, None, lower)
+
+
+def _order(task: int, row: int, instance: int) -> int:
+    """Place a pair of task and instance in the fixed order.
+
+    It is what the cold arcs of the task and of the cell are worth together, so that a pair keeps its place when its
+    instance gets a copy. Beyond that it tells who of several tasks with copies on the same instances goes where.
+    """
+    return _TIES * (spread_order(task) + spread_order(row, instance, 1)) + spread_order(task, instance, 2) % _TIES
 
 
 def soft_bounds(network: Network, node: int, sink: int, lower: int, upper: int, most: int) -> None:

@@ -75,26 +75,20 @@ class Network:
                 solver.reduce(flow)
         assert flow is not None
         units = (flow + lower).tolist()
-        totals = tuple(
-            sum(cost * unit for cost, unit in zip(objective, units, strict=True) if unit and cost)
-            for objective in zip(*self._costs, strict=True)
-        )
-        return units, totals
+        used = [(unit, costs) for unit, costs in zip(units, self._costs, strict=True) if unit and costs is not self._free]
+        return units, tuple(sum(unit * costs[of] for unit, costs in used) for of in range(self.objectives))
 
     def _digits(self, first_bits: int, bits: int) -> Iterator[tuple[_Numbers, bool]]:
         """Yield the costs digit by digit and, with each digit, whether it begins an objective."""
-        begun = False
+        room = first_bits
         for objective in zip(*self._costs, strict=True):
-            left = max(objective, default=0).bit_length()
-            if not left and begun:
-                continue
-            starts = True
-            while starts or left > 0:
-                room = bits if begun else first_bits
+            left, starts = max(objective).bit_length(), True
+            while left > 0:
                 left = max(0, left - room)
-                mask = (1 << room) - 1
-                yield np.array([cost >> left & mask for cost in objective], dtype=np.int64), starts
-                begun, starts = True, False
+                yield _bits(objective, left, (1 << room) - 1), starts
+                room, starts = bits, False
+        if room == first_bits:
+            yield np.zeros(self.size, dtype=np.int64), True  # nothing costs anything: any flow is a cheapest one
 
     def ends(self) -> tuple[_Numbers, _Numbers, _Numbers]:
         """Return tail, head and upper bound of every arc."""
@@ -154,6 +148,14 @@ class _Solver:
         self._reduced += distances[self._tails] - distances[self._heads]
 
 
+def _bits(numbers: tuple[int, ...], shift: int, mask: int) -> _Numbers:
+    """Return the bits of every number that the mask covers after a shift to the right."""
+    try:
+        return np.array(numbers, dtype=np.int64) >> shift & mask
+    except OverflowError:
+        return np.array([number >> shift & mask for number in numbers], dtype=np.int64)
+
+
 def _with_last(digits: Iterator[tuple[_Numbers, bool]]) -> Iterator[tuple[tuple[_Numbers, bool], bool]]:
     """Say of each digit whether it is the last one."""
     before = next(digits)
@@ -164,10 +166,9 @@ def _with_last(digits: Iterator[tuple[_Numbers, bool]]) -> Iterator[tuple[tuple[
 
 
 def spread_order(*numbers: int) -> int:
-    """Return a fixed number below 2^24 for these, so that sums of such numbers hardly ever tie."""
+    """Return a fixed number below 2^18 for these, so that different sums of such numbers hardly ever tie."""
     mixed = 0
     for number in numbers:
         mixed = (mixed ^ number) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
         mixed ^= mixed >> 29
-    return mixed * 0xBF58476D1CE4E5B9 >> 32 & 0xFFFFFF
-
+    return mixed * 0xBF58476D1CE4E5B9 >> 40 & 0x3FFFF

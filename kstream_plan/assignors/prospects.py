@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kstream_plan.assignment_config import AssignmentConfig
@@ -18,7 +18,8 @@ class Prospect:
     owner first among equals, then assigned copies, then by instance); ``whole`` is the rank of everybody else.
     ``hot`` are the first ``1 + num_standby_replicas`` of them: they run the task and its standbys now, whatever the
     target, so what they lack is restored in any case. ``copies`` tells for each whether it is the running owner
-    (``"active"``), another assigned copy (``"standby"``) or left over (``""``).
+    (``"active"``; also who has just revoked a task that nobody runs yet), another assigned copy (``"standby"``) or left
+    over (``""``).
     """
 
     task: int
@@ -47,16 +48,19 @@ class Prospect:
         return 0 if instance in self.hot else min(self.rank(instance), self.cold)
 
 
-def prospects(state: GroupState, config: AssignmentConfig) -> Iterator[Prospect]:
-    """Yield the prospect of every stateful task, in task order."""
+def prospects(state: GroupState, config: AssignmentConfig, tasks: Iterable[int]) -> Iterator[Prospect]:
+    """Yield the prospect of each of these stateful tasks."""
     limit, sums = config.acceptable_recovery_lag, state.group.end_offset_sums
     wanted = 1 + min(config.num_standby_replicas, len(state.group.instances) - 1)
-    for task in state.group.stateful:
+    for task in tasks:
         whole = rank(None, sums[task], limit)
         found = []
+        orphaned = not any(copy.active for copy in state.copies[task])
         for copy in state.copies[task]:
             behind = min(whole, rank(copy.lag, sums[task], limit))
-            role = "" if copy.consumer is None else "active" if copy.active else "standby"
+            role = "standby" if copy.consumer is not None else ""
+            if copy.active or (orphaned and copy.lost_at_ms == state.at_ms):
+                role = "active"
             if role or behind < whole:
                 found.append((behind, role != "active", not role, copy.instance, role))
         found.sort()

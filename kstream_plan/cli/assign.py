@@ -33,6 +33,7 @@ def assign(
     acceptable_recovery_lag: options.AcceptableRecoveryLag = None,
     max_warmup_replicas: options.MaxWarmupReplicas = None,
     num_standby_replicas: options.NumStandbyReplicas = None,
+    balance_factor: options.BalanceFactor = None,
     probing_rebalance_interval: options.ProbingRebalanceInterval = None,
     rack_aware_assignment_tags: options.RackTags = None,
     rack_aware_assignment_strategy: options.RackStrategy = None,

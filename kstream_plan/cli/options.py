@@ -133,6 +133,12 @@ NumStandbyReplicas = Annotated[
     int | None,
     typer.Option(parser=_number("num_standby_replicas"), metavar="N", help="Standbys per task."),
 ]
+BalanceFactor = Annotated[
+    int | None,
+    typer.Option(
+        parser=_number("balance_factor"), metavar="N", help="Tasks by which instances may differ (balanced only)."
+    ),
+]
 ProbingRebalanceInterval = Annotated[
     int | None,
     typer.Option(
