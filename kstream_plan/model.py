@@ -380,7 +380,8 @@ class Assignment:
 
     ``instances`` is the decision per instance, ``consumers`` its split over the threads (by consumer index), roles
     disjoint (``temporary`` always empty). ``short_standbys`` lists the tasks for which there were not
-    enough instances, with the number that is missing. ``notes`` is what else there is to say about it.
+    enough instances, with the number that is missing. ``warnings`` is what else it could not
+    keep to, ``notes`` what is worth knowing about it.
     """
 
     instances: tuple[Holding, ...]
@@ -389,6 +390,7 @@ class Assignment:
     target: Target
     movements: tuple[Movement, ...] = ()
     short_standbys: tuple[tuple[int, int], ...] = ()
+    warnings: tuple[Note, ...] = ()
     notes: tuple[Note, ...] = ()
 
 

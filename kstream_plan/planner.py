@@ -77,7 +77,7 @@ def plan(
         assignor=assignor,
         protocol=protocol,
         config=snapshot.config,
-        assumptions=_assumptions(snapshot, state, rounds, unrated),
+        assumptions=_assumptions(snapshot, state, rounds, unrated) + rehearsal.notes,
         initial=state.holdings,
         rounds=tuple(rounds),
         final=rounds[-1].assigned if rounds else state.holdings,
@@ -106,6 +106,7 @@ class _Rehearsal:
     decision: Assignment
     verdict: Verdict
     warnings: tuple[Note, ...]
+    notes: tuple[Note, ...] = ()
 
 
 def _rehearse(
@@ -125,8 +126,10 @@ def _rehearse(
     revoked_by: Mapping[int, int] = {}
     races: set[int] = set()
     deletions: set[int] = set()
+    notes: tuple[Note, ...] = ()
     while True:
         decision = rules.assign(state, config, previous)
+        notes = notes if rounds else decision.notes
         transition = rules.rebalance(state, decision)
         if not rounds and _nothing_to_do(state, decision):
             return _Rehearsal(
@@ -156,8 +159,8 @@ def _rehearse(
         on_round(len(rounds), len(decision.movements))
         verdict = _verdict(state, decision, recurrence, trigger, settled=settled, left=max_rounds - len(rounds))
         if verdict is not None:
-            notes = _shortages(state, decision) + uncertainty.notes(state, races, deletions)
-            return _Rehearsal(rounds, decision, verdict, notes)
+            warnings = _shortages(state, decision) + uncertainty.notes(state, races, deletions)
+            return _Rehearsal(rounds, decision, verdict, warnings, notes)
         interval = _until_next(at_ms, transition, config)
         previous = (state, decision)
         revoked_by = {entry.task: entry.owner for entry in transition.withheld}
@@ -226,7 +229,7 @@ def _verdict(
 
 def _shortages(state: GroupState, decision: Assignment) -> tuple[Note, ...]:
     if not decision.short_standbys:
-        return decision.notes
+        return decision.warnings
     tasks = tuple(str(state.group.tasks[task].task_id) for task, _ in decision.short_standbys)
     return (
         Note(
@@ -234,7 +237,7 @@ def _shortages(state: GroupState, decision: Assignment) -> tuple[Note, ...]:
             f"{len(tasks)} tasks get fewer than num.standby.replicas standbys: there are not enough instances for them",
             tasks,
         ),
-        *decision.notes,
+        *decision.warnings,
     )
 
 

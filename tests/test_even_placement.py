@@ -11,7 +11,6 @@ import pytest
 
 from kstream_plan.assignment_config import MAX_LONG
 from kstream_plan.assignors.even_placement import Placeable, place_evenly, shares
-from kstream_plan.assignors.exact_flow import Network
 from kstream_plan.model import Consumer, Group, Instance, Task, TaskId
 
 

@@ -10,8 +10,8 @@
 
 **A balanced group is left alone.** Where it is costs nothing, every other target costs a move at least.
 
-**Progress never makes the target flip.** A target's cost is a sum over its tasks t of cost(t, i), i being t's instance.
-While members stay, what follows a decision changes these costs only as follows.
+**Progress never makes the target flip.** A target's cost is a sum over its tasks t of cost(t, i), i being t's
+instance. While members stay, what follows a decision changes these costs only as follows.
 
 - The copies that decision placed restore. Those that run the task or are standbys are ``hot``: they cost 0 before and
   after. All others are warm-ups, and these are on the target's own instances: their cost falls, and a rival that puts
@@ -21,21 +21,23 @@ While members stay, what follows a decision changes these costs only as follows.
 - A warm-up that overtakes a hot copy takes its place: the target's cost falls to 0 and the other's does not fall.
 - The task starts on its target: it is at home there from now on, and all others are a move away.
 
-So, task by task, the target's cost falls at least as much as any rival's: what was cheapest is. Of those as cheap as the
-target before, those that are so still profited as much, task by task, which leaves their order, that depends on nothing
-but tasks and instances, as it was. The one exception: if nobody is caught up on a task and there are standbys to
-restore, whichever is caught up first runs it; that may change where the task is at home, and with it the fewest moves.
+So, task by task, the target's cost falls at least as much as any rival's: what was cheapest is. Of those as cheap as
+the target before, those that are so still profited as much, task by task, which leaves their order, that depends on
+nothing but tasks and instances, as it was. The one exception: if nobody is caught up on a task and there are standbys
+to restore, whichever is caught up first runs it; that may change where the task is at home, and so the fewest moves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.assignors.prospects import Prospect, prospects
+from kstream_plan.assignors.meanwhile import active_moves, movements, runs_now, standby_moves, standbys_now
+from kstream_plan.assignors.prospects import Prospect, prospects, still_cheapest
 from kstream_plan.assignors.relief import Move, by_relief, in_kafkas_order, probes_until_relieved
 from kstream_plan.assignors.splitting import split
+from kstream_plan.assignors.target import owners, standby_instances
 from kstream_plan.model import Assignment, Group, GroupState, Holding, Movement, Note, Target
 
 if TYPE_CHECKING:
@@ -52,138 +54,127 @@ def assign(
         config: the application's settings; ``balance_factor`` among them.
         previous: an earlier decision for the same group and settings, and its state. It only saves work.
     """
-    from kstream_plan.assignors.cheapest_target import cheapest_target, place_stateless  # noqa: PLC0415 - takes a while
-
     group = state.group
     if previous is not None and previous[0].group is not group:
         previous = None
-    stateful = list(prospects(state, config, group.stateful))
-    target = cheapest_target(group, config, stateful)
-    run_by = {one.task: _runs_now(one, target.owner[one.task]) for one in stateful}
-    standbys = {
-        one.task: _standbys_now(one, run_by[one.task], target.owner[one.task], target.standbys[one.task])
-        for one in stateful
-    }
-    moves = _active_moves(stateful, run_by, target.owner)
-    loads = _counts(group, run_by)
-    ordered = by_relief(moves, loads, group.capacities)
-    movements = _active_movements(ordered, stateful, standbys, config)
-    if not moves:
-        movements = _standby_movements(state, config, stateful, standbys, target)
-    stateless = place_stateless(group, config, _stateless_owners(state), _counts(group, target.owner))
-    instances = _holdings(group, run_by | stateless, standbys, movements)
+    begun = (previous and _carried_on(state, config, *previous)) or _afresh(state, config)
+    owner, standbys = begun.owner, begun.standbys
+    run_by, held = dict(owner), dict(standbys)
+    for one in begun.unsettled:
+        run_by[one.task] = runs_now(one, owner[one.task])
+        held[one.task] = standbys_now(one, run_by[one.task], owner[one.task], standbys[one.task])
+    moves, loads = active_moves(begun.unsettled, run_by, owner), _counts(group, run_by)
+    if moves:
+        ordered = by_relief(moves, loads, group.capacities)
+        under_way = movements("active", ordered, held, config.max_warmup_replicas)
+    else:
+        ordered = []
+        under_way = _standbys_under_way(group, config, begun, held)
+    instances = _holdings(group, {**run_by, **begun.stateless}, held, under_way)
     missing = config.num_standby_replicas - (len(group.instances) - 1)
     return Assignment(
         instances=instances,
         consumers=split(state, instances, previous),
-        probing_rebalance=bool(movements),
-        target=Target(
-            _by_instance(group, target.owner.items()),
-            _by_instance(group, ((task, i) for task, of in target.standbys.items() for i in of)),
-        ),
-        movements=movements,
+        probing_rebalance=bool(under_way),
+        target=begun.target,
+        movements=under_way,
         short_standbys=tuple((task, missing) for task in group.stateful) if missing > 0 else (),
-        notes=(*_crowded(group, target.crowded), *_order(ordered, loads, group.capacities, config)),
+        warnings=begun.warnings,
+        notes=_order(ordered, loads, group.capacities, config),
     )
 
 
-def _runs_now(one: Prospect, target: int) -> int:
-    """Return the target's instance if nobody is further, else the most caught-up one."""
-    home = one.home
-    return target if home is None or one.rank(target) <= one.rank(home) else home
+class _Begun(NamedTuple):
+    """The target and the tasks that may be elsewhere: all others run, and have their standbys, where it has them.
 
-
-def _standbys_now(one: Prospect, active: int, owner: int, standbys: Sequence[int]) -> tuple[int, ...]:
-    """Return the next most caught-up instances, as many as the target has.
-
-    Among equals: the one that is to run the task, the target's standbys, those that are standbys now, by instance; while
-    the task is not there yet, those that are standbys now come before the target's.
+    ``owner``, ``standbys`` and ``stateless`` (where these run) are by task.
     """
-    there = one.copies.get(owner) == "active"
 
-    def key(instance: int) -> tuple[int, bool, bool, bool, int]:
-        wanted, held = instance in standbys, one.copies.get(instance) == "standby"
-        first, second = (wanted, held) if there else (held, wanted)
-        return one.rank(instance), instance != owner, not first, not second, instance
-
-    if not standbys:
-        return ()
-    return tuple(sorted({*one.ranks, owner, *standbys} - {active}, key=key)[: len(standbys)])
+    target: Target
+    owner: Mapping[int, int]
+    standbys: Mapping[int, tuple[int, ...]]
+    stateless: Mapping[int, int]
+    unsettled: Sequence[Prospect]
+    warnings: tuple[Note, ...]
 
 
-def _active_moves(stateful: Sequence[Prospect], run_by: Mapping[int, int], owner: Mapping[int, int]) -> list[Move]:
-    return [
-        Move(task, run_by[task], owner[task], one.rank(owner[task]), list(one.ranks.values()).count(0))
-        for one in stateful
-        if run_by[task := one.task] != owner[task]
-    ]
+def _afresh(state: GroupState, config: AssignmentConfig) -> _Begun:
+    """Find the target."""
+    from kstream_plan.assignors.cheapest_target import cheapest_target  # noqa: PLC0415 - takes a while
 
-
-def _active_movements(
-    ordered: Sequence[Move],
-    stateful: Sequence[Prospect],
-    standbys: Mapping[int, tuple[int, ...]],
-    config: AssignmentConfig,
-) -> tuple[Movement, ...]:
-    """Let destinations warm up: where one does so already, then in order; a standby there needs no warm-up."""
-    copies = {one.task: one.copies for one in stateful}
-    budget, movements = config.max_warmup_replicas, []
-    for move in sorted(ordered, key=lambda move: not copies[move.task].get(move.destination)):
-        swap = move.destination in standbys[move.task]
-        how = f"{'swap' if swap else 'move'}_{'most_' if not move.caught_up else ''}caught_up"
-        warm_up = not swap and budget > 0
-        budget -= warm_up
-        movements.append(Movement(move.task, "active", how, move.source, move.destination, warm_up))
-    return tuple(movements)
-
-
-def _standby_movements(
-    state: GroupState,
-    config: AssignmentConfig,
-    stateful: Sequence[Prospect],
-    standbys: Mapping[int, tuple[int, ...]],
-    target: CheapestTarget,
-) -> tuple[Movement, ...]:
-    """Do the same for standbys that are not where the target has them, once every task runs where it is to."""
-    wanted = target.standbys
-    all_there = all(one.copies.get(target.owner[one.task]) == "active" for one in stateful)
-    loads = [0] * len(state.group.instances)
-    moves = []
-    for one in stateful:
-        now = standbys[one.task]
-        for instance in now:
-            loads[instance] += 1
-        kept = [instance for instance in now if instance not in wanted[one.task]]
-        to = [instance for instance in wanted[one.task] if instance not in now]
-        moves += [
-            Move(one.task, source, destination, one.rank(destination), list(one.ranks.values()).count(0))
-            for source, destination in zip(kept, to, strict=True)
-        ]
-    copies = {one.task: one.copies for one in stateful}
-    budget = config.max_warmup_replicas if all_there else 0
-    ordered = by_relief(moves, loads, state.group.capacities)
-    ordered.sort(key=lambda move: not copies[move.task].get(move.destination))
-    return tuple(
-        Movement(
-            move.task,
-            "standby",
-            "move_caught_up" if move.caught_up > 1 else "move_most_caught_up",
-            move.source,
-            move.destination,
-            number < budget,
-        )
-        for number, move in enumerate(ordered)
+    group = state.group
+    stateful = list(prospects(state, config, group.stateful))
+    found = cheapest_target(group, config, stateful)
+    return _Begun(
+        target=Target(
+            _by_instance(group, found.owner.items()),
+            _by_instance(group, ((task, i) for task, of in found.standbys.items() for i in of)),
+        ),
+        owner=found.owner,
+        standbys=found.standbys,
+        stateless=_stateless(state, config, found.owner),
+        unsettled=stateful,
+        warnings=_warnings(group, found),
     )
 
 
-def _stateless_owners(state: GroupState) -> dict[int, int]:
-    flags, instance_of = state.group.stateful_flags, state.group.instance_of
-    return {
-        task: instance_of[consumer]
-        for consumer, held in enumerate(state.holdings)
-        for task in held.active
-        if not flags[task]
-    }
+def _carried_on(state: GroupState, config: AssignmentConfig, before: GroupState, decided: Assignment) -> _Begun | None:
+    """Take the target from the decision before, if what has changed since favours no rival (see above)."""
+    group = state.group
+    owner_of, standbys_of = owners(group, decided.target), standby_instances(group, decided.target)
+    owner = {task: owner_of[task] for task in group.stateful}
+    standbys = {task: standbys_of[task] for task in group.stateful}
+    changed = [task for task in group.stateful if state.copies[task] is not before.copies[task]]
+    found = list(prospects(state, config, changed))
+    for was, one in zip(prospects(before, config, changed), found, strict=True):
+        if not still_cheapest(was, one, owner[one.task], standbys[one.task]):
+            return None
+    elsewhere = {movement.task for movement in decided.movements}
+    for held, wanted in zip(decided.instances, decided.target.standby, strict=True):
+        elsewhere.update(set(held.standby).symmetric_difference(wanted))
+    found += prospects(state, config, sorted(elsewhere.difference(changed)))
+    return _Begun(
+        target=decided.target,
+        owner=owner,
+        standbys=standbys,
+        stateless=_stateless(state, config, owner, decided),
+        unsettled=sorted(found, key=lambda one: one.task),
+        warnings=decided.warnings,
+    )
+
+
+def _standbys_under_way(
+    group: Group, config: AssignmentConfig, begun: _Begun, held: Mapping[int, tuple[int, ...]]
+) -> tuple[Movement, ...]:
+    """Move the standbys; they get no warm-ups before every task runs where it is to."""
+    loads = [0] * len(group.instances)
+    for instances in held.values():
+        for instance in instances:
+            loads[instance] += 1
+    ordered = by_relief(standby_moves(begun.unsettled, held, begun.standbys), loads, group.capacities)
+    all_there = all(one.copies.get(begun.owner[one.task]) == "active" for one in begun.unsettled)
+    return movements("standby", ordered, held, config.max_warmup_replicas if all_there else 0)
+
+
+def _stateless(
+    state: GroupState, config: AssignmentConfig, owner: Mapping[int, int], decided: Assignment | None = None
+) -> dict[int, int]:
+    """Place the stateless tasks; if all are where they were ``decided`` to be, they stay.
+
+    One that nobody runs, because its thread has just given it up, may go anywhere.
+    """
+    group = state.group
+    run_by = _run_stateless(group, ((group.instance_of[c], held) for c, held in enumerate(state.holdings)))
+    if decided is not None and run_by == _run_stateless(group, enumerate(decided.instances)):
+        return run_by
+    from kstream_plan.assignors.cheapest_target import place_stateless  # noqa: PLC0415 - takes a while
+
+    return place_stateless(group, config, run_by, _counts(group, owner))
+
+
+def _run_stateless(group: Group, held_by: Iterable[tuple[int, Holding]]) -> dict[int, int]:
+    flags = group.stateful_flags
+    return {task: instance for instance, held in held_by for task in held.active if not flags[task]}
 
 
 def _counts(group: Group, instance_of: Mapping[int, int]) -> list[int]:
@@ -212,13 +203,21 @@ def _by_instance(group: Group, places: Iterable[tuple[int, int]]) -> tuple[tuple
     return tuple(tuple(sorted(tasks)) for tasks in found)
 
 
-def _crowded(group: Group, tasks: Sequence[int]) -> tuple[Note, ...]:
-    """Name the tasks of which two copies had to be put on one value of a tag, or in one rack."""
-    if not tasks:
-        return ()
-    names = tuple(str(group.tasks[task].task_id) for task in tasks)
-    message = f"{len(names)} tasks have copies that share a client tag or a rack: no other instance may hold them"
-    return (Note("tags-short", message, names),)
+def _warnings(group: Group, found: CheapestTarget) -> tuple[Note, ...]:
+    """Name what the target cannot keep to."""
+    warnings = []
+    if found.crowded:
+        names = tuple(str(group.tasks[task].task_id) for task in found.crowded)
+        message = f"{len(names)} tasks have copies that share a client tag or a rack that should keep them apart"
+        warnings.append(Note("tags-short", message, names))
+    if found.uneven:
+        ids = tuple(group.instances[instance].process_id for instance in found.uneven)
+        message = f"{len(ids)} instances hold more or fewer copies than their share: no standby may move there or away"
+        warnings.append(Note("copies-uneven", message, ids))
+    if not found.proven:
+        message = "There are too many ways to be balanced to try them all: another target might restore less"
+        warnings.append(Note("target-not-proven", message))
+    return tuple(warnings)
 
 
 def _order(

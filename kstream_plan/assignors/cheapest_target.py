@@ -15,12 +15,16 @@ from kstream_plan.model import Group
 class CheapestTarget(NamedTuple):
     """Who is to run each stateful task and who is to hold its standbys, by task.
 
-    ``crowded``: the tasks of which two copies share a value of a client tag (or a rack) that should keep them apart.
+    ``crowded``: the tasks of which copies share a value of a client tag (or a rack) that should keep them apart;
+    ``uneven``: the instances with more or fewer copies, in all roles, than their share; ``proven``: no balanced
+    placement of the active tasks is cheaper.
     """
 
     owner: Mapping[int, int]
     standbys: Mapping[int, tuple[int, ...]]
-    crowded: tuple[int, ...] = ()
+    crowded: tuple[int, ...]
+    uneven: tuple[int, ...]
+    proven: bool
 
 
 def cheapest_target(group: Group, config: AssignmentConfig, stateful: Sequence[Prospect]) -> CheapestTarget:
@@ -31,15 +35,15 @@ def cheapest_target(group: Group, config: AssignmentConfig, stateful: Sequence[P
     another rack, if a rack strategy is configured); then the copies of all roles are evened out per instance.
     """
     placed = place_evenly(group, [_placeable(one) for one in stateful], config.balance_factor)
-    return CheapestTarget(placed.instance_of, *place_standbys(group, config, stateful, placed.instance_of))
+    return CheapestTarget(
+        placed.instance_of, *place_standbys(group, config, stateful, placed.instance_of), placed.proven
+    )
 
 
 def _placeable(one: Prospect) -> Placeable:
-    moves = int(one.home is not None)
-    special = {i: (cost, moves) for i in one.ranks if (cost := one.cost(i)) < one.cold}
-    if one.home is not None:
-        special[one.home] = (0, 0)
-    return Placeable(one.task, special, (one.cold, moves))
+    cold = (one.cold, int(one.home is not None))
+    special = {i: cost for i in one.ranks if (cost := one.active_cost(i)) < cold}
+    return Placeable(one.task, special, cold)
 
 
 def place_stateless(

@@ -69,9 +69,9 @@ def place_evenly(
 ) -> Placement:
     """Place the tasks so that instances and subtopologies are balanced, at the least cost.
 
-    Balanced: every instance has its share by capacity, rounded up or down, of all tasks (``loads`` included) and of each
-    subtopology's, give or take ``balance_factor`` - 1; with equal capacities, moreover, most minus least is at most
-    ``balance_factor``. The latter is a window whose place is free: where a flow breaks it, the search branches on the
+    Balanced: every instance has its share by capacity, rounded up or down, of all tasks (``loads`` included) and of
+    each subtopology's, give or take ``balance_factor`` - 1; with equal capacities, moreover, most minus least is at
+    most ``balance_factor``. The latter is a window whose place is free: where a flow breaks it, the search branches on the
     window's lower end, and the cheapest flow that breaks none is the optimum. Among equal costs a fixed order decides.
 
     Args:
@@ -243,7 +243,7 @@ def _order(task: int, row: int, instance: int) -> int:
 
 
 def soft_bounds(network: Network, node: int, sink: int, lower: int, upper: int, most: int) -> None:
-    """Connect a node with the sink so that the first objective counts the units missing to ``lower`` and above ``upper``.
+    """Connect a node with the sink so that the first objective counts the units below ``lower`` and above ``upper``.
 
     A unit costs 0 up to ``lower``, 1 up to ``upper`` and 2 beyond: of a fixed number of units over all nodes that is,
     but for a constant, the units missing plus the units above.

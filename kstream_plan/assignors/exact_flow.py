@@ -3,9 +3,9 @@
 The solver (OR-tools' cost-scaling minimum-cost flow) computes in 64 bits. Larger costs are handed to it digit by digit,
 the highest first: a cheapest flow for the digits so far has node potentials under which no arc with room left costs
 less than 0 (Bellman's inequalities). In terms of these reduced costs the next digit can make a cycle of ``n`` arcs
-cheaper by less than ``n`` units of the digit before, so an arc that costs more than that is settled, and cutting its cost
-off there changes nothing (Tardos 1985). Objectives that matter only among the optima of an earlier one are one more digit
-without a bound on what it is worth.
+cheaper by less than ``n`` units of the digit before, so an arc that costs more than that is settled, and cutting its
+cost off there changes nothing (Tardos 1985). Objectives that matter only among the optima of an earlier one are one
+more digit without a bound on what it is worth.
 
 Import this module only when a flow is wanted: the solver takes a while to load.
 """
@@ -75,7 +75,9 @@ class Network:
                 solver.reduce(flow)
         assert flow is not None
         units = (flow + lower).tolist()
-        used = [(unit, costs) for unit, costs in zip(units, self._costs, strict=True) if unit and costs is not self._free]
+        used = [
+            (unit, costs) for unit, costs in zip(units, self._costs, strict=True) if unit and costs is not self._free
+        ]
         return units, tuple(sum(unit * costs[of] for unit, costs in used) for of in range(self.objectives))
 
     def _digits(self, first_bits: int, bits: int) -> Iterator[tuple[_Numbers, bool]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kstream_plan.assignment_config import AssignmentConfig
@@ -43,9 +43,16 @@ class Prospect:
         """Return the instance's rank (KIP-441)."""
         return self.ranks.get(instance, self.whole)
 
-    def cost(self, instance: int) -> int:
-        """Return what the target costs in restored records if it puts an additional copy there."""
-        return 0 if instance in self.hot else min(self.rank(instance), self.cold)
+    def active_cost(self, instance: int) -> tuple[int, int]:
+        """Return what it costs to have the task run there in the end: (records to restore, moves)."""
+        if instance == self.home:
+            return 0, 0
+        records = 0 if instance in self.hot else min(self.rank(instance), self.cold)
+        return records, int(self.home is not None)
+
+    def standby_cost(self, instance: int) -> tuple[int, int]:
+        """Return the same for a standby; that counts as moved unless it is one now."""
+        return 0 if instance in self.hot else self.rank(instance), int(self.copies.get(instance) != "standby")
 
 
 def prospects(state: GroupState, config: AssignmentConfig, tasks: Iterable[int]) -> Iterator[Prospect]:
@@ -72,3 +79,23 @@ def prospects(state: GroupState, config: AssignmentConfig, tasks: Iterable[int])
             complete=len(found) >= wanted,
             copies={instance: role for *_, instance, role in found},
         )
+
+
+def still_cheapest(was: Prospect, now: Prospect, owner: int, standbys: Sequence[int]) -> bool:
+    """Tell whether what the target pays for a task fell at least as much as what any other choice would.
+
+    Costs of different tasks add up, so if this is true of every task, the target is as cheap as any other still.
+    """
+    nobody = -1  # stands for every instance without a copy
+    instances = {*was.ranks, *now.ranks, owner, *standbys, nobody}
+
+    def change(cost: Callable[[Prospect, int], tuple[int, int]], instance: int) -> tuple[int, int]:
+        before, after = cost(was, instance), cost(now, instance)
+        return after[0] - before[0], after[1] - before[1]
+
+    active = {instance: change(Prospect.active_cost, instance) for instance in instances}
+    if active[owner] > min(active.values()):
+        return False
+    standby = {instance: change(Prospect.standby_cost, instance) for instance in instances if instance != owner}
+    dearest = max((standby.pop(instance) for instance in standbys), default=None)
+    return dearest is None or dearest <= min(standby.values())

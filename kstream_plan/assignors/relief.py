@@ -9,13 +9,18 @@ from typing import NamedTuple
 
 
 class Move(NamedTuple):
-    """A task that waits to move: what its copy at the destination lacks, and how many instances are caught up on it."""
+    """A task, or a standby, that waits to move.
+
+    ``restore`` is what the destination's copy lacks, in records, ``caught_up`` the number of instances caught up on the
+    task; ``begun`` tells whether the destination has been assigned a copy already.
+    """
 
     task: int
     source: int
     destination: int
     restore: int
     caught_up: int
+    begun: bool
 
 
 def by_relief(moves: Sequence[Move], loads: Sequence[int], capacities: Sequence[int]) -> list[Move]:

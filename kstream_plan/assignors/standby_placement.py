@@ -24,11 +24,11 @@ _Pool: TypeAlias = tuple[int, int]
 
 def place_standbys(
     group: Group, config: AssignmentConfig, stateful: Sequence[Prospect], owner: Mapping[int, int]
-) -> tuple[dict[int, tuple[int, ...]], tuple[int, ...]]:
+) -> tuple[dict[int, tuple[int, ...]], tuple[int, ...], tuple[int, ...]]:
     """Place ``num_standby_replicas`` standbys of every task on instances other than its owner and one another.
 
-    First as few copies of a task as possible share a value of a client tag that counts (or a rack), then as few copies as
-    possible are beyond an instance's share of all copies, then the least has to be restored, then the fewest are new.
+    First as few copies of a task as possible share a value of a client tag that counts (or a rack), then as few copies
+    as possible are beyond an instance's share of all copies, then the least is restored, then the fewest are new.
 
     Args:
         group: who takes part.
@@ -37,16 +37,20 @@ def place_standbys(
         owner: who is to run them, by task.
 
     Returns:
-        The instances of each task's standbys, sorted, and the tasks of which copies share what they should not.
+        The instances of each task's standbys, sorted; the tasks of which copies share what they should not; the
+        instances with more or fewer copies than their share.
     """
     number = min(config.num_standby_replicas, len(group.instances) - 1)
     if not number or not stateful:
-        return {one.task: () for one in stateful}, ()
+        return {one.task: () for one in stateful}, (), ()
     marks = _marks(group, config)
     network = _StandbyNetwork(group, config, number, marks)
     placed = network.place(stateful, owner)
     crowded = tuple(task for task, standbys in placed.items() if _shares_a_mark((owner[task], *standbys), marks))
-    return placed, crowded
+    copies = Counter(i for task, standbys in placed.items() for i in (owner[task], *standbys))
+    bounds = zip(*shares(copies.total(), group.capacities, config.balance_factor), strict=True)
+    uneven = tuple(i for i, (lower, upper) in enumerate(bounds) if not lower <= copies[i] <= upper)
+    return placed, crowded, uneven
 
 
 @dataclass(slots=True)
@@ -130,8 +134,8 @@ class _StandbyNetwork:
                 arcs.cold[pool].append((network.arc(by_zone[zone], pools[pool], self._number, costs), one.task))
         for i in one.ranks if self._pooled else range(len(instances)):
             if i != owner:
-                records = 0 if i in one.hot else one.rank(i)
-                costs = (shared[owner][i], records * base + (one.copies.get(i) != "standby"), spread_order(one.task, i, 2))
+                records, moves = one.standby_cost(i)
+                costs = (shared[owner][i], records * base + moves, spread_order(one.task, i, 2))
                 arcs.own.append((network.arc(by_zone[self._zones[i]], instances[i], 1, costs), one.task, i))
 
     def _sinks(
@@ -166,10 +170,10 @@ class _StandbyNetwork:
             wanted = [(task, units[arc]) for arc, task in cold if units[arc]]
             free = [instance for arc, instance in arcs.slots[pool] for _ in range(units[arc])]
             _deal(wanted, free, placed)
-        for task, standbys in placed.items():
-            if len(standbys) < self._number:  # copies in the way left slots that nobody could take
-                free = [i for i in range(len(self._zones)) if i not in (owner[task], *standbys)]
-                standbys += free[: self._number - len(standbys)]
+        for task, found in placed.items():
+            if len(found) < self._number:  # copies in the way left slots that nobody could take
+                free = [i for i in range(len(self._zones)) if i not in (owner[task], *found)]
+                found.extend(free[: self._number - len(found)])
         return {task: tuple(sorted(standbys)) for task, standbys in placed.items()}
 
 
