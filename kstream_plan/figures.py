@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kstream_plan.assignment_config import AssignmentConfig
@@ -29,13 +29,16 @@ from kstream_plan.steps import (
 
 @dataclass(frozen=True, slots=True)
 class InstanceLoad:
-    """What one instance was decided to run; ``held`` are its consumers' holdings."""
+    """What one instance was decided to run.
+
+    ``held`` are its consumers' holdings, ``subtopologies`` its active tasks by subtopology.
+    """
 
     held: tuple[Holding, ...]
     active: int
     stateful: int
     standby: int
-    subtopologies: frozenset[str]
+    subtopologies: Mapping[str, int]
 
 
 def instance_loads(
@@ -57,13 +60,16 @@ def _count(group: Group, held: tuple[Holding, ...]) -> InstanceLoad:
         len(active),
         sum(map(group.stateful_flags.__getitem__, active)),
         sum(len(of.standby) + len(of.warmup) for of in held),
-        frozenset(map(group.subtopologies.__getitem__, active)),
+        Counter(map(group.subtopologies.__getitem__, active)),
     )
 
 
 def balance(group: Group, loads: Sequence[InstanceLoad]) -> Balance:
     """Put the loads side by side (KIP-441's two figures included). No instance: all zero."""
-    executing = Counter(group_id for load in loads for group_id in load.subtopologies)
+    counts: dict[str, list[int]] = defaultdict(list)
+    for load in loads:
+        for subtopology, tasks in load.subtopologies.items():
+            counts[subtopology].append(tasks)
     return Balance(
         active=tuple(load.active for load in loads),
         standby=tuple(load.standby for load in loads),
@@ -73,7 +79,10 @@ def balance(group: Group, loads: Sequence[InstanceLoad]) -> Balance:
         ),
         instance_spread=_spread(load.stateful for load in loads),
         balance_factor=_spread(load.active for load in loads),
-        subtopology_spread=_spread(executing.values()),
+        subtopology_spread=_spread(map(len, counts.values())),
+        subtopology_task_spread=max(
+            (max(of) - (min(of) if len(of) == len(loads) else 0) for of in counts.values()), default=0
+        ),
     )
 
 
@@ -82,7 +91,9 @@ def _spread(values: Iterable[int]) -> int:
     return max(counts) - min(counts) if counts else 0
 
 
-def lower_bounds(state: GroupState, target: Target, config: AssignmentConfig) -> LowerBounds:
+def lower_bounds(
+    state: GroupState, target: Target, config: AssignmentConfig, least_restored: int | None
+) -> LowerBounds:
     """The least number of stateful tasks that must change owner to reach the target's loads, whatever the order.
 
     Instances of equal capacity may trade their target loads, so the larger loads stay with those that hold most;
@@ -103,7 +114,9 @@ def lower_bounds(state: GroupState, target: Target, config: AssignmentConfig) ->
             sorted(counts, reverse=True), sorted(target_by_capacity[capacity], reverse=True), strict=True
         )
     )
-    return LowerBounds(moves=moves, probing_rebalances=-(-moves // config.max_warmup_replicas))
+    return LowerBounds(
+        moves=moves, probing_rebalances=-(-moves // config.max_warmup_replicas), restored_records=least_restored
+    )
 
 
 def summarize(
@@ -113,8 +126,9 @@ def summarize(
     config: AssignmentConfig,
     *,
     rate_known: bool,
+    least_restored: int | None = None,
 ) -> Summary:
-    """Add up a plan's rounds; ``state`` is the group before the first one."""
+    """Add up a plan's rounds; ``state`` is the group before the first one, ``least_restored`` the bound, if known."""
     final = rounds[-1].assigned if rounds else state.holdings
     tally = _Tally(state.group)
     for rnd in rounds:
@@ -134,7 +148,7 @@ def summarize(
         max_paused_task=None if worst is None else PausedTask(worst, tally.paused_ms[worst], tally.pauses[worst]),
         peak_extra_copies=tally.peak_extra_copies,
         stateless_hops=tally.hops[False],
-        lower_bounds=lower_bounds(state, target, config),
+        lower_bounds=lower_bounds(state, target, config, least_restored),
     )
 
 

@@ -381,7 +381,8 @@ class Assignment:
     ``instances`` is the decision per instance, ``consumers`` its split over the threads (by consumer index), roles
     disjoint (``temporary`` always empty). ``short_standbys`` lists the tasks for which there were not
     enough instances, with the number that is missing. ``warnings`` is what else it could not
-    keep to, ``notes`` what is worth knowing about it.
+    keep to, ``notes`` what is worth knowing about it; ``keeps_stateless``
+    tells whether stateless tasks stay unless the balance needs them to move.
     """
 
     instances: tuple[Holding, ...]
@@ -392,6 +393,7 @@ class Assignment:
     short_standbys: tuple[tuple[int, int], ...] = ()
     warnings: tuple[Note, ...] = ()
     notes: tuple[Note, ...] = ()
+    keeps_stateless: bool = False
 
 
 def whole_sum(lag: int | None, end_offset_sum: int) -> int:

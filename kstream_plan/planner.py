@@ -46,13 +46,15 @@ def plan(
     protocol: str = "cooperative",
     trigger: Trigger | None = None,
     max_rounds: int | None = None,
+    bounds: bool = False,
     on_round: OnRound | None = None,
 ) -> Plan:
     """Say what follows when a rebalance starts now.
 
     ``assignor`` and ``protocol`` are names in the registries; ``trigger`` is that of round 1 (default: ``join`` if an
     instance holds and reports nothing, else ``manual``); ``max_rounds`` ends a plan that goes on, as ``unfinished``
-    (default: 4 · (stateful tasks + 10)). Deterministic: the same snapshot and options give the same plan.
+    (default: 4 · (stateful tasks + 10)); with ``bounds`` the summary has the least that had to be restored, which takes
+    a solver (``balanced`` has it anyway). Deterministic: the same snapshot and options give the same plan.
 
     Raises:
         KeyError: no such assignor or protocol.
@@ -82,7 +84,16 @@ def plan(
         rounds=tuple(rounds),
         final=rounds[-1].assigned if rounds else state.holdings,
         target=rehearsal.decision.target,
-        summary=summarize(state, rounds, rehearsal.decision.target, snapshot.config, rate_known=rate_known),
+        summary=summarize(
+            state,
+            rounds,
+            rehearsal.decision.target,
+            snapshot.config,
+            rate_known=rate_known,
+            least_restored=_least_restored(snapshot.config, state, rehearsal.decision, assignor)
+            if bounds or assignor == "balanced"
+            else None,
+        ),
         warnings=snapshot.warnings + rehearsal.warnings,
         verdict=rehearsal.verdict,
     )
@@ -91,6 +102,12 @@ def plan(
 def assign_once(snapshot: Snapshot, *, assignor: str = "high-availability") -> Assignment:
     """Return the assignor's decision from the snapshot, without the rounds that follow from it."""
     return ASSIGNORS[assignor](seated(snapshot.state), snapshot.config)
+
+
+def _least_restored(config: AssignmentConfig, state: GroupState, decision: Assignment, assignor: str) -> int | None:
+    from kstream_plan.assignors.restore_bound import least_restored  # noqa: PLC0415 - loads the solver
+
+    return least_restored(state, decision.target, config, subtopologies=assignor == "balanced")
 
 
 @dataclass(frozen=True, slots=True)

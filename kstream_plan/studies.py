@@ -16,6 +16,7 @@ def plan_checked(
     protocol: str = "cooperative",
     trigger: Trigger | None = None,
     max_rounds: int | None = None,
+    bounds: bool = False,
     on_round: OnRound | None = None,
 ) -> Plan:
     """Plan (arguments as of :func:`kstream_plan.planner.plan`) and check every invariant of the result.
@@ -24,7 +25,13 @@ def plan_checked(
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
     made = plan(
-        snapshot, assignor=assignor, protocol=protocol, trigger=trigger, max_rounds=max_rounds, on_round=on_round
+        snapshot,
+        assignor=assignor,
+        protocol=protocol,
+        trigger=trigger,
+        max_rounds=max_rounds,
+        bounds=bounds,
+        on_round=on_round,
     )
     broken = broken_invariants(made)
     if broken:

@@ -80,6 +80,7 @@ def assign(
         movements=under_way,
         short_standbys=tuple((task, missing) for task in group.stateful) if missing > 0 else (),
         warnings=begun.warnings,
+        keeps_stateless=True,
         notes=_order(ordered, loads, group.capacities, config),
     )
 

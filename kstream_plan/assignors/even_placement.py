@@ -71,8 +71,9 @@ def place_evenly(
 
     Balanced: every instance has its share by capacity, rounded up or down, of all tasks (``loads`` included) and of
     each subtopology's, give or take ``balance_factor`` - 1; with equal capacities, moreover, most minus least is at
-    most ``balance_factor``. The latter is a window whose place is free: where a flow breaks it, the search branches on the
-    window's lower end, and the cheapest flow that breaks none is the optimum. Among equal costs a fixed order decides.
+    most ``balance_factor``. The latter is a window whose place is free: where a flow breaks it, the search branches on
+    the window's lower end, and the cheapest flow that breaks none is the optimum. Among equal costs a fixed order
+    decides.
 
     Args:
         group: who takes part.

@@ -48,6 +48,7 @@ def assign(
     protocol: options.ProtocolName = "cooperative",
     trigger: options.TriggerName = None,
     max_rounds: options.MaxRounds = None,
+    bounds: options.Bounds = False,
     output: options.Output = OutputForm.TABLE,
     out: options.Out = None,
     full: options.Full = False,

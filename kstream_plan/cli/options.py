@@ -227,6 +227,7 @@ MaxRounds = Annotated[
         help="Give up after so many (default: 4 x (stateful tasks + 10)).",
     ),
 ]
+Bounds = Annotated[bool, typer.Option("--bounds", help="Also find the least state that has to be restored.")]
 Output = Annotated[OutputForm, typer.Option("--output", help="What stdout shows.")]
 Out = Annotated[
     Path | None,
