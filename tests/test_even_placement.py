@@ -11,6 +11,7 @@ import pytest
 
 from kstream_plan.assignment_config import MAX_LONG
 from kstream_plan.assignors.even_placement import Placeable, place_evenly, shares
+from kstream_plan.assignors.exact_flow import Network
 from kstream_plan.model import Consumer, Group, Instance, Task, TaskId
 
 
@@ -52,15 +53,14 @@ def _all_placements(tasks: int, instances: int) -> np.ndarray:
     )
 
 
-def _least(group: Group, tasks: list[Placeable], factor: int, loads: list[int] | None) -> tuple[int, int] | None:
+def _least(group: Group, tasks: list[Placeable], factor: int) -> tuple[int, int] | None:
     """The costs of the cheapest balanced placement, by trying every one."""
     capacities, every = group.capacities, _all_placements(len(tasks), len(group.instances))
     rows = [[t for t, of in enumerate(group.subtopologies) if of == name] for name in sorted(set(group.subtopologies))]
     balanced = np.ones(len(every), dtype=bool)
     for row in [list(range(len(tasks))), *rows]:
-        extra = loads if loads and len(row) == len(tasks) and row is not rows[-1] else [0] * len(capacities)
-        counts = np.array([(every[:, row] == i).sum(axis=1) + extra[i] for i in range(len(capacities))]).T
-        bounds = shares(len(row) + sum(extra), capacities, factor)
+        counts = np.array([(every[:, row] == i).sum(axis=1) for i in range(len(capacities))]).T
+        bounds = shares(len(row), capacities, factor)
         balanced &= (counts >= bounds.lower).all(axis=1) & (counts <= bounds.upper).all(axis=1)
         if len(set(capacities)) == 1:
             balanced &= counts.max(axis=1) - counts.min(axis=1) <= factor
@@ -71,6 +71,20 @@ def _least(group: Group, tasks: list[Placeable], factor: int, loads: list[int] |
         total = (sum(records for records, _ in chosen), sum(moves for _, moves in chosen))
         found = total if found is None or total < found else found
     return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_costs_may_be_cut_into_digits_of_any_width(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(seed)
+    digits = Network._digits
+    cases = []
+    for _ in range(20):
+        group = _group([2] * 3, sorted(rng.choices(range(2), k=6)))
+        cases.append((group, _placeables(rng, 6, 3)))
+    whole = [place_evenly(group, tasks, 1) for group, tasks in cases]
+    width = rng.randint(1, 7)
+    monkeypatch.setattr(Network, "_digits", lambda self, costs, *_: digits(self, costs, width, width))
+    assert [place_evenly(group, tasks, 1) for group, tasks in cases] == whole
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -85,6 +99,49 @@ def test_no_balanced_placement_of_a_small_group_is_cheaper(seed: int) -> None:
         tasks, factor = _placeables(rng, number, instances), rng.randint(1, 3)
         made = place_evenly(group, tasks, factor)
         assert made.proven
-        assert made.costs == (_least(group, tasks, factor, None) or (0, 0)), f"case {case}"
+        assert made.costs == (_least(group, tasks, factor) or (0, 0)), f"case {case}"
         chosen = [one.special.get(made.instance_of[one.task], one.cold) for one in tasks]
         assert made.costs == (sum(r for r, _ in chosen), sum(m for _, m in chosen))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_large_flow_meets_its_dual_bound(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(seed)
+    group = _group([rng.randint(1, 4) for _ in range(40)], sorted(rng.choices(range(50), k=3000)))
+    tasks = []
+    for task in range(3000):
+        cold, home = rng.randint(0, 10**7), rng.randrange(30)
+        special = {instance: (rng.randint(0, cold), 1) for instance in rng.sample(range(40), 2)}
+        tasks.append(Placeable(task, special | {home: (0, 0)}, (cold, 1)))
+    solved = []
+    cheapest = Network.cheapest
+
+    def kept(network: Network) -> tuple[list[int], tuple[int, ...]] | None:
+        solved.append((network, cheapest(network)))
+        return solved[-1][1]
+
+    monkeypatch.setattr(Network, "cheapest", kept)
+    made = place_evenly(group, tasks, 1)
+    ((network, found),) = solved
+    assert found is not None
+    assert _dual_bound(network, found[0], objective=1) == found[1][1] == made.costs[0] * 3001 + made.costs[1]
+
+
+def _dual_bound(network: Network, units: list[int], objective: int) -> int:
+    """What every flow costs at least, from the node potentials that belong to this one (weak duality)."""
+    arcs = [(t, h, lo, up, c[objective]) for t, h, lo, up, c in network.arcs]
+    residual = [(t, h, c) for (t, h, _, up, c), x in zip(arcs, units, strict=True) if x < up]
+    residual += [(h, t, -c) for (t, h, lo, _, c), x in zip(arcs, units, strict=True) if x > lo]
+    potential = [0] * len(network.supplies)
+    for _ in range(len(potential)):
+        changed = False
+        for tail, head, cost in residual:
+            if potential[tail] + cost < potential[head]:
+                potential[head], changed = potential[tail] + cost, True
+        if not changed:
+            break
+    bound = -sum(p * supply for p, supply in zip(potential, network.supplies, strict=True))
+    for tail, head, lower, upper, cost in arcs:
+        reduced = cost + potential[tail] - potential[head]
+        bound += min(reduced * lower, reduced * upper)
+    return bound

@@ -13,6 +13,7 @@ Import this module only when a flow is wanted: the solver takes a while to load.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,19 +32,11 @@ class Network:
     """
 
     def __init__(self, objectives: int) -> None:
-        self.supplies: list[int] = []
-        self._tails: list[int] = []
-        self._heads: list[int] = []
-        self._lower: list[int] = []
-        self._upper: list[int] = []
-        self._costs: list[tuple[int, ...]] = []
         self.objectives = objectives
+        self.supplies: list[int] = []
+        #: (tail, head, lower bound, upper bound, costs)
+        self.arcs: list[tuple[int, int, int, int, tuple[int, ...]]] = []
         self._free = (0,) * objectives
-
-    @property
-    def size(self) -> int:
-        """The number of arcs."""
-        return len(self._tails)
 
     def node(self, supply: int = 0) -> int:
         """Add a node that feeds ``supply`` units in (below 0: takes them out) and return its number."""
@@ -52,74 +45,69 @@ class Network:
 
     def arc(self, tail: int, head: int, upper: int, costs: tuple[int, ...] | None = None, lower: int = 0) -> int:
         """Add an arc that carries ``lower`` to ``upper`` units at these costs each (default: 0); return its number."""
-        self._tails.append(tail)
-        self._heads.append(head)
-        self._lower.append(lower)
-        self._upper.append(upper)
-        self._costs.append(self._free if costs is None else costs)
-        return len(self._tails) - 1
+        self.arcs.append((tail, head, lower, upper, self._free if costs is None else costs))
+        return len(self.arcs) - 1
 
     def cheapest(self) -> tuple[list[int], tuple[int, ...]] | None:
-        """Return the units on every arc of a cheapest flow and its total costs, or ``None`` if nothing fits the bounds.
+        """Return the units on every arc of a cheapest flow and its total costs, or ``None`` if none keeps the bounds.
 
         Supplies must add up to 0.
         """
-        lower = np.array(self._lower, dtype=np.int64)
-        solver = _Solver(self, lower)
+        tails, heads, lower, upper, costs = zip(*self.arcs, strict=True)
+        solver = _Solver(self.supplies, *(np.array(of, dtype=np.int64) for of in (tails, heads, lower, upper)))
         flow: _Numbers | None = None
-        for digits, last in _with_last(self._digits(solver.first_bits, solver.bits)):
-            flow = solver.solve(*digits)
+        for digit in self._digits(costs, solver.first_bits, solver.bits):
+            if flow is not None:
+                solver.reduce(flow)
+            flow = solver.solve(digit)
             if flow is None:
                 return None
-            if not last:
-                solver.reduce(flow)
         assert flow is not None
-        units = (flow + lower).tolist()
-        used = [
-            (unit, costs) for unit, costs in zip(units, self._costs, strict=True) if unit and costs is not self._free
-        ]
-        return units, tuple(sum(unit * costs[of] for unit, costs in used) for of in range(self.objectives))
+        units = [unit + least for unit, least in zip(flow.tolist(), lower, strict=True)]
+        used = [(unit, of) for unit, of in zip(units, costs, strict=True) if unit and of is not self._free]
+        return units, tuple(sum(unit * of[objective] for unit, of in used) for objective in range(self.objectives))
 
-    def _digits(self, first_bits: int, bits: int) -> Iterator[tuple[_Numbers, bool]]:
-        """Yield the costs digit by digit and, with each digit, whether it begins an objective."""
+    def _digits(self, costs: tuple[tuple[int, ...], ...], first_bits: int, bits: int) -> Iterator[_Digit]:
+        """Yield the costs digit by digit, the first one of at most ``first_bits``, the others of at most ``bits``."""
         room = first_bits
-        for objective in zip(*self._costs, strict=True):
+        for objective in zip(*costs, strict=True):
             left, starts = max(objective).bit_length(), True
             while left > 0:
-                left = max(0, left - room)
-                yield _bits(objective, left, (1 << room) - 1), starts
+                width = min(left, room)
+                left -= width
+                yield _Digit(_bits(objective, left, (1 << width) - 1), width, starts)
                 room, starts = bits, False
         if room == first_bits:
-            yield np.zeros(self.size, dtype=np.int64), True  # nothing costs anything: any flow is a cheapest one
+            yield _Digit(np.zeros(len(costs), dtype=np.int64), 0, True)  # nothing costs anything: any flow will do
 
-    def ends(self) -> tuple[_Numbers, _Numbers, _Numbers]:
-        """Return tail, head and upper bound of every arc."""
-        return (
-            np.array(self._tails, dtype=np.int64),
-            np.array(self._heads, dtype=np.int64),
-            np.array(self._upper, dtype=np.int64),
-        )
+
+class _Digit(NamedTuple):
+    """One digit of every arc's cost, its width in bits, and whether it begins an objective."""
+
+    costs: _Numbers
+    width: int
+    starts: bool
 
 
 class _Solver:
     """The network above its lower bounds, with the reduced costs of the digits so far."""
 
-    def __init__(self, network: Network, lower: _Numbers) -> None:
-        self._tails, self._heads, upper = network.ends()
-        self._room = upper - lower
-        self._supplies = np.array(network.supplies, dtype=np.int64)
-        np.subtract.at(self._supplies, self._tails, lower)
-        np.add.at(self._supplies, self._heads, lower)
-        self._nodes = len(network.supplies)
+    def __init__(self, supplies: list[int], tails: _Numbers, heads: _Numbers, lower: _Numbers, upper: _Numbers) -> None:
+        self._tails, self._heads, self._room = tails, heads, upper - lower
+        self._supplies = np.array(supplies, dtype=np.int64)
+        np.subtract.at(self._supplies, tails, lower)
+        np.add.at(self._supplies, heads, lower)
+        self._nodes = len(supplies)
         # The solver multiplies costs by the number of nodes, and a settled arc costs that many units of a digit.
         width = (self._nodes + 2).bit_length()
         self.first_bits, self.bits = 60 - width, 60 - 2 * width
-        self._reduced = np.zeros(len(self._tails), dtype=np.int64)
+        self._reduced = np.zeros(len(tails), dtype=np.int64)
 
-    def solve(self, digit: _Numbers, starts: bool) -> _Numbers | None:
+    def solve(self, digit: _Digit) -> _Numbers | None:
+        """Return a cheapest flow for the digits so far, if there is any flow."""
         settled = self._nodes + 2
-        higher = np.sign(self._reduced) * settled if starts else np.clip(self._reduced, -settled, settled)
-        self._reduced = (higher << self.bits) + digit
+        higher = np.sign(self._reduced) * settled if digit.starts else np.clip(self._reduced, -settled, settled)
+        self._reduced = (higher << digit.width) + digit.costs
         solver = min_cost_flow.SimpleMinCostFlow()
         arcs = solver.add_arcs_with_capacity_and_unit_cost(self._tails, self._heads, self._room, self._reduced)
         solver.set_nodes_supplies(np.arange(self._nodes), self._supplies)
@@ -156,15 +144,6 @@ def _bits(numbers: tuple[int, ...], shift: int, mask: int) -> _Numbers:
         return np.array(numbers, dtype=np.int64) >> shift & mask
     except OverflowError:
         return np.array([number >> shift & mask for number in numbers], dtype=np.int64)
-
-
-def _with_last(digits: Iterator[tuple[_Numbers, bool]]) -> Iterator[tuple[tuple[_Numbers, bool], bool]]:
-    """Say of each digit whether it is the last one."""
-    before = next(digits)
-    for digit in digits:
-        yield before, False
-        before = digit
-    yield before, True
 
 
 def spread_order(*numbers: int) -> int:
