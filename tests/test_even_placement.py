@@ -83,7 +83,7 @@ def test_costs_may_be_cut_into_digits_of_any_width(seed: int, monkeypatch: pytes
         cases.append((group, _placeables(rng, 6, 3)))
     whole = [place_evenly(group, tasks, 1) for group, tasks in cases]
     width = rng.randint(1, 7)
-    monkeypatch.setattr(Network, "_digits", lambda self, costs, *_: digits(self, costs, width, width))
+    monkeypatch.setattr(Network, "_digits", lambda self, *_: digits(self, width, width))
     assert [place_evenly(group, tasks, 1) for group, tasks in cases] == whole
 
 
@@ -129,7 +129,8 @@ def test_a_large_flow_meets_its_dual_bound(seed: int, monkeypatch: pytest.Monkey
 
 def _dual_bound(network: Network, units: list[int], objective: int) -> int:
     """What every flow costs at least, from the node potentials that belong to this one (weak duality)."""
-    arcs = [(t, h, lo, up, c[objective]) for t, h, lo, up, c in network.arcs]
+    costs = [of[objective] for of in network.costs]
+    arcs = list(zip(network.tails, network.heads, network.lower, network.upper, costs, strict=True))
     residual = [(t, h, c) for (t, h, _, up, c), x in zip(arcs, units, strict=True) if x < up]
     residual += [(h, t, -c) for (t, h, lo, _, c), x in zip(arcs, units, strict=True) if x > lo]
     potential = [0] * len(network.supplies)

@@ -190,7 +190,7 @@ class _Search:
             cold_tasks.append((network.arc(node, cold[row], 1, (0, price, _TIES * spread_order(one.task))), one.task))
         slots = self._cells(network, rows, cold, cells, instances)
         self._sinks(network, rows[_INSTANCES], instances)
-        self._arcs += len(network.arcs)
+        self._arcs += len(network.costs)
         found = network.cheapest()
         if found is None:
             return None

@@ -34,8 +34,12 @@ class Network:
     def __init__(self, objectives: int) -> None:
         self.objectives = objectives
         self.supplies: list[int] = []
-        #: (tail, head, lower bound, upper bound, costs)
-        self.arcs: list[tuple[int, int, int, int, tuple[int, ...]]] = []
+        # One flat list each: there are hundreds of thousands of arcs.
+        self.tails: list[int] = []
+        self.heads: list[int] = []
+        self.lower: list[int] = []
+        self.upper: list[int] = []
+        self.costs: list[tuple[int, ...]] = []
         self._free = (0,) * objectives
 
     def node(self, supply: int = 0) -> int:
@@ -45,32 +49,36 @@ class Network:
 
     def arc(self, tail: int, head: int, upper: int, costs: tuple[int, ...] | None = None, lower: int = 0) -> int:
         """Add an arc that carries ``lower`` to ``upper`` units at these costs each (default: 0); return its number."""
-        self.arcs.append((tail, head, lower, upper, self._free if costs is None else costs))
-        return len(self.arcs) - 1
+        self.tails.append(tail)
+        self.heads.append(head)
+        self.lower.append(lower)
+        self.upper.append(upper)
+        self.costs.append(self._free if costs is None else costs)
+        return len(self.costs) - 1
 
     def cheapest(self) -> tuple[list[int], tuple[int, ...]] | None:
         """Return the units on every arc of a cheapest flow and its total costs, or ``None`` if none keeps the bounds.
 
         Supplies must add up to 0.
         """
-        tails, heads, lower, upper, costs = zip(*self.arcs, strict=True)
-        solver = _Solver(self.supplies, *(np.array(of, dtype=np.int64) for of in (tails, heads, lower, upper)))
+        ends_and_bounds = (self.tails, self.heads, self.lower, self.upper)
+        solver = _Solver(self.supplies, *(np.array(of, dtype=np.int64) for of in ends_and_bounds))
         flow: _Numbers | None = None
-        for digit in self._digits(costs, solver.first_bits, solver.bits):
+        for digit in self._digits(solver.first_bits, solver.bits):
             if flow is not None:
                 solver.reduce(flow)
             flow = solver.solve(digit)
             if flow is None:
                 return None
         assert flow is not None
-        units = [unit + least for unit, least in zip(flow.tolist(), lower, strict=True)]
-        used = [(unit, of) for unit, of in zip(units, costs, strict=True) if unit and of is not self._free]
+        units = [unit + least for unit, least in zip(flow.tolist(), self.lower, strict=True)]
+        used = [(unit, of) for unit, of in zip(units, self.costs, strict=True) if unit and of is not self._free]
         return units, tuple(sum(unit * of[objective] for unit, of in used) for objective in range(self.objectives))
 
-    def _digits(self, costs: tuple[tuple[int, ...], ...], first_bits: int, bits: int) -> Iterator[_Digit]:
+    def _digits(self, first_bits: int, bits: int) -> Iterator[_Digit]:
         """Yield the costs digit by digit, the first one of at most ``first_bits``, the others of at most ``bits``."""
         room = first_bits
-        for objective in zip(*costs, strict=True):
+        for objective in zip(*self.costs, strict=True):
             left, starts = max(objective).bit_length(), True
             while left > 0:
                 width = min(left, room)
@@ -78,7 +86,7 @@ class Network:
                 yield _Digit(_bits(objective, left, (1 << width) - 1), width, starts)
                 room, starts = bits, False
         if room == first_bits:
-            yield _Digit(np.zeros(len(costs), dtype=np.int64), 0, True)  # nothing costs anything: any flow will do
+            yield _Digit(np.zeros(len(self.costs), dtype=np.int64), 0, True)  # nothing costs anything: any flow will do
 
 
 class _Digit(NamedTuple):
