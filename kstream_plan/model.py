@@ -269,7 +269,8 @@ class GroupState:
 
     ``holdings`` is what each consumer holds (owns), by consumer index; ``copies`` what is on disk, by task index,
     each tuple sorted by instance and at most one copy per instance (empty for stateless tasks). ``at_ms`` is the
-    time of the last assignment on the plan's clock. ``leader`` is an instance index, ``None`` if not known.
+    time of the last assignment on the plan's clock. ``leader`` is an instance index, ``None`` if not known. ``revoked``
+    maps each task that the last assignment withheld to the instance that has given it up for that.
     """
 
     group: Group
@@ -278,6 +279,7 @@ class GroupState:
     holdings: tuple[Holding, ...]
     copies: tuple[tuple[Copy, ...], ...]
     leader: int | None = None
+    revoked: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
 
     @cached_property
     def unsettled(self) -> frozenset[int]:
@@ -287,13 +289,25 @@ class GroupState:
         return frozenset(self.group.stateful).difference(settled)
 
     def followed_by(
-        self, *, at_ms: int, holdings: tuple[Holding, ...], copies: Mapping[int, tuple[Copy, ...]]
+        self,
+        *,
+        at_ms: int,
+        holdings: tuple[Holding, ...],
+        copies: Mapping[int, tuple[Copy, ...]],
+        revoked: Mapping[int, int],
     ) -> GroupState:
         """Return the state one generation later; ``copies`` has every task of which a holder or a copy changed."""
         all_copies = list(self.copies)
         for task, of_task in copies.items():
             all_copies[task] = of_task
-        after = replace(self, generation=self.generation + 1, at_ms=at_ms, holdings=holdings, copies=tuple(all_copies))
+        after = replace(
+            self,
+            generation=self.generation + 1,
+            at_ms=at_ms,
+            holdings=holdings,
+            copies=tuple(all_copies),
+            revoked=revoked,
+        )
         # Known without looking at every task again, which would take longer than the decision itself.
         settled = {task for task, of_task in copies.items() if of_task and _is_settled(of_task, of_task[0].consumer)}
         vars(after)["unsettled"] = (self.unsettled | copies.keys()) - settled

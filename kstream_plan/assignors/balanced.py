@@ -147,25 +147,23 @@ def _carried_on(state: GroupState, config: AssignmentConfig, before: GroupState,
 def _standbys_under_way(
     group: Group, config: AssignmentConfig, begun: _Begun, held: Mapping[int, tuple[int, ...]]
 ) -> tuple[Movement, ...]:
-    """Move the standbys; they get no warm-ups before every task runs where it is to."""
+    """Move the standbys; they get no warm-ups before every task runs, or starts now, where it is to."""
     loads = [0] * len(group.instances)
     for instances in held.values():
         for instance in instances:
             loads[instance] += 1
     ordered = by_relief(standby_moves(begun.unsettled, held, begun.standbys), loads, group.capacities)
-    all_there = all(one.copies.get(begun.owner[one.task]) == "active" for one in begun.unsettled)
+    all_there = all(one.running in (None, begun.owner[one.task]) for one in begun.unsettled)
     return movements("standby", ordered, held, config.max_warmup_replicas if all_there else 0)
 
 
 def _stateless(
     state: GroupState, config: AssignmentConfig, owner: Mapping[int, int], decided: Assignment | None = None
 ) -> dict[int, int]:
-    """Place the stateless tasks; if all are where they were ``decided`` to be, they stay.
-
-    One that nobody runs, because its thread has just given it up, may go anywhere.
-    """
+    """Place the stateless tasks; if all are where they were ``decided`` to be, they stay."""
     group = state.group
     run_by = _run_stateless(group, ((group.instance_of[c], held) for c, held in enumerate(state.holdings)))
+    run_by |= {task: instance for task, instance in state.revoked.items() if not group.stateful_flags[task]}
     if decided is not None and run_by == _run_stateless(group, enumerate(decided.instances)):
         return run_by
     from kstream_plan.assignors.cheapest_target import place_stateless  # noqa: PLC0415 - takes a while

@@ -17,9 +17,9 @@ class Prospect:
     ``ranks`` is by instance, of the copies that are assigned or ahead of no state at all, most caught-up first (the
     owner first among equals, then assigned copies, then by instance); ``whole`` is the rank of everybody else.
     ``hot`` are the first ``1 + num_standby_replicas`` of them: they run the task and its standbys now, whatever the
-    target, so what they lack is restored in any case. ``copies`` tells for each whether it is the running owner
-    (``"active"``; also who has just revoked a task that nobody runs yet), another assigned copy (``"standby"``) or left
-    over (``""``).
+    target, so what they lack is restored in any case. ``copies`` tells for each whether it is that of the
+    owner (``"active"``; also of who has given the task up for another instance to start it), another assigned copy
+    (``"standby"``) or left over (``""``). ``running`` is the instance that runs the task at this moment, if one does.
     """
 
     task: int
@@ -28,6 +28,7 @@ class Prospect:
     hot: tuple[int, ...]
     complete: bool
     copies: Mapping[int, str]
+    running: int | None = None
 
     @property
     def home(self) -> int | None:
@@ -62,11 +63,11 @@ def prospects(state: GroupState, config: AssignmentConfig, tasks: Iterable[int])
     for task in tasks:
         whole = rank(None, sums[task], limit)
         found = []
-        orphaned = not any(copy.active for copy in state.copies[task])
+        running = next((copy.instance for copy in state.copies[task] if copy.active), None)
         for copy in state.copies[task]:
             behind = min(whole, rank(copy.lag, sums[task], limit))
             role = "standby" if copy.consumer is not None else ""
-            if copy.active or (orphaned and copy.lost_at_ms == state.at_ms):
+            if copy.active or state.revoked.get(task) == copy.instance:
                 role = "active"
             if role or behind < whole:
                 found.append((behind, role != "active", not role, copy.instance, role))
@@ -78,6 +79,7 @@ def prospects(state: GroupState, config: AssignmentConfig, tasks: Iterable[int])
             hot=tuple(instance for _, _, _, instance, _ in found[:wanted]),
             complete=len(found) >= wanted,
             copies={instance: role for *_, instance, role in found},
+            running=running,
         )
 
 
