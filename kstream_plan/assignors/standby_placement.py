@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from kstream_plan.assignment_config import AssignmentConfig
@@ -44,8 +43,7 @@ def place_standbys(
     if not number or not stateful:
         return {one.task: () for one in stateful}, (), ()
     marks = _marks(group, config)
-    network = _StandbyNetwork(group, config, number, marks)
-    placed = network.place(stateful, owner)
+    placed = _StandbyNetwork(group, config, number, marks, owner).place(stateful)
     crowded = tuple(task for task, standbys in placed.items() if _shares_a_mark((owner[task], *standbys), marks))
     copies = Counter(i for task, standbys in placed.items() for i in (owner[task], *standbys))
     bounds = zip(*shares(copies.total(), group.capacities, config.balance_factor), strict=True)
@@ -53,27 +51,25 @@ def place_standbys(
     return placed, crowded, uneven
 
 
-@dataclass(slots=True)
-class _Arcs:
-    """What the arcs mean: (arc, task, instance), (arc, task) by pool, and (arc, instance) by pool."""
-
-    own: list[tuple[int, int, int]] = field(default_factory=list)
-    cold: dict[_Pool, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
-    slots: dict[_Pool, list[tuple[int, int]]] = field(default_factory=dict)
-
-
 class _StandbyNetwork:
     """task → (zone →) instance → sink; where a task has no copy, by way of a pool of all tasks of its owner.
 
     With several standbys and a tag that counts, zones are that tag's values, and the second copy of a task in a zone
-    costs a violation.
+    costs a violation. One violation of a tag weighs more than all copies out of bounds.
     """
 
     def __init__(
-        self, group: Group, config: AssignmentConfig, number: int, marks: Sequence[Sequence[str | None]]
+        self,
+        group: Group,
+        config: AssignmentConfig,
+        number: int,
+        marks: Sequence[Sequence[str | None]],
+        owner: Mapping[int, int],
     ) -> None:
         self._group, self._factor, self._number, self._marks = group, config.balance_factor, number, marks
-        self._pooled = number == 1 or len(group.stateful) * len(group.instances) > _MOST_ARCS
+        self._owner, self._units = owner, number * len(owner)
+        self._violation = 2 * self._units + 1
+        self._pooled = number == 1 or len(owner) * len(group.instances) > _MOST_ARCS
         self._zones = [0] * len(group.instances)
         if marks and number > 1:
             names: dict[str | None, int] = {}
@@ -81,43 +77,28 @@ class _StandbyNetwork:
         sizes = Counter(self._zones)
         self._several_zones = len(sizes) > 1
         self._other_zones = [[z for z in sorted(sizes) if sizes[z] > (z == mine)] for mine in self._zones]
+        self._shared = [self._marks_shared(of) for of in range(len(self._zones))]
+        self._network = Network(3)
+        self._instances = [self._network.node() for _ in self._zones]
+        self._pools: dict[_Pool, int] = {}
+        # What the arcs mean: (arc, task, instance), then by pool (arc, task) and (arc, instance).
+        self._own: list[tuple[int, int, int]] = []
+        self._cold: dict[_Pool, list[tuple[int, int]]] = defaultdict(list)
+        self._slots: dict[_Pool, list[tuple[int, int]]] = {}
 
-    def place(self, stateful: Sequence[Prospect], owner: Mapping[int, int]) -> dict[int, tuple[int, ...]]:
-        network, arcs = Network(3), _Arcs()
-        instances = [network.node() for _ in self._zones]
-        # One violation of a tag weighs more than all copies out of bounds.
-        violation = 2 * self._number * len(stateful) + 1
-        shared = [[violation * number for number in self._shared(of)] for of in range(len(instances))]
-        pools: dict[_Pool, int] = {}
+    def place(self, stateful: Sequence[Prospect]) -> dict[int, tuple[int, ...]]:
         for one in stateful:
-            self._connect(network, arcs, pools, instances, one, owner[one.task], shared, len(stateful))
-        for pool, node in pools.items():
-            arcs.slots[pool] = [
-                (
-                    network.arc(node, target, len(arcs.cold[pool]), (shared[pool[0]][i], 0, spread_order(*pool, i))),
-                    i,
-                )
-                for i, target in enumerate(instances)
-                if i != pool[0] and self._zones[i] == pool[1]
-            ]
-        self._sinks(network, instances, stateful, owner)
-        found = network.cheapest()
+            self._connect(one, self._owner[one.task])
+        for pool, node in self._pools.items():
+            self._slots[pool] = list(self._open(pool, node))
+        self._close()
+        found = self._network.cheapest()
         assert found is not None, "no bound is hard"
-        return self._placed(found[0], arcs, stateful, owner)
+        return self._placed(found[0])
 
-    def _connect(
-        self,
-        network: Network,
-        arcs: _Arcs,
-        pools: dict[_Pool, int],
-        instances: Sequence[int],
-        one: Prospect,
-        owner: int,
-        shared: Sequence[Sequence[int]],
-        tasks: int,
-    ) -> None:
+    def _connect(self, one: Prospect, owner: int) -> None:
         """Connect one task with the instances that have copies of it, and with its pools."""
-        base = self._number * tasks + 1
+        network, base = self._network, self._units + 1
         node = network.node(self._number)
         by_zone = {}
         for zone in self._other_zones[owner]:
@@ -125,56 +106,59 @@ class _StandbyNetwork:
             if self._several_zones:
                 by_zone[zone] = network.node()
                 network.arc(node, by_zone[zone], 1)
-                network.arc(node, by_zone[zone], self._number, (2 * self._number * tasks + 1, 0, 0))
-            pool = owner, zone
+                network.arc(node, by_zone[zone], self._number, (self._violation, 0, 0))
             if self._pooled:
-                if pool not in pools:
-                    pools[pool] = network.node()
+                pool = owner, zone
+                if pool not in self._pools:
+                    self._pools[pool] = network.node()
                 costs = (0, one.whole * base + 1, spread_order(one.task, zone))
-                arcs.cold[pool].append((network.arc(by_zone[zone], pools[pool], self._number, costs), one.task))
-        for i in one.ranks if self._pooled else range(len(instances)):
+                arc = network.arc(by_zone[zone], self._pools[pool], self._number, costs)
+                self._cold[pool].append((arc, one.task))
+        for i in one.ranks if self._pooled else range(len(self._instances)):
             if i != owner:
                 records, moves = one.standby_cost(i)
-                costs = (shared[owner][i], records * base + moves, spread_order(one.task, i, 2))
-                arcs.own.append((network.arc(by_zone[self._zones[i]], instances[i], 1, costs), one.task, i))
+                costs = (self._shared[owner][i], records * base + moves, spread_order(one.task, i, 2))
+                self._own.append((network.arc(by_zone[self._zones[i]], self._instances[i], 1, costs), one.task, i))
 
-    def _sinks(
-        self, network: Network, instances: Sequence[int], stateful: Sequence[Prospect], owner: Mapping[int, int]
-    ) -> None:
-        loads = [0] * len(instances)
-        for instance in owner.values():
-            loads[instance] += 1
-        units = len(stateful) * self._number
-        bounds = shares(units + len(stateful), self._group.capacities, self._factor)
-        sink = network.node(-units)
-        for i, node in enumerate(instances):
+    def _open(self, pool: _Pool, node: int) -> Iterator[tuple[int, int]]:
+        """Connect a pool with the instances of its zone; yield the arcs."""
+        owner, zone = pool
+        for i, target in enumerate(self._instances):
+            if i != owner and self._zones[i] == zone:
+                costs = (self._shared[owner][i], 0, spread_order(*pool, i))
+                yield self._network.arc(node, target, len(self._cold[pool]), costs), i
+
+    def _close(self) -> None:
+        """Let every instance have its share of all copies; the active ones are there already."""
+        loads = Counter(self._owner.values())
+        bounds = shares(self._units + len(self._owner), self._group.capacities, self._factor)
+        sink = self._network.node(-self._units)
+        for i, node in enumerate(self._instances):
             lower, upper = (max(0, bound[i] - loads[i]) for bound in bounds)
-            soft_bounds(network, node, sink, lower, upper, units)
+            soft_bounds(self._network, node, sink, lower, upper, self._units)
 
-    def _shared(self, owner: int) -> list[int]:
-        """Return for every instance how many marks it shares with the owner; a mark that all share does not count."""
+    def _marks_shared(self, owner: int) -> list[int]:
+        """Return for every instance the violations of a copy there: the marks that it shares with the owner."""
         shared = [0] * len(self._zones)
         for values in self._marks:
             for instance, value in enumerate(values):
-                shared[instance] += value is not None and value == values[owner]
+                shared[instance] += self._violation * (value is not None and value == values[owner])
         return shared
 
-    def _placed(
-        self, units: Sequence[int], arcs: _Arcs, stateful: Sequence[Prospect], owner: Mapping[int, int]
-    ) -> dict[int, tuple[int, ...]]:
-        placed: dict[int, list[int]] = {one.task: [] for one in stateful}
-        for arc, task, instance in arcs.own:
+    def _placed(self, units: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        placed: dict[int, list[int]] = {task: [] for task in self._owner}
+        for arc, task, instance in self._own:
             if units[arc]:
                 placed[task].append(instance)
-        for pool, cold in arcs.cold.items():
+        for pool, cold in self._cold.items():
             wanted = [(task, units[arc]) for arc, task in cold if units[arc]]
-            free = [instance for arc, instance in arcs.slots[pool] for _ in range(units[arc])]
+            free = [instance for arc, instance in self._slots[pool] for _ in range(units[arc])]
             _deal(wanted, free, placed)
         for task, found in placed.items():
             if len(found) < self._number:  # copies in the way left slots that nobody could take
-                free = [i for i in range(len(self._zones)) if i not in (owner[task], *found)]
+                free = [i for i in range(len(self._zones)) if i not in (self._owner[task], *found)]
                 found.extend(free[: self._number - len(found)])
-        return {task: tuple(sorted(standbys)) for task, standbys in placed.items()}
+        return {task: tuple(sorted(found)) for task, found in placed.items()}
 
 
 def _deal(wanted: Sequence[tuple[int, int]], free: Sequence[int], placed: dict[int, list[int]]) -> None:
