@@ -5,13 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from functools import cache
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 
-from kstream_plan.assignment_config import MAX_LONG
+from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
+from kstream_plan.assignors import even_placement
 from kstream_plan.assignors.even_placement import Placeable, place_evenly, shares
 from kstream_plan.assignors.exact_flow import Network
+from kstream_plan.assignors.prospects import Prospect
+from kstream_plan.assignors.standby_placement import place_standbys
 from kstream_plan.model import Consumer, Group, Instance, Task, TaskId
 
 
@@ -146,3 +150,64 @@ def _dual_bound(network: Network, units: list[int], objective: int) -> int:
         reduced = cost + potential[tail] - potential[head]
         bound += min(reduced * lower, reduced * upper)
     return bound
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_search_that_ends_early_is_balanced_and_says_so(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(even_placement, "_MOST_ARCS", 0)
+    rng = random.Random(seed)
+    unproven = 0
+    for _ in range(50):
+        instances, number = rng.randint(2, 4), rng.randint(1, 7)
+        group = _group([2] * instances, sorted(rng.choices(range(2), k=number)))
+        tasks, factor = _placeables(rng, number, instances), rng.randint(2, 3)
+        made = place_evenly(group, tasks, factor)
+        least = _least(group, tasks, factor)
+        assert least is not None
+        assert made.costs >= least
+        assert made.costs == least or not made.proven
+        unproven += not made.proven
+        counts = [list(made.instance_of.values()).count(i) for i in range(instances)]
+        assert max(counts) - min(counts) <= factor
+    assert unproven
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_other_standbys_of_a_small_group_are_cheaper(seed: int) -> None:
+    rng = random.Random(seed)
+    for case in range(20):
+        instances, number, standbys = rng.randint(2, 4), rng.randint(1, 4), rng.randint(1, 2)
+        capacities = [rng.randint(1, 3) for _ in range(instances)]
+        group = _group(capacities, [0] * number)
+        config = AssignmentConfig(num_standby_replicas=standbys, balance_factor=rng.randint(1, 2))
+        owner = {task: rng.randrange(instances) for task in range(number)}
+        found = []
+        for task in range(number):
+            ranks = {i: rng.randint(0, 9) for i in rng.sample(range(instances), rng.randint(0, instances))}
+            copies = {i: rng.choice(["standby", ""]) for i in ranks}
+            found.append(Prospect(task, 10, ranks, tuple(ranks)[:1], True, copies))
+        placed, _, _ = place_standbys(group, config, found, owner)
+        each = [
+            list(combinations([i for i in range(instances) if i != owner[task]], min(standbys, instances - 1)))
+            for task in range(number)
+        ]
+        costs = {choice: _standby_costs(choice, found, owner, group, config) for choice in product(*each)}
+        assert costs[tuple(placed[task] for task in range(number))] == min(costs.values()), f"case {case}"
+
+
+def _standby_costs(
+    choice: tuple[tuple[int, ...], ...],
+    found: list[Prospect],
+    owner: dict[int, int],
+    group: Group,
+    config: AssignmentConfig,
+) -> tuple[int, int, int]:
+    """Copies out of bounds, records to restore, new standbys."""
+    holders = [i for task, of in enumerate(choice) for i in (owner[task], *of)]
+    bounds = shares(len(holders), group.capacities, config.balance_factor)
+    out = 0
+    for i, (lower, upper) in enumerate(zip(*bounds, strict=True)):
+        standbys, active = sum(i in of for of in choice), list(owner.values()).count(i)
+        out += max(0, lower - active - standbys, standbys - max(0, upper - active))
+    paid = [one.standby_cost(i) for one, of in zip(found, choice, strict=True) for i in of]
+    return out, sum(records for records, _ in paid), sum(moves for _, moves in paid)

@@ -82,8 +82,7 @@ def place_evenly(
         loads: tasks that each instance has already. With unequal capacities they may make a balance impossible; then
             as few tasks as possible are out of bounds.
     """
-    search = _Search(group, tasks, balance_factor, loads)
-    return search.run()
+    return _Search(group, tasks, balance_factor, loads).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +112,10 @@ class _Search:
     def run(self) -> Placement:
         if not self._tasks:
             return Placement({}, (0, 0), True)
-        flow = self._flow(self._shares())
-        assert flow is not None
+        widest = self._flow(self._shares())
+        assert widest is not None
         order = count()
-        queue = [(flow.costs, next(order), flow)]
+        queue = [(widest.costs, next(order), widest)]
         while queue:
             _, _, flow = heappop(queue)
             boxes = self._split(flow)
@@ -124,7 +123,7 @@ class _Search:
                 return self._placement(flow, proven=True)
             for box in boxes:
                 if self._arcs > _MOST_ARCS:
-                    return self._narrowed()
+                    return self._placement(self._narrowed() or widest, proven=False)
                 child = self._flow(box)
                 if child is not None:
                     heappush(queue, (child.costs, next(order), child))
@@ -134,15 +133,13 @@ class _Search:
         base = len(self._tasks) + 1
         return Placement(flow.placement, divmod(flow.costs[-2], base), proven)
 
-    def _narrowed(self) -> Placement:
-        """Fix every window at the share rounded down: balanced, and cheapest within these windows."""
+    def _narrowed(self) -> _Flow | None:
+        """Fix every window at the share rounded down; ``None``: ``loads`` leave no room for that."""
         rows = self._shares()
         for row, size in self._sizes.items():
             rounded_down = size // len(self._capacities)
             rows[row] = _within(rows[row], rounded_down, rounded_down + self._factor)
-        flow = self._flow(rows)
-        assert flow is not None
-        return self._placement(flow, proven=False)
+        return self._flow(rows)
 
     def _shares(self) -> _Rows:
         return {row: shares(size, self._capacities, self._factor) for row, size in self._sizes.items()}
