@@ -191,6 +191,22 @@ def test_stateless_tasks_move_once_and_say_why() -> None:
     assert made.summary.stateless_hops == 3
 
 
+def test_the_spread_of_each_subtopology_is_counted() -> None:
+    for name in captured.SCENARIOS:
+        made = plan(captured.join(name))
+        for rnd in made.rounds[:5]:
+            where = [
+                (made.group.subtopologies[task], made.group.instance_of[c])
+                for c, held in enumerate(rnd.decided)
+                for task in held.active
+            ]
+            names, instances = sorted(set(made.group.subtopologies)), range(len(made.group.instances))
+            counts = [[where.count((subtopology, i)) for i in instances] for subtopology in names]
+            assert rnd.balance.subtopology_task_spread == max(max(of) - min(of) for of in counts)
+            executing = [sum(map(bool, of)) for of in counts]
+            assert rnd.balance.subtopology_spread == max(executing) - min(executing)
+
+
 def test_a_standby_in_place_takes_over_without_a_warm_up() -> None:
     members = group(stateful=3, stateless=0)
     hot = {t: (Copy(0, LATEST, (0,)), Copy(1, 0, (2,)), Copy(2, 0, (4,))) for t in range(3)}
