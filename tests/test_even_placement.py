@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, product
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
-from kstream_plan.assignors import even_placement
+from kstream_plan.assignors import even_placement, standby_placement
 from kstream_plan.assignors.even_placement import Placeable, place_evenly, shares
 from kstream_plan.assignors.exact_flow import Network
 from kstream_plan.assignors.prospects import Prospect
@@ -193,6 +194,29 @@ def test_no_other_standbys_of_a_small_group_are_cheaper(seed: int) -> None:
         ]
         costs = {choice: _standby_costs(choice, found, owner, group, config) for choice in product(*each)}
         assert costs[tuple(placed[task] for task in range(number))] == min(costs.values()), f"case {case}"
+
+
+@pytest.mark.parametrize("zones", [(), ("a", "b", "c")])
+def test_shared_arcs_give_every_task_its_standbys(zones: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standby_placement, "_MOST_ARCS", 0)
+    for seed in range(40):
+        rng = random.Random(seed)
+        instances, number, standbys = rng.randint(3, 6), rng.randint(1, 12), rng.randint(2, 3)
+        group = _group([1] * instances, [0] * number)
+        tagged = tuple(
+            replace(one, client_tags=(("zone", rng.choice(zones)),) if zones else ()) for one in group.instances
+        )
+        group = Group(group.application_id, group.tasks, tagged)
+        config = AssignmentConfig(num_standby_replicas=standbys, rack_aware_assignment_tags=("zone",))
+        owner = {task: rng.randrange(instances) for task in range(number)}
+        found = []
+        for task in range(number):
+            held = rng.sample(range(instances), rng.randint(0, 2))
+            found.append(Prospect(task, 10, dict.fromkeys(held, 0), tuple(held), True, dict.fromkeys(held, "standby")))
+        placed, _, _ = place_standbys(group, config, found, owner)
+        for task, of in placed.items():
+            assert len(set(of)) == len(of) == min(standbys, instances - 1), f"seed {seed}"
+            assert owner[task] not in of
 
 
 def _standby_costs(

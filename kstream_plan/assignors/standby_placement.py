@@ -168,17 +168,16 @@ def _deal(wanted: Sequence[tuple[int, int]], free: Sequence[int], placed: dict[i
     exchanged with another task's.
     """
     turns = [task for turn in range(max((n for _, n in wanted), default=0)) for task, n in wanted if n > turn]
-    dealt = list(zip(turns, free, strict=True))
     given = {task: set(placed[task]) for task, _ in wanted}
-    stuck = []
-    for task, instance in dealt:
+    slots, stuck = set(free), []
+    for task, instance in zip(turns, free, strict=True):
         if instance in given[task]:
             stuck.append((task, instance))
         else:
             given[task].add(instance)
     for task, instance in stuck:
         for other, _ in wanted:
-            mine = [i for i in given[other] - given[task] if i in free and i not in placed[other]]
+            mine = [i for i in given[other] - given[task] if i in slots and i not in placed[other]]
             if instance not in given[other] and mine:
                 given[other] ^= {instance, min(mine)}
                 given[task].add(min(mine))
