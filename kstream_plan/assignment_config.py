@@ -22,6 +22,7 @@ RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
         "acceptable_recovery_lag": (0, MAX_LONG),
         "max_warmup_replicas": (1, MAX_INT),
         "num_standby_replicas": (0, MAX_INT),
+        "balance_factor": (1, MAX_INT),
         "probing_rebalance_interval_ms": (60_000, MAX_LONG),
         "rack_aware_assignment_traffic_cost": (0, MAX_INT),
         "rack_aware_assignment_non_overlap_cost": (0, MAX_INT),
@@ -36,6 +37,8 @@ RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
 class AssignmentConfig:
     """One application's settings, all resolved; the defaults are Kafka's.
 
+    ``balance_factor`` is KIP-441's, which shipped Kafka does not have: only the ``balanced`` assignor looks at it.
+
     Raises:
         ConfigError: a value is out of its range (``RANGES``) or no known rack strategy.
     """
@@ -43,6 +46,7 @@ class AssignmentConfig:
     acceptable_recovery_lag: int = 10_000
     max_warmup_replicas: int = 2
     num_standby_replicas: int = 0
+    balance_factor: int = 1
     probing_rebalance_interval_ms: int = 600_000
     rack_aware_assignment_tags: tuple[str, ...] = ()
     rack_aware_assignment_strategy: str = "none"

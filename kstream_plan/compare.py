@@ -223,7 +223,7 @@ def _skew(side: Side, without: frozenset[str]) -> Skew:
         kept = [i for i, instance in enumerate(group.instances) if instance.process_id not in without]
         holdings = tuple(holdings[c] for i in kept for c in group.consumers_of[i])
         group = Group(group.application_id, group.tasks, tuple(group.instances[i] for i in kept))
-    found = balance(group, instance_loads(group, holdings))
+    found = balance(instance_loads(group, holdings))
     return Skew(
         instance=found.instance_spread,
         thread=_spread([len(held.active) for held in holdings]),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress
+from itertools import compress
 from operator import is_not
 
 from kstream_plan.assignment_config import AssignmentConfig
@@ -28,14 +28,17 @@ from kstream_plan.steps import (
 
 @dataclass(frozen=True, slots=True)
 class InstanceLoad:
-    """What one instance was decided to run; ``held`` are its consumers' holdings."""
+    """What one instance was decided to run.
+
+    ``held`` are its consumers' holdings, ``subtopologies`` its active tasks by subtopology.
+    """
 
     held: tuple[Holding, ...]
     active: int
     stateful: int
     standby: int
     per_thread: float
-    subtopologies: frozenset[str]
+    subtopologies: Mapping[str, int]
 
 
 def instance_loads(
@@ -59,17 +62,16 @@ def _count(group: Group, held: tuple[Holding, ...]) -> InstanceLoad:
         stateful=sum(map(group.stateful_flags.__getitem__, active)),
         standby=standby,
         per_thread=(len(active) + standby) / len(held),
-        subtopologies=frozenset(map(group.subtopologies.__getitem__, active)),
+        subtopologies=Counter(map(group.subtopologies.__getitem__, active)),
     )
 
 
-def balance(group: Group, loads: Sequence[InstanceLoad]) -> Balance:
+def balance(loads: Sequence[InstanceLoad]) -> Balance:
     """Put the loads side by side (KIP-441's two figures included). No instance: all zero."""
-    everywhere = group.all_subtopologies
-    partly = [load.subtopologies for load in loads if len(load.subtopologies) < len(everywhere)]
-    executing = Counter(chain.from_iterable(partly))
-    whole = len(loads) - len(partly)
-    ever = [whole + executing[of] for of in (everywhere if whole else executing)]
+    counts: dict[str, list[int]] = defaultdict(list)
+    for load in loads:
+        for subtopology, tasks in load.subtopologies.items():
+            counts[subtopology].append(tasks)
     active = [load.active for load in loads]
     return Balance(
         active=tuple(active),
@@ -77,7 +79,10 @@ def balance(group: Group, loads: Sequence[InstanceLoad]) -> Balance:
         load_per_thread=tuple([load.per_thread for load in loads]),
         instance_spread=_spread([load.stateful for load in loads]),
         balance_factor=_spread(active),
-        subtopology_spread=_spread(ever),
+        subtopology_spread=_spread(list(map(len, counts.values()))),
+        subtopology_task_spread=max(
+            (max(of) - (min(of) if len(of) == len(loads) else 0) for of in counts.values()), default=0
+        ),
     )
 
 
@@ -86,7 +91,12 @@ def _spread(counts: Sequence[int]) -> int:
 
 
 def lower_bounds(
-    group: Group, initial: Sequence[Holding], present: Group, target: Target, config: AssignmentConfig
+    group: Group,
+    initial: Sequence[Holding],
+    present: Group,
+    target: Target,
+    config: AssignmentConfig,
+    least_restored: int | None,
 ) -> LowerBounds:
     """The least number of stateful tasks that must change owner to reach the target's loads, whatever the order.
 
@@ -108,7 +118,9 @@ def lower_bounds(
             sorted(counts, reverse=True), sorted(target_by_capacity[capacity], reverse=True), strict=True
         )
     )
-    return LowerBounds(moves=moves, probing_rebalances=-(-moves // config.max_warmup_replicas))
+    return LowerBounds(
+        moves=moves, probing_rebalances=-(-moves // config.max_warmup_replicas), restored_records=least_restored
+    )
 
 
 def summarize(

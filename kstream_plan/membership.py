@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Holding, Rates
@@ -68,6 +69,7 @@ def regrouped(
         group=group,
         holdings=tuple(holdings),
         copies=copies,
+        revoked=MappingProxyType({task: to for task, i in state.revoked.items() if (to := instances[i]) is not None}),
         leader=min((i for i in instances if i is not None), default=0) if leader is None else leader,
     )
 

@@ -220,11 +220,6 @@ class Group:
         return tuple(task.task_id.group for task in self.tasks)
 
     @cached_property
-    def all_subtopologies(self) -> frozenset[str]:
-        """Every subtopology that has a task."""
-        return frozenset(self.subtopologies)
-
-    @cached_property
     def capacities(self) -> tuple[int, ...]:
         """The number of stream threads of each instance."""
         return tuple(instance.capacity for instance in self.instances)
@@ -281,7 +276,8 @@ class GroupState:
 
     ``holdings`` is what each consumer holds (owns), by consumer index; ``copies`` what is on disk, by task index,
     each tuple sorted by instance and at most one copy per instance (empty for stateless tasks). ``at_ms`` is the
-    time of the last assignment on the plan's clock. ``leader`` is an instance index, ``None`` if not known.
+    time of the last assignment on the plan's clock. ``leader`` is an instance index, ``None`` if not known. ``revoked``
+    maps each task that the last assignment withheld to the instance that has given it up for that.
     """
 
     group: Group
@@ -290,6 +286,7 @@ class GroupState:
     holdings: tuple[Holding, ...]
     copies: tuple[tuple[Copy, ...], ...]
     leader: int | None = None
+    revoked: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
 
     @cached_property
     def unsettled(self) -> frozenset[int]:
@@ -300,7 +297,7 @@ class GroupState:
 
     def __getstate__(self) -> dict[str, object]:
         """Pickle the fields, not what was derived from them or where the state came from."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"revoked": dict(self.revoked)}
 
     def changed_since(self, before: GroupState) -> Sequence[int]:
         """Return the tasks, sorted, of which ``before`` had other copies; at once if this state followed from it."""
@@ -311,13 +308,25 @@ class GroupState:
         return list(compress(range(len(self.copies)), map(is_not, before.copies, self.copies)))
 
     def followed_by(
-        self, *, at_ms: int, holdings: tuple[Holding, ...], copies: Mapping[int, tuple[Copy, ...]]
+        self,
+        *,
+        at_ms: int,
+        holdings: tuple[Holding, ...],
+        copies: Mapping[int, tuple[Copy, ...]],
+        revoked: Mapping[int, int],
     ) -> GroupState:
         """Return the state one generation later; ``copies`` has every task of which a holder or a copy changed."""
         all_copies = list(self.copies)
         for task, of_task in copies.items():
             all_copies[task] = of_task
-        after = replace(self, generation=self.generation + 1, at_ms=at_ms, holdings=holdings, copies=tuple(all_copies))
+        after = replace(
+            self,
+            generation=self.generation + 1,
+            at_ms=at_ms,
+            holdings=holdings,
+            copies=tuple(all_copies),
+            revoked=MappingProxyType(dict(revoked)),
+        )
         changed = sorted(task for task, of_task in copies.items() if of_task is not self.copies[task])
         vars(after)["_changed_since"] = (weakref.ref(self), changed)
         # Known without looking at every task again, which would take longer than the decision itself.
@@ -436,7 +445,8 @@ class Assignment:
     ``instances`` is the decision per instance, ``consumers`` its split over the threads (by consumer index), roles
     disjoint (``temporary`` always empty). ``movements_in_order``: the movements are of active tasks only and sorted by
     (number of caught-up instances, task). ``short_standbys`` lists the tasks for which there were not
-    enough instances, with the number that is missing.
+    enough instances, with the number that is missing. ``warnings`` is what else it could not keep to, ``notes`` what is
+    worth knowing about it; ``keeps_stateless``: stateless tasks stay unless the balance needs them to move.
     """
 
     instances: tuple[Holding, ...]
@@ -446,6 +456,9 @@ class Assignment:
     movements: tuple[Movement, ...] = ()
     movements_in_order: bool = False
     short_standbys: tuple[tuple[int, int], ...] = ()
+    warnings: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()
+    keeps_stateless: bool = False
 
 
 def whole_sum(lag: int | None, end_offset_sum: int) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.course import Course
 from kstream_plan.digest import input_digest
 from kstream_plan.everyone import Everyone
 from kstream_plan.figures import lower_bounds, summarize
-from kstream_plan.model import Assignment, GroupState, Note, Snapshot
+from kstream_plan.model import Assignment, GroupState, Note, Snapshot, Target
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.rehearsal import OnRound, Rehearsal, Rules, rehearse
 from kstream_plan.scenario import Scenario
@@ -28,14 +29,16 @@ def plan(
     protocol: str = "cooperative",
     trigger: Trigger | None = None,
     max_rounds: int | None = None,
+    bounds: bool = False,
     on_round: OnRound | None = None,
 ) -> Plan:
     """Say what follows when a rebalance starts now, or of what ``scenario`` does to the group.
 
     ``assignor`` and ``protocol`` are names in the registries; ``trigger`` is that of round 1 (default: ``join`` if an
     instance holds and reports nothing, else ``manual``); ``max_rounds`` ends a plan that goes on, as ``unfinished``
-    (default: 4 · (stateful tasks + 10), as often as the group changes). With a scenario the plan's group is everyone
-    who ever takes part. Deterministic: the same snapshot and options give the same plan.
+    (default: 4 · (stateful tasks + 10), as often as the group changes); with ``bounds`` the summary has the least that
+    had to be restored, which takes a solver (``balanced`` has it anyway; not if members change). With a scenario the
+    plan's group is everyone who ever takes part. Deterministic: the same snapshot and options give the same plan.
 
     Raises:
         KeyError: no such assignor or protocol.
@@ -61,7 +64,9 @@ def plan(
     group, rounds = everyone.group, tuple(rehearsal.rounds)
     initial = everyone.holdings(state.group, state.holdings)
     unrated = without_rate(group, rounds, lambda process_id: _restore_rate(rehearsal, process_id))
-    bounds = lower_bounds(group, initial, rehearsal.group, rehearsal.target, snapshot.config)
+    least = None
+    if (bounds or assignor == "balanced") and rehearsal.group is state.group:
+        least = _least_restored(snapshot.config, state, rehearsal.target, assignor)
     rate_known = not unrated and has_rate(rehearsal.rates)
     return Plan(
         group=group,
@@ -71,13 +76,20 @@ def plan(
         assignor=assignor,
         protocol=protocol,
         config=snapshot.config,
-        assumptions=_assumptions(snapshot, state, rehearsal, unrated, protocol, snapshot_only=scenario is None),
+        assumptions=_assumptions(snapshot, state, rehearsal, unrated, protocol, snapshot_only=scenario is None)
+        + rehearsal.notes,
         initial=initial,
         rounds=rounds,
         final=rounds[-1].assigned if rounds else initial,
         target=everyone.target(rehearsal.group, rehearsal.target),
         summary=summarize(
-            group, initial, rounds, bounds, snapshot.config, rate_known=rate_known, stopping=gives_up(group, protocol)
+            group,
+            initial,
+            rounds,
+            lower_bounds(group, initial, rehearsal.group, rehearsal.target, snapshot.config, least),
+            snapshot.config,
+            rate_known=rate_known,
+            stopping=gives_up(group, protocol),
         ),
         warnings=snapshot.warnings + rehearsal.warnings,
         verdict=rehearsal.verdict,
@@ -94,6 +106,12 @@ def _restore_rate(rehearsal: Rehearsal, process_id: str) -> float | None:
     """Return the rate that an instance had at the end; one that is gone by then, what is given for all."""
     instance = rehearsal.group.instance_index.get(process_id)
     return rehearsal.rates.restore_per_instance if instance is None else rehearsal.rates.restore_rate(instance)
+
+
+def _least_restored(config: AssignmentConfig, state: GroupState, target: Target, assignor: str) -> int | None:
+    from kstream_plan.assignors.restore_bound import least_restored  # noqa: PLC0415 - loads the solver
+
+    return least_restored(state, target, config, subtopologies=assignor == "balanced")
 
 
 def _assumptions(

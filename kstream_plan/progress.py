@@ -57,6 +57,7 @@ def advance(
         at_ms=interval.from_ms,
         holdings=transition.holdings,
         copies={task: report.of(task, copies[task]) for task in sorted(copies)},
+        revoked={entry.task: state.group.instance_of[entry.owner] for entry in transition.withheld},
     )
 
 

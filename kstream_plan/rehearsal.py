@@ -51,6 +51,7 @@ class Rehearsal:
     group: Group
     rates: Rates
     settings: tuple[tuple[int, AssignmentConfig], ...]
+    notes: tuple[Note, ...]
 
 
 def rehearse(
@@ -108,6 +109,7 @@ class _Run:
     short: set[int] = field(default_factory=set)
     settings: list[tuple[int, AssignmentConfig]] = field(default_factory=list)
     given_up: list[Step] = field(default_factory=list)
+    notes: tuple[Note, ...] = ()
     races: set[int] = field(default_factory=set)
     deletions: set[int] = field(default_factory=set)
 
@@ -118,7 +120,9 @@ class _Run:
         steps = steps_of(state, decision, transition, self.config, {**self.revoked_by, **transition.given_up})
         if self.previous is None:
             self.short |= {task for task, _ in decision.short_standbys}
-        if self.rounds:
+        if not self.rounds:
+            self.notes = decision.notes
+        else:
             self.races |= uncertainty.taken_back(state, steps)
         if self.arrived:
             steps = (*membership_steps(self.arrived), *self.given_up, *steps)
@@ -135,7 +139,7 @@ class _Run:
                 phases=phases_of(decision, transition, steps, settled=settled),
                 probing_rebalance=decision.probing_rebalance,
                 steps=steps,
-                balance=self.everyone.balance(group, balance(group, self.loads)),
+                balance=self.everyone.balance(group, balance(self.loads)),
                 decided=self.everyone.holdings(group, decision.consumers),
                 assigned=self.everyone.holdings(group, transition.holdings),
             )
@@ -211,10 +215,12 @@ class _Run:
             target=decision.target,
             verdict=verdict,
             warnings=_shortages(self.state.group, self.short)
+            + decision.warnings
             + uncertainty.notes(self.state, self.races, self.deletions),
             group=self.state.group,
             rates=self.course.rates,
             settings=tuple(self.settings),
+            notes=self.notes,
         )
 
     def _pass(self, transition: Transition, to_ms: int) -> None:

@@ -119,6 +119,9 @@ class _Explanation:
         movements = _movements_of(tasks, state, decision, self._limit)
         self._active_movement = {m.task: m for m in movements if m.kind == "active"}
         self._standby_destination = {(m.task, m.destination): m for m in movements if m.kind == "standby"}
+        self._why_stateless = (
+            ReasonCode.STATELESS_EVENED_OUT if decision.keeps_stateless else ReasonCode.STATELESS_LEAST_LOADED
+        )
         self._new_owner = {entry.task: entry.consumer for entry in transition.withheld}
 
     def given_up(self, task: int, old: _Held) -> Step:
@@ -164,7 +167,7 @@ class _Explanation:
 
     def _why_active(self, task: int, instance: int) -> Reason:
         if not self._group.tasks[task].stateful:
-            return Reason(ReasonCode.STATELESS_LEAST_LOADED)
+            return Reason(self._why_stateless)
         lag = self._lag(task, instance)
         movement = self._active_movement.get(task)
         if movement is not None and movement.source == instance:

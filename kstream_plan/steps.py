@@ -62,6 +62,8 @@ class ReasonCode(StrEnum):
     STANDBY_WANTED = "standby-wanted"
     #: Stateless tasks go to the least loaded instance, anew at every rebalance.
     STATELESS_LEAST_LOADED = "stateless-least-loaded"
+    #: Stateless tasks move only where the balance needs it.
+    STATELESS_EVENED_OUT = "stateless-evened-out"
     #: The instance keeps the task; its threads are evened out.
     THREADS_EVENED_OUT = "threads-evened-out"
     #: The present owner has to give the task up first.
@@ -273,7 +275,8 @@ class Balance:
     Per instance (in the group's order) the number of active and standby tasks (warm-ups included in the latter) and
     the load per thread; ``instance_spread``: most minus least active stateful tasks of an instance;
     KIP-441's two figures: ``balance_factor`` (most minus least active tasks of an instance) and
-    ``subtopology_spread`` (instances that execute each subtopology: most minus least).
+    ``subtopology_spread`` (instances that execute each subtopology: most minus least); ``subtopology_task_spread``:
+    most minus least active tasks of one subtopology on an instance, of the most uneven subtopology.
     """
 
     active: tuple[int, ...]
@@ -282,6 +285,7 @@ class Balance:
     instance_spread: int
     balance_factor: int
     subtopology_spread: int
+    subtopology_task_spread: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -111,6 +111,8 @@ _SNAPSHOTS: Mapping[str, Callable[[], Snapshot]] = MappingProxyType(
         "scale-out-traffic": lambda: captured.join("scale-out-traffic"),
         "scale-out-standbys": lambda: captured.join("scale-out-standbys"),
         "scale-out-standbys-fast": lambda: captured.join("scale-out-standbys", 10_000.0),
+        "scale-out-balanced": lambda: captured.join("scale-out"),
+        "scale-out-standbys-balanced": lambda: captured.join("scale-out-standbys"),
         "slow-restore": lambda: captured.join("scale-out", 20.0),
         "never-ready": lambda: replace(
             captured.join("scale-out"), rates=Rates(restore_per_instance=1.0, produce_per_task=50.0)
@@ -133,6 +135,7 @@ _SNAPSHOTS: Mapping[str, Callable[[], Snapshot]] = MappingProxyType(
 
 NAMES = tuple(_SNAPSHOTS)
 _MAX_ROUNDS = {"unfinished": 5}
+_BALANCED = ("scale-out-balanced", "scale-out-standbys-balanced")
 
 
 @cache
@@ -144,4 +147,5 @@ def snapshot(name: str) -> Snapshot:
 @cache
 def case(name: str) -> Plan:
     """The plan of that name; made once."""
-    return plan(snapshot(name), max_rounds=_MAX_ROUNDS.get(name))
+    assignor = "balanced" if name in _BALANCED else "high-availability"
+    return plan(snapshot(name), assignor=assignor, max_rounds=_MAX_ROUNDS.get(name))

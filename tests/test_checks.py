@@ -88,7 +88,7 @@ def _plan(*outcomes: tuple[_Held, _Held], initial: _Held = START, **changes: obj
                 phases=(Phase.CUT_OVER,),
                 probing_rebalance=False,
                 steps=_steps(before, decided, assigned),
-                balance=balance(GROUP, instance_loads(GROUP, decided)),
+                balance=balance(instance_loads(GROUP, decided)),
                 decided=decided,
                 assigned=assigned,
             )

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.assignors import high_availability
+from kstream_plan.assignors import balanced, high_availability
 from kstream_plan.model import Assignment, GroupState
 
 
@@ -29,4 +29,6 @@ class Assignor(Protocol):
 
 
 #: Every assignor by the name that ``--assignor`` takes.
-ASSIGNORS: Mapping[str, Assignor] = MappingProxyType({"high-availability": high_availability.assign})
+ASSIGNORS: Mapping[str, Assignor] = MappingProxyType(
+    {"high-availability": high_availability.assign, "balanced": balanced.assign}
+)

@@ -49,6 +49,7 @@ def drain(
     restore_rate: options.RestoreRate = None,
     produce_rate: options.ProduceRate = None,
     assignor: options.AssignorName = "high-availability",
+    balance_factor: options.BalanceFactor = None,
     protocol: options.ProtocolName = "cooperative",
     output: options.Output = OutputForm.TABLE,
     out: options.Out = None,

@@ -150,6 +150,12 @@ NumStandbyReplicas = Annotated[
     int | None,
     typer.Option(parser=_number("num_standby_replicas"), metavar="N", help="Standbys per task."),
 ]
+BalanceFactor = Annotated[
+    int | None,
+    typer.Option(
+        parser=_number("balance_factor"), metavar="N", help="Tasks by which instances may differ (balanced only)."
+    ),
+]
 ProbingRebalanceInterval = Annotated[
     int | None,
     typer.Option(
@@ -238,6 +244,7 @@ MaxRounds = Annotated[
         help="Give up after so many (default: 4 x (stateful tasks + 10)).",
     ),
 ]
+Bounds = Annotated[bool, typer.Option("--bounds", help="Also find the least state that has to be restored.")]
 Output = Annotated[OutputForm, typer.Option("--output", help="What stdout shows.")]
 Out = Annotated[
     Path | None,

@@ -57,5 +57,6 @@ def _plan(snapshot: Snapshot, parameters: Mapping[str, Any], tell: Callable[[str
         protocol=parameters["protocol"],
         trigger=Trigger(trigger) if trigger else None,
         max_rounds=parameters["max_rounds"],
+        bounds=parameters["bounds"],
         on_round=lambda rounds, queued: tell(f"planning {name}: round {rounds}, {queued} tasks still to move"),
     )

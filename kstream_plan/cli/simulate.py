@@ -39,6 +39,7 @@ def simulate(
     restore_rate: options.RestoreRate = None,
     produce_rate: options.ProduceRate = None,
     assignor: options.AssignorName = "high-availability",
+    balance_factor: options.BalanceFactor = None,
     protocol: options.ProtocolName = "cooperative",
     max_rounds: options.MaxRounds = None,
     output: options.Output = OutputForm.TABLE,

@@ -52,6 +52,7 @@ def simulate_scaleout(
     restore_rate: options.RestoreRate = None,
     produce_rate: options.ProduceRate = None,
     assignor: options.AssignorName = "high-availability",
+    balance_factor: options.BalanceFactor = None,
     protocol: options.ProtocolName = "cooperative",
     max_rounds: options.MaxRounds = None,
     output: options.Output = OutputForm.TABLE,

@@ -11,6 +11,7 @@ from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import clock
 from kstream_plan.render.sentences import sentence
 from kstream_plan.steps import (
+    Balance,
     Demote,
     Drop,
     HandOver,
@@ -45,7 +46,7 @@ class Focus:
 
 @dataclass(frozen=True, slots=True)
 class RoundDetail:
-    """One round in words: its heading and a sentence per step."""
+    """One round in words: its heading and a sentence per step; if no step is left out, also how balanced it is."""
 
     heading: str
     sentences: tuple[str, ...]
@@ -57,8 +58,10 @@ def details(plan: Plan, names: Names, focus: Focus) -> Iterator[RoundDetail]:
         if focus.round_number not in (None, round_.number):
             continue
         steps = [step for step in round_.steps if _in_focus(step, focus)]
-        if steps or (focus.task_id is None and focus.process_id is None):
-            yield RoundDetail(_heading(round_), tuple(sentence(step, names) for step in steps))
+        whole = focus.task_id is None and focus.process_id is None
+        if steps or whole:
+            balance = (_balance(round_.balance),) if whole else ()
+            yield RoundDetail(_heading(round_), (*(sentence(step, names) for step in steps), *balance))
 
 
 NO_STEP = "no step of this plan is about that"
@@ -103,6 +106,13 @@ def _heading(round_: Round) -> str:
     return (
         f"round {round_.number}, generation {round_.generation}, at {clock(round_.at_ms)}: "
         f"{round_.trigger.value}{phases}"
+    )
+
+
+def _balance(of: Balance) -> str:
+    return (
+        f"balance: instances {of.balance_factor} apart, within a subtopology {of.subtopology_task_spread}; "
+        f"instances that run a subtopology {of.subtopology_spread} apart"
     )
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kstream_plan.figures import balance, instance_loads
 from kstream_plan.model import Holding, TaskId
 from kstream_plan.pauses import plan_standstill
 from kstream_plan.render.activity import Event, membership
@@ -28,6 +29,7 @@ def headline(plan: Plan, found: Sequence[Event], names: Names) -> list[Fact]:
         _verdict(plan, found, names),
         *_go_on(plan),
         _moves(plan, found, names),
+        *_balance(plan),
         pauses_fact(plan, names),
         restore_fact(plan),
     ]
@@ -171,6 +173,26 @@ def _moves(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
     )
 
 
+def _balance(plan: Plan) -> list[Fact]:
+    """Return KIP-441's figures before and after a plan whose assignor aims at them."""
+    if plan.assignor != "balanced":
+        return []
+    before = balance(instance_loads(plan.group, plan.initial))
+    after = plan.rounds[-1].balance
+    instances = f"instances {before.balance_factor} → {count(after.balance_factor, 'task')} apart"
+    subtopologies = f"within a subtopology {before.subtopology_task_spread} → {after.subtopology_task_spread}"
+    literal = f"instances that run a subtopology {before.subtopology_spread} → {after.subtopology_spread}"
+    return [
+        Fact(
+            "BALANCE",
+            (
+                f"{instances}, {subtopologies}; {literal}",
+                f"{instances}, {subtopologies}",
+            ),
+        )
+    ]
+
+
 def _where_to(plan: Plan, found: Sequence[Event], names: Names) -> tuple[str, str]:
     """Return, long and short, how many moves end on new instances and how many only shuffle the old ones."""
     new = [process_id for event in found for process_id in event.joined]
@@ -232,8 +254,10 @@ def restore_fact(plan: Plan) -> Fact:
         sure = ("No --restore-rate: the time is a floor", "No --restore-rate: a floor", "A floor")
     else:
         sure = ("At the known rates: an estimate", "At known rates", "An estimate")
+    bound = summary.lower_bounds.restored_records
+    least = "" if bound is None else f" (least {records(bound)})"
     copies = _copies_to_restore(plan)
-    return Fact("RESTORE", tuple(f"{amount}{copies}. {how_sure}" for how_sure in sure))
+    return Fact("RESTORE", tuple(f"{amount}{least}{copies}. {how_sure}" for how_sure in sure))
 
 
 def _copies_to_restore(plan: Plan) -> str:

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import TypeAlias, assert_never
 
 from kstream_plan import __version__
+from kstream_plan.figures import balance, instance_loads
 from kstream_plan.model import Group, Holding, Instance, Note, Task
 from kstream_plan.steps import (
     Balance,
@@ -65,6 +66,7 @@ def plan_document(plan: Plan, *, full: bool = False) -> dict[str, Json]:
         "instances": [_instance(instance) for instance in group.instances],
         "assumptions": _notes(plan.assumptions),
         "initial": _holdings(group, plan.initial),
+        "initial_balance": _balance(balance(instance_loads(group, plan.initial))),
         "rounds": [_round(group, round_, full=full) for round_ in plan.rounds],
         "final": _holdings(group, plan.final),
         "target": _target(plan),
@@ -167,14 +169,15 @@ def _round(group: Group, round_: Round, *, full: bool) -> Json:
     return document
 
 
-def _balance(balance: Balance) -> Json:
+def _balance(of: Balance) -> Json:
     return {
-        "active": list(balance.active),
-        "standby": list(balance.standby),
-        "load_per_thread": list(balance.load_per_thread),
-        "instance_spread": balance.instance_spread,
-        "balance_factor": balance.balance_factor,
-        "subtopology_spread": balance.subtopology_spread,
+        "active": list(of.active),
+        "standby": list(of.standby),
+        "load_per_thread": list(of.load_per_thread),
+        "instance_spread": of.instance_spread,
+        "balance_factor": of.balance_factor,
+        "subtopology_spread": of.subtopology_spread,
+        "subtopology_task_spread": of.subtopology_task_spread,
     }
 
 

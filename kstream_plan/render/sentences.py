@@ -91,6 +91,7 @@ _REASONS = {
     ReasonCode.NO_STATE_ANYWHERE: "nobody has usable state, so it starts where the target puts it{lag}",
     ReasonCode.STANDBY_WANTED: "num.standby.replicas asks for it{lag}",
     ReasonCode.STATELESS_LEAST_LOADED: "stateless, so to the least loaded, anew each time",
+    ReasonCode.STATELESS_EVENED_OUT: "stateless, and the balance needs it here",
     ReasonCode.THREADS_EVENED_OUT: "the instance evens out its threads",
     ReasonCode.OWNER_MUST_REVOKE: "its owner has to stop it first",
     ReasonCode.MOVES_AWAY: "it goes elsewhere{lag}",

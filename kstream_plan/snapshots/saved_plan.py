@@ -188,6 +188,7 @@ def _round(item: JsonFields, steps: tuple[Step, ...], outcome: Outcome) -> Round
             instance_spread=balance["instance_spread"].integer(),
             balance_factor=balance["balance_factor"].integer(),
             subtopology_spread=balance["subtopology_spread"].integer(),
+            subtopology_task_spread=balance["subtopology_task_spread"].integer(),
         ),
         decided=outcome.decided,
         assigned=outcome.assigned,

@@ -18,6 +18,7 @@ def plan_checked(
     protocol: str = "cooperative",
     trigger: Trigger | None = None,
     max_rounds: int | None = None,
+    bounds: bool = False,
     on_round: OnRound | None = None,
 ) -> Plan:
     """Plan (arguments as of :func:`kstream_plan.planner.plan`) and check every invariant of the result.
@@ -33,6 +34,7 @@ def plan_checked(
         protocol=protocol,
         trigger=trigger,
         max_rounds=max_rounds,
+        bounds=bounds,
         on_round=on_round,
     )
     broken = broken_invariants(made)

@@ -215,6 +215,7 @@ def test_every_setting_is_an_option(reads: Any, capsys: pytest.CaptureFixture[st
         "acceptable_recovery_lag": ("5", 5),
         "max_warmup_replicas": ("3", 3),
         "num_standby_replicas": ("1", 1),
+        "balance_factor": ("2", 2),
         "probing_rebalance_interval_ms": ("2m", 120_000),
         "rack_aware_assignment_tags": ("zone, cluster", ["zone", "cluster"]),
         "rack_aware_assignment_strategy": ("min_traffic", "min_traffic"),

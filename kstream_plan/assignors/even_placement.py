@@ -1,0 +1,263 @@
+"""Tasks placed evenly at the least cost: a minimum-cost flow (reference section 6).
+
+Units flow task → (subtopology, instance) → instance. A task has an arc of its own to every instance that is special to
+it; everybody else is reached through one "cold" node per subtopology. The bounds on the arcs are the balance rules.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
+from operator import gt
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.assignors.exact_flow import Network, spread_order
+from kstream_plan.model import Group
+
+#: If the windows of a balance factor above 1 need more arcs than this, over all flows that are tried, the search ends.
+_MOST_ARCS = 3_000_000
+
+
+class Placeable(NamedTuple):
+    """One task and what it costs to place it: records to restore, then moves (0 or 1).
+
+    ``special`` is by instance; ``cold`` is everywhere else.
+    """
+
+    task: int
+    special: Mapping[int, tuple[int, int]]
+    cold: tuple[int, int]
+
+
+class Bounds(NamedTuple):
+    """The least and most tasks of each instance."""
+
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+
+
+#: So much weighs the order of tasks and of cells more than the order of pairs among equal ones.
+_TIES = 2**7
+
+#: Row of the instances' own loads; the others are numbered by subtopology.
+_INSTANCES = -1
+_Rows: TypeAlias = dict[int, Bounds]
+
+
+class Placement(NamedTuple):
+    """Where each task goes, its total costs (records, moves), and whether no cheaper balanced placement exists."""
+
+    instance_of: dict[int, int]
+    costs: tuple[int, int]
+    proven: bool
+
+
+def shares(tasks: int, capacities: Sequence[int], balance_factor: int) -> Bounds:
+    """Return each instance's share of the tasks, rounded down and up, and ``balance_factor`` - 1 beyond."""
+    whole, slack = sum(capacities), balance_factor - 1
+    return Bounds(
+        tuple(max(0, tasks * capacity // whole - slack) for capacity in capacities),
+        tuple(-(-tasks * capacity // whole) + slack for capacity in capacities),
+    )
+
+
+def place_evenly(
+    group: Group, tasks: Sequence[Placeable], balance_factor: int, loads: Sequence[int] | None = None
+) -> Placement:
+    """Place the tasks so that instances and subtopologies are balanced, at the least cost.
+
+    Balanced: every instance has its share by capacity, rounded up or down, of all tasks (``loads`` included) and of
+    each subtopology's, give or take ``balance_factor`` - 1; with equal capacities, moreover, most minus least is at
+    most ``balance_factor``. The latter is a window whose place is free: where a flow breaks it, the search branches on
+    the window's lower end, and the cheapest flow that breaks none is the optimum. Among equal costs a fixed order
+    decides.
+
+    Args:
+        group: who takes part.
+        tasks: what to place, in task order; costs as of :class:`Placeable`.
+        balance_factor: 1 or more.
+        loads: tasks that each instance has already. With unequal capacities they may make a balance impossible; then
+            as few tasks as possible are out of bounds.
+    """
+    return _Search(group, tasks, balance_factor, loads).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    placement: dict[int, int]
+    costs: tuple[int, ...]
+    rows: _Rows
+
+
+class _Search:
+    """Best first over boxes of windows."""
+
+    def __init__(
+        self, group: Group, tasks: Sequence[Placeable], balance_factor: int, loads: Sequence[int] | None
+    ) -> None:
+        self._group, self._tasks, self._factor = group, tasks, balance_factor
+        self._capacities = group.capacities
+        self._equal = len(set(group.capacities)) == 1
+        self._soft = loads is not None and not self._equal
+        self._loads = tuple(loads) if loads is not None else (0,) * len(group.capacities)
+        numbers: dict[str, int] = {}
+        self._subtopology = [numbers.setdefault(group.subtopologies[one.task], len(numbers)) for one in tasks]
+        self._sizes = dict(sorted(Counter(self._subtopology).items()))
+        self._sizes[_INSTANCES] = len(tasks) + sum(self._loads)
+        self._arcs = 0
+
+    def run(self) -> Placement:
+        if not self._tasks:
+            return Placement({}, (0, 0), True)
+        widest = self._flow(self._shares())
+        assert widest is not None
+        order = count()
+        queue = [(widest.costs, next(order), widest)]
+        while queue:
+            _, _, flow = heappop(queue)
+            boxes = self._split(flow)
+            if not boxes:
+                return self._placement(flow, proven=True)
+            for box in boxes:
+                if self._arcs > _MOST_ARCS:
+                    return self._placement(self._narrowed() or widest, proven=False)
+                child = self._flow(box)
+                if child is not None:
+                    heappush(queue, (child.costs, next(order), child))
+        raise AssertionError("there is always a balanced placement: every share rounded up or down")
+
+    def _placement(self, flow: _Flow, *, proven: bool) -> Placement:
+        base = len(self._tasks) + 1
+        return Placement(flow.placement, divmod(flow.costs[-2], base), proven)
+
+    def _narrowed(self) -> _Flow | None:
+        """Fix every window at the share rounded down; ``None``: ``loads`` leave no room for that."""
+        rows = self._shares()
+        for row, size in self._sizes.items():
+            rounded_down = size // len(self._capacities)
+            rows[row] = _within(rows[row], rounded_down, rounded_down + self._factor)
+        return self._flow(rows)
+
+    def _shares(self) -> _Rows:
+        return {row: shares(size, self._capacities, self._factor) for row, size in self._sizes.items()}
+
+    def _split(self, flow: _Flow) -> list[_Rows]:
+        """Return the two halves of the box in which the first broken window lies; nothing if none is broken."""
+        if not self._equal or self._factor == 1:
+            return []
+        counts = {row: [0] * len(self._capacities) for row in flow.rows}
+        counts[_INSTANCES] = list(self._loads)
+        for one, row in zip(self._tasks, self._subtopology, strict=True):
+            instance = flow.placement[one.task]
+            counts[row][instance] += 1
+            counts[_INSTANCES][instance] += 1
+        for row, bounds in flow.rows.items():
+            least, most = min(counts[row]), max(counts[row])
+            if most - least > self._factor:
+                middle = (least + most - self._factor - 1) // 2
+                lower_half = _within(bounds, 0, middle + self._factor)
+                upper_half = _within(bounds, middle + 1, most)
+                return [{**flow.rows, row: lower_half}, {**flow.rows, row: upper_half}]
+        return []
+
+    def _flow(self, rows: _Rows) -> _Flow | None:
+        """Return the cheapest flow within these bounds, if there is one."""
+        if not self._soft and any(map(gt, self._loads, rows[_INSTANCES].upper)):
+            return None
+        network = Network(3)
+        base = len(self._tasks) + 1
+        instances = [network.node() for _ in self._capacities]
+        cold = [network.node() for _ in range(len(rows) - 1)]
+        cells: dict[tuple[int, int], int] = {}
+        own: list[tuple[int, int, int]] = []
+        cold_tasks: list[tuple[int, int]] = []
+        for one, row in zip(self._tasks, self._subtopology, strict=True):
+            node = network.node(1)
+            for instance, (records, moves) in one.special.items():
+                cell = cells.get((row, instance))
+                if cell is None:
+                    cell = cells[row, instance] = network.node()
+                price = records * base + moves
+                order = _order(one.task, row, instance) if price else 0
+                own.append((network.arc(node, cell, 1, (0, price, order)), one.task, instance))
+            price = one.cold[0] * base + one.cold[1]
+            cold_tasks.append((network.arc(node, cold[row], 1, (0, price, _TIES * spread_order(one.task))), one.task))
+        slots = self._cells(network, rows, cold, cells, instances)
+        self._sinks(network, rows[_INSTANCES], instances)
+        self._arcs += len(network.costs)
+        found = network.cheapest()
+        if found is None:
+            return None
+        units, costs = found
+        placement = {task: instance for arc, task, instance in own if units[arc]}
+        subtopology = dict(zip((one.task for one in self._tasks), self._subtopology, strict=True))
+        for row, tasks in _by(((subtopology[task], task) for arc, task in cold_tasks if units[arc])).items():
+            free = [instance for arc, instance in slots[row] for _ in range(units[arc])]
+            placement.update(zip(tasks, free, strict=True))
+        return _Flow(placement, costs, rows)
+
+    def _cells(
+        self,
+        network: Network,
+        rows: _Rows,
+        cold: Sequence[int],
+        cells: Mapping[tuple[int, int], int],
+        instances: Sequence[int],
+    ) -> list[list[tuple[int, int]]]:
+        """Connect the cold nodes with the cells and these with the instances; return the cold arcs by subtopology."""
+        slots: list[list[tuple[int, int]]] = [[] for _ in cold]
+        for row, source in enumerate(cold):
+            for instance, (lower, upper) in enumerate(zip(*rows[row], strict=True)):
+                cell, price = cells.get((row, instance)), (0, 0, _TIES * spread_order(row, instance, 1))
+                if cell is None:
+                    arc = network.arc(source, instances[instance], upper, price, lower)
+                else:
+                    arc = network.arc(source, cell, upper, price)
+                    network.arc(cell, instances[instance], upper, None, lower)
+                slots[row].append((arc, instance))
+        return slots
+
+    def _sinks(self, network: Network, bounds: Bounds, instances: Sequence[int]) -> None:
+        sink = network.node(-len(self._tasks))
+        for instance, node in enumerate(instances):
+            lower = max(0, bounds.lower[instance] - self._loads[instance])
+            upper = max(0, bounds.upper[instance] - self._loads[instance])
+            if self._soft:
+                soft_bounds(network, node, sink, lower, upper, len(self._tasks))
+            else:
+                network.arc(node, sink, upper, None, lower)
+
+
+def _order(task: int, row: int, instance: int) -> int:
+    """Place a pair of task and instance in the fixed order.
+
+    It is what the cold arcs of the task and of the cell are worth together, so that a pair keeps its place when its
+    instance gets a copy. Beyond that it tells who of several tasks with copies on the same instances goes where.
+    """
+    return _TIES * (spread_order(task) + spread_order(row, instance, 1)) + spread_order(task, instance, 2) % _TIES
+
+
+def soft_bounds(network: Network, node: int, sink: int, lower: int, upper: int, most: int) -> None:
+    """Connect a node with the sink so that the first objective counts the units below ``lower`` and above ``upper``.
+
+    A unit costs 0 up to ``lower``, 1 up to ``upper`` and 2 beyond: of a fixed number of units over all nodes that is,
+    but for a constant, the units missing plus the units above.
+    """
+    rest = (0,) * (network.objectives - 1)
+    network.arc(node, sink, lower, (0, *rest))
+    network.arc(node, sink, upper - lower, (1, *rest))
+    network.arc(node, sink, most, (2, *rest))
+
+
+def _within(bounds: Bounds, lower: int, upper: int) -> Bounds:
+    return Bounds(tuple(max(lower, one) for one in bounds.lower), tuple(min(upper, one) for one in bounds.upper))
+
+
+def _by(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = defaultdict(list)
+    for key, value in pairs:
+        found[key].append(value)
+    return found

@@ -1,0 +1,176 @@
+"""``balanced``: a balanced group is left alone, progress never makes its target flip, and odd groups are served."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import memberships
+import pytest
+
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.assignors.balanced import assign
+from kstream_plan.assignors.even_placement import Placeable, place_evenly
+from kstream_plan.assignors.prospects import Prospect
+from kstream_plan.assignors.standby_placement import place_standbys
+from kstream_plan.model import (
+    LATEST,
+    Assignment,
+    Consumer,
+    Copy,
+    Group,
+    GroupState,
+    Holding,
+    Instance,
+    Rates,
+    Snapshot,
+    Task,
+    TaskId,
+)
+from kstream_plan.progress import Interval, advance
+from kstream_plan.protocols.cooperative import rebalance
+from kstream_plan.starting_state import seated
+
+
+def _random_group(rng: random.Random, most_tasks: int = 14) -> Group:
+    equal = rng.choice([None, 1, 2])
+    instances = [
+        Instance(
+            process_id=f"i{n}",
+            consumers=tuple(Consumer(consumer_id=f"i{n}-{t}") for t in range(equal or rng.randint(1, 3))),
+            client_tags=(("zone", rng.choice("abc")),),
+        )
+        for n in range(rng.randint(1, 6))
+    ]
+    tasks = [
+        Task(task_id=TaskId(subtopology, partition), stateful=stateful, end_offset_sum=rng.randint(0, 5000))
+        for subtopology in range(rng.randint(1, 3))
+        for stateful in [rng.random() < 0.7]
+        for partition in range(rng.randint(0, most_tasks // 2))
+    ]
+    return Group.of("orders", tasks, instances)
+
+
+def _random_config(rng: random.Random, standbys: int) -> AssignmentConfig:
+    return AssignmentConfig(
+        acceptable_recovery_lag=100,
+        num_standby_replicas=standbys,
+        max_warmup_replicas=rng.randint(1, 4),
+        balance_factor=rng.randint(1, 3),
+        rack_aware_assignment_tags=rng.choice([(), ("zone",)]),
+        state_cleanup_delay_ms=2**62,
+    )
+
+
+def balanced_group(rng: random.Random, standbys: int) -> Snapshot:
+    """A group whose tasks are somewhere, at random, but balanced."""
+    group, config = _random_group(rng), _random_config(rng, standbys)
+    instances = range(len(group.instances))
+
+    def placeables(tasks: tuple[int, ...]) -> list[Placeable]:
+        return [Placeable(t, {i: (rng.randint(0, 99), 0) for i in instances}, (99, 0)) for t in tasks]
+
+    owner = place_evenly(group, placeables(group.stateful), config.balance_factor).instance_of
+    loads = [list(owner.values()).count(i) for i in instances]
+    stateless = place_evenly(group, placeables(group.stateless), config.balance_factor, loads).instance_of
+    wishes = [Prospect(t, 99, {i: rng.randint(0, 98) for i in instances}, (), False, {}) for t in group.stateful]
+    copies, *_ = place_standbys(group, config, wishes, owner)
+    held = []
+    for i in instances:
+        active = tuple(sorted(t for t, of in (owner | stateless).items() if of == i))
+        held.append(Holding(active, tuple(t for t, of in copies.items() if i in of)))
+    state = GroupState(
+        group=group,
+        generation=1,
+        at_ms=0,
+        holdings=tuple(
+            held[i] if consumers.start == c else Holding()
+            for i, consumers in enumerate(group.consumers_of)
+            for c in consumers
+        ),
+        copies=tuple(
+            tuple(
+                Copy(i, LATEST if owner[t] == i else rng.randint(0, 100), (group.consumers_of[i].start,))
+                for i in sorted((owner[t], *copies[t]))
+            )
+            if t in owner
+            else ()
+            for t in range(len(group.tasks))
+        ),
+    )
+    return Snapshot(state=seated(state), config=config)
+
+
+def _decided(state: GroupState, decision: Assignment) -> bool:
+    """Whether every instance is decided what it holds already."""
+    return all(
+        decided.active == tuple(sorted(t for c in consumers for t in state.holdings[c].active))
+        and decided.standby == tuple(sorted(t for c in consumers for t in state.holdings[c].standby))
+        and not decided.warmup
+        for decided, consumers in zip(decision.instances, state.group.consumers_of, strict=True)
+    )
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_a_balanced_group_is_left_alone(seed: int) -> None:
+    rng = random.Random(seed)
+    for case in range(100):
+        snapshot = balanced_group(rng, rng.choice([0, 0, 1, 2]))
+        decision = assign(snapshot.state, snapshot.config)
+        assert _decided(snapshot.state, decision), f"case {case}"
+        assert not decision.probing_rebalance
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_progress_never_makes_the_target_flip(seed: int) -> None:
+    rng = random.Random(seed)
+    for case in range(20):
+        before = balanced_group(rng, rng.choice([0, 1]))
+        old = list(before.state.group.instances)
+        stay = rng.sample(old, rng.randint(1, len(old)))
+        new = [
+            Instance(process_id=f"n{n}", consumers=(Consumer(consumer_id=f"n{n}-1"),)) for n in range(rng.randint(0, 3))
+        ]
+        state, config = seated(memberships.with_members(before, [*stay, *new]).state), before.config
+        targets = []
+        previous: tuple[GroupState, Assignment] | None = None
+        for _round in range(40):
+            decision = assign(state, config)
+            assert decision == assign(state, config, previous), f"case {case}"
+            previous = state, decision
+            targets.append(decision.target)
+            transition = rebalance(state, decision)
+            tick = not transition.withheld
+            if tick and not decision.probing_rebalance:
+                break
+            state = _progress(
+                rng,
+                advance(
+                    state,
+                    transition,
+                    Interval(state.at_ms, state.at_ms + 60_000, tick=tick),
+                    config,
+                    Rates(restore_per_instance=1e-6),
+                ),
+            )
+        else:
+            pytest.fail(f"case {case} does not settle")
+        assert set(targets) == {targets[0]}, f"case {case}"
+
+
+def _progress(rng: random.Random, state: GroupState) -> GroupState:
+    """Let every assigned copy restore some of what it lacks, or all, or nothing; none overtakes the one that runs."""
+
+    def further(copy: Copy, at_least: int) -> Copy:
+        if copy.consumer is None or copy.lag == LATEST:
+            return copy
+        left = max(at_least, rng.choice([0, copy.remaining, rng.randint(0, copy.remaining)]))
+        lag = LATEST if copy.active and not left else left
+        return copy._replace(lag=lag, remaining=left, reporters=(copy.consumer,))
+
+    copies = []
+    for of in state.copies:
+        running = {copy.instance: further(copy, 0) for copy in of if copy.active}
+        behind = max((copy.remaining for copy in running.values()), default=0)
+        copies.append(tuple(running.get(copy.instance) or further(copy, min(behind, copy.remaining)) for copy in of))
+    return replace(state, copies=tuple(copies))
