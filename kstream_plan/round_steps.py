@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import compress
-from operator import itemgetter
+from operator import is_not, itemgetter
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.assignment_config import AssignmentConfig
@@ -75,9 +75,8 @@ def _held_only_in(holdings: tuple[Holding, ...], others: tuple[Holding, ...], st
     instance_of = state.group.instance_of
     return {
         (task, instance_of[consumer]): _Held(consumer, role)
-        for consumer, (held, other) in enumerate(zip(holdings, others, strict=True))
-        if held is not other
-        for role, tasks, other_tasks in zip(_ROLES, held, other, strict=True)
+        for consumer in compress(range(len(holdings)), map(is_not, holdings, others))
+        for role, tasks, other_tasks in zip(_ROLES, holdings[consumer], others[consumer], strict=True)
         if tasks != other_tasks
         for task in set(tasks).difference(other_tasks)
     }
