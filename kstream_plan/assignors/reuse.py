@@ -61,7 +61,7 @@ def move_again(state: GroupState, config: AssignmentConfig, before: GroupState, 
     gone = dict.fromkeys([*dropped, *(was for was, _ in flipped), *chosen_anew])
     new = dict.fromkeys([*inserted, *(now for _, now in flipped), *done])
     return Redone(
-        all=(*sole, *done),
+        all=(*sole, *done) if done else tuple(sole),
         withdrawn=tuple(movement for movement in gone if movement not in new),
         new=tuple(movement for movement in new if movement not in gone),
     )
