@@ -115,6 +115,7 @@ class _Explanation:
         self._state = state
         self._group = state.group
         self._limit = config.acceptable_recovery_lag
+        self._seats: dict[_Held, Seat] = {}  # with many stateless tasks the same ones come up a thousand times a round
         movements = _movements_of(tasks, state, decision, self._limit)
         self._active_movement = {m.task: m for m in movements if m.kind == "active"}
         self._standby_destination = {(m.task, m.destination): m for m in movements if m.kind == "standby"}
@@ -216,8 +217,11 @@ class _Explanation:
         return lag is None or is_caught_up(lag, self._limit)
 
     def _seat(self, held: _Held) -> Seat:
-        process_id = self._group.instances[self._group.instance_of[held.consumer]].process_id
-        return Seat(process_id, self._group.consumer_ids[held.consumer], held.role)
+        seat = self._seats.get(held)
+        if seat is None:
+            process_id = self._group.instances[self._group.instance_of[held.consumer]].process_id
+            seat = self._seats[held] = Seat(process_id, self._group.consumer_ids[held.consumer], held.role)
+        return seat
 
     def _task_id(self, task: int) -> TaskId:
         return self._group.tasks[task].task_id
