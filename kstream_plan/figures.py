@@ -28,12 +28,8 @@ from kstream_plan.steps import (
 
 @dataclass(frozen=True, slots=True)
 class InstanceLoad:
-    """What one instance was decided to run.
+    """What one instance was decided to run; ``subtopologies`` are its active tasks by subtopology."""
 
-    ``held`` are its consumers' holdings, ``subtopologies`` its active tasks by subtopology.
-    """
-
-    held: tuple[Holding, ...]
     active: int
     stateful: int
     standby: int
@@ -42,22 +38,25 @@ class InstanceLoad:
 
 
 def instance_loads(
-    group: Group, decided: Sequence[Holding], known: Sequence[InstanceLoad] | None = None
+    group: Group,
+    decided: Sequence[Holding],
+    known: tuple[Sequence[Holding], Sequence[InstanceLoad]] | None = None,
 ) -> tuple[InstanceLoad, ...]:
-    """Count every instance's tasks; an instance whose holdings are those in ``known`` is not counted again."""
-    loads = []
-    for instance, consumers in enumerate(group.consumers_of):
-        held = tuple(decided[consumers.start : consumers.stop])
-        same = known is not None and held == known[instance].held
-        loads.append(known[instance] if same and known is not None else _count(group, held))
+    """Count every instance's tasks; ``known`` is what was decided earlier and its loads: only changes are counted."""
+    if known is None:
+        return tuple(_count(group, decided[of.start : of.stop]) for of in group.consumers_of)
+    before, loads = known[0], list(known[1])
+    changed = compress(group.instance_of, map(is_not, before, decided))
+    for instance in dict.fromkeys(changed):
+        consumers = group.consumers_of[instance]
+        loads[instance] = _count(group, decided[consumers.start : consumers.stop])
     return tuple(loads)
 
 
-def _count(group: Group, held: tuple[Holding, ...]) -> InstanceLoad:
+def _count(group: Group, held: Sequence[Holding]) -> InstanceLoad:
     active = [task for of in held for task in of.active]
     standby = sum(len(of.standby) + len(of.warmup) for of in held)
     return InstanceLoad(
-        held=held,
         active=len(active),
         stateful=sum(map(group.stateful_flags.__getitem__, active)),
         standby=standby,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from statistics import median_low
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -75,11 +76,19 @@ def regrouped(
 
 
 def moved_rates(rates: Rates, old: Group, new: Group) -> Rates:
-    """Return the same rates by the indices of another group with the same tasks."""
+    """Return the same rates by the indices of another group with the same tasks.
+
+    Where rates were measured, an instance that was not there counts as restoring at the median of the others.
+    """
     index = {i: new.instance_index.get(instance.process_id) for i, instance in enumerate(old.instances)}
+    restore = {(to, task): r for (i, task), r in rates.restore.items() if (to := index[i]) is not None}
+    if rates.restore:
+        usual = median_low(rates.restore_measured.values())
+        fresh = set(range(len(new.instances))).difference(index.values())
+        restore |= {(instance, 0): usual for instance in sorted(fresh)}
     return replace(
         rates,
-        restore={(to, task): r for (i, task), r in rates.restore.items() if (to := index[i]) is not None},
+        restore=restore,
         restore_of={to: rate for i, rate in rates.restore_of.items() if (to := index[i]) is not None},
     )
 

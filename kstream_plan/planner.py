@@ -154,6 +154,10 @@ def _assumptions(
     if rounds and left_over:
         names = tuple(str(state.group.tasks[task].task_id) for task in sorted(left_over))
         notes.append(Note("left-over-age", "The snapshot's left-over state counts as left over since just now", names))
+    new = sorted(set(rehearsal.group.instance_index).difference(state.group.instance_index))
+    if new and snapshot.rates.restore and snapshot.rates.restore_per_instance is None:
+        message = "New instances restore as fast as the others do in the middle: theirs cannot have been measured"
+        notes.append(Note("new-instances-restore-rate", message, tuple(new)))
     if snapshot.captured_at is None:
         notes.append(Note("no-capture-time", "The snapshot does not say when it was taken"))
     return tuple(notes)

@@ -7,6 +7,8 @@ where the assignment put it (:func:`_seated`), and each instance later reports w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
+from operator import is_not
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import AssignmentConfig
@@ -68,9 +70,8 @@ _Seats = Mapping[int, tuple[int, bool] | None]
 def _changed_seats(state: GroupState, holdings: tuple[Holding, ...]) -> dict[int, dict[int, tuple[int, bool] | None]]:
     instance_of, tasks = state.group.instance_of, state.group.tasks
     changed: dict[int, dict[int, tuple[int, bool] | None]] = {}
-    for consumer, (old, new) in enumerate(zip(state.holdings, holdings, strict=True)):
-        if old is new:
-            continue
+    for consumer in compress(range(len(holdings)), map(is_not, state.holdings, holdings)):
+        old, new = state.holdings[consumer], holdings[consumer]
         instance = instance_of[consumer]
         for before, after, seat in (
             (old.active, new.active, (consumer, True)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import Assignment, Copy, GroupState
+from kstream_plan.model import Assignment, Copy, GroupState, Holding
 from kstream_plan.ranking import is_caught_up
 from kstream_plan.steps import Verdict
 
@@ -14,9 +14,15 @@ _Lags: TypeAlias = tuple[tuple[int, tuple[tuple[int, bool], ...]], ...]
 
 
 class _Tick(NamedTuple):
-    state: GroupState
-    decision: Assignment
+    """What is compared of a tick, and no more: there may be thousands of them.
+
+    ``behind``: (task, instance) → what the assigned copies have to restore that have anything.
+    """
+
+    consumers: tuple[Holding, ...]
+    holdings: tuple[Holding, ...]
     lags: _Lags
+    behind: dict[tuple[int, int], int]
 
 
 class Recurrence:
@@ -33,14 +39,15 @@ class Recurrence:
 
     def verdict(self, state: GroupState, decision: Assignment) -> Verdict | None:
         """Add a tick; say ``stuck`` or ``cyclic`` if it repeats an earlier one and no copy has come closer since."""
-        tick = _Tick(state, decision, self._lags(state))
+        tick = _Tick(decision.consumers, state.holdings, self._lags(state), _behind(state))
         self._number += 1
-        alike = self._newest.setdefault(hash((decision.consumers, state.holdings, tick.lags)), [])
+        # the lags alone tell most ticks apart, and hashing who holds what would take longer than deciding it
+        alike = self._newest.setdefault(hash((len(decision.movements), tick.lags)), [])
         verdict = None
         for position, (number, earlier) in enumerate(alike):
             if _same(earlier, tick):
-                if not _closer(earlier.state, state):
-                    verdict = self._repeated(tick, self._number - number)
+                if not _closer(earlier.behind, state):
+                    verdict = _repeated(state, decision, self._number - number)
                 alike[position] = (self._number, tick)
                 break
         else:
@@ -54,29 +61,31 @@ class Recurrence:
         reported = sorted((copy.lag, copy.instance) for copy in copies if copy.lag is not None)
         return tuple((instance, is_caught_up(lag, self._limit)) for lag, instance in reported)
 
-    def _repeated(self, tick: _Tick, period: int) -> Verdict:
-        group = tick.state.group
-        tasks = tuple(group.tasks[task].task_id for task in sorted({m.task for m in tick.decision.movements}))
-        if period == 1:
-            return Verdict("stuck", tasks, "two probes in a row found the same, and no copy comes closer")
-        return Verdict("cyclic", tasks, f"every {period} probes the group is where it was, and no copy comes closer")
+
+def _repeated(state: GroupState, decision: Assignment, period: int) -> Verdict:
+    tasks = tuple(state.group.tasks[task].task_id for task in sorted({m.task for m in decision.movements}))
+    if period == 1:
+        return Verdict("stuck", tasks, "two probes in a row found the same, and no copy comes closer")
+    return Verdict("cyclic", tasks, f"every {period} probes the group is where it was, and no copy comes closer")
 
 
 def _same(earlier: _Tick, tick: _Tick) -> bool:
-    return (
-        earlier.decision.consumers == tick.decision.consumers
-        and earlier.state.holdings == tick.state.holdings
-        and earlier.lags == tick.lags
-    )
+    return earlier.lags == tick.lags and earlier.consumers == tick.consumers and earlier.holdings == tick.holdings
 
 
-def _closer(earlier: GroupState, now: GroupState) -> bool:
+def _behind(state: GroupState) -> dict[tuple[int, int], int]:
+    return {
+        (task, copy.instance): copy.remaining
+        for task in state.unsettled
+        for copy in state.copies[task]
+        if copy.remaining
+    }
+
+
+def _closer(earlier: dict[tuple[int, int], int], now: GroupState) -> bool:
     """Whether any assigned copy has less to restore than at the earlier tick."""
-    if earlier.copies is now.copies:
-        return False
-    for old, new in zip(earlier.copies, now.copies, strict=True):
-        if old is not new:
-            left = {copy.instance: copy.remaining for copy in old}
-            if any(copy.consumer is not None and copy.remaining < left.get(copy.instance, 0) for copy in new):
-                return True
-    return False
+    return any(
+        copy.instance == instance and copy.consumer is not None and copy.remaining < remaining
+        for (task, instance), remaining in earlier.items()
+        for copy in now.copies[task]
+    )

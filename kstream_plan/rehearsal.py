@@ -116,7 +116,8 @@ class _Run:
     def record(self, decision: Assignment, transition: Transition) -> bool:
         """Write down the round; return whether nothing follows from it."""
         state, group = self.state, self.state.group
-        self.loads = instance_loads(group, decision.consumers, self.loads)
+        known = (self.previous[1].consumers, self.loads) if self.previous and self.loads else None
+        self.loads = instance_loads(group, decision.consumers, known)
         steps = steps_of(state, decision, transition, self.config, {**self.revoked_by, **transition.given_up})
         if self.previous is None:
             self.short |= {task for task, _ in decision.short_standbys}

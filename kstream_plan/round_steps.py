@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import compress
-from operator import itemgetter
+from operator import is_not, itemgetter
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.assignment_config import AssignmentConfig
@@ -75,9 +75,8 @@ def _held_only_in(holdings: tuple[Holding, ...], others: tuple[Holding, ...], st
     instance_of = state.group.instance_of
     return {
         (task, instance_of[consumer]): _Held(consumer, role)
-        for consumer, (held, other) in enumerate(zip(holdings, others, strict=True))
-        if held is not other
-        for role, tasks, other_tasks in zip(_ROLES, held, other, strict=True)
+        for consumer in compress(range(len(holdings)), map(is_not, holdings, others))
+        for role, tasks, other_tasks in zip(_ROLES, holdings[consumer], others[consumer], strict=True)
         if tasks != other_tasks
         for task in set(tasks).difference(other_tasks)
     }
@@ -116,6 +115,7 @@ class _Explanation:
         self._state = state
         self._group = state.group
         self._limit = config.acceptable_recovery_lag
+        self._seats: dict[_Held, Seat] = {}  # with many stateless tasks the same ones come up a thousand times a round
         movements = _movements_of(tasks, state, decision, self._limit)
         self._active_movement = {m.task: m for m in movements if m.kind == "active"}
         self._standby_destination = {(m.task, m.destination): m for m in movements if m.kind == "standby"}
@@ -220,8 +220,11 @@ class _Explanation:
         return lag is None or is_caught_up(lag, self._limit)
 
     def _seat(self, held: _Held) -> Seat:
-        process_id = self._group.instances[self._group.instance_of[held.consumer]].process_id
-        return Seat(process_id, self._group.consumer_ids[held.consumer], held.role)
+        seat = self._seats.get(held)
+        if seat is None:
+            process_id = self._group.instances[self._group.instance_of[held.consumer]].process_id
+            seat = self._seats[held] = Seat(process_id, self._group.consumer_ids[held.consumer], held.role)
+        return seat
 
     def _task_id(self, task: int) -> TaskId:
         return self._group.tasks[task].task_id

@@ -6,6 +6,8 @@ import random
 import uuid
 from dataclasses import replace
 
+from memberships import settled
+
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Rates, Snapshot, Task, TaskId
 from kstream_plan.planner import plan
@@ -24,6 +26,8 @@ from kstream_plan.scenario import (
     Stop,
     Threads,
 )
+from kstream_plan.steps import Plan
+from kstream_plan.studies.drawing import drawn
 
 SESSION_TIMEOUT_MS = 45_000
 
@@ -69,8 +73,6 @@ def hard_case(seed: int) -> tuple[Snapshot, Scenario]:
 
 
 def _settled_group(rng: random.Random, config: AssignmentConfig) -> GroupState:
-    from memberships import settled
-
     tasks = [
         Task(task_id=TaskId(s, p), stateful=s < 2, end_offset_sum=rng.choice([50, 5_000, 500_000]) if s < 2 else 0)
         for s in range(3)
@@ -170,9 +172,7 @@ class _Sequence:
                 return Join(at_ms=at_ms, instances=(Instance(process_id=process_id, consumers=consumers, host=name),))
 
 
-def play(seed: int, max_rounds: int = 150):  # type: ignore[no-untyped-def]
+def play(seed: int, max_rounds: int = 150) -> Plan:
     """The plan of a random case."""
-    from kstream_plan.studies.drawing import drawn
-
     snapshot, scenario = random_case(seed)
     return plan(snapshot, scenario=drawn(scenario, snapshot.state.group, 0), max_rounds=max_rounds)

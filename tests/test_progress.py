@@ -10,6 +10,7 @@ from small_groups import group, state
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates
 from kstream_plan.progress import Interval, advance
+from kstream_plan.restoring import Phase
 from kstream_plan.transition import Transition, Withheld
 
 GROUP = group()
@@ -29,10 +30,11 @@ def _advance(
     withheld: tuple[Withheld, ...] = (),
     revoking: frozenset[int] = frozenset(),
     rates: Rates | None = None,
+    phases: tuple[Phase, ...] = (),
 ) -> GroupState:
     holdings = tuple(after.get(c, Holding()) for c in range(6))
     transition = Transition(holdings=holdings, withheld=withheld, revoking=revoking)
-    return advance(before, transition, interval, CONFIG, rates or Rates())
+    return advance(before, transition, interval, CONFIG, rates or Rates(), phases)
 
 
 def _copy_on(after: GroupState, instance: int, task: int = 0) -> Copy | None:
@@ -170,3 +172,47 @@ def test_an_unchanged_group_keeps_its_copies() -> None:
     before = state(GROUP, OWNED, {0: (OWNER,)})
     after = _advance(before, OWNED, TICK)
     assert after == replace(before, generation=8)
+
+
+def _with_copy(remaining: int) -> tuple[dict[int, Holding], GroupState]:
+    """The third instance holds a copy of 0_0 that has so much to restore."""
+    held = {**OWNED, 4: Holding((), (0,))}
+    return held, state(GROUP, held, {0: (OWNER, Copy(2, remaining, (4,), remaining, 4, False))})
+
+
+def _lag(held: dict[int, Holding], before: GroupState, *phases: Phase) -> int | None:
+    rates = phases[-1].rates
+    copy = _copy_on(_advance(before, held, TICK, rates=rates, phases=phases), 2)
+    assert copy is not None
+    return copy.lag
+
+
+def test_a_copy_that_has_caught_up_is_behind_by_what_arrives_between_two_polls() -> None:
+    held, before = _with_copy(0)
+    assert _lag(held, before, Phase(Rates(produce_per_task=2_000.0), 63_000)) == 200
+    assert _lag(held, before, Phase(Rates(produce_per_task=2_000.0, restore_per_instance=1e6), 63_000)) == 200
+
+
+def test_rates_that_change_within_an_interval_count_for_their_time() -> None:
+    held, before = _with_copy(1000)
+    slow, fast = Rates(restore_per_instance=1.0), Rates(restore_per_instance=10.0)
+    assert _lag(held, before, Phase(slow, 50_000), Phase(fast, 13_000)) == 1000 - 50 - 130
+
+
+def test_rates_of_some_beat_those_of_all() -> None:
+    held, before = _with_copy(1000)
+    rates = Rates(restore_per_instance=1.0, restore_of={2: 10.0}, produce_per_task=5.0, produce_of={0: 0.0})
+    assert _lag(held, before, Phase(rates, 63_000)) == 1000 - 630
+
+
+def test_an_instance_that_does_not_run_restores_nothing_and_falls_behind() -> None:
+    held, before = _with_copy(100)
+    rates = Rates(restore_per_instance=1_000.0, produce_per_task=2.0)
+    assert _lag(held, before, Phase(rates, 63_000, frozenset({2}))) == 100 + 126
+    assert _lag(held, before, Phase(rates, 30_000, frozenset({2})), Phase(rates, 33_000)) == 0
+
+
+def test_a_burst_is_restored_like_everything_else() -> None:
+    held, before = _with_copy(0)
+    rates = Rates(restore_per_instance=10.0)
+    assert _lag(held, before, Phase(rates, 3_000), Phase(rates, 60_000, burst={0: 900})) == 900 - 600

@@ -50,17 +50,18 @@ def move_again(state: GroupState, config: AssignmentConfig, before: GroupState, 
     fresh = in_order(pending_of(state, owner, limit, changed))
     kept, dropped = _told_apart(decided.movements, before, changed, limit)
     choices = bisect_left(kept, 2, key=lambda movement: number_caught_up(state, movement.task, limit))
-    sole, done = kept[:choices], list[Movement]()
+    sole, chosen_anew, done = kept, kept[choices:], list[Movement]()
+    del sole[choices:]
     inserted = _insert(sole, state, config, [one for one in fresh if len(one[2]) < 2])
     flipped = _ration_warm_ups(sole, config.max_warmup_replicas, len(inserted))
     several = [one for one in fresh if len(one[2]) > 1]
-    if several or choices < len(kept):
-        several += pending_of(state, owner, limit, [movement.task for movement in kept[choices:]])
+    if several or chosen_anew:
+        several += pending_of(state, owner, limit, [movement.task for movement in chosen_anew])
         done = _choose(sole, sorted(several), state, config, decided.target)
-    gone = dict.fromkeys([*dropped, *(was for was, _ in flipped), *kept[choices:]])
+    gone = dict.fromkeys([*dropped, *(was for was, _ in flipped), *chosen_anew])
     new = dict.fromkeys([*inserted, *(now for _, now in flipped), *done])
     return Redone(
-        all=(*sole, *done),
+        all=(*sole, *done) if done else tuple(sole),
         withdrawn=tuple(movement for movement in gone if movement not in new),
         new=tuple(movement for movement in new if movement not in gone),
     )

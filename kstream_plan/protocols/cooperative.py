@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import compress
+from operator import is_not
 from types import MappingProxyType
 
 from kstream_plan.model import Assignment, GroupState, Holding
@@ -19,7 +21,7 @@ def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] 
     that is withheld is held as a temporary standby if its new instance reported state of it and did not own it
     (reference, "One Kafka generation").
     """
-    changed = [c for c, held in enumerate(state.holdings) if held is not decision.consumers[c]]
+    changed = list(compress(range(len(state.holdings)), map(is_not, state.holdings, decision.consumers)))
     owner_of_lost = {
         task: consumer
         for consumer in changed

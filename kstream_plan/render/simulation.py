@@ -201,7 +201,7 @@ def _restore(plan: Plan, record_size: int | None) -> Fact:
         size = amount(restored * record_size)
         forms = tuple(form.replace(" records", f" records = {size}", 1) for form in forms)
     busiest = _most_restoring(plan)
-    on_one = f", ≤ {busiest:,} at once on one instance" if busiest > 1 else ""
+    on_one = f", ≤ {busiest:,} on one instance" if busiest > 1 else ""
     fuller = tuple(form.replace(". ", f"{on_one}. ", 1) for form in forms)
     return Fact(fact.label, (*fuller, *forms))
 
