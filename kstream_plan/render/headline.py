@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kstream_plan.model import Holding, TaskId
+from kstream_plan.pauses import Pause, most_at_once, pauses
 from kstream_plan.render.activity import Event
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, duration, interval, records, several
-from kstream_plan.render.pauses import Pause, most_at_once, pauses
 from kstream_plan.steps import Place, Plan, Role, Trigger
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kstream_plan.pauses import pauses
 from kstream_plan.render.activity import Event, events
 from kstream_plan.render.folding import fold
 from kstream_plan.render.headline import Fact, headline
 from kstream_plan.render.loads import load_changes
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import clock, duration, interval
-from kstream_plan.render.pauses import pauses
 from kstream_plan.render.remarks import remarks
 from kstream_plan.render.rows import Line, line
 from kstream_plan.render.settled import settled_facts

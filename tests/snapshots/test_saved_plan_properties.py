@@ -15,7 +15,7 @@ from kstream_plan.model import Group, Partition, Rates, Snapshot
 from kstream_plan.planner import plan
 from kstream_plan.render.activity import events
 from kstream_plan.render.markdown import markdown
-from kstream_plan.render.pauses import pauses
+from kstream_plan.pauses import pauses
 from kstream_plan.render.plan_json import plan_json
 from kstream_plan.render.table import table
 from kstream_plan.snapshots import json_schemas
