@@ -79,7 +79,7 @@ class Finding:
     @property
     def excess(self) -> float:
         """How far beyond the limit, as a ratio; what cannot be told is the farthest."""
-        if not isinstance(self.allowed, int) or self.measured is None:
+        if not isinstance(self.allowed, int) or isinstance(self.allowed, bool) or self.measured is None:
             return float("inf")
         low, high = sorted((self.allowed, self.measured))
         return high / low if low else float(high + 1)

@@ -19,11 +19,12 @@ from kstream_plan.cli.exit_codes import ExitCode
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "assign": "Plan what follows when a rebalance starts now, until the group has settled.",
+        "check": "Check what plans, saved or made now, do to a group against a policy; exit code 3 if they break it.",
         "show": "Show plans saved by --out or --output json.",
         "snapshot": (
             "Make snapshots of a group: from its leader's log, or of the running group and its broker's own records."
         ),
-        "schema": "Print the JSON Schema of a plan, of an assignment snapshot or of lag rows.",
+        "schema": "Print the JSON Schema of a plan, a snapshot, lag rows, a policy or what a check found.",
     }
 )
 
@@ -34,7 +35,7 @@ def application(loaded: Collection[str] = tuple(COMMANDS)) -> typer.Typer:
         name="kstream-plan",
         help="What the next rebalances of a Kafka Streams group will do, before you deploy.",
         epilog=(
-            "Exit codes: 0 done, 1 bad input or failure, 2 usage, 3 policy violated, 4 plan does not settle, "
+            "Exit codes: 0 done, 1 bad input or failure, 2 usage, 3 policy or guard violated, 4 plan does not settle, "
             "5 changes found (--fail-on-changes), 130 interrupted."
         ),
         no_args_is_help=True,

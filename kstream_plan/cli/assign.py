@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kstream_plan import snapshots
 from kstream_plan.cli import options
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies, outcome
 from kstream_plan.cli.failures import expected_failures, report
-from kstream_plan.cli.output import OutputForm, check_target, page, say, written_at_once
+from kstream_plan.cli.output import OutputForm, page, say, written_at_once
 from kstream_plan.cli.progress import progress
+from kstream_plan.cli.reading import check_before_reading, read_snapshots
 from kstream_plan.cli.settings import overrides
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
 
 if TYPE_CHECKING:
     from kstream_plan.cli.planning import Work
-
-DEFAULT_LAGS_TOLERANCE_MS = 60_000
 
 
 def assign(
@@ -89,29 +87,13 @@ def _check(given: Mapping[str, Any]) -> None:
     """
     if given["show_ranks"] and given["output"] is OutputForm.JSON:
         raise UsageError("--show-ranks is for people", fix="leave out --output json, or save the plan with --out")
-    if given["lags_tolerance"] is not None and not given["lags"]:
-        raise UsageError("--lags-tolerance goes with --lags", fix="give --lags, or leave it out")
-    if given["out"] is not None:
-        check_target(given["out"])
+    check_before_reading(given)
 
 
 def _read(given: Mapping[str, Any]) -> Sequence[Snapshot | SnapshotError]:
-    tolerance = given["lags_tolerance"]
     for later in ("kstream_plan.cli.planning", "kstream_plan.cli.pages"):  # loaded while Java starts
         threading.Thread(target=import_module, args=(later,), daemon=True).start()
-    return snapshots.read(
-        given["paths"],
-        lags=given["lags"] or (),
-        as_of=given["as_of"],
-        application_ids=given["application_id"] or (),
-        lags_tolerance_ms=DEFAULT_LAGS_TOLERANCE_MS if tolerance is None else tolerance,
-        lags_as_reported=given["lags_as_reported"],
-        keep_going=given["keep_going"],
-        master=given["master"],
-        spark_conf=dict(given["spark_conf"] or ()),
-        java_home=given["java_home"] and str(given["java_home"]),
-        debug=given["debug"],
-    )
+    return read_snapshots(given, given["paths"])
 
 
 def _deliver(work: Work, given: Mapping[str, Any]) -> None:

@@ -249,3 +249,21 @@ JavaHome = Annotated[
     ),
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and Spark's log.")]
+RequireGeneration = Annotated[
+    int | None,
+    typer.Option(
+        "--require-generation",
+        metavar="N",
+        parser=_parser(_whole_number),
+        help="Refuse a plan that starts from another generation.",
+    ),
+]
+MaxSnapshotAge = Annotated[
+    int | None,
+    typer.Option(
+        "--max-snapshot-age",
+        metavar="DURATION",
+        parser=_parser(parse_duration),
+        help="Refuse a plan made from an older snapshot.",
+    ),
+]

@@ -11,6 +11,6 @@ from kstream_plan.snapshots import json_schemas
 def schema(
     kind: options.SchemaKind,
 ) -> None:
-    """Print the JSON Schema of a plan, of an assignment snapshot or of lag rows."""
+    """Print the JSON Schema of a plan, a snapshot, lag rows, a policy or what a check found."""
     with expected_failures():
         say(json_schemas.load(kind))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib import resources
 
-#: What there is a schema of: the plan, the assignment snapshot and the lag rows.
-KINDS = ("plan", "snapshot", "lags")
+#: What there is a schema of: the plan, the assignment snapshot, the lag rows, the policy and what a check found.
+KINDS = ("plan", "snapshot", "lags", "policy", "check")
 
 
 def load(kind: str) -> str:

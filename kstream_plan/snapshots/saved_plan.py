@@ -6,6 +6,8 @@ Unknown fields are ignored; what each round decided and left held is rebuilt fro
 from __future__ import annotations
 
 import json
+import mmap
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from kstream_plan.steps import Balance, Phase, Plan, Role, Round, Step, Trigger
 
 _MAJOR_VERSION = "1"
 _MAX_LONG = 2**63 - 1
+#: What every saved plan has and no snapshot.
+_KIND = re.compile(rb'"kind"\s*:\s*"plan"')
 
 
 def read_plan_file(path: str | Path) -> list[Plan]:
@@ -34,6 +38,20 @@ def read_plan_file(path: str | Path) -> list[Plan]:
         raise PlanFileError(
             f"cannot read the file: {error.strerror or error}", where=str(path), fix="check the path"
         ) from error
+
+
+def is_plan_file(path: str | Path) -> bool:
+    """Tell by a look at it whether a path is a file of saved plans; what cannot be read is none."""
+    try:
+        with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return _KIND.search(data) is not None
+    except (OSError, ValueError):
+        return False
+
+
+def are_plans(data: bytes) -> bool:
+    """Tell by a look at them whether these are saved plans."""
+    return _KIND.search(data) is not None
 
 
 def read_plans(data: bytes, where: str) -> list[Plan]:
