@@ -19,11 +19,13 @@ _DEFECT = "a defect of kstream-plan, not of your change: please report it with t
 
 def heading(checked: CheckedPlan, names: Names) -> str:
     """Return who it is about, and how many rules are broken: ``orders 3 → 5 instances breaks 1 of 7 rules``."""
-    rules = sum(not finding.invariant for finding in checked.findings)
-    broken = len(checked.findings) - len(checked.of(Status.PASSED)) - len(checked.of(Status.WAIVED))
-    did = f"breaks {broken:,} of {count(rules, 'rule')}" if broken else f"keeps to {_all(rules)}"
+    ours = [finding for finding in checked.findings if finding.invariant]
+    rules = len(checked.findings) - len(ours)
     waived = len(checked.of(Status.WAIVED))
+    broken = rules - len(checked.of(Status.PASSED)) - waived
+    did = f"breaks {broken:,} of {count(rules, 'rule')}" if broken else f"keeps to {_all(rules)}"
     more = f", {waived:,} waived" if waived else ""
+    more += ", but the plan contradicts itself" if ours else ""
     return f"{names.escape(checked.application_id)} {_members(checked.plan)} {did}{more}"
 
 
@@ -173,7 +175,7 @@ def _members(plan: Plan) -> str:
 
 
 def _all(rules: int) -> str:
-    return "the rule" if rules == 1 else f"all {rules:,} rules"
+    return "the one rule" if rules == 1 else f"all {rules:,} rules"
 
 
 def _age(milliseconds: int) -> str:
