@@ -5,6 +5,7 @@ They read the plan alone and know nothing of the planner. Broken ones are a defe
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -28,9 +29,17 @@ class Broken(NamedTuple):
 Invariant: TypeAlias = Callable[[Plan], Iterator[tuple[int | None, str]]]
 
 
-def broken_invariants(plan: Plan) -> tuple[Broken, ...]:
-    """Check every invariant; nothing is returned for a sound plan."""
-    return tuple(Broken(name, number, message) for name, check in INVARIANTS.items() for number, message in check(plan))
+def broken_invariants(plan: Plan, *, rebuilt: bool = False) -> tuple[Broken, ...]:
+    """Check every invariant; nothing is returned for a sound plan.
+
+    ``rebuilt``: the rounds' outcomes were made from the steps, so that there is no use in doing that once more.
+    """
+    return tuple(
+        Broken(name, number, message)
+        for name, check in INVARIANTS.items()
+        if not (rebuilt and check is steps_are_lossless)
+        for number, message in check(plan)
+    )
 
 
 def one_active_per_task(plan: Plan) -> Iterator[tuple[int | None, str]]:
@@ -52,11 +61,12 @@ def one_copy_per_instance(plan: Plan) -> Iterator[tuple[int | None, str]]:
         ("holds", [rnd.assigned for rnd in plan.rounds]),
     ):
         for index, changes in _changes(history):
-            for instance in sorted({plan.group.instance_of[consumer] for consumer, _, _ in changes}):
-                holdings = [history[index][consumer] for consumer in plan.group.consumers_of[instance]]
-                tasks = [task for held in holdings for role in held for task in role]
-                if len(set(tasks)) != len(tasks):
-                    twice = [_name(plan, task) for task, count in sorted(Counter(tasks).items()) if count > 1]
+            for instance, tasks in sorted(_gained(plan, changes).items()):
+                roles = [role for consumer in plan.group.consumers_of[instance] for role in history[index][consumer]]
+                if len(tasks) > _MANY and len(set().union(*roles)) == sum(map(len, roles)):
+                    continue
+                twice = [_name(plan, task) for task in sorted(tasks) if sum(_has(role, task) for role in roles) > 1]
+                if twice:
                     yield index + 1, f"{_process(plan, instance)} {word} more than one copy of {', '.join(twice)}"
 
 
@@ -64,8 +74,12 @@ def no_second_owner(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """Nobody starts an active task that another consumer held until then: it is revoked one round earlier."""
     for rnd, changes in _changes([plan.initial, *(rnd.assigned for rnd in plan.rounds)]):
         if rnd:
-            lost = {t for _, old, new in changes for t in set(old.active).difference(new.active)}
-            gained = {t for _, old, new in changes for t in set(new.active).difference(old.active)}
+            lost: set[int] = set()
+            gained: set[int] = set()
+            for _, old, new in changes:
+                before, after = _difference(old.active, new.active)
+                lost.update(before)
+                gained.update(after)
             yield from (
                 (rnd, f"{_name(plan, t)} starts before its owner has revoked it") for t in sorted(lost & gained)
             )
@@ -129,16 +143,39 @@ def rounds_in_order(plan: Plan) -> Iterator[tuple[int | None, str]]:
 def steps_are_lossless(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """``initial`` and the steps give every round's ``decided`` and ``assigned``, and ``final``."""
     replayed = replay(plan.group, plan.initial, (rnd.steps for rnd in plan.rounds))
+    decided, assigned = _Alike(), _Alike()
     try:
         for rnd, outcome in zip(plan.rounds, replayed, strict=True):
-            if outcome.decided != rnd.decided:
+            if not decided.next(outcome.decided, rnd.decided):
                 yield rnd.number, "the steps do not give what was decided"
-            if outcome.assigned != rnd.assigned:
+            if not assigned.next(outcome.assigned, rnd.assigned):
                 yield rnd.number, "the steps do not give what is assigned"
     except ValueError as error:
         yield None, f"a step does not fit: {error}"
     if plan.final != (plan.rounds[-1].assigned if plan.rounds else plan.initial):
         yield None, "final is not what the last round assigned"
+
+
+class _Alike:
+    """Compares two histories of holdings; what is the same object as one round earlier is not looked at again."""
+
+    def __init__(self) -> None:
+        self._before: tuple[Sequence[Holding], Sequence[Holding]] = ((), ())
+        self._different: set[int] = set()
+
+    def next(self, one: Sequence[Holding], other: Sequence[Holding]) -> bool:
+        if len(one) != len(other):
+            return False
+        before = self._before
+        if len(before[0]) == len(one):
+            now = zip(one, other, before[0], before[1], strict=True)
+            changed = [c for c, (a, b, old_a, old_b) in enumerate(now) if a is not old_a or b is not old_b]
+        else:
+            changed = list(range(len(one)))
+        self._before = (one, other)
+        self._different.difference_update(changed)
+        self._different.update(c for c in changed if one[c] != other[c])
+        return not self._different
 
 
 def verdict_fits(plan: Plan) -> Iterator[tuple[int | None, str]]:
@@ -234,15 +271,69 @@ def _counts(
     for index, changes in _changes(history):
         touched = set(range(len(counts))) if index == 0 else set()
         for _, old, new in changes:
-            before, after = role(old), role(new)
-            if before != after:
-                for task in set(before).difference(after):
-                    counts[task] -= 1
-                    touched.add(task)
-                for task in set(after).difference(before):
-                    counts[task] += 1
-                    touched.add(task)
+            lost, gained = _difference(role(old), role(new))
+            for task in lost:
+                counts[task] -= 1
+            for task in gained:
+                counts[task] += 1
+            touched.update(lost, gained)
         yield from ((index, task, counts[task]) for task in sorted(touched))
+
+
+def _gained(plan: Plan, changes: Sequence[_Change]) -> dict[int, set[int]]:
+    """Return by instance the tasks that one of its consumers got, in whatever role."""
+    found: dict[int, set[int]] = {}
+    for consumer, old, new in changes:
+        for before, after in zip(old, new, strict=True):
+            gained = _difference(before, after)[1]
+            if gained:
+                found.setdefault(plan.group.instance_of[consumer], set()).update(gained)
+    return found
+
+
+def _has(tasks: Sequence[int], task: int) -> bool:
+    place = bisect_left(tasks, task)
+    return place < len(tasks) and tasks[place] == task
+
+
+def _difference(before: Sequence[int], after: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return what is in the one and not in the other, and the other way round; both are sorted and mostly alike."""
+    if before == after:
+        return [], []
+    lost: list[int] = []
+    gained: list[int] = []
+    i = j = 0
+    while i < len(before) and j < len(after):
+        alike = _run_of_equals(before, i, after, j)
+        i, j = i + alike, j + alike
+        if len(lost) + len(gained) > _MANY:
+            one, other = set(before), set(after)
+            return sorted(one - other), sorted(other - one)
+        if i < len(before) and (j == len(after) or before[i] < after[j]):
+            lost.append(before[i])
+            i += 1
+        elif j < len(after):
+            gained.append(after[j])
+            j += 1
+        if before[i:] == after[j:]:
+            return lost, gained
+    return [*lost, *before[i:]], [*gained, *after[j:]]
+
+
+#: With more differences than that it is sooner to build sets.
+_MANY = 8
+
+
+def _run_of_equals(one: Sequence[int], i: int, other: Sequence[int], j: int) -> int:
+    """Return how many items from ``i`` and ``j`` on are equal, found by halving: slices compare fast."""
+    low, high = 0, min(len(one) - i, len(other) - j)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[i + low : i + middle] == other[j + low : j + middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _withheld(rnd: Round) -> set[tuple[int, int]]:

@@ -144,6 +144,8 @@ class Standard:
 def check_plan(plan: Plan, standard: Standard, *, baseline: Plan | None = None, source: str = "") -> CheckedPlan:
     """Hold a plan against the policy and the guards, and check its invariants.
 
+    That the steps are lossless is not among these: whoever makes or reads a plan has seen to it.
+
     ``baseline`` is the plan for what was before, of the same application; ``source`` where the plan is kept.
     """
     subject = Subject(plan, standard.now)
@@ -229,7 +231,7 @@ def _with_waiver(finding: Finding, standard: Standard) -> Finding:
 
 def _broken(plan: Plan) -> dict[str, list[Offence]]:
     found: dict[str, list[Offence]] = {}
-    for broken in broken_invariants(plan):
+    for broken in broken_invariants(plan, rebuilt=True):
         found.setdefault(broken.invariant, []).append(Offence(None, broken.round_number, note=broken.message))
     return found
 

@@ -164,6 +164,11 @@ class Group:
         return MappingProxyType({task.task_id: index for index, task in enumerate(self.tasks)})
 
     @cached_property
+    def task_index_by_text(self) -> Mapping[str, int]:
+        """Task id as text → index in ``tasks``."""
+        return MappingProxyType({str(task.task_id): index for index, task in enumerate(self.tasks)})
+
+    @cached_property
     def instance_index(self) -> Mapping[str, int]:
         """Process id → index in ``instances``."""
         return MappingProxyType({instance.process_id: i for i, instance in enumerate(self.instances)})

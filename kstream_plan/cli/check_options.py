@@ -75,6 +75,9 @@ FailOnWarning = Annotated[bool, typer.Option("--fail-on-warning", help="Exit cod
 Today = Annotated[
     datetime | None,
     typer.Option(
-        "--today", metavar="DATE", parser=_moment, help="Take the end of this day, or this time, for now (default: the clock)."
+        "--today",
+        metavar="DATE",
+        parser=_moment,
+        help="Take the end of this day, or this time, for now (default: the clock).",
     ),
 ]

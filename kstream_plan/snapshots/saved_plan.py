@@ -5,10 +5,12 @@ Unknown fields are ignored; what each round decided and left held is rebuilt fro
 
 from __future__ import annotations
 
+import gc
 import json
 import mmap
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kstream_plan.assignment_config import CONFIG_NAMES, AssignmentConfig
@@ -60,10 +62,23 @@ def read_plans(data: bytes, where: str) -> list[Plan]:
     Raises:
         PlanFileError: not JSON, no plan, a plan of another major version, or one that contradicts itself.
     """
-    plans = [_plan(document) for document in _documents(data, where)]
+    with _without_collections():
+        plans = [_plan(document) for document in _documents(data, where)]
     if not plans:
         raise PlanFileError("there is no plan", where=where, fix="save one with kstream-plan assign --out")
     return plans
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Nothing of a plan is part of a cycle; looking for one among millions of objects takes longer than reading."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _documents(data: bytes, where: str) -> Iterator[JsonFields]:
@@ -147,13 +162,13 @@ def _group(document: JsonFields) -> Group:
 
 def _task(item: JsonFields) -> Task:
     task_id = item["task_id"].parsed(TaskId.parse)
-    end_offset_sum = item.get("end_offset_sum").or_none(JsonFields.integer)
+    end_offset_sum = item.integer_at("end_offset_sum")
     return Task(
         task_id=task_id,
         stateful=item["stateful"].boolean(),
         end_offset_sum=_MAX_LONG if end_offset_sum is None else end_offset_sum,
         end_offset_known=end_offset_sum is not None,
-        source_partitions=tuple(Partition(topic.text(), task_id.partition) for topic in item["topics"]),
+        source_partitions=tuple(Partition(topic, task_id.partition) for topic in item["topics"].texts()),
     )
 
 
@@ -224,13 +239,18 @@ def _holdings(field: JsonFields, group: Group) -> tuple[Holding, ...]:
 
 
 def _task_indices(field: JsonFields, group: Group) -> tuple[int, ...]:
-    indices = []
-    for item in field:
-        index = group.task_index.get(item.parsed(TaskId.parse))
-        if index is None:
-            raise item.fail(f"is {item.text()!r}, which is not among the tasks")
-        indices.append(index)
-    return tuple(sorted(indices))
+    known = group.task_index_by_text
+    try:
+        return tuple(sorted(map(known.__getitem__, field.texts())))
+    except KeyError:
+        return tuple(sorted(_task_index(item, group) for item in field))
+
+
+def _task_index(item: JsonFields, group: Group) -> int:
+    index = group.task_index.get(item.parsed(TaskId.parse))
+    if index is None:
+        raise item.fail(f"is {item.text()!r}, which is not among the tasks")
+    return index
 
 
 def _target(field: JsonFields, group: Group) -> Target:
