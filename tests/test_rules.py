@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import plan_cases
@@ -29,7 +30,7 @@ def blamed(found: Measurement) -> list[tuple[Any, ...]]:
 
 
 def test_every_rule_is_tried_here() -> None:
-    text = open(__file__, encoding="utf-8").read()
+    text = Path(__file__).read_text(encoding="utf-8")
     assert [name for name in [*RULES, *GUARDS] if text.count(f'"{name}"') < 2] == []
 
 

@@ -3,10 +3,10 @@
 import plan_cases
 import pytest
 
+from kstream_plan.pauses import most_at_once, pauses
 from kstream_plan.render.activity import Event, events
 from kstream_plan.render.folding import WHOLE, Run, fold
 from kstream_plan.render.numbers import span
-from kstream_plan.pauses import most_at_once, pauses
 from kstream_plan.render.sentences import because
 from kstream_plan.steps import Reason, ReasonCode, Trigger
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kstream_plan.model import Group, Partition, Rates, Snapshot
+from kstream_plan.pauses import pauses
 from kstream_plan.planner import plan
 from kstream_plan.render.activity import events
 from kstream_plan.render.markdown import markdown
-from kstream_plan.pauses import pauses
 from kstream_plan.render.plan_json import plan_json
 from kstream_plan.render.table import table
 from kstream_plan.snapshots import json_schemas

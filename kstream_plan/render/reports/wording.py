@@ -14,6 +14,10 @@ from kstream_plan.steps import MemberJoined, MemberLeft, Plan
 
 #: Rules that hold for each task by itself; of the others a task is one of those beyond the limit.
 _PER_TASK = ("max_pause_per_task", "max_pause_per_handover", "min_standbys", "distinct_tag_values")
+#: Rules whose figure grows with the rounds: to blame is what comes from a round on.
+_ADDS_UP = ("max_duration", "max_rebalances", "max_moves", "max_warmups", "max_restored_records")
+_WITH_NOTE = ("max_pause_per_task", "balance_factor", "max_snapshot_age", "--max-snapshot-age")
+_MOST_NAMED = 4
 _DEFECT = "a defect of kstream-plan, not of your change: please report it with the plan"
 
 
@@ -85,20 +89,19 @@ def measure(kind: Kind, value: int | None) -> str:
 
 def _violation(finding: Finding, plan: Plan, names: Names) -> str:
     tasks = _tasks(finding.tasks, names)
-    figure = _comparison(finding, plan)
+    figure = _comparison(finding, plan, names)
     worst = finding.offences[0]
-    note = f", {worst.note}" if worst.note and finding.rule in ("max_pause_per_task", "balance_factor") else ""
-    in_round = "" if worst.round_number is None else f", round {worst.round_number:,}"
+    note = f", {worst.note}" if finding.rule in _WITH_NOTE and worst.note != "old" else ""
     if finding.rule == "balance_factor" and worst.process_id is not None:
         note += f", most off {names.instance(worst.process_id)}"
-    if finding.rule == "max_snapshot_age":
-        note = f", {worst.note}"
+    if worst.round_number is not None:
+        note += f", {'from' if finding.rule in _ADDS_UP else 'in'} round {worst.round_number:,}"
     if finding.rule in _PER_TASK and tasks:
-        return f"{tasks} {figure}{note}{in_round}"
-    return f"{figure}{note}{in_round}{f': {tasks}' if tasks else ''}"
+        return f"{tasks}{':' if len(finding.tasks) > _MOST_NAMED else ''} {figure}{note}"
+    return f"{figure}{note}{f': {tasks}' if tasks else ''}"
 
 
-def _comparison(finding: Finding, plan: Plan) -> str:
+def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
     match finding.kind:
         case Kind.SWITCH:
             return f"the plan does not settle ({plan.verdict.kind})"
@@ -108,7 +111,8 @@ def _comparison(finding: Finding, plan: Plan) -> str:
             return f"the plan's input has the digest {plan.digest[:12]}, which is not expected"
         case Kind.TAGS:
             worst = finding.offences[0]
-            return f"{measure(finding.kind, worst.measured)} values of a tag, wanted {worst.note}"
+            tag, _, wanted = worst.note.rpartition(": ")
+            return f"{measure(finding.kind, worst.measured)} of {wanted} values of {names.escape(tag)}"
     sign = "<" if finding.at_least else ">"
     return f"{_figure(finding, finding.measured, plan)} {sign} {allowed(finding.allowed, finding)}"
 
@@ -160,7 +164,7 @@ def _tasks(tasks: tuple[TaskId, ...], names: Names) -> str:
     if not tasks:
         return ""
     shown = [names.task(task_id) for task_id in tasks]
-    if len(tasks) <= 4 and len({task_id.group for task_id in tasks}) == 1:
+    if len(tasks) <= _MOST_NAMED and len({task_id.group for task_id in tasks}) == 1:
         shown[-1] = names.task_and_topic(tasks[-1])
         return " ".join(shown)
     return several(shown).replace(", ", " ")
