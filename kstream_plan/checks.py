@@ -5,13 +5,13 @@ They read the plan alone and know nothing of the planner. Broken ones are a defe
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+from kstream_plan.histories import MANY, Alike, Change, changed_holdings, difference, times_in, unlike
 from kstream_plan.model import Holding
 from kstream_plan.replay import replay
 from kstream_plan.steps import Plan, Round, Trigger
@@ -60,26 +60,27 @@ def one_copy_per_instance(plan: Plan) -> Iterator[tuple[int | None, str]]:
         ("is decided", [rnd.decided for rnd in plan.rounds]),
         ("holds", [rnd.assigned for rnd in plan.rounds]),
     ):
-        for index, changes in _changes(history):
+        for index, changes in changed_holdings(history):
             for instance, tasks in sorted(_gained(plan, changes).items()):
                 roles = [role for consumer in plan.group.consumers_of[instance] for role in history[index][consumer]]
-                if len(tasks) > _MANY and len(set().union(*roles)) == sum(map(len, roles)):
+                if len(tasks) > MANY and len(set().union(*roles)) == sum(map(len, roles)):
                     continue
-                twice = [_name(plan, task) for task in sorted(tasks) if sum(_has(role, task) for role in roles) > 1]
+                twice = [_name(plan, task) for task in sorted(tasks) if sum(times_in(role, task) for role in roles) > 1]
                 if twice:
                     yield index + 1, f"{_process(plan, instance)} {word} more than one copy of {', '.join(twice)}"
 
 
 def no_second_owner(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """Nobody starts an active task that another consumer held until then: it is revoked one round earlier."""
-    for rnd, changes in _changes([plan.initial, *(rnd.assigned for rnd in plan.rounds)]):
+    for rnd, changes in changed_holdings([plan.initial, *(rnd.assigned for rnd in plan.rounds)]):
         if rnd:
             lost: set[int] = set()
             gained: set[int] = set()
             for _, old, new in changes:
-                before, after = _difference(old.active, new.active)
-                lost.update(before)
-                gained.update(after)
+                if old.active is not new.active:
+                    before, after = difference(old.active, new.active)
+                    lost.update(before)
+                    gained.update(after)
             yield from (
                 (rnd, f"{_name(plan, t)} starts before its owner has revoked it") for t in sorted(lost & gained)
             )
@@ -122,7 +123,7 @@ def standbys_as_wanted(plan: Plan) -> Iterator[tuple[int | None, str]]:
 
 def stateless_without_copies(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """A stateless task is active or nothing."""
-    for rnd, changes in _changes([rnd.assigned for rnd in plan.rounds]):
+    for rnd, changes in changed_holdings([rnd.assigned for rnd in plan.rounds]):
         for _, _, held in changes:
             for task in (*held.standby, *held.warmup, *held.temporary):
                 if not plan.group.tasks[task].stateful:
@@ -143,7 +144,7 @@ def rounds_in_order(plan: Plan) -> Iterator[tuple[int | None, str]]:
 def steps_are_lossless(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """``initial`` and the steps give every round's ``decided`` and ``assigned``, and ``final``."""
     replayed = replay(plan.group, plan.initial, (rnd.steps for rnd in plan.rounds))
-    decided, assigned = _Alike(), _Alike()
+    decided, assigned = Alike(), Alike()
     try:
         for rnd, outcome in zip(plan.rounds, replayed, strict=True):
             if not decided.next(outcome.decided, rnd.decided):
@@ -154,28 +155,6 @@ def steps_are_lossless(plan: Plan) -> Iterator[tuple[int | None, str]]:
         yield None, f"a step does not fit: {error}"
     if plan.final != (plan.rounds[-1].assigned if plan.rounds else plan.initial):
         yield None, "final is not what the last round assigned"
-
-
-class _Alike:
-    """Compares two histories of holdings; what is the same object as one round earlier is not looked at again."""
-
-    def __init__(self) -> None:
-        self._before: tuple[Sequence[Holding], Sequence[Holding]] = ((), ())
-        self._different: set[int] = set()
-
-    def next(self, one: Sequence[Holding], other: Sequence[Holding]) -> bool:
-        if len(one) != len(other):
-            return False
-        before = self._before
-        if len(before[0]) == len(one):
-            now = zip(one, other, before[0], before[1], strict=True)
-            changed = [c for c, (a, b, old_a, old_b) in enumerate(now) if a is not old_a or b is not old_b]
-        else:
-            changed = list(range(len(one)))
-        self._before = (one, other)
-        self._different.difference_update(changed)
-        self._different.update(c for c in changed if one[c] != other[c])
-        return not self._different
 
 
 def verdict_fits(plan: Plan) -> Iterator[tuple[int | None, str]]:
@@ -251,27 +230,19 @@ INVARIANTS: Mapping[str, Invariant] = MappingProxyType(
     }
 )
 
-_Change: TypeAlias = tuple[int, Holding, Holding]
-
-
-def _changes(history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int, list[_Change]]]:
-    """Yield for each state of the history the consumers that changed since the one before: (consumer, old, new)."""
-    before: Sequence[Holding] | None = None
-    for index, holdings in enumerate(history):
-        old = before if before is not None else [Holding()] * len(holdings)
-        yield index, [(c, a, b) for c, (a, b) in enumerate(zip(old, holdings, strict=True)) if a is not b]
-        before = holdings
-
 
 def _counts(
     plan: Plan, history: Sequence[Sequence[Holding]], role: Callable[[Holding], tuple[int, ...]]
 ) -> Iterator[tuple[int, int, int]]:
     """Yield (index, task, how many consumers have it in the role): every task at first, then those that changed."""
     counts = [0] * len(plan.group.tasks)
-    for index, changes in _changes(history):
+    for index, changes in changed_holdings(history):
         touched = set(range(len(counts))) if index == 0 else set()
         for _, old, new in changes:
-            lost, gained = _difference(role(old), role(new))
+            before, after = role(old), role(new)
+            if before is after:
+                continue
+            lost, gained = difference(before, after)
             for task in lost:
                 counts[task] -= 1
             for task in gained:
@@ -280,68 +251,22 @@ def _counts(
         yield from ((index, task, counts[task]) for task in sorted(touched))
 
 
-def _gained(plan: Plan, changes: Sequence[_Change]) -> dict[int, set[int]]:
+def _gained(plan: Plan, changes: Sequence[Change]) -> dict[int, set[int]]:
     """Return by instance the tasks that one of its consumers got, in whatever role."""
     found: dict[int, set[int]] = {}
     for consumer, old, new in changes:
         for before, after in zip(old, new, strict=True):
-            gained = _difference(before, after)[1]
+            gained = () if before is after else difference(before, after)[1]
             if gained:
                 found.setdefault(plan.group.instance_of[consumer], set()).update(gained)
     return found
 
 
-def _has(tasks: Sequence[int], task: int) -> bool:
-    place = bisect_left(tasks, task)
-    return place < len(tasks) and tasks[place] == task
-
-
-def _difference(before: Sequence[int], after: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return what is in the one and not in the other, and the other way round; both are sorted and mostly alike."""
-    if before == after:
-        return [], []
-    lost: list[int] = []
-    gained: list[int] = []
-    i = j = 0
-    while i < len(before) and j < len(after):
-        alike = _run_of_equals(before, i, after, j)
-        i, j = i + alike, j + alike
-        if len(lost) + len(gained) > _MANY:
-            one, other = set(before), set(after)
-            return sorted(one - other), sorted(other - one)
-        if i < len(before) and (j == len(after) or before[i] < after[j]):
-            lost.append(before[i])
-            i += 1
-        elif j < len(after):
-            gained.append(after[j])
-            j += 1
-        if before[i:] == after[j:]:
-            return lost, gained
-    return [*lost, *before[i:]], [*gained, *after[j:]]
-
-
-#: With more differences than that it is sooner to build sets.
-_MANY = 8
-
-
-def _run_of_equals(one: Sequence[int], i: int, other: Sequence[int], j: int) -> int:
-    """Return how many items from ``i`` and ``j`` on are equal, found by halving: slices compare fast."""
-    low, high = 0, min(len(one) - i, len(other) - j)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[i + low : i + middle] == other[j + low : j + middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
 def _withheld(rnd: Round) -> set[tuple[int, int]]:
     return {
         (consumer, task)
-        for consumer, (decided, assigned) in enumerate(zip(rnd.decided, rnd.assigned, strict=True))
-        if decided is not assigned
-        for task in set(decided.active).difference(assigned.active)
+        for consumer in unlike(rnd.decided, rnd.assigned)
+        for task in difference(rnd.decided[consumer].active, rnd.assigned[consumer].active)[0]
     }
 
 

@@ -11,7 +11,7 @@ import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -42,6 +42,7 @@ class TaskId:
     topology_name: str | None = None
 
     @classmethod
+    @lru_cache(maxsize=1 << 16)
     def parse(cls, text: str) -> TaskId:
         """Read Kafka's text form.
 
@@ -56,7 +57,7 @@ class TaskId:
     @property
     def sort_key(self) -> tuple[bytes, int, int]:
         """Kafka's order: topology name (none first, as Java strings), subtopology, partition."""
-        return (java_string_key(self.topology_name or ""), self.subtopology, self.partition)
+        return (java_string_key(self.topology_name) if self.topology_name else b"", self.subtopology, self.partition)
 
     @property
     def group(self) -> str:

@@ -74,12 +74,14 @@ class _Members:
         }
         self._roles = [{role: sorted(getattr(held, role)) for role in _ROLES} for held in initial]
         self._frozen = list(initial)
-        self._changed: set[int] = set()
+        self._changed: set[tuple[int, Role]] = set()
 
     def holdings(self) -> tuple[Holding, ...]:
-        for consumer in self._changed:
-            roles = self._roles[consumer]
-            self._frozen[consumer] = Holding(*(tuple(roles[role]) for role in _ROLES))
+        changed: dict[int, dict[str, tuple[int, ...]]] = {}
+        for consumer, role in self._changed:
+            changed.setdefault(consumer, {})[role] = tuple(self._roles[consumer][role])
+        for consumer, roles in changed.items():
+            self._frozen[consumer] = self._frozen[consumer]._replace(**roles)
         self._changed.clear()
         return tuple(self._frozen)
 
@@ -123,7 +125,7 @@ class _Members:
         if place < len(tasks) and tasks[place] == task:
             raise ValueError(f"{seat.consumer_id!r} holds {task_id} as {seat.role} already")
         tasks.insert(place, task)
-        self._changed.add(consumer)
+        self._changed.add((consumer, seat.role))
 
     def _end(self, task_id: TaskId, seat: Seat) -> None:
         consumer = self.consumer(seat)
@@ -144,7 +146,7 @@ class _Members:
         if place == len(tasks) or tasks[place] != task:
             return False
         del tasks[place]
-        self._changed.add(consumer)
+        self._changed.add((consumer, role))
         return True
 
     def _empty(self, process_id: str) -> None:
@@ -152,6 +154,6 @@ class _Members:
         if instance is None:
             raise ValueError(f"there is no instance {process_id!r}")
         for consumer in self._group.consumers_of[instance]:
-            for tasks in self._roles[consumer].values():
+            for role, tasks in self._roles[consumer].items():
                 tasks.clear()
-            self._changed.add(consumer)
+                self._changed.add((consumer, role))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import compress
+from operator import is_not
 
+from kstream_plan.model import Holding
 from kstream_plan.policy import LimitValue
 from kstream_plan.rules.measuring import Measurement, Offence, Subject, counted, number, steps, worst_first
 from kstream_plan.steps import HandOver, Place, Plan, Promote, Role
@@ -83,9 +86,18 @@ def _restores(plan: Plan) -> Iterator[Offence]:
 
 def extra_copies(subject: Subject, limit: LimitValue) -> Measurement:
     """Count the warm-up and temporary copies there are at once; to blame are the rounds with too many."""
-    at_once = [
-        (sum(len(held.warmup) + len(held.temporary) for held in rnd.assigned), rnd.number)
-        for rnd in subject.plan.rounds
-    ]
+    at_once = list(_extra_copies(subject.plan))
     offences = (Offence(copies, round_number) for copies, round_number in at_once if copies > number(limit))
     return Measurement(max((copies for copies, _ in at_once), default=0), worst_first(offences))
+
+
+def _extra_copies(plan: Plan) -> Iterator[tuple[int, int]]:
+    """Yield the extra copies after each round with its number, counting only what has changed."""
+    before: Sequence[Holding] = [Holding()] * len(plan.group.consumer_ids)
+    copies = 0
+    for rnd in plan.rounds:
+        for consumer in compress(range(len(before)), map(is_not, before, rnd.assigned)):
+            old, new = before[consumer], rnd.assigned[consumer]
+            copies += len(new.warmup) + len(new.temporary) - len(old.warmup) - len(old.temporary)
+        before = rnd.assigned
+        yield copies, rnd.number

@@ -44,8 +44,9 @@ class JsonFields:
 
     def __getitem__(self, name: str) -> JsonFields:
         """Return a field that has to be there."""
-        document = self._typed(dict, "an object")
-        if name not in document:
+        document = self._value
+        if not isinstance(document, dict) or name not in document:
+            self._typed(dict, "an object")
             raise self.fail(f"has no field {name!r}")
         return JsonFields(document[name], self._where, self, name)
 
@@ -58,6 +59,22 @@ class JsonFields:
         """Return the text in a field that has to be there."""
         value = self._value.get(name) if isinstance(self._value, dict) else None
         return value if isinstance(value, str) else self[name].text()
+
+    def parsed_at(self, name: str, parse: Callable[[str], _Value]) -> _Value:
+        """Return what ``parse`` makes of the text in a field that has to be there."""
+        text = self.text_at(name)
+        try:
+            return parse(text)
+        except ValueError:
+            return self[name].parsed(parse)
+
+    def all_parsed(self, parse: Callable[[str], _Value]) -> tuple[_Value, ...]:
+        """Return what ``parse`` makes of a list of texts."""
+        texts = self.texts()
+        try:
+            return tuple(map(parse, texts))
+        except ValueError:
+            return tuple(item.parsed(parse) for item in self)
 
     def integer_at(self, name: str) -> int | None:
         """Return the whole number in a field; ``None`` if it is null or missing."""

@@ -5,12 +5,10 @@ Unknown fields are ignored; what each round decided and left held is rebuilt fro
 
 from __future__ import annotations
 
-import gc
 import json
 import mmap
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from kstream_plan.assignment_config import CONFIG_NAMES, AssignmentConfig
@@ -62,23 +60,10 @@ def read_plans(data: bytes, where: str) -> list[Plan]:
     Raises:
         PlanFileError: not JSON, no plan, a plan of another major version, or one that contradicts itself.
     """
-    with _without_collections():
-        plans = [_plan(document) for document in _documents(data, where)]
+    plans = [_plan(document) for document in _documents(data, where)]
     if not plans:
         raise PlanFileError("there is no plan", where=where, fix="save one with kstream-plan assign --out")
     return plans
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Nothing of a plan is part of a cycle; looking for one among millions of objects takes longer than reading."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _documents(data: bytes, where: str) -> Iterator[JsonFields]:
@@ -161,7 +146,7 @@ def _group(document: JsonFields) -> Group:
 
 
 def _task(item: JsonFields) -> Task:
-    task_id = item["task_id"].parsed(TaskId.parse)
+    task_id = item.parsed_at("task_id", TaskId.parse)
     end_offset_sum = item.integer_at("end_offset_sum")
     return Task(
         task_id=task_id,

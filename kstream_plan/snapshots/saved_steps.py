@@ -41,7 +41,7 @@ def read_step(item: JsonFields) -> Step:
 
 
 def _task_id(item: JsonFields) -> TaskId:
-    return item["task_id"].parsed(TaskId.parse)
+    return item.parsed_at("task_id", TaskId.parse)
 
 
 def _seat(field: JsonFields) -> Seat:
