@@ -11,7 +11,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.histories import MANY, Alike, Change, changed_holdings, difference, times_in, unlike
+from kstream_plan.histories import MANY, Alike, Change, changed_holdings, difference, extra_copies, times_in, unlike
 from kstream_plan.model import Holding
 from kstream_plan.replay import replay
 from kstream_plan.steps import Plan, Round, Trigger
@@ -190,9 +190,7 @@ def summary_adds_up(plan: Plan) -> Iterator[tuple[int | None, str]]:
         "probing_rebalances": sum(rnd.trigger is Trigger.PROBING for rnd in plan.rounds),
         "duration_ms": plan.rounds[-1].at_ms if plan.rounds else 0,
         "moves": _moves(plan),
-        "peak_extra_copies": max(
-            (sum(len(held.warmup) + len(held.temporary) for held in rnd.assigned) for rnd in plan.rounds), default=0
-        ),
+        "peak_extra_copies": max(extra_copies([rnd.assigned for rnd in plan.rounds]), default=0),
     }
     for name, counted in figures.items():
         if getattr(summary, name) != counted:

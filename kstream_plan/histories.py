@@ -28,6 +28,15 @@ def unlike(one: Sequence[Holding], other: Sequence[Holding]) -> Iterator[int]:
     return compress(range(len(one)), map(is_not, one, other))
 
 
+def extra_copies(history: Sequence[Sequence[Holding]]) -> Iterator[int]:
+    """Yield for each state the number of warm-up and temporary copies, counting only what changed."""
+    copies = 0
+    for _, changes in changed_holdings(history):
+        for _, old, new in changes:
+            copies += len(new.warmup) + len(new.temporary) - len(old.warmup) - len(old.temporary)
+        yield copies
+
+
 class Alike:
     """Compares two histories of holdings; what is the same object as one round earlier is not looked at again."""
 

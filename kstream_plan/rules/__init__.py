@@ -38,7 +38,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "max_pause_per_handover": Rule(Kind.DURATION, times.pause_per_handover),
         "max_paused_tasks_at_once": Rule(Kind.COUNT, times.paused_at_once, _tasks),
         "max_restored_records": Rule(Kind.RECORDS, amounts.restored_records, _all_records),
-        "max_peak_extra_copies": Rule(Kind.COUNT, amounts.extra_copies, _stateful),
+        "max_peak_extra_copies": Rule(Kind.COUNT, amounts.peak_extra_copies, _stateful),
         "balance_factor": Rule(Kind.COUNT, endings.balance, lowest=1),
         "min_standbys": Rule(Kind.COUNT, endings.standbys, at_least=True),
         "distinct_tag_values": Rule(Kind.TAGS, endings.tag_values, lowest=1, at_least=True),

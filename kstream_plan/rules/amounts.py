@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import compress
-from operator import is_not
+from collections.abc import Iterator
 
-from kstream_plan.model import Holding
+from kstream_plan.histories import extra_copies
 from kstream_plan.policy import LimitValue
 from kstream_plan.rules.measuring import Measurement, Offence, Subject, counted, number, steps, worst_first
 from kstream_plan.steps import HandOver, Place, Plan, Promote, Role
@@ -84,20 +82,9 @@ def _restores(plan: Plan) -> Iterator[Offence]:
             yield Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
 
 
-def extra_copies(subject: Subject, limit: LimitValue) -> Measurement:
+def peak_extra_copies(subject: Subject, limit: LimitValue) -> Measurement:
     """Count the warm-up and temporary copies there are at once; to blame are the rounds with too many."""
-    at_once = list(_extra_copies(subject.plan))
+    rounds = subject.plan.rounds
+    at_once = list(zip(extra_copies([rnd.assigned for rnd in rounds]), (rnd.number for rnd in rounds), strict=True))
     offences = (Offence(copies, round_number) for copies, round_number in at_once if copies > number(limit))
     return Measurement(max((copies for copies, _ in at_once), default=0), worst_first(offences))
-
-
-def _extra_copies(plan: Plan) -> Iterator[tuple[int, int]]:
-    """Yield the extra copies after each round with its number, counting only what has changed."""
-    before: Sequence[Holding] = [Holding()] * len(plan.group.consumer_ids)
-    copies = 0
-    for rnd in plan.rounds:
-        for consumer in compress(range(len(before)), map(is_not, before, rnd.assigned)):
-            old, new = before[consumer], rnd.assigned[consumer]
-            copies += len(new.warmup) + len(new.temporary) - len(old.warmup) - len(old.temporary)
-        before = rnd.assigned
-        yield copies, rnd.number

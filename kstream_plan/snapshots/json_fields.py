@@ -68,6 +68,16 @@ class JsonFields:
         except ValueError:
             return self[name].parsed(parse)
 
+    def boolean_at(self, name: str) -> bool:
+        """Return true or false in a field that has to be there."""
+        value = self._value.get(name) if isinstance(self._value, dict) else None
+        return value if isinstance(value, bool) else self[name].boolean()
+
+    def texts_at(self, name: str) -> Sequence[str]:
+        """Return the list of texts in a field that has to be there."""
+        value = self._value.get(name) if isinstance(self._value, dict) else None
+        return value if isinstance(value, list) and not set(map(type, value)) - {str} else self[name].texts()
+
     def all_parsed(self, parse: Callable[[str], _Value]) -> tuple[_Value, ...]:
         """Return what ``parse`` makes of a list of texts."""
         texts = self.texts()

@@ -150,10 +150,10 @@ def _task(item: JsonFields) -> Task:
     end_offset_sum = item.integer_at("end_offset_sum")
     return Task(
         task_id=task_id,
-        stateful=item["stateful"].boolean(),
+        stateful=item.boolean_at("stateful"),
         end_offset_sum=_MAX_LONG if end_offset_sum is None else end_offset_sum,
         end_offset_known=end_offset_sum is not None,
-        source_partitions=tuple(Partition(topic, task_id.partition) for topic in item["topics"].texts()),
+        source_partitions=tuple(Partition(topic, task_id.partition) for topic in item.texts_at("topics")),
     )
 
 

@@ -75,7 +75,7 @@ def _promote(item: JsonFields) -> Promote:
 
 
 def _start(item: JsonFields) -> tuple[bool, int | None]:
-    return item["caught_up"].boolean(), _restore_records(item)
+    return item.boolean_at("caught_up"), _restore_records(item)
 
 
 def _restore_records(item: JsonFields) -> int | None:
