@@ -11,6 +11,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+from kstream_plan.histories import MANY, Alike, Change, changed_holdings, difference, extra_copies, times_in, unlike
 from kstream_plan.model import Holding
 from kstream_plan.replay import replay
 from kstream_plan.steps import MemberLeft, Plan, ReasonCode, Revoke, Round, Trigger
@@ -29,9 +30,17 @@ class Broken(NamedTuple):
 Invariant: TypeAlias = Callable[[Plan], Iterator[tuple[int | None, str]]]
 
 
-def broken_invariants(plan: Plan) -> tuple[Broken, ...]:
-    """Check every invariant; nothing is returned for a sound plan."""
-    return tuple(Broken(name, number, message) for name, check in INVARIANTS.items() for number, message in check(plan))
+def broken_invariants(plan: Plan, *, rebuilt: bool = False) -> tuple[Broken, ...]:
+    """Check every invariant; nothing is returned for a sound plan.
+
+    ``rebuilt``: the rounds' outcomes were made from the steps, so that there is no use in doing that once more.
+    """
+    return tuple(
+        Broken(name, number, message)
+        for name, check in INVARIANTS.items()
+        if not (rebuilt and check is steps_are_lossless)
+        for number, message in check(plan)
+    )
 
 
 def one_active_per_task(plan: Plan) -> Iterator[tuple[int | None, str]]:
@@ -52,12 +61,13 @@ def one_copy_per_instance(plan: Plan) -> Iterator[tuple[int | None, str]]:
         ("is decided", [rnd.decided for rnd in plan.rounds]),
         ("holds", [rnd.assigned for rnd in plan.rounds]),
     ):
-        for index, changes in _changes(history):
-            for instance in sorted({plan.group.instance_of[consumer] for consumer, _, _ in changes}):
-                holdings = [history[index][consumer] for consumer in plan.group.consumers_of[instance]]
-                tasks = [task for held in holdings for role in held for task in role]
-                if len(set(tasks)) != len(tasks):
-                    twice = [_name(plan, task) for task, count in sorted(Counter(tasks).items()) if count > 1]
+        for index, changes in changed_holdings(history):
+            for instance, tasks in sorted(_gained(plan, changes).items()):
+                roles = [role for consumer in plan.group.consumers_of[instance] for role in history[index][consumer]]
+                if len(tasks) > MANY and len(set().union(*roles)) == sum(map(len, roles)):
+                    continue
+                twice = [_name(plan, task) for task in sorted(tasks) if sum(times_in(role, task) for role in roles) > 1]
+                if twice:
                     yield index + 1, f"{_process(plan, instance)} {word} more than one copy of {', '.join(twice)}"
 
 
@@ -68,11 +78,16 @@ def no_second_owner(plan: Plan) -> Iterator[tuple[int | None, str]]:
     (:func:`~kstream_plan.transition.gives_up`) has revoked it in time.
     """
     stopping = gives_up(plan.group, plan.protocol)
-    for rnd, changes in _changes([plan.initial, *(rnd.assigned for rnd in plan.rounds)]):
+    for rnd, changes in changed_holdings([plan.initial, *(rnd.assigned for rnd in plan.rounds)]):
         if rnd:
             freed = stopping | _gone(plan, plan.rounds[rnd - 1])
-            lost = {t for c, old, new in changes if c not in freed for t in set(old.active).difference(new.active)}
-            gained = {t for _, old, new in changes for t in set(new.active).difference(old.active)}
+            lost: set[int] = set()
+            gained: set[int] = set()
+            for consumer, old, new in changes:
+                if old.active is not new.active:
+                    before, after = difference(old.active, new.active)
+                    lost.update(() if consumer in freed else before)
+                    gained.update(after)
             yield from (
                 (rnd, f"{_name(plan, t)} starts before its owner has revoked it") for t in sorted(lost & gained)
             )
@@ -114,7 +129,7 @@ def standbys_as_wanted(plan: Plan) -> Iterator[tuple[int | None, str]]:
 
 def stateless_without_copies(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """A stateless task is active or nothing."""
-    for rnd, changes in _changes([rnd.assigned for rnd in plan.rounds]):
+    for rnd, changes in changed_holdings([rnd.assigned for rnd in plan.rounds]):
         for _, _, held in changes:
             for task in (*held.standby, *held.warmup, *held.temporary):
                 if not plan.group.tasks[task].stateful:
@@ -138,11 +153,12 @@ def rounds_in_order(plan: Plan) -> Iterator[tuple[int | None, str]]:
 def steps_are_lossless(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """``initial`` and the steps give every round's ``decided`` and ``assigned``, and ``final``."""
     replayed = replay(plan.group, plan.initial, (rnd.steps for rnd in plan.rounds))
+    decided, assigned = Alike(), Alike()
     try:
         for rnd, outcome in zip(plan.rounds, replayed, strict=True):
-            if outcome.decided != rnd.decided:
+            if not decided.next(outcome.decided, rnd.decided):
                 yield rnd.number, "the steps do not give what was decided"
-            if outcome.assigned != rnd.assigned:
+            if not assigned.next(outcome.assigned, rnd.assigned):
                 yield rnd.number, "the steps do not give what is assigned"
     except ValueError as error:
         yield None, f"a step does not fit: {error}"
@@ -183,9 +199,7 @@ def summary_adds_up(plan: Plan) -> Iterator[tuple[int | None, str]]:
         "probing_rebalances": sum(rnd.trigger is Trigger.PROBING for rnd in plan.rounds),
         "duration_ms": plan.rounds[-1].at_ms if plan.rounds else 0,
         "moves": _moves(plan),
-        "peak_extra_copies": max(
-            (sum(len(held.warmup) + len(held.temporary) for held in rnd.assigned) for rnd in plan.rounds), default=0
-        ),
+        "peak_extra_copies": max(extra_copies([rnd.assigned for rnd in plan.rounds]), default=0),
     }
     for name, counted in figures.items():
         if getattr(summary, name) != counted:
@@ -226,34 +240,24 @@ INVARIANTS: Mapping[str, Invariant] = MappingProxyType(
 #: What never starts a plan that begins after 0.
 _FROM_THE_GROUP = (Trigger.MANUAL, Trigger.PROBING, Trigger.FOLLOW_UP)
 
-_Change: TypeAlias = tuple[int, Holding, Holding]
-
-
-def _changes(history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int, list[_Change]]]:
-    """Yield for each state of the history the consumers that changed since the one before: (consumer, old, new)."""
-    before: Sequence[Holding] | None = None
-    for index, holdings in enumerate(history):
-        old = before if before is not None else [Holding()] * len(holdings)
-        yield index, [(c, a, b) for c, (a, b) in enumerate(zip(old, holdings, strict=True)) if a is not b]
-        before = holdings
-
 
 def _counts(
     plan: Plan, history: Sequence[Sequence[Holding]], role: Callable[[Holding], tuple[int, ...]]
 ) -> Iterator[tuple[int, int, int]]:
     """Yield (index, task, how many consumers have it in the role): every task at first, then those that changed."""
     counts = [0] * len(plan.group.tasks)
-    for index, changes in _changes(history):
+    for index, changes in changed_holdings(history):
         touched = set(range(len(counts))) if index == 0 else set()
         for _, old, new in changes:
             before, after = role(old), role(new)
-            if before != after:
-                for task in set(before).difference(after):
-                    counts[task] -= 1
-                    touched.add(task)
-                for task in set(after).difference(before):
-                    counts[task] += 1
-                    touched.add(task)
+            if before is after:
+                continue
+            lost, gained = difference(before, after)
+            for task in lost:
+                counts[task] -= 1
+            for task in gained:
+                counts[task] += 1
+            touched.update(lost, gained)
         yield from ((index, task, counts[task]) for task in sorted(touched))
 
 
@@ -277,12 +281,22 @@ def _gone(plan: Plan, rnd: Round) -> set[int]:
     )
 
 
+def _gained(plan: Plan, changes: Sequence[Change]) -> dict[int, set[int]]:
+    """Return by instance the tasks that one of its consumers got, in whatever role."""
+    found: dict[int, set[int]] = {}
+    for consumer, old, new in changes:
+        for before, after in zip(old, new, strict=True):
+            gained = () if before is after else difference(before, after)[1]
+            if gained:
+                found.setdefault(plan.group.instance_of[consumer], set()).update(gained)
+    return found
+
+
 def _withheld(rnd: Round) -> set[tuple[int, int]]:
     return {
         (consumer, task)
-        for consumer, (decided, assigned) in enumerate(zip(rnd.decided, rnd.assigned, strict=True))
-        if decided is not assigned
-        for task in set(decided.active).difference(assigned.active)
+        for consumer in unlike(rnd.decided, rnd.assigned)
+        for task in difference(rnd.decided[consumer].active, rnd.assigned[consumer].active)[0]
     }
 
 

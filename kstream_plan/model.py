@@ -12,7 +12,7 @@ import uuid
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import compress
 from operator import is_not
 from types import MappingProxyType
@@ -45,6 +45,7 @@ class TaskId:
     topology_name: str | None = None
 
     @classmethod
+    @lru_cache(maxsize=1 << 16)
     def parse(cls, text: str) -> TaskId:
         """Read Kafka's text form.
 
@@ -59,7 +60,7 @@ class TaskId:
     @property
     def sort_key(self) -> tuple[bytes, int, int]:
         """Kafka's order: topology name (none first, as Java strings), subtopology, partition."""
-        return (java_string_key(self.topology_name or ""), self.subtopology, self.partition)
+        return (java_string_key(self.topology_name) if self.topology_name else b"", self.subtopology, self.partition)
 
     @property
     def group(self) -> str:
@@ -169,6 +170,11 @@ class Group:
     def task_index(self) -> Mapping[TaskId, int]:
         """Task id → index in ``tasks``."""
         return MappingProxyType({task.task_id: index for index, task in enumerate(self.tasks)})
+
+    @cached_property
+    def task_index_by_text(self) -> Mapping[str, int]:
+        """Task id as text → index in ``tasks``."""
+        return MappingProxyType({str(task.task_id): index for index, task in enumerate(self.tasks)})
 
     @cached_property
     def instance_index(self) -> Mapping[str, int]:

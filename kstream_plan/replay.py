@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, assert_never
 
@@ -56,12 +57,14 @@ def _decided(assigned: tuple[Holding, ...], withheld: list[tuple[int, int]]) -> 
     decided = [held._replace(temporary=()) if held.temporary else held for held in assigned]
     for consumer, task in withheld:
         held = decided[consumer]
-        decided[consumer] = held._replace(active=tuple(sorted({*held.active, task})))
+        place = bisect_left(held.active, task)
+        if place == len(held.active) or held.active[place] != task:
+            decided[consumer] = held._replace(active=(*held.active[:place], task, *held.active[place:]))
     return tuple(decided)
 
 
 class _Members:
-    """What every consumer holds, by role; the draft that the steps change."""
+    """What every consumer holds, by role, in task order; the draft that the steps change."""
 
     def __init__(self, group: Group, initial: Sequence[Holding]) -> None:
         self._group = group
@@ -69,14 +72,16 @@ class _Members:
             (group.instances[group.instance_of[index]].process_id, consumer_id): index
             for index, consumer_id in enumerate(group.consumer_ids)
         }
-        self._roles = [{role: set(getattr(held, role)) for role in _ROLES} for held in initial]
+        self._roles = [{role: sorted(getattr(held, role)) for role in _ROLES} for held in initial]
         self._frozen = list(initial)
-        self._changed: set[int] = set()
+        self._changed: set[tuple[int, Role]] = set()
 
     def holdings(self) -> tuple[Holding, ...]:
-        for consumer in self._changed:
-            roles = self._roles[consumer]
-            self._frozen[consumer] = Holding(*(tuple(sorted(roles[role])) for role in _ROLES))
+        changed: dict[int, dict[str, tuple[int, ...]]] = {}
+        for consumer, role in self._changed:
+            changed.setdefault(consumer, {})[role] = tuple(self._roles[consumer][role])
+        for consumer, roles in changed.items():
+            self._frozen[consumer] = self._frozen[consumer]._replace(**roles)
         self._changed.clear()
         return tuple(self._frozen)
 
@@ -115,33 +120,40 @@ class _Members:
 
     def _begin(self, task_id: TaskId, seat: Seat) -> None:
         consumer, task = self.consumer(seat), self.task(task_id)
-        if task in self._roles[consumer][seat.role]:
+        tasks = self._roles[consumer][seat.role]
+        place = bisect_left(tasks, task)
+        if place < len(tasks) and tasks[place] == task:
             raise ValueError(f"{seat.consumer_id!r} holds {task_id} as {seat.role} already")
-        self._roles[consumer][seat.role].add(task)
-        self._changed.add(consumer)
+        tasks.insert(place, task)
+        self._changed.add((consumer, seat.role))
 
     def _end(self, task_id: TaskId, seat: Seat) -> None:
-        consumer, task = self.consumer(seat), self.task(task_id)
-        if task not in self._roles[consumer][seat.role]:
+        consumer = self.consumer(seat)
+        if not self._removed(consumer, seat.role, self.task(task_id)):
             raise ValueError(f"{seat.consumer_id!r} does not hold {task_id} as {seat.role}")
-        self._roles[consumer][seat.role].remove(task)
-        self._changed.add(consumer)
 
     def _end_copies(self, task_id: TaskId, seat: Seat) -> None:
         """End whatever the seat's instance holds of the task, on any of its consumers."""
         task = self.task(task_id)
         instance = self._group.instance_of[self.consumer(seat)]
         for consumer in self._group.consumers_of[instance]:
-            for tasks in self._roles[consumer].values():
-                if task in tasks:
-                    tasks.remove(task)
-                    self._changed.add(consumer)
+            for role in _ROLES:
+                self._removed(consumer, role, task)
+
+    def _removed(self, consumer: int, role: Role, task: int) -> bool:
+        tasks = self._roles[consumer][role]
+        place = bisect_left(tasks, task)
+        if place == len(tasks) or tasks[place] != task:
+            return False
+        del tasks[place]
+        self._changed.add((consumer, role))
+        return True
 
     def _empty(self, process_id: str) -> None:
         instance = self._group.instance_index.get(process_id)
         if instance is None:
             raise ValueError(f"there is no instance {process_id!r}")
         for consumer in self._group.consumers_of[instance]:
-            for tasks in self._roles[consumer].values():
+            for role, tasks in self._roles[consumer].items():
                 tasks.clear()
-            self._changed.add(consumer)
+                self._changed.add((consumer, role))

@@ -26,13 +26,14 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "drain": (
             "Ask whether instances may stop: which of their tasks would start cold or pause, now and after waiting."
         ),
+        "check": "Check what plans, saved or made now, do to a group against a policy; exit code 3 if they break it.",
         "show": "Show plans saved by --out or --output json.",
         "diff": "Say what changed between two generations of a group, what it cost, and why.",
         "upgrade": "Print the rolling bounces to the cooperative protocol, member by member, and why there are two.",
         "snapshot": (
             "Make snapshots of a group: from its leader's log, or of the running group and its broker's own records."
         ),
-        "schema": "Print the JSON Schema of what is written (plan, diff, upgrade) or read (snapshot, lags, scenario).",
+        "schema": "Print the JSON Schema of what is written (plan, diff, upgrade, check) or read (snapshot, lags and so on).",
     }
 )
 
@@ -43,7 +44,7 @@ def application(loaded: Collection[str] = tuple(COMMANDS)) -> typer.Typer:
         name="kstream-plan",
         help="What the next rebalances of a Kafka Streams group will do, before you deploy.",
         epilog=(
-            "Exit codes: 0 done, 1 bad input or failure, 2 usage, 3 policy violated, 4 plan does not settle, "
+            "Exit codes: 0 done, 1 bad input or failure, 2 usage, 3 policy or guard violated, 4 plan does not settle, "
             "5 changes found (--fail-on-changes), 130 interrupted."
         ),
         no_args_is_help=True,

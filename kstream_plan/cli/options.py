@@ -266,3 +266,21 @@ JavaHome = Annotated[
     ),
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and Spark's log.")]
+RequireGeneration = Annotated[
+    int | None,
+    typer.Option(
+        "--require-generation",
+        metavar="N",
+        parser=parser(whole_number),
+        help="Refuse a plan that starts from another generation.",
+    ),
+]
+MaxSnapshotAge = Annotated[
+    int | None,
+    typer.Option(
+        "--max-snapshot-age",
+        metavar="DURATION",
+        parser=parser(parse_duration),
+        help="Refuse a plan made from an older snapshot.",
+    ),
+]

@@ -74,19 +74,19 @@ def _discard_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def check_target(path: Path) -> None:
-    """Check before the work that ``path`` can be written after it.
+def check_target(path: Path, option: str = "--out") -> None:
+    """Check before the work that ``path``, given by ``option``, can be written after it.
 
     Raises:
         KstreamPlanError: it is a folder, or its folder does not exist or cannot be written to.
     """
     folder = path.resolve().parent
     if path.is_dir():
-        raise KstreamPlanError("is a folder", where=f"--out {path}", fix="name a file in it")
+        raise KstreamPlanError("is a folder", where=f"{option} {path}", fix="name a file in it")
     if not folder.is_dir():
-        raise KstreamPlanError("its folder does not exist", where=f"--out {path}", fix=f"create {folder}")
+        raise KstreamPlanError("its folder does not exist", where=f"{option} {path}", fix=f"create {folder}")
     if not _is_special(path) and not os.access(folder, os.W_OK):
-        raise KstreamPlanError("its folder cannot be written to", where=f"--out {path}", fix="choose another place")
+        raise KstreamPlanError("its folder cannot be written to", where=f"{option} {path}", fix="choose another place")
 
 
 @contextmanager

@@ -38,7 +38,7 @@ def plan_all(
             if isinstance(outcome, KstreamPlanError):
                 raise outcome
             snapshot = given.over(outcome)
-            work.plans.append(_plan(snapshot, parameters, partial(tell, done=number, total=len(outcomes))))
+            work.plans.append(plan_one(snapshot, parameters, partial(tell, done=number, total=len(outcomes))))
             work.snapshots.append(snapshot)
         except KstreamPlanError as error:
             if not parameters["keep_going"]:
@@ -47,7 +47,13 @@ def plan_all(
     return work
 
 
-def _plan(snapshot: Snapshot, parameters: Mapping[str, Any], tell: Callable[[str], None]) -> Plan:
+def plan_one(snapshot: Snapshot, parameters: Mapping[str, Any], tell: Callable[[str], None] | None = None) -> Plan:
+    """Plan one application as the command's parameters say; ``tell`` is told how far it is.
+
+    Raises:
+        PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
+    """
+    tell = tell or (lambda _what: None)
     name = snapshot.state.group.application_id
     tell(f"planning {name}")
     trigger = parameters["trigger"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, BinaryIO
 
 from kstream_plan import snapshots
 from kstream_plan.cli.output import check_target
@@ -28,8 +28,12 @@ def check_before_reading(given: Mapping[str, Any]) -> None:
         check_target(given["out"])
 
 
-def read_snapshots(given: Mapping[str, Any]) -> Sequence[Snapshot | SnapshotError]:
-    """Read what a command's parameters name.
+def read_snapshots(
+    given: Mapping[str, Any], paths: Sequence[str] | None = None, stdin: BinaryIO | None = None
+) -> Sequence[Snapshot | SnapshotError]:
+    """Read what a command's parameters name, or ``paths`` instead of theirs.
+
+    ``stdin`` is what ``-`` stands for, if it was read already.
 
     Raises:
         KstreamPlanError: it cannot be read.
@@ -38,7 +42,7 @@ def read_snapshots(given: Mapping[str, Any]) -> Sequence[Snapshot | SnapshotErro
     for later in ("kstream_plan.cli.planning", "kstream_plan.cli.pages"):  # loaded while Java starts
         threading.Thread(target=import_module, args=(later,), daemon=True).start()
     return snapshots.read(
-        given["paths"],
+        given["paths"] if paths is None else paths,
         lags=given["lags"] or (),
         as_of=given["as_of"],
         application_ids=given["application_id"] or (),
@@ -49,4 +53,5 @@ def read_snapshots(given: Mapping[str, Any]) -> Sequence[Snapshot | SnapshotErro
         spark_conf=dict(given["spark_conf"] or ()),
         java_home=given["java_home"] and str(given["java_home"]),
         debug=given["debug"],
+        **({} if stdin is None else {"stdin": stdin}),
     )

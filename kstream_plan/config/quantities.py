@@ -1,4 +1,4 @@
-"""Durations and rates as people type them."""
+"""Durations, rates, counts and parts of a whole as people type them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from decimal import Decimal
 
 from kstream_plan.assignment_config import MAX_LONG
+from kstream_plan.policy import Percent
 
 _MS_PER_UNIT = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3_600}
@@ -14,6 +15,8 @@ _NUMBER = r"\d{1,19}(?:\.\d{1,9})?"
 _PART = re.compile(rf"({_NUMBER})(ms|s|m|h|d)", re.ASCII)
 _DURATION = re.compile(rf"(?:{_NUMBER}(?:ms|s|m|h|d))+", re.ASCII)
 _BARE = re.compile(r"\d{1,19}", re.ASCII)
+_COUNT = re.compile(r"\d{1,19}(?:_\d{1,19})*", re.ASCII)
+_PERCENT = re.compile(rf"({_NUMBER})[ ]?%", re.ASCII)
 _RATE = re.compile(rf"({_NUMBER})(?:/(s|m|h))?", re.ASCII)
 
 
@@ -45,3 +48,31 @@ def parse_rate(text: str) -> float:
     if match is None:
         raise ValueError(f"{text!r} is not a rate like 5000/s, 300000/m or 100/h (a bare number is per second)")
     return float(match[1]) / _SECONDS_PER_UNIT[match[2] or "s"]
+
+
+def parse_count(text: str) -> int:
+    """Return the number of ``20`` or ``2_000_000``.
+
+    Raises:
+        ValueError: ``text`` is no such number, or beyond 64 bits.
+    """
+    text = text.strip()
+    if not _COUNT.fullmatch(text) or len(text) > 60 or int(text) > MAX_LONG:
+        raise ValueError(f"{text!r} is not a whole number like 20 or 2_000_000")
+    return int(text)
+
+
+def parse_share(text: str) -> int | Percent:
+    """Return the number of ``20`` or ``2_000_000``, or the part of a whole of ``5%`` or ``2.5 %``.
+
+    Raises:
+        ValueError: ``text`` is neither, or more than 100%.
+    """
+    text = text.strip()
+    match = _PERCENT.fullmatch(text)
+    if match is not None and Decimal(match[1]) <= 100:
+        return Percent(Decimal(match[1]))
+    try:
+        return parse_count(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a whole number like 20 or 2_000_000 nor a part like 5%") from None

@@ -9,7 +9,20 @@ from typing import NamedTuple
 _PLAIN_IN_MARKDOWN = re.compile(r"(?!www\.)[A-Za-z0-9]+(?:[ .,_/→-][A-Za-z0-9]+)*", re.ASCII)
 _PLAIN_WORD = re.compile(r"\d\d:\d\d:\d\dZ|(?!www\.)\(?[A-Za-z0-9≥≤~]+(?:[._/=→'-][A-Za-z0-9]+)*[.,;:)]*|", re.ASCII)
 #: As wide as what they stand for, for what has been laid out already: the first ones take the blank that follows.
-_ASCII_FORMS = (("→ ", "->"), ("≥ ", ">="), ("≤ ", "<="), ("→", ">"), ("≥", ">"), ("≤", "<"), ("…", "~"), ("⚠", "!"))
+_ASCII_FORMS = (
+    ("→ ", "->"),
+    ("≥ ", ">="),
+    ("≤ ", "<="),
+    ("→", ">"),
+    ("≥", ">"),
+    ("≤", "<"),
+    ("…", "~"),
+    ("⚠", "!"),
+    ("✗", "X"),
+    ("✓", "+"),
+    ("○", "o"),
+    ("·", "-"),
+)
 
 
 def printable(text: str) -> str:

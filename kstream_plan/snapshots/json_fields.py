@@ -20,12 +20,23 @@ class JsonFields:
     Every accessor raises :class:`PlanFileError` if the value is missing or of another type.
     """
 
-    __slots__ = ("_path", "_value", "_where")
+    __slots__ = ("_key", "_parent", "_value", "_where")
 
-    def __init__(self, value: object, where: str, path: str = "") -> None:
+    def __init__(self, value: object, where: str, parent: JsonFields | None = None, key: str | int = "") -> None:
         self._value = value
         self._where = where
-        self._path = path
+        self._parent = parent
+        self._key = key
+
+    @property
+    def _path(self) -> str:
+        """Where it stands, put together only when it is asked for."""
+        if self._parent is None:
+            return ""
+        above = self._parent._path
+        if isinstance(self._key, int) or self._key.startswith("["):
+            return f"{above}[{self._key}]" if isinstance(self._key, int) else f"{above}{self._key}"
+        return f"{above}.{self._key}" if above else self._key
 
     def fail(self, what: str, fix: str = _DAMAGED) -> PlanFileError:
         """Return the error that ``what`` is wrong with this value."""
@@ -33,25 +44,62 @@ class JsonFields:
 
     def __getitem__(self, name: str) -> JsonFields:
         """Return a field that has to be there."""
-        document = self._typed(dict, "an object")
-        if name not in document:
+        document = self._value
+        if not isinstance(document, dict) or name not in document:
+            self._typed(dict, "an object")
             raise self.fail(f"has no field {name!r}")
-        return JsonFields(document[name], self._where, f"{self._path}.{name}" if self._path else name)
+        return JsonFields(document[name], self._where, self, name)
 
     def get(self, name: str) -> JsonFields:
         """Return a field that may be missing; it is null then."""
         document = self._typed(dict, "an object")
-        return JsonFields(document.get(name), self._where, f"{self._path}.{name}" if self._path else name)
+        return JsonFields(document.get(name), self._where, self, name)
+
+    def text_at(self, name: str) -> str:
+        """Return the text in a field that has to be there."""
+        value = self._value.get(name) if isinstance(self._value, dict) else None
+        return value if isinstance(value, str) else self[name].text()
+
+    def parsed_at(self, name: str, parse: Callable[[str], _Value]) -> _Value:
+        """Return what ``parse`` makes of the text in a field that has to be there."""
+        text = self.text_at(name)
+        try:
+            return parse(text)
+        except ValueError:
+            return self[name].parsed(parse)
+
+    def boolean_at(self, name: str) -> bool:
+        """Return true or false in a field that has to be there."""
+        value = self._value.get(name) if isinstance(self._value, dict) else None
+        return value if isinstance(value, bool) else self[name].boolean()
+
+    def texts_at(self, name: str) -> Sequence[str]:
+        """Return the list of texts in a field that has to be there."""
+        value = self._value.get(name) if isinstance(self._value, dict) else None
+        return value if isinstance(value, list) and not set(map(type, value)) - {str} else self[name].texts()
+
+    def all_parsed(self, parse: Callable[[str], _Value]) -> tuple[_Value, ...]:
+        """Return what ``parse`` makes of a list of texts."""
+        texts = self.texts()
+        try:
+            return tuple(map(parse, texts))
+        except ValueError:
+            return tuple(item.parsed(parse) for item in self)
+
+    def integer_at(self, name: str) -> int | None:
+        """Return the whole number in a field; ``None`` if it is null or missing."""
+        value = self._value.get(name) if isinstance(self._value, dict) else True
+        return value if value is None or type(value) is int else self[name].integer()
 
     def items(self) -> Iterator[tuple[str, JsonFields]]:
         """Yield an object's fields with their names."""
         for name, value in self._typed(dict, "an object").items():
-            yield name, JsonFields(value, self._where, f"{self._path}[{name!r}]")
+            yield name, JsonFields(value, self._where, self, f"[{name!r}]")
 
     def __iter__(self) -> Iterator[JsonFields]:
         """Yield a list's items."""
         for index, value in enumerate(self._typed(list, "a list")):
-            yield JsonFields(value, self._where, f"{self._path}[{index}]")
+            yield JsonFields(value, self._where, self, index)
 
     @property
     def is_null(self) -> bool:
@@ -77,16 +125,23 @@ class JsonFields:
     def integers(self) -> tuple[int, ...]:
         """Return a list of whole numbers, looked at as a whole: there may be many."""
         values = self._typed(list, "a list")
-        if any(type(value) is not int for value in values):
+        if set(map(type, values)) - {int}:
             return tuple(item.integer() for item in self)
         return tuple(values)
 
     def numbers(self) -> tuple[float, ...]:
         """Return a list of numbers."""
         values = self._typed(list, "a list")
-        if any(type(value) not in (int, float) for value in values):
+        if set(map(type, values)) - {int, float}:
             return tuple(item.number() for item in self)
         return tuple(map(float, values))
+
+    def texts(self) -> Sequence[str]:
+        """Return a list of texts, looked at as a whole: there may be many."""
+        values = self._typed(list, "a list")
+        if set(map(type, values)) - {str}:
+            return [item.text() for item in self]
+        return values
 
     def boolean(self) -> bool:
         """Return true or false."""
@@ -94,7 +149,10 @@ class JsonFields:
 
     def one_of(self, kind: type[_Enum]) -> _Enum:
         """Return the member of ``kind`` that the text names."""
-        return self.choice(tuple(kind))
+        try:
+            return kind(self.text())
+        except ValueError:
+            return self.choice(tuple(kind))
 
     def choice(self, options: Sequence[_Value]) -> _Value:
         """Return the one of ``options`` that the text equals."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib import resources
 
-#: What there is a schema of: what is written (plan, comparison, upgrade) and read (snapshot, lag rows, scenario).
-KINDS = ("plan", "diff", "upgrade", "snapshot", "lags", "scenario")
+#: What there is a schema of: what is written, then what is read.
+KINDS = ("plan", "diff", "upgrade", "check", "snapshot", "lags", "scenario", "policy")
 
 
 def load(kind: str) -> str:

@@ -32,7 +32,7 @@ def still_caught_up(
                 tasks.add(seat[0])
             corrected[seat] = [row._replace(lag=lag, offset=None) for row, lag in zip(rows, lags, strict=True)]
     if not tasks:
-        return reports, ()
+        return corrected, ()
     message = (
         "Copies that were caught up when their instances last joined, and are assigned, count as caught up now "
         "(--lags-as-reported: as far behind as the changelog has grown since)"

@@ -62,7 +62,7 @@ def read_verdict(field: JsonFields) -> Verdict:
     """Return how the plan ends."""
     return Verdict(
         kind=field["kind"].choice(_VERDICTS),
-        tasks=tuple(task.parsed(TaskId.parse) for task in field["tasks"]),
+        tasks=field["tasks"].all_parsed(TaskId.parse),
         reason=field["reason"].text(),
         cause=field.get("cause").or_none(_cause),
     )

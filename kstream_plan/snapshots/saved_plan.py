@@ -6,6 +6,8 @@ Unknown fields are ignored; what each round decided and left held is rebuilt fro
 from __future__ import annotations
 
 import json
+import mmap
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from kstream_plan.steps import Balance, Phase, Plan, Role, Round, Step, Trigger
 
 _MAJOR_VERSION = "1"
 _MAX_LONG = 2**63 - 1
+#: What every saved plan has and no snapshot.
+_KIND = re.compile(rb'"kind"\s*:\s*"plan"')
 
 
 def read_plan_file(path: str | Path) -> list[Plan]:
@@ -34,6 +38,20 @@ def read_plan_file(path: str | Path) -> list[Plan]:
         raise PlanFileError(
             f"cannot read the file: {error.strerror or error}", where=str(path), fix="check the path"
         ) from error
+
+
+def is_plan_file(path: str | Path) -> bool:
+    """Tell by a look at it whether a path is a file of saved plans; what cannot be read is none."""
+    try:
+        with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return _KIND.search(data) is not None
+    except (OSError, ValueError):
+        return False
+
+
+def are_plans(data: bytes) -> bool:
+    """Tell by a look at them whether these are saved plans."""
+    return _KIND.search(data) is not None
 
 
 def read_plans(data: bytes, where: str) -> list[Plan]:
@@ -129,14 +147,14 @@ def _group(document: JsonFields) -> Group:
 
 
 def _task(item: JsonFields) -> Task:
-    task_id = item["task_id"].parsed(TaskId.parse)
-    end_offset_sum = item.get("end_offset_sum").or_none(JsonFields.integer)
+    task_id = item.parsed_at("task_id", TaskId.parse)
+    end_offset_sum = item.integer_at("end_offset_sum")
     return Task(
         task_id=task_id,
-        stateful=item["stateful"].boolean(),
+        stateful=item.boolean_at("stateful"),
         end_offset_sum=_MAX_LONG if end_offset_sum is None else end_offset_sum,
         end_offset_known=end_offset_sum is not None,
-        source_partitions=tuple(Partition(topic.text(), task_id.partition) for topic in item["topics"]),
+        source_partitions=tuple(Partition(topic, task_id.partition) for topic in item.texts_at("topics")),
     )
 
 
@@ -208,13 +226,18 @@ def _holdings(field: JsonFields, group: Group) -> tuple[Holding, ...]:
 
 
 def _task_indices(field: JsonFields, group: Group) -> tuple[int, ...]:
-    indices = []
-    for item in field:
-        index = group.task_index.get(item.parsed(TaskId.parse))
-        if index is None:
-            raise item.fail(f"is {item.text()!r}, which is not among the tasks")
-        indices.append(index)
-    return tuple(sorted(indices))
+    known = group.task_index_by_text
+    try:
+        return tuple(sorted(map(known.__getitem__, field.texts())))
+    except KeyError:
+        return tuple(sorted(_task_index(item, group) for item in field))
+
+
+def _task_index(item: JsonFields, group: Group) -> int:
+    index = group.task_index.get(item.parsed(TaskId.parse))
+    if index is None:
+        raise item.fail(f"is {item.text()!r}, which is not among the tasks")
+    return index
 
 
 def _target(field: JsonFields, group: Group) -> Target:

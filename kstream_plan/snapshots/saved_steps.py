@@ -33,7 +33,7 @@ def read_step(item: JsonFields) -> Step:
     Raises:
         PlanFileError: an unknown kind, or a field of its kind is missing or of another type.
     """
-    kind = item["kind"].text()
+    kind = item.text_at("kind")
     read = _READERS.get(kind)
     if read is None:
         raise item["kind"].fail(f"is {kind!r}, not one of {', '.join(_READERS)}")
@@ -41,16 +41,16 @@ def read_step(item: JsonFields) -> Step:
 
 
 def _task_id(item: JsonFields) -> TaskId:
-    return item["task_id"].parsed(TaskId.parse)
+    return item.parsed_at("task_id", TaskId.parse)
 
 
 def _seat(field: JsonFields) -> Seat:
-    return Seat(field["process_id"].text(), field["consumer_id"].text(), field["role"].one_of(Role))
+    return Seat(field.text_at("process_id"), field.text_at("consumer_id"), field["role"].one_of(Role))
 
 
 def _reason(item: JsonFields) -> Reason:
     reason = item["reason"]
-    lag, limit, other_lag = (reason.get(name).or_none(JsonFields.integer) for name in ("lag", "limit", "other_lag"))
+    lag, limit, other_lag = reason.integer_at("lag"), reason.integer_at("limit"), reason.integer_at("other_lag")
     return Reason(reason["code"].one_of(ReasonCode), lag, limit, other_lag)
 
 
@@ -75,11 +75,11 @@ def _promote(item: JsonFields) -> Promote:
 
 
 def _start(item: JsonFields) -> tuple[bool, int | None]:
-    return item["caught_up"].boolean(), _restore_records(item)
+    return item.boolean_at("caught_up"), _restore_records(item)
 
 
 def _restore_records(item: JsonFields) -> int | None:
-    return item.get("restore_records").or_none(JsonFields.integer)
+    return item.integer_at("restore_records")
 
 
 _READERS: Mapping[str, Callable[[JsonFields], Step]] = MappingProxyType(

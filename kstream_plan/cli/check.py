@@ -1,0 +1,157 @@
+"""``check``: what plans do to a group, held against a policy, for a merge gate."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from kstream_plan.cli import check_options, options
+from kstream_plan.cli.checking import STDIN, baselines, check_candidate, plans_to_check, sort_paths
+from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
+from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.failures import report as report_error
+from kstream_plan.cli.output import check_target, page, say, talk, written_at_once
+from kstream_plan.cli.progress import progress
+from kstream_plan.cli.reading import check_before_reading
+from kstream_plan.cli.settings import overrides
+from kstream_plan.config.policy_file import load_policy
+from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
+from kstream_plan.findings import Check, Standard, check_all
+from kstream_plan.policy import LimitValue, Policy
+from kstream_plan.render.reports import REPORTS
+from kstream_plan.render.reports.github_report import not_for_the_runner
+from kstream_plan.render.reports.table_report import table_report
+
+#: The one report that may share stdout with the table: whoever reads it takes its lines out of any text.
+_BESIDE_THE_TABLE = "github"
+
+
+def check(
+    paths: check_options.Checked,
+    policy: check_options.PolicyFile = None,
+    report: check_options.Reports = None,
+    baseline: check_options.Baseline = None,
+    require_generation: options.RequireGeneration = None,
+    max_snapshot_age: options.MaxSnapshotAge = None,
+    expect_digest: check_options.ExpectDigest = None,
+    fail_on_warning: check_options.FailOnWarning = False,
+    today: check_options.Today = None,
+    lags: options.Lags = None,
+    lags_tolerance: options.LagsTolerance = None,
+    lags_as_reported: options.LagsAsReported = False,
+    lags_as_reported: options.LagsAsReported = False,
+    as_of: options.AsOf = None,
+    application_id: options.ApplicationId = None,
+    keep_going: options.KeepGoing = False,
+    streams_config: options.StreamsConfig = None,
+    acceptable_recovery_lag: options.AcceptableRecoveryLag = None,
+    max_warmup_replicas: options.MaxWarmupReplicas = None,
+    num_standby_replicas: options.NumStandbyReplicas = None,
+    probing_rebalance_interval: options.ProbingRebalanceInterval = None,
+    rack_aware_assignment_tags: options.RackTags = None,
+    rack_aware_assignment_strategy: options.RackStrategy = None,
+    rack_aware_assignment_traffic_cost: options.TrafficCost = None,
+    rack_aware_assignment_non_overlap_cost: options.NonOverlapCost = None,
+    heartbeat_interval: options.HeartbeatInterval = None,
+    session_timeout: options.SessionTimeout = None,
+    state_cleanup_delay: options.StateCleanupDelay = None,
+    restore_rate: options.RestoreRate = None,
+    produce_rate: options.ProduceRate = None,
+    assignor: options.AssignorName = "high-availability",
+    balance_factor: options.BalanceFactor = None,
+    bounds: options.Bounds = False,
+    protocol: options.ProtocolName = "cooperative",
+    trigger: options.TriggerName = None,
+    max_rounds: options.MaxRounds = None,
+    out: options.Out = None,
+    full: options.Full = False,
+    master: options.Master = None,
+    spark_conf: options.SparkConf = None,
+    java_home: options.JavaHome = None,
+    debug: options.Debug = False,
+) -> None:
+    """Check what plans, saved or made now, do to a group against a policy; exit code 3 if they break it."""
+    given = locals()
+    with expected_failures(debug=debug):
+        _check_targets(given)
+        rules = Policy() if policy is None else load_policy(policy)
+        settings = overrides(given)
+        standard = Standard(rules, today or datetime.now(UTC), _guards(given))
+        source = sort_paths(paths, _DEFAULTS, given)
+        before = baselines(baseline or ())
+        with progress() as tell:
+            material = plans_to_check(source, settings, given, tell)
+            checked = []
+            for number, candidate in enumerate(material.candidates):
+                name = candidate.plan.group.application_id
+                tell(f"checking {name}", done=number, total=len(material.candidates))
+                checked.append(check_candidate(candidate, standard, before.pop(name, None), given))
+        errors = [(_application_of(error), str(error)) for error in material.errors]
+        result = check_all(checked, standard.now, fail_on_warning=fail_on_warning, errors=errors)
+        _say_what_was_missed(material.errors, before, debug=debug)
+        _deliver(result, given)
+    codes = [ExitCode.POLICY] if result.violated else []
+    raise typer.Exit(first_that_applies([*codes, *[ExitCode.FAILED] * len(material.errors)]))
+
+
+_DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(check).parameters.items()}
+
+
+def _check_targets(given: Mapping[str, Any]) -> None:
+    """Check before the work that every file can be written.
+
+    Raises:
+        UsageError: a report that cannot go to stdout, or two that go to one file.
+        KstreamPlanError: a file cannot be written.
+    """
+    check_before_reading(given)
+    targets = [Path(given["out"]).resolve()] if given["out"] else []
+    for form, file in given["report"] or ():
+        if file == STDIN:
+            if form != _BESIDE_THE_TABLE:
+                what = f"{form} cannot share standard output with the table"
+                raise UsageError(what, where="--report", fix=f"write --report {form}=FILE")
+            continue
+        check_target(Path(file), "--report")
+        targets.append(Path(file).resolve())
+    if len(set(targets)) < len(targets):
+        raise UsageError("two outputs go to one file", where="--report", fix="name another file")
+
+
+def _guards(given: Mapping[str, Any]) -> dict[str, LimitValue]:
+    digests = given["expect_digest"]
+    guards: dict[str, LimitValue | None] = {
+        "--require-generation": given["require_generation"],
+        "--max-snapshot-age": given["max_snapshot_age"],
+        "--expect-digest": tuple(digests) if digests else None,
+    }
+    return {name: value for name, value in guards.items() if value is not None}
+
+
+def _application_of(error: KstreamPlanError) -> str | None:
+    return error.application_id if isinstance(error, SnapshotError) else None
+
+
+def _say_what_was_missed(errors: Sequence[KstreamPlanError], unused: Mapping[str, Any], *, debug: bool) -> None:
+    for error in errors:
+        report_error(error, debug=debug)
+    for application_id in unused:
+        talk(f"warning: --baseline has a plan of {application_id!r}, which is not checked")
+
+
+def _deliver(result: Check, given: Mapping[str, Any]) -> None:
+    """Write the reports, then show the table."""
+    for form, file in given["report"] or ():
+        if file != STDIN:
+            with written_at_once(Path(file)) as target:
+                target.write(REPORTS[form](result))
+    shown = page()
+    text = table_report(result, width=shown.width, colour=shown.colour)
+    if any(file == STDIN for _, file in given["report"] or ()):
+        text = not_for_the_runner(text) + REPORTS[_BESIDE_THE_TABLE](result)
+    say(text)

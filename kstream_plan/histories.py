@@ -1,0 +1,118 @@
+"""What changes in a history of holdings from one state to the next: mostly little, so little is looked at."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import compress
+from operator import is_not
+from typing import TypeAlias
+
+from kstream_plan.model import Holding
+
+#: A consumer with what it held before and what it holds now.
+Change: TypeAlias = tuple[int, Holding, Holding]
+
+
+def changed_holdings(history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int, list[Change]]]:
+    """Yield for each state of the history the consumers that changed since the one before: (consumer, old, new)."""
+    before: Sequence[Holding] | None = None
+    for index, holdings in enumerate(history):
+        old = before if before is not None else [Holding()] * len(holdings)
+        yield index, [(c, old[c], holdings[c]) for c in unlike(old, holdings)]
+        before = holdings
+
+
+def unlike(one: Sequence[Holding], other: Sequence[Holding]) -> Iterator[int]:
+    """Yield where two sequences of the same length hold different objects."""
+    return compress(range(len(one)), map(is_not, one, other))
+
+
+def extra_copies(history: Sequence[Sequence[Holding]]) -> Iterator[int]:
+    """Yield for each state the number of warm-up and temporary copies, counting only what changed."""
+    copies = 0
+    for _, changes in changed_holdings(history):
+        for _, old, new in changes:
+            copies += len(new.warmup) + len(new.temporary) - len(old.warmup) - len(old.temporary)
+        yield copies
+
+
+class Alike:
+    """Compares two histories of holdings; what is the same object as one round earlier is not looked at again."""
+
+    def __init__(self) -> None:
+        self._before: tuple[Sequence[Holding], Sequence[Holding]] = ((), ())
+        self._different: set[int] = set()
+
+    def next(self, one: Sequence[Holding], other: Sequence[Holding]) -> bool:
+        """Tell whether the next states of both histories are equal."""
+        if len(one) != len(other):
+            return False
+        before = self._before
+        if len(before[0]) == len(one):
+            changed = sorted({*unlike(one, before[0]), *unlike(other, before[1])})
+        else:
+            changed = list(range(len(one)))
+        self._before = (one, other)
+        self._different.difference_update(changed)
+        self._different.update(c for c in changed if one[c] != other[c])
+        return not self._different
+
+
+def times_in(tasks: Sequence[int], task: int) -> int:
+    """Return how often a sorted sequence has the task."""
+    return bisect_right(tasks, task) - bisect_left(tasks, task)
+
+
+def difference(before: Sequence[int], after: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return what is in the one and not in the other, and the other way round; both are sorted and mostly alike."""
+    if before == after:
+        return [], []
+    lost: list[int] = []
+    gained: list[int] = []
+    i = j = 0
+    while i < len(before) and j < len(after):
+        alike = _run_of_equals(before, i, after, j)
+        i, j = i + alike, j + alike
+        if len(lost) + len(gained) > MANY:
+            one, other = set(before), set(after)
+            return sorted(one - other), sorted(other - one)
+        if i < len(before) and (j == len(after) or before[i] < after[j]):
+            lost.append(before[i])
+            i += 1
+        elif j < len(after):
+            gained.append(after[j])
+            j += 1
+        if before[i:] == after[j:]:
+            return lost, gained
+    return [*lost, *before[i:]], [*gained, *after[j:]]
+
+
+#: With more differences than that it is sooner to build sets.
+MANY = 8
+
+
+def _run_of_equals(one: Sequence[int], i: int, other: Sequence[int], j: int) -> int:
+    """Return how many items from ``i`` and ``j`` on are equal.
+
+    After an item that only one of two sorted sequences has, nothing is equal at the same distance until the other has
+    one of its own: so the end is found by halving, and looked for piece by piece where that guess is wrong.
+    """
+    most = min(len(one) - i, len(other) - j)
+    low, high = 0, most
+    while low < high:
+        middle = (low + high) // 2
+        if one[i + middle] == other[j + middle]:
+            low = middle + 1
+        else:
+            high = middle
+    if one[i : i + low] == other[j : j + low]:
+        return low
+    low, high = 0, low
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[i + low : i + middle] == other[j + low : j + middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

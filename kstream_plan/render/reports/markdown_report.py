@@ -1,0 +1,64 @@
+"""What a check found, as the comment on a pull request: it begins with a mark by which it is found and edited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kstream_plan.findings import Check, CheckedPlan, Status
+from kstream_plan.render.escape import MARKDOWN
+from kstream_plan.render.markdown import markdown
+from kstream_plan.render.names import Names
+from kstream_plan.render.reports.table_report import worst_status
+from kstream_plan.render.reports.wording import figures, heading, origin, passes, sentence
+
+#: The first line of every comment.
+MARK = "<!-- kstream-plan check -->"
+_MARKS = {Status.ERROR: "✗", Status.WARNING: "⚠", Status.WAIVED: "○", Status.PASSED: "✓"}
+#: GitHub takes 65,536 characters a comment; what does not fit is left out as a whole, and said.
+_ROOM = 60_000
+
+
+def markdown_report(check: Check) -> str:
+    """Return the comment: per plan a heading, a line per violation, one for what is kept, and its rounds folded."""
+    text = f"{MARK}\n"
+    left_out = 0
+    blocks = [(checked, _plan(checked)) for checked in check.plans]
+    for application_id, message in check.errors:
+        name = MARKDOWN.name(application_id) if application_id is not None else "an application"
+        text += f"\n✗ **kstream-plan: {name} could not be checked**: {MARKDOWN.sentence(message)}\n"
+    for _, block in blocks:
+        if len(text) + len(block) <= _ROOM:
+            text += block
+        else:
+            left_out += 1
+    if left_out:
+        text += f"\n✗ {left_out:,} more plans are too long for a comment: see the output of the check\n"
+    for checked, _ in blocks:
+        folded = _rounds(checked)
+        text += folded if len(text) + len(folded) <= _ROOM else ""
+    return text
+
+
+def _plan(checked: CheckedPlan) -> str:
+    names = Names(checked.plan.group, MARKDOWN)
+    mark = _MARKS[worst_status(checked)]
+    lines = ["", f"{mark} **kstream-plan: {heading(checked, names)}** (snapshot {origin(checked)})", ""]
+    return "\n".join([*lines, *_items(checked, names)]) + "\n"
+
+
+def _items(checked: CheckedPlan, names: Names) -> Iterator[str]:
+    for finding in checked.findings:
+        if finding.status is not Status.PASSED:
+            rule = MARKDOWN.name(finding.rule)
+            yield f"- {_MARKS[finding.status]} {rule}: {sentence(finding, checked.plan, names)}"
+    ending = [passes(checked)]
+    ending += [f"base branch: {figures(checked.baseline)}"] if checked.baseline else []
+    ending += [names.escape(checked.source)] if checked.source else []
+    yield f"- {_MARKS[Status.PASSED]} {' · '.join(ending)}"
+
+
+def _rounds(checked: CheckedPlan) -> str:
+    if not checked.plan.rounds:
+        return ""
+    name = MARKDOWN.name(checked.application_id)
+    return f"\n<details><summary>rounds</summary>\n\n{name}\n\n{markdown(checked.plan)}\n</details>\n"

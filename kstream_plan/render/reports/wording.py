@@ -1,0 +1,201 @@
+"""Findings in words: what is measured, what is allowed, what is to blame, and what would cure it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from kstream_plan.findings import CheckedPlan, Cure, Finding, Status
+from kstream_plan.model import TaskId
+from kstream_plan.policy import LimitValue, Percent, TagCounts
+from kstream_plan.render.names import Names
+from kstream_plan.render.numbers import count, duration, several
+from kstream_plan.rules import Kind
+from kstream_plan.steps import MemberJoined, MemberLeft, Plan
+
+#: Rules that hold for each task by itself; of the others a task is one of those beyond the limit.
+_PER_TASK = ("max_pause_per_task", "max_pause_per_handover", "min_standbys", "distinct_tag_values")
+#: Rules whose figure grows with the rounds: to blame is what comes from a round on.
+_ADDS_UP = ("max_duration", "max_rebalances", "max_moves", "max_warmups", "max_restored_records")
+_WITH_NOTE = ("max_pause_per_task", "balance_factor", "max_snapshot_age", "--max-snapshot-age")
+_MOST_NAMED = 4
+_DEFECT = "a defect of kstream-plan, not of your change: please report it with the plan"
+
+
+def heading(checked: CheckedPlan, names: Names) -> str:
+    """Return who it is about, and how many rules are broken: ``orders 3 → 5 instances breaks 1 of 7 rules``."""
+    ours = [finding for finding in checked.findings if finding.invariant]
+    rules = len(checked.findings) - len(ours)
+    waived = len(checked.of(Status.WAIVED))
+    broken = rules - len(checked.of(Status.PASSED)) - waived
+    did = f"breaks {broken:,} of {count(rules, 'rule')}" if broken else f"keeps to {_all(rules)}"
+    more = f", {waived:,} waived" if waived else ""
+    more += ", but the plan contradicts itself" if ours else ""
+    return f"{names.escape(checked.application_id)} {_members(checked.plan)} {did}{more}"
+
+
+def origin(checked: CheckedPlan) -> str:
+    """Return what the plan was made from: ``generation 1, 2 min old``."""
+    generation = f"generation {checked.plan.generation:,}"
+    if checked.age_ms is None:
+        return f"{generation}, of unknown age"
+    return f"{generation}, {_age(abs(checked.age_ms))} {'old' if checked.age_ms >= 0 else 'ahead of the clock'}"
+
+
+def figures(plan: Plan) -> str:
+    """Return a plan in a few figures: ``≥ 11m00s, 20 moves, 0 cold``."""
+    summary = plan.summary
+    if not plan.rounds:
+        return "nothing would change"
+    length = _length(plan, summary.duration_ms)
+    return f"{length}, {count(summary.moves, 'move')}, {summary.cold_handovers:,} cold"
+
+
+def passes(checked: CheckedPlan) -> str:
+    """Return what is kept: ``6 others: ≥ 11m00s, 20 moves, 0 cold``."""
+    passed = len(checked.of(Status.PASSED))
+    if passed == len(checked.findings):
+        return figures(checked.plan)
+    return f"{count(passed, 'other')}: {figures(checked.plan)}"
+
+
+def sentence(finding: Finding, plan: Plan, names: Names) -> str:
+    """Return one finding: figures, who is to blame, waiver, cure."""
+    if finding.invariant:
+        first = finding.offences[0]
+        where = "" if first.round_number is None else f" in round {first.round_number}"
+        return f"{names.escape_message(first.note)}{where}: {_DEFECT}"
+    if not finding.offences:
+        return _kept(finding, plan)
+    parts = [_violation(finding, plan, names)]
+    parts += [f"Why: {names.escape_message(finding.limit.reason)}"] if finding.limit.reason else []
+    parts += _waiver(finding, names)
+    parts += [f"Before: {_figure(finding, finding.before, plan)}"] if finding.kept_before is not None else []
+    parts += [f"Cure: {cure(finding.cure, finding)}"] if finding.cure else []
+    return ". ".join(parts)
+
+
+def cure(found: Cure, finding: Finding) -> str:
+    """Return the settings, with Kafka's names, and what is measured then: ``max.warmup.replicas=8: 9.0 s``."""
+    settings = " ".join(f"{_kafka_name(name)}={_setting(value)}" for name, value in found.settings)
+    return settings if finding.kind is Kind.SWITCH else f"{settings}: {measure(finding.kind, found.measured)}"
+
+
+def measure(kind: Kind, value: int | None) -> str:
+    """Return a measured value as people read it."""
+    if value is None:
+        return "unknown"
+    return duration(value) if kind is Kind.DURATION else f"{value:,}"
+
+
+def _violation(finding: Finding, plan: Plan, names: Names) -> str:
+    tasks = _tasks(finding.tasks, names)
+    figure = _comparison(finding, plan, names)
+    worst = finding.offences[0]
+    note = f", {worst.note}" if finding.rule in _WITH_NOTE and worst.note != "old" else ""
+    if finding.rule == "balance_factor" and worst.process_id is not None:
+        note += f", most off {names.instance(worst.process_id)}"
+    if worst.round_number is not None:
+        note += f", {'from' if finding.rule in _ADDS_UP else 'in'} round {worst.round_number:,}"
+    if finding.rule in _PER_TASK and tasks:
+        return f"{tasks}{':' if len(finding.tasks) > _MOST_NAMED else ''} {figure}{note}"
+    return f"{figure}{note}{f': {tasks}' if tasks else ''}"
+
+
+def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
+    match finding.kind:
+        case Kind.SWITCH:
+            return f"the plan does not settle ({plan.verdict.kind})"
+        case Kind.GENERATION:
+            return f"generation {measure(finding.kind, finding.measured)}, not {allowed(finding.allowed, finding)}"
+        case Kind.DIGEST:
+            return f"the plan's input has the digest {plan.digest[:12]}, which is not expected"
+        case Kind.TAGS:
+            worst = finding.offences[0]
+            tag, _, wanted = worst.note.rpartition(": ")
+            return f"{measure(finding.kind, worst.measured)} of {wanted} values of {names.escape(tag)}"
+    sign = "<" if finding.at_least else ">"
+    return f"{_figure(finding, finding.measured, plan)} {sign} {allowed(finding.allowed, finding)}"
+
+
+def allowed(value: LimitValue | None, finding: Finding) -> str:
+    """Return a limit as people read it; percent with what they come to."""
+    given = finding.limit.value
+    share = f"{_decimal(given.value)}%" if isinstance(given, Percent) else ""
+    if value is None:
+        return f"{share} of unknown"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{measure(finding.kind, value)}{f' ({share})' if share else ''}"
+    if finding.kind is Kind.TAGS:
+        pairs: TagCounts = value  # type: ignore[assignment]
+        return ", ".join(f"{tag}: {least:,}" for tag, least in pairs)
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _kept(finding: Finding, plan: Plan) -> str:
+    if finding.kind in (Kind.SWITCH, Kind.DIGEST):
+        return "kept"
+    sign = "=" if finding.kind is Kind.GENERATION else "≥" if finding.at_least else "≤"
+    return f"{_figure(finding, finding.measured, plan)} {sign} {allowed(finding.allowed, finding)}"
+
+
+def _figure(finding: Finding, value: int | None, plan: Plan) -> str:
+    if finding.rule == "max_duration" and value:
+        return _length(plan, value)
+    return measure(finding.kind, value)
+
+
+def _length(plan: Plan, milliseconds: int) -> str:
+    if not milliseconds:
+        return "at once"
+    return f"{'≥ ' if plan.summary.duration_is == 'floor' else '~'}{duration(milliseconds)}"
+
+
+def _waiver(finding: Finding, names: Names) -> list[str]:
+    if finding.waiver is not None:
+        return [f"Waived until {finding.waiver.until}: {names.escape_message(finding.waiver.reason)}"]
+    if finding.expired is not None:
+        return [f"The waiver ran out on {finding.expired.until}: {names.escape_message(finding.expired.reason)}"]
+    return []
+
+
+def _tasks(tasks: tuple[TaskId, ...], names: Names) -> str:
+    if not tasks:
+        return ""
+    shown = [names.task(task_id) for task_id in tasks]
+    if len(tasks) <= _MOST_NAMED and len({task_id.group for task_id in tasks}) == 1:
+        shown[-1] = names.task_and_topic(tasks[-1])
+        return " ".join(shown)
+    return several(shown).replace(", ", " ")
+
+
+def _members(plan: Plan) -> str:
+    steps = [step for rnd in plan.rounds for step in rnd.steps if isinstance(step, MemberJoined | MemberLeft)]
+    joined = {step.process_id for step in steps if isinstance(step, MemberJoined)}
+    left = {step.process_id for step in steps if isinstance(step, MemberLeft)}
+    before, after = (len(plan.group.instances) - len(changed) for changed in (joined, left))
+    return f"{before:,} → {count(after, 'instance')}" if joined or left else count(after, "instance")
+
+
+def _all(rules: int) -> str:
+    return "the one rule" if rules == 1 else f"all {rules:,} rules"
+
+
+def _age(milliseconds: int) -> str:
+    for unit, length in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000)):
+        if milliseconds >= 2 * length:
+            return f"{milliseconds // length:,} {unit}"
+    return f"{milliseconds // 1000} s"
+
+
+def _kafka_name(name: str) -> str:
+    return name.replace("_", ".")
+
+
+def _setting(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _decimal(value: Decimal) -> str:
+    return f"{value.normalize():f}"

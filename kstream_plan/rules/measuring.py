@@ -1,0 +1,136 @@
+"""What the rules of a policy have in common: a plan to measure, what was measured, and what is to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.model import TaskId
+from kstream_plan.pauses import Pause, plan_pauses
+from kstream_plan.policy import LimitValue, Percent
+from kstream_plan.steps import MemberJoined, MemberLeft, Plan, Round, Step
+
+
+class Kind(StrEnum):
+    """What a rule's limit is."""
+
+    DURATION = "duration"
+    COUNT = "count"
+    RECORDS = "records"
+    TAGS = "tags"
+    SWITCH = "switch"
+    GENERATION = "generation"
+    DIGEST = "digest"
+
+
+class Offence(NamedTuple):
+    """One thing that breaks a rule: how far (``None``: unknown), and where as far as that can be said.
+
+    ``note`` is what a task or round alone does not say: a tag, a subtopology, a number of pauses.
+    """
+
+    measured: int | None = None
+    round_number: int | None = None
+    task_id: TaskId | None = None
+    process_id: str | None = None
+    note: str = ""
+
+
+class Measurement(NamedTuple):
+    """What a plan has of what a rule limits (``None``: unknown), and what breaks the rule (nothing if it is kept)."""
+
+    value: int | None
+    offences: tuple[Offence, ...] = ()
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A plan, and the time at which it is checked (with a zone)."""
+
+    plan: Plan
+    now: datetime
+
+    @cached_property
+    def pauses(self) -> tuple[Pause, ...]:
+        """Every pause that ends within the plan."""
+        return plan_pauses(self.plan)
+
+    @cached_property
+    def round_at(self) -> dict[int, int]:
+        """Time on the plan's clock → number of the first round then."""
+        found: dict[int, int] = {}
+        for rnd in self.plan.rounds:
+            found.setdefault(rnd.at_ms, rnd.number)
+        return found
+
+    @cached_property
+    def present(self) -> tuple[int, ...]:
+        """Indices of the instances that take part at the end."""
+        away: dict[str, bool] = {}
+        for _, step in steps(self.plan.rounds):
+            if isinstance(step, MemberLeft | MemberJoined):
+                away[step.process_id] = isinstance(step, MemberLeft)
+        instances = self.plan.group.instances
+        return tuple(i for i, instance in enumerate(instances) if not away.get(instance.process_id))
+
+
+Measure: TypeAlias = Callable[[Subject, LimitValue], Measurement]
+
+
+class Rule(NamedTuple):
+    """How one rule is measured.
+
+    ``whole`` gives what a limit in percent is a part of; ``None``: percent has no meaning. ``lowest`` is the least
+    limit that makes sense; ``at_least``: the limit is a minimum, not a maximum.
+    """
+
+    kind: Kind
+    measure: Measure
+    whole: Callable[[Plan], int | None] | None = None
+    lowest: int = 0
+    at_least: bool = False
+
+    def resolved(self, value: LimitValue, plan: Plan) -> LimitValue | None:
+        """Return the limit as a number where it is a part of a whole; ``None``: the whole is not known."""
+        if not isinstance(value, Percent):
+            return value
+        whole = self.whole(plan) if self.whole is not None else None
+        return None if whole is None else value.of(whole)
+
+
+def steps(rounds: Iterable[Round]) -> Iterator[tuple[Round, Step]]:
+    """Yield every step with its round."""
+    for rnd in rounds:
+        for step in rnd.steps:
+            yield rnd, step
+
+
+def number(limit: LimitValue) -> int:
+    """Return a limit that is a number."""
+    assert isinstance(limit, int)
+    return limit
+
+
+def worst_first(offences: Iterable[Offence]) -> tuple[Offence, ...]:
+    """Sort by how far, the farthest first; then by round, task and instance."""
+    return tuple(
+        sorted(
+            offences,
+            key=lambda one: (
+                -(one.measured or 0),
+                one.round_number or 0,
+                one.task_id.sort_key if one.task_id else (b"", -1, -1),
+                one.process_id or "",
+            ),
+        )
+    )
+
+
+def counted(events: Iterable[Offence], limit: LimitValue) -> Measurement:
+    """Count events of one kind in the order of the plan; to blame are those beyond the limit."""
+    found = list(events)
+    return Measurement(len(found), tuple(found[number(limit) :]))

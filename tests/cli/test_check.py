@@ -1,0 +1,234 @@
+"""``check``: exit codes, guards, reports, and which plans are checked."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import plan_cases
+import pytest
+from junitparser import JUnitXml
+
+from kstream_plan import snapshots
+from kstream_plan.cli import run
+from kstream_plan.render.plan_json import plan_json
+from kstream_plan.render.reports.markdown_report import MARK
+from kstream_plan.snapshots.saved_plan import read_plan_file
+
+TODAY = ["--today", "2026-11-21T13:02:40Z"]
+
+
+@pytest.fixture
+def plan_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    Path("plan.json").write_text(plan_json(plan_cases.case("scale-out")) + "\n", encoding="utf-8")
+    return "plan.json"
+
+
+def policy(text: str) -> list[str]:
+    Path("policy.yaml").write_text(f"version: 1\n{text}", encoding="utf-8")
+    return ["--policy", "policy.yaml", *TODAY]
+
+
+def save(name: str, file: str) -> str:
+    Path(file).write_text(plan_json(plan_cases.case(name)) + "\n", encoding="utf-8")
+    return file
+
+
+def test_a_plan_that_keeps_to_its_policy(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", plan_file, *policy("defaults: {max_moves: 20}")]) == 0
+    assert capsys.readouterr() == (
+        "✓ S1 3 → 5 instances keeps to all 2 rules (generation 1, 2 min old)\n"
+        "  ✓ ≥ 11m00s, 20 moves, 0 cold · plan.json\n",
+        "",
+    )
+
+
+def test_a_plan_that_breaks_it(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", plan_file, *policy("defaults: {max_moves: 19}")]) == 3
+    assert capsys.readouterr().out.splitlines()[1] == "  ✗ max_moves: 20 > 19, from round 22: 1_11 (clicks)"
+
+
+@pytest.mark.parametrize(("more", "code"), [([], 0), (["--fail-on-warning"], 3)])
+def test_warnings(plan_file: str, more: list[str], code: int) -> None:
+    assert run(["check", plan_file, *policy("defaults: {max_moves: {limit: 1, level: warning}}"), *more]) == code
+
+
+def test_a_plan_that_does_not_settle_is_3_not_4(plan_file: str) -> None:
+    assert run(["check", save("never-ready", "stuck.json")]) == 3
+    assert run(["check", "stuck.json", *policy("defaults: {must_settle: false}")]) == 0
+
+
+def test_a_bad_policy_is_1_before_any_plan_is_read(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("plan.json").write_text('{"kind": "plan", damaged', encoding="utf-8")
+    assert run(["check", plan_file, *policy("defaults: {max_move: 1}")]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
+        "kstream-plan: error: policy.yaml, line 2, column 12: defaults has 'max_move', which is not known. "
+        "Fix: is it max_moves?\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("guard", "code"),
+    [
+        (["--require-generation", "1"], 0),
+        (["--require-generation", "2"], 3),
+        (["--max-snapshot-age", "3m"], 0),
+        (["--max-snapshot-age", "2m"], 3),
+        (["--expect-digest", "DIGEST"], 0),
+        (["--expect-digest", "0" * 64], 3),
+        (["--expect-digest", "0" * 64, "--expect-digest", "DIGEST"], 0),
+        (["--expect-digest", "xyz"], 2),
+        (["--require-generation", "one"], 2),
+    ],
+)
+def test_guards(plan_file: str, guard: list[str], code: int) -> None:
+    given = [plan_cases.case("scale-out").digest if word == "DIGEST" else word for word in guard]
+    assert run(["check", plan_file, *TODAY, *given]) == code
+
+
+def test_today_decides_whether_a_waiver_is_in_force(plan_file: str) -> None:
+    text = 'defaults: {max_moves: 1}\nwaivers: [{application: "S*", rule: max_moves, until: 2027-01-31, reason: x}]'
+    waived = policy(text)[:2]
+    assert run(["check", plan_file, *waived, "--today", "2027-01-31"]) == 0
+    assert run(["check", plan_file, *waived, "--today", "2027-02-01"]) == 3
+    assert run(["check", plan_file, *waived, "--today", "tomorrow"]) == 2
+
+
+def test_every_report_at_once(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {"json": "a.json", "markdown": "a.md", "junit": "a.xml", "github": "a.txt"}
+    reports = [word for form, file in files.items() for word in ("--report", f"{form}={file}")]
+    assert run(["check", plan_file, *policy("defaults: {max_moves: 19}"), *reports]) == 3
+    assert json.loads(Path("a.json").read_text())["violated"] is True
+    assert Path("a.md").read_text().startswith(MARK)
+    assert next(iter(JUnitXml.fromstring(Path("a.xml").read_bytes()))).failures == 1
+    assert Path("a.txt").read_text() == "::error title=S1%3A max_moves::20 > 19, from round 22: 1_11 (clicks)\n"
+    assert capsys.readouterr().out.startswith("✗ S1")
+
+
+def test_annotations_below_the_table(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", plan_file, *policy("defaults: {max_moves: 19}"), "--report", "github=-"]) == 3
+    first, *table, last, annotation = capsys.readouterr().out.splitlines()
+    assert first.startswith("::stop-commands::")
+    assert last == f"::{first.removeprefix('::stop-commands::')}::"
+    assert table[0].startswith("✗ S1")
+    assert annotation.startswith("::error title=S1%3A max_moves::")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--report", "xml=a"], 2, "'xml' is not one of json, markdown, junit, github"),
+        (["--report", "json"], 2, "'json' is not FORMAT=FILE"),
+        (["--report", "json=-"], 2, "json cannot share standard output with the table"),
+        (["--report", "json=no/a"], 1, "its folder does not exist"),
+        (["--report", "json=a", "--report", "junit=./a"], 2, "two outputs go to one file"),
+        (["--max-warmup-replicas", "4"], 2, "--max-warmup-replicas is for snapshots"),
+        (["--restore-rate", "4/s"], 2, "--restore-rate is for snapshots"),
+        (["--out", "a"], 2, "--out is for snapshots"),
+        (["--application-id", "none*"], 2, "no plan is of such an application"),
+        (["--baseline", "none.json"], 1, "none.json: cannot read the file"),
+    ],
+)
+def test_wrong_usage(
+    plan_file: str, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, message: str
+) -> None:
+    assert run(["check", plan_file, *arguments]) == code
+    captured = capsys.readouterr()
+    assert message in " ".join(captured.err.replace("│", "").split())
+    assert captured.out == ""
+    assert sorted(path.name for path in Path().iterdir()) == ["plan.json"]
+
+
+def test_several_plans_worst_first_and_only_those_selected(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [plan_file, save("pods", "pods.json"), save("settled", "settled.json")]
+    assert run(["check", *files, *policy("applications: {payments: {max_moves: 19}}")]) == 3
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "3 applications: 1 breaks the policy, 2 passed"
+    assert lines[1].startswith("✗ payments")
+    assert run(["check", *files, *policy("applications: {payments: {max_moves: 19}}"), "--application-id", "S*"]) == 0
+
+
+def test_plans_from_standard_input(plan_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(plan_file).read_bytes())))
+    assert run(["check", "-", *TODAY, "--require-generation", "2"]) == 3
+
+
+def test_keep_going(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.json").write_text('{"kind": "plan"}', encoding="utf-8")
+    assert run(["check", "bad.json", plan_file]) == 1
+    assert capsys.readouterr().out == ""
+    assert run(["check", "bad.json", plan_file, "--keep-going", *TODAY]) == 1
+    captured = capsys.readouterr()
+    assert "bad.json" in captured.err
+    assert captured.out.startswith("2 applications: 1 not checked, 1 passed")
+
+
+def test_the_baseline_is_shown(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = save("settled", "before.json")
+    arguments = [*policy("defaults: {max_moves: 1}"), "--baseline", before]
+    assert run(["check", plan_file, *arguments, "--baseline", save("pods", "pods.json")]) == 3
+    captured = capsys.readouterr()
+    assert "Before: 0" in captured.out
+    assert "before: nothing would change" in captured.out
+    assert captured.err == "kstream-plan: warning: --baseline has a plan of 'payments', which is not checked\n"
+    assert run(["check", plan_file, "--baseline", before, "--baseline", "./before.json"]) == 1
+
+
+class _Reader:
+    """Stands for ``snapshots.read``."""
+
+    def __init__(self, *names: str) -> None:
+        self.names, self.asked = names, []
+
+    def __call__(self, paths: Any, **options: Any) -> tuple[Any, ...]:
+        self.asked.append((paths, options))
+        return tuple(plan_cases.snapshot(name) for name in self.names)
+
+
+def test_a_snapshot_is_planned_first_and_its_cures_are_tried(
+    plan_file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reader = _Reader("scale-out")
+    monkeypatch.setattr(snapshots, "read", reader)
+    arguments = policy("defaults: {max_pause_per_task: 30s}")
+    assert run(["check", "snapshot.json", *arguments, "--out", "made.json", "--lags", "l.json"]) == 3
+    assert reader.asked[0][0] == ("snapshot.json",)
+    assert reader.asked[0][1]["lags"] == ["l.json"]
+    assert "Cure: max.warmup.replicas=4: 15.1 s" in " ".join(capsys.readouterr().out.split())
+    assert read_plan_file("made.json") == [plan_cases.case("scale-out")]
+    assert run(["check", "snapshot.json", *arguments, "--max-warmup-replicas", "4"]) == 0
+    assert run(["check", plan_file, "snapshot.json", *arguments, "--max-warmup-replicas", "4"]) == 3
+    assert len(capsys.readouterr().out.split("✓ S1")) == 3
+
+
+def test_a_snapshot_on_standard_input_reaches_the_reader(plan_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = _Reader("settled")
+    monkeypatch.setattr(snapshots, "read", reader)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"application_id": "a"}')))
+    assert run(["check", "-"]) == 0
+    assert reader.asked[0][0] == ("-",)
+    assert reader.asked[0][1]["stdin"].read() == b'{"application_id": "a"}'
+
+
+def test_saved_plans_are_checked_without_spark(plan_file: str) -> None:
+    code = (
+        "import sys; from kstream_plan.cli import run; code = run(sys.argv[1:]);"
+        "bad = {'pyspark', 'pyarrow', 'kstream_plan.planner'} & set(sys.modules); sys.exit(f'{bad}' if bad else code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "check", plan_file], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.spark
+def test_a_snapshot_file_with_real_reading(spark: object, plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    snapshot = Path(__file__).parents[2] / "examples/scale-out/snapshot.json"
+    assert run(["check", str(snapshot), *policy("defaults: {max_pause_per_task: 30s}")]) == 3
+    assert "max_pause_per_task: 2_0 2_3 2_4 (audit) 30.1 s > 30.0 s" in capsys.readouterr().out
