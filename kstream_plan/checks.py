@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
+from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -104,8 +105,8 @@ def temporary_only_while_withheld(plan: Plan) -> Iterator[tuple[int | None, str]
     """A temporary standby is a task withheld from that very consumer in that very round."""
     for rnd in plan.rounds:
         withheld = _withheld(rnd)
-        for consumer, held in enumerate(rnd.assigned):
-            for task in held.temporary:
+        for consumer in compress(range(len(rnd.assigned)), map(attrgetter("temporary"), rnd.assigned)):
+            for task in rnd.assigned[consumer].temporary:
                 if (consumer, task) not in withheld:
                     yield rnd.number, f"{_name(plan, task)} is held as a temporary standby but not withheld"
 
@@ -113,7 +114,8 @@ def temporary_only_while_withheld(plan: Plan) -> Iterator[tuple[int | None, str]
 def warmups_within_budget(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """At most ``max_warmup_replicas`` warm-ups are decided at once."""
     for rnd in plan.rounds:
-        warmups, most = sum(len(held.warmup) for held in rnd.decided), plan.config_of(rnd.number).max_warmup_replicas
+        most = plan.config_of(rnd.number).max_warmup_replicas
+        warmups = sum(map(len, map(attrgetter("warmup"), rnd.decided)))
         if warmups > most:
             yield rnd.number, f"{warmups} warm-ups, max_warmup_replicas is {most}"
 
@@ -122,8 +124,11 @@ def standbys_as_wanted(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """A stateful task is decided ``num_standby_replicas`` standbys; fewer only if the plan warns of it."""
     short = {subject for note in plan.warnings if note.code == "standbys-short" for subject in note.subjects}
     for index, task, count in _counts(plan, [rnd.decided for rnd in plan.rounds], lambda held: held.standby):
-        name, wanted = _name(plan, task), plan.config_of(index + 1).num_standby_replicas
-        if plan.group.tasks[task].stateful and (count > wanted or (count < wanted and name not in short)):
+        wanted = plan.config_of(index + 1).num_standby_replicas
+        if count == wanted or not plan.group.stateful_flags[task]:
+            continue
+        name = _name(plan, task)
+        if count > wanted or name not in short:
             yield index + 1, f"{name} is decided {count} standbys, num_standby_replicas is {wanted}"
 
 

@@ -155,7 +155,7 @@ def check_plan(plan: Plan, standard: Standard, *, baseline: Plan | None = None, 
     limits = standard.policy.limits(application_id)
     for name, rule in RULES.items():
         if name in limits:
-            found = _find(name, rule, limits[name], subject, earlier if rule.kind is not Kind.GENERATION else None)
+            found = _find(name, rule, limits[name], subject, None if rule.of_input else earlier)
             findings.append(_with_waiver(found, standard))
     for name, value in standard.guards.items():
         findings.append(_find(name, GUARDS[name], Limit(value), subject, None))

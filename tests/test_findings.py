@@ -180,6 +180,13 @@ def test_the_baseline_shows_what_was_before() -> None:
     assert (found.measured, found.before, found.kept_before) == (20, 0, True)
 
 
+def test_the_baseline_s_own_snapshot_does_not_matter() -> None:
+    policy = Policy(defaults={"max_snapshot_age": Limit(1), "require_generation": Limit(1)})
+    found = check_plan(plan_cases.case("scale-out"), Standard(policy, NOW), baseline=plan_cases.case("settled"))
+    for rule in ("max_snapshot_age", "require_generation"):
+        assert finding(found, rule).kept_before is None
+
+
 def test_a_check_of_nothing_is_not_violated() -> None:
     assert not Check((), NOW).violated
     assert table_report(Check((), NOW)) == "0 applications: 0 passed\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,6 @@ def check(
     today: check_options.Today = None,
     lags: options.Lags = None,
     lags_tolerance: options.LagsTolerance = None,
-    lags_as_reported: options.LagsAsReported = False,
     lags_as_reported: options.LagsAsReported = False,
     as_of: options.AsOf = None,
     application_id: options.ApplicationId = None,
@@ -89,11 +89,13 @@ def check(
             checked = []
             for number, candidate in enumerate(material.candidates):
                 name = candidate.plan.group.application_id
-                tell(f"checking {name}", done=number, total=len(material.candidates))
-                checked.append(check_candidate(candidate, standard, before.pop(name, None), given))
+                tell_here = partial(tell, done=number, total=len(material.candidates))
+                tell_here(f"checking {name}")
+                checked.append(check_candidate(candidate, standard, before.get(name), given, tell_here))
         errors = [(_application_of(error), str(error)) for error in material.errors]
         result = check_all(checked, standard.now, fail_on_warning=fail_on_warning, errors=errors)
-        _say_what_was_missed(material.errors, before, debug=debug)
+        unused = sorted(before.keys() - {one.application_id for one in checked})
+        _say_what_was_missed(material.errors, unused, debug=debug)
         _deliver(result, given)
     codes = [ExitCode.POLICY] if result.violated else []
     raise typer.Exit(first_that_applies([*codes, *[ExitCode.FAILED] * len(material.errors)]))
@@ -137,7 +139,7 @@ def _application_of(error: KstreamPlanError) -> str | None:
     return error.application_id if isinstance(error, SnapshotError) else None
 
 
-def _say_what_was_missed(errors: Sequence[KstreamPlanError], unused: Mapping[str, Any], *, debug: bool) -> None:
+def _say_what_was_missed(errors: Sequence[KstreamPlanError], unused: Sequence[str], *, debug: bool) -> None:
     for error in errors:
         report_error(error, debug=debug)
     for application_id in unused:

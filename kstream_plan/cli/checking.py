@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -111,15 +111,18 @@ def baselines(files: Sequence[Path]) -> dict[str, Plan]:
 
 
 def check_candidate(
-    candidate: Candidate, standard: Standard, before: Plan | None, given: Mapping[str, Any]
+    candidate: Candidate, standard: Standard, before: Plan | None, given: Mapping[str, Any], tell: Callable[[str], None]
 ) -> CheckedPlan:
-    """Hold one plan against the policy; where it was made now, look for cures as well."""
+    """Hold one plan against the policy; where it was made now, look for cures as well, which may take as long again."""
     checked = check_plan(candidate.plan, standard, baseline=before, source=candidate.source)
     if candidate.snapshot is None:
         return checked
     from kstream_plan.cli.planning import plan_one  # noqa: PLC0415 - only where something is planned
 
-    return with_cures(checked, candidate.snapshot, standard, lambda snapshot: plan_one(snapshot, given))
+    def plan_again(snapshot: Snapshot) -> Plan:
+        return plan_one(snapshot, given, lambda what: tell(f"looking for cures, {what}"))
+
+    return with_cures(checked, candidate.snapshot, standard, plan_again)
 
 
 @contextmanager

@@ -42,8 +42,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "balance_factor": Rule(Kind.COUNT, endings.balance, lowest=1),
         "min_standbys": Rule(Kind.COUNT, endings.standbys, at_least=True),
         "distinct_tag_values": Rule(Kind.TAGS, endings.tag_values, lowest=1, at_least=True),
-        "max_snapshot_age": Rule(Kind.DURATION, origins.snapshot_age),
-        "require_generation": Rule(Kind.GENERATION, origins.generation),
+        "max_snapshot_age": Rule(Kind.DURATION, origins.snapshot_age, of_input=True),
+        "require_generation": Rule(Kind.GENERATION, origins.generation, of_input=True),
     }
 )
 

@@ -85,7 +85,8 @@ class Rule(NamedTuple):
     """How one rule is measured.
 
     ``whole`` gives what a limit in percent is a part of; ``None``: percent has no meaning. ``lowest`` is the least
-    limit that makes sense; ``at_least``: the limit is a minimum, not a maximum.
+    limit that makes sense; ``at_least``: the limit is a minimum, not a maximum; ``of_input``: it is about what the
+    plan was made from, so that another plan's figure says nothing about it.
     """
 
     kind: Kind
@@ -93,6 +94,7 @@ class Rule(NamedTuple):
     whole: Callable[[Plan], int | None] | None = None
     lowest: int = 0
     at_least: bool = False
+    of_input: bool = False
 
     def resolved(self, value: LimitValue, plan: Plan) -> LimitValue | None:
         """Return the limit as a number where it is a part of a whole; ``None``: the whole is not known."""

@@ -180,6 +180,9 @@ def test_the_baseline_is_shown(plan_file: str, capsys: pytest.CaptureFixture[str
     assert "before: nothing would change" in captured.out
     assert captured.err == "kstream-plan: warning: --baseline has a plan of 'payments', which is not checked\n"
     assert run(["check", plan_file, "--baseline", before, "--baseline", "./before.json"]) == 1
+    capsys.readouterr()
+    assert run(["check", plan_file, save("scale-out", "again.json"), "--baseline", before]) == 0
+    assert capsys.readouterr().out.count("before: nothing would change") == 2
 
 
 class _Reader:
