@@ -149,15 +149,15 @@ class _Run:
 
     def verdict(self, decision: Assignment, *, settled: bool, left: int) -> Verdict | None:
         """Say how it ends, if it ends here: never while something is still to come from outside."""
-        if left <= 0 and (not settled or self.course.more_after(self.at_ms)):
-            waiting = tuple(
-                self.state.group.tasks[task].task_id for task in sorted({m.task for m in decision.movements})
-            )
+        goes_on = not settled or self.course.next_change_ms() is not None
+        if left <= 0 and goes_on:
+            tasks = sorted({movement.task for movement in decision.movements})
+            waiting = tuple(self.state.group.tasks[task].task_id for task in tasks)
             return Verdict("unfinished", waiting, "the limit of rounds was reached")
         repeats = None
         if not settled and self.trigger is not Trigger.FOLLOW_UP:
             repeats = self.recurrence.verdict(self.state, decision)
-        if self.course.more_after(self.at_ms) and (not settled or self.course.next_change_ms() is not None):
+        if goes_on and self.course.more_after(self.at_ms):
             return None
         return Verdict("settled", (), "what was decided is what everyone holds") if settled else repeats
 

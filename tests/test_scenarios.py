@@ -164,3 +164,12 @@ def test_new_instances_restore_as_fast_as_the_others() -> None:
     assert made.summary.duration_is == "estimate"
     assert "new-instances-restore-rate" in {note.code for note in made.assumptions}
     assert "new-instances-restore-rate" not in {note.code for note in plan(replace(before, rates=measured)).assumptions}
+
+
+def test_a_rate_that_changes_after_all_has_settled_changes_nothing() -> None:
+    made = _play(_settled(), "{at: 0s, crash: i1}, {at: 1s, return: i1}, {at: 9h, produce_rate: 5/s}")
+    again = _play(_settled(), "{at: 0s, crash: i1}, {at: 1s, return: i1}")
+    assert made.rounds == again.rounds
+    scenario = read_scenario("events: [{at: 0s, crash: i1}, {at: 1s, return: i1}, {at: 9h, burst: 5}]", "s.yaml")
+    played = drawn(scenario, _settled().state.group, 0)
+    assert plan(_settled(), scenario=played, max_rounds=1).verdict.kind == "settled"
