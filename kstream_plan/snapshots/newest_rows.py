@@ -35,12 +35,18 @@ class Keyed(NamedTuple):
     application_id: str | None
     unreadable: bool
     at_us: int | None
-    generation: int
+    generation: int | None
 
     @property
-    def age(self) -> tuple[bool, bool, int, int]:
+    def age(self) -> tuple[bool, bool, int, bool, int]:
         """What sorts the newest row last; what cannot be read might be the newest."""
-        return self.unreadable, self.at_us is not None, self.at_us or 0, self.generation
+        return (
+            self.unreadable,
+            self.at_us is not None,
+            self.at_us or 0,
+            self.generation is not None,
+            self.generation or 0,
+        )
 
 
 def rows_of(document: RowText) -> Iterator[RowText]:
@@ -87,8 +93,9 @@ def newest_rows(rows: Iterable[RowText], selection: Selection) -> list[Keyed]:
     newest: dict[tuple[str | None, str], list[Keyed]] = defaultdict(list)
     for keyed in map(_keyed, rows):
         if keyed.application_id is None:
-            place = (None, keyed.row.file)
-            newest[place] = [min([keyed, *newest[place]], key=lambda one: one.row.text)]
+            alike = newest[None, keyed.row.file]
+            if not alike or (keyed.age, alike[0].row.text) > (alike[0].age, keyed.row.text):
+                alike[:] = [keyed]
         elif _counts(keyed, selection):
             alike = newest[keyed.application_id, ""]
             if not alike or keyed.age > alike[0].age:
@@ -114,9 +121,7 @@ def _keyed(row: RowText) -> Keyed:
     fields = parsed if isinstance(parsed, dict) else {}
     at_us, at_unreadable = _time_us(_as_text(fields.get("captured_at")))
     generation = _generation(_as_text(fields.get("generation")))
-    return Keyed(
-        row, _as_text(fields.get("application_id")), at_unreadable or generation is None, at_us, generation or 0
-    )
+    return Keyed(row, _as_text(fields.get("application_id")), at_unreadable or generation is None, at_us, generation)
 
 
 def _as_text(value: Any) -> str | None:
