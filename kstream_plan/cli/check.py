@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -16,6 +15,7 @@ from kstream_plan.cli.checking import STDIN, baselines, check_candidate, plans_t
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.failures import report as report_error
+from kstream_plan.cli.option_groups import Applications, Deciding, Given, Reading, Settings, Spark, takes
 from kstream_plan.cli.output import check_target, page, say, talk, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.cli.reading import check_before_reading
@@ -32,58 +32,30 @@ from kstream_plan.render.reports.table_report import table_report
 _BESIDE_THE_TABLE = "github"
 
 
-def check(
-    paths: check_options.Checked,
-    policy: check_options.PolicyFile = None,
-    report: check_options.Reports = None,
-    baseline: check_options.Baseline = None,
-    require_generation: options.RequireGeneration = None,
-    max_snapshot_age: options.MaxSnapshotAge = None,
-    expect_digest: check_options.ExpectDigest = None,
-    fail_on_warning: check_options.FailOnWarning = False,
-    today: check_options.Today = None,
-    lags: options.Lags = None,
-    lags_tolerance: options.LagsTolerance = None,
-    lags_as_reported: options.LagsAsReported = False,
-    as_of: options.AsOf = None,
-    application_id: options.ApplicationId = None,
-    keep_going: options.KeepGoing = False,
-    streams_config: options.StreamsConfig = None,
-    acceptable_recovery_lag: options.AcceptableRecoveryLag = None,
-    max_warmup_replicas: options.MaxWarmupReplicas = None,
-    num_standby_replicas: options.NumStandbyReplicas = None,
-    probing_rebalance_interval: options.ProbingRebalanceInterval = None,
-    rack_aware_assignment_tags: options.RackTags = None,
-    rack_aware_assignment_strategy: options.RackStrategy = None,
-    rack_aware_assignment_traffic_cost: options.TrafficCost = None,
-    rack_aware_assignment_non_overlap_cost: options.NonOverlapCost = None,
-    heartbeat_interval: options.HeartbeatInterval = None,
-    session_timeout: options.SessionTimeout = None,
-    state_cleanup_delay: options.StateCleanupDelay = None,
-    restore_rate: options.RestoreRate = None,
-    produce_rate: options.ProduceRate = None,
-    assignor: options.AssignorName = "high-availability",
-    balance_factor: options.BalanceFactor = None,
-    bounds: options.Bounds = False,
-    protocol: options.ProtocolName = "cooperative",
-    trigger: options.TriggerName = None,
-    max_rounds: options.MaxRounds = None,
-    out: options.Out = None,
-    full: options.Full = False,
-    master: options.Master = None,
-    spark_conf: options.SparkConf = None,
-    java_home: options.JavaHome = None,
-    debug: options.Debug = False,
-) -> None:
+class Options:
+    """What only this command is asked."""
+
+    paths: check_options.Checked
+    policy: check_options.PolicyFile = None
+    report: check_options.Reports = None
+    baseline: check_options.Baseline = None
+    require_generation: options.RequireGeneration = None
+    max_snapshot_age: options.MaxSnapshotAge = None
+    expect_digest: check_options.ExpectDigest = None
+    fail_on_warning: check_options.FailOnWarning = False
+    today: check_options.Today = None
+
+
+@takes(Options, check_options.Planning, Reading, Settings, Deciding, Spark, Applications)
+def check(given: Given) -> None:
     """Check what plans, saved or made now, do to a group against a policy; exit code 3 if they break it."""
-    given = locals()
-    with expected_failures(debug=debug):
+    with expected_failures(debug=given["debug"]):
         _check_targets(given)
-        rules = Policy() if policy is None else load_policy(policy)
+        rules = Policy() if given["policy"] is None else load_policy(given["policy"])
         settings = overrides(given)
-        standard = Standard(rules, today or datetime.now(UTC), _guards(given))
-        source = sort_paths(paths, _DEFAULTS, given)
-        before = baselines(baseline or ())
+        standard = Standard(rules, given["today"] or datetime.now(UTC), _guards(given))
+        source = sort_paths(given)
+        before = baselines(given["baseline"] or ())
         with progress() as tell:
             material = plans_to_check(source, settings, given, tell)
             checked = []
@@ -93,15 +65,12 @@ def check(
                 tell_here(f"checking {name}")
                 checked.append(check_candidate(candidate, standard, before.get(name), given, tell_here))
         errors = [(_application_of(error), str(error)) for error in material.errors]
-        result = check_all(checked, standard.now, fail_on_warning=fail_on_warning, errors=errors)
+        result = check_all(checked, standard.now, fail_on_warning=given["fail_on_warning"], errors=errors)
         unused = sorted(before.keys() - {one.application_id for one in checked})
-        _say_what_was_missed(material.errors, unused, debug=debug)
+        _say_what_was_missed(material.errors, unused, debug=given["debug"])
         _deliver(result, given)
     codes = [ExitCode.POLICY] if result.violated else []
-    raise typer.Exit(first_that_applies([*codes, *[ExitCode.FAILED] * len(material.errors)]))
-
-
-_DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(check).parameters.items()}
+    raise typer.Exit(first_that_applies(codes, material.errors))
 
 
 def _check_targets(given: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from kstream_plan.cli import options
 from kstream_plan.config.policy_file import parse_date
 from kstream_plan.render.reports import REPORTS
 from kstream_plan.snapshots.times import parse_time
@@ -81,3 +82,13 @@ Today = Annotated[
         help="Take the end of this day, or this time, for now (default: the clock).",
     ),
 ]
+
+
+class Planning:
+    """How a snapshot is planned before it is checked, and where its plan goes."""
+
+    trigger: options.TriggerName = None
+    max_rounds: options.MaxRounds = None
+    bounds: options.Bounds = False
+    out: options.Out = None
+    full: options.Full = False

@@ -12,7 +12,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kstream_plan.assignment_config import CONFIG_NAMES
+from kstream_plan.cli.check_options import Planning
+from kstream_plan.cli.option_groups import Deciding, Reading, Settings, Spark, defaults
 from kstream_plan.cli.output import written_at_once
 from kstream_plan.cli.progress import Report
 from kstream_plan.cli.reading import read_snapshots
@@ -24,12 +25,8 @@ from kstream_plan.model import Snapshot
 from kstream_plan.snapshots.saved_plan import are_plans, is_plan_file, read_plan_file, read_plans
 from kstream_plan.steps import Plan
 
-#: Parameters that say how snapshots are read and planned; a saved plan is checked as it is.
-_FOR_SNAPSHOTS = (
-    *("lags", "lags_tolerance", "lags_as_reported", "as_of", "streams_config", "restore_rate", "produce_rate"),
-    *("assignor", "protocol", "trigger", "max_rounds", "out", "full", "master", "spark_conf", "java_home"),
-    *(name.removesuffix("_ms") for name in CONFIG_NAMES),
-)
+#: Options that say how snapshots are read and planned; a saved plan is checked as it is.
+_FOR_SNAPSHOTS = defaults(Planning, Reading, Settings, Deciding, Spark)
 STDIN = "-"
 
 
@@ -58,19 +55,20 @@ class Material:
     errors: list[KstreamPlanError] = field(default_factory=list)
 
 
-def sort_paths(paths: Sequence[str], defaults: Mapping[str, Any], given: Mapping[str, Any]) -> Source:
+def sort_paths(given: Mapping[str, Any]) -> Source:
     """Tell saved plans and snapshots apart by looking at them.
 
     Raises:
         UsageError: an option that is for snapshots, and there are only saved plans.
     """
+    paths = given["paths"]
     data = sys.stdin.buffer.read() if STDIN in paths else None
     piped_plans = data is not None and are_plans(data)
     files = tuple(path for path in paths if path != STDIN and is_plan_file(path))
     snapshots = tuple(path for path in paths if path not in files and not (path == STDIN and piped_plans))
     if not snapshots:
-        for name in _FOR_SNAPSHOTS:
-            if given[name] not in (defaults.get(name), None, False):
+        for name, default in _FOR_SNAPSHOTS.items():
+            if given[name] not in (default, None):
                 option = f"--{name.replace('_', '-')}"
                 raise UsageError(
                     f"{option} is for snapshots, a saved plan is checked as it is",
@@ -169,7 +167,6 @@ def _plan_snapshots(
     out = given["out"]
     if out is not None:
         with written_at_once(out) as file:
-            file.write(plan_lines(work.plans, full=given["full"]))
-    pairs = zip(work.plans, work.snapshots, strict=True)
-    material.candidates += [Candidate(plan, str(out or ""), snapshot) for plan, snapshot in pairs]
+            file.write(plan_lines([planned.plan for planned in work.results], full=given["full"]))
+    material.candidates += [Candidate(plan, str(out or ""), snapshot) for plan, snapshot in work.results]
     material.errors += work.errors

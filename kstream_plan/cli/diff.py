@@ -11,6 +11,7 @@ from kstream_plan.changes import Comparison
 from kstream_plan.cli import options
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.option_groups import Given, Spark, takes
 from kstream_plan.cli.output import OutputForm, Page, check_target, page, say, talk, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.compare import compare
@@ -23,7 +24,8 @@ from kstream_plan.render.escape import MARKDOWN, TERMINAL
 from kstream_plan.render.protocol_view_text import protocol_view_markdown, protocol_view_table
 from kstream_plan.sides import Pair
 from kstream_plan.snapshots.history_file import read_stretches
-from kstream_plan.snapshots.two_sides import Given, read_pairs
+from kstream_plan.snapshots.two_sides import Given as Side
+from kstream_plan.snapshots.two_sides import read_pairs
 
 Old = Annotated[str, typer.Argument(metavar="OLD", help="A snapshot or a saved plan; alone, a plan or a history.")]
 New = Annotated[str | None, typer.Argument(metavar="NEW", help="A snapshot or a saved plan.", show_default=False)]
@@ -41,37 +43,38 @@ ProtocolViewWanted = Annotated[
 ]
 
 
-def diff(
-    old: Old,
-    new: New = None,
-    old_round: OldRound = None,
-    new_round: NewRound = None,
-    from_point: options.From = None,
-    to_point: options.To = None,
-    application_id: options.ApplicationId = None,
-    view: ProtocolViewWanted = False,
-    output: options.Output = OutputForm.TABLE,
-    out: options.Out = None,
-    verbose: options.Verbose = False,
-    fail_on_changes: options.FailOnChanges = False,
-    master: options.Master = None,
-    spark_conf: options.SparkConf = None,
-    java_home: options.JavaHome = None,
-    debug: options.Debug = False,
-) -> None:
+class Options:
+    """What only this command is asked."""
+
+    old: Old
+    new: New = None
+    old_round: OldRound = None
+    new_round: NewRound = None
+    from_point: options.From = None
+    to_point: options.To = None
+    application_id: options.ApplicationId = None
+    view: ProtocolViewWanted = False
+    output: options.Output = OutputForm.TABLE
+    out: options.Out = None
+    verbose: options.Verbose = False
+    fail_on_changes: options.FailOnChanges = False
+    debug: options.Debug = False
+
+
+@takes(Options, Spark)
+def diff(given: Given) -> None:
     """Say what changed between two generations of a group, what it cost, and why."""
-    given = locals()
-    with expected_failures(debug=debug):
+    with expected_failures(debug=given["debug"]):
         _check(given)
         with progress() as tell:
             tell("reading")
             found = _comparisons(given)
-        text = "".join(f"{diff_json(comparison, view=view)}\n" for comparison in found)
-        if out is not None:
-            with written_at_once(out) as file:
+        text = "".join(f"{diff_json(comparison, view=given['view'])}\n" for comparison in found)
+        if given["out"] is not None:
+            with written_at_once(given["out"]) as file:
                 file.write(text)
-        say(text if output is OutputForm.JSON else _page(found, output, page(), verbose=verbose, view=view))
-    changed = fail_on_changes and not all(comparison.empty for comparison in found)
+        say(text if given["output"] is OutputForm.JSON else _page(found, given, page()))
+    changed = given["fail_on_changes"] and not all(comparison.empty for comparison in found)
     raise typer.Exit(ExitCode.CHANGES if changed else ExitCode.DONE)
 
 
@@ -102,8 +105,8 @@ def _pairs(given: Mapping[str, Any], application_ids: tuple[str, ...]) -> list[P
     if given["from_point"] is not None or given["to_point"] is not None:
         return read_stretches(given["old"], given["from_point"], given["to_point"], application_ids)
     return read_pairs(
-        Given(given["old"], given["old_round"]),
-        Given(given["old"] if given["new"] is None else given["new"], given["new_round"]),
+        Side(given["old"], given["old_round"]),
+        Side(given["old"] if given["new"] is None else given["new"], given["new_round"]),
         alone=given["new"] is None,
         application_ids=application_ids,
         master=given["master"],
@@ -113,8 +116,9 @@ def _pairs(given: Mapping[str, Any], application_ids: tuple[str, ...]) -> list[P
     )
 
 
-def _page(found: Sequence[Comparison], form: OutputForm, shown: Page, *, verbose: bool, view: bool) -> str:
+def _page(found: Sequence[Comparison], given: Mapping[str, Any], shown: Page) -> str:
     """Return what changed in one application; of several a line each, and with ``verbose`` each of them as well."""
+    form, verbose, view = given["output"], given["verbose"], given["view"]
     pages = []
     if len(found) > 1:
         pages.append(diff_summary(found, MARKDOWN if form is OutputForm.MARKDOWN else TERMINAL))

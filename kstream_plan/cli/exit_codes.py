@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import IntEnum
 
 from kstream_plan.steps import Plan
@@ -24,9 +24,9 @@ class ExitCode(IntEnum):
 _ORDER = (ExitCode.FAILED, ExitCode.POLICY, ExitCode.NOT_SETTLED, ExitCode.CHANGES)
 
 
-def first_that_applies(codes: Iterable[ExitCode]) -> ExitCode:
-    """Return the exit code of several outcomes together."""
-    found = set(codes)
+def first_that_applies(codes: Iterable[ExitCode], errors: Collection[Exception] = ()) -> ExitCode:
+    """Return the exit code of several outcomes together, and of what could not be done."""
+    found = {*codes, *([ExitCode.FAILED] if errors else [])}
     return next((code for code in _ORDER if code in found), ExitCode.DONE)
 
 

@@ -29,18 +29,22 @@ def check_before_reading(given: Mapping[str, Any]) -> None:
 
 
 def read_snapshots(
-    given: Mapping[str, Any], paths: Sequence[str] | None = None, stdin: BinaryIO | None = None
+    given: Mapping[str, Any],
+    paths: Sequence[str] | None = None,
+    stdin: BinaryIO | None = None,
+    needed_then: Sequence[str] = (),
 ) -> Sequence[Snapshot | SnapshotError]:
     """Read what a command's parameters name, or ``paths`` instead of theirs.
 
     ``stdin`` is what ``-`` stands for, if it was read already.
+    The modules ``needed_then`` are loaded while Java starts.
 
     Raises:
         KstreamPlanError: it cannot be read.
     """
     tolerance = given["lags_tolerance"]
-    for later in ("kstream_plan.cli.planning", "kstream_plan.cli.pages"):  # loaded while Java starts
-        threading.Thread(target=import_module, args=(later,), daemon=True).start()
+    for module in needed_then:
+        threading.Thread(target=import_module, args=(module,), daemon=True).start()
     return snapshots.read(
         given["paths"] if paths is None else paths,
         lags=given["lags"] or (),

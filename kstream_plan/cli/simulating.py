@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from kstream_plan.cli.each_application import each_application
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies, outcome
 from kstream_plan.cli.failures import report
 from kstream_plan.cli.output import OutputForm, Page, page, say, written_at_once
 from kstream_plan.cli.progress import Report, progress
 from kstream_plan.cli.reading import check_before_reading, read_snapshots
-from kstream_plan.cli.settings import Overrides, overrides
-from kstream_plan.errors import KstreamPlanError, SnapshotError
+from kstream_plan.cli.settings import overrides
 from kstream_plan.model import Group, Snapshot
 from kstream_plan.render.escape import fenced
 from kstream_plan.render.simulation import simulation_table
@@ -20,12 +19,6 @@ from kstream_plan.render.simulation_json import simulation_json
 from kstream_plan.scenario import Scenario
 from kstream_plan.studies.draws import processors
 from kstream_plan.studies.simulation import Simulation, simulate
-
-
-@dataclass(slots=True)
-class _Work:
-    simulations: list[Simulation] = field(default_factory=list)
-    errors: list[KstreamPlanError] = field(default_factory=list)
 
 
 def simulate_and_deliver(given: Mapping[str, Any], scenario_of: Callable[[Group], Scenario]) -> ExitCode:
@@ -38,32 +31,14 @@ def simulate_and_deliver(given: Mapping[str, Any], scenario_of: Callable[[Group]
     settings = overrides(given)
     with progress() as tell:
         tell("reading")
-        work = _simulate_all(read_snapshots(given), settings, given, scenario_of, tell)
+        work = each_application(
+            read_snapshots(given), settings, given, lambda found, _done: _simulate(found, given, scenario_of, tell)
+        )
     for error in work.errors:
         report(error, debug=given["debug"])
-    _deliver(work, given)
-    codes = [outcome(simulated.plan, fail_on_changes=False) for simulated in work.simulations]
-    return first_that_applies([*codes, *[ExitCode.FAILED] * len(work.errors)])
-
-
-def _simulate_all(
-    outcomes: Sequence[Snapshot | SnapshotError],
-    settings: Overrides,
-    given: Mapping[str, Any],
-    scenario_of: Callable[[Group], Scenario],
-    tell: Report,
-) -> _Work:
-    work = _Work()
-    for found in outcomes:
-        try:
-            if isinstance(found, KstreamPlanError):
-                raise found
-            work.simulations.append(_simulate(settings.over(found), given, scenario_of, tell))
-        except KstreamPlanError as error:
-            if not given["keep_going"]:
-                raise
-            work.errors.append(error)
-    return work
+    _deliver(work.results, given)
+    codes = [outcome(simulated.plan, fail_on_changes=False) for simulated in work.results]
+    return first_that_applies(codes, work.errors)
 
 
 def _simulate(
@@ -85,13 +60,13 @@ def _simulate(
     )
 
 
-def _deliver(work: _Work, given: Mapping[str, Any]) -> None:
+def _deliver(simulations: Sequence[Simulation], given: Mapping[str, Any]) -> None:
     """Save the simulations if asked to, then show them."""
     if given["out"] is not None:
         with written_at_once(given["out"]) as file:
-            file.write(_lines(work.simulations, full=given["full"]))
-    if work.simulations:
-        say(_page(work.simulations, given["output"], page(), given))
+            file.write(_lines(simulations, full=given["full"]))
+    if simulations:
+        say(_page(simulations, given["output"], page(), given))
 
 
 def _lines(simulations: Sequence[Simulation], *, full: bool) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from kstream_plan.cli import options, snapshot_group
 from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.option_groups import Given, takes
 from kstream_plan.cli.output import bytes_written_at_once, check_target, say, talk
 from kstream_plan.cli.progress import progress
 from kstream_plan.config import load_instance_names, load_streams_config
@@ -40,42 +41,46 @@ Names = Annotated[
 ]
 
 
-def snapshot(
-    more_logs: MoreLogs = None,
-    leader_log: LeaderLog = None,
-    listed: List = False,
-    as_of: options.AsOf = None,
-    from_time: options.From = None,
-    to_time: options.To = None,
-    everything: All = False,
-    application_id: options.ApplicationId = None,
-    streams_config: options.StreamsConfig = None,
-    names: Names = None,
-    bootstrap_server: snapshot_group.BootstrapServer = None,
-    group: snapshot_group.Group = None,
-    command_config: snapshot_group.CommandConfig = None,
-    topology: snapshot_group.TopologyText = None,
-    offsets_topic: snapshot_group.OffsetsTopic = False,
-    out: options.Out = None,
-    debug: options.Debug = False,
-) -> None:
+class Options:
+    """What only this command is asked."""
+
+    more_logs: MoreLogs = None
+    leader_log: LeaderLog = None
+    listed: List = False
+    as_of: options.AsOf = None
+    from_time: options.From = None
+    to_time: options.To = None
+    everything: All = False
+    application_id: options.ApplicationId = None
+    streams_config: options.StreamsConfig = None
+    names: Names = None
+    bootstrap_server: snapshot_group.BootstrapServer = None
+    group: snapshot_group.Group = None
+    command_config: snapshot_group.CommandConfig = None
+    topology: snapshot_group.TopologyText = None
+    offsets_topic: snapshot_group.OffsetsTopic = False
+    out: options.Out = None
+    debug: options.Debug = False
+
+
+@takes(Options)
+def snapshot(given: Given) -> None:
     """Make snapshots of a group: from its leader's log, or of the running group and its broker's own records."""
-    given = locals()
-    with expected_failures(debug=debug):
+    with expected_failures(debug=given["debug"]):
         _check(given)
         in_range = _in_range(given)
-        if bootstrap_server is not None:
+        if given["bootstrap_server"] is not None:
             _of_group(given, in_range)
             return
         with progress() as tell:
             tell("reading the logs")
             found = _read(given)
         wanted = _selected(found.entries, given, in_range)
-        _warn(notes_about_logs(found) if listed else notes_about(found, wanted), given)
-        if listed:
+        _warn(notes_about_logs(found) if given["listed"] else notes_about(found, wanted), given)
+        if given["listed"]:
             say(history([_line(entry) for entry in wanted]))
             return
-        _deliver(checked_rows(wanted), out)
+        _deliver(checked_rows(wanted), given["out"])
 
 
 def _check(given: Mapping[str, Any]) -> None:
