@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from kstream_plan.errors import ConfigError
-from kstream_plan.findings import CheckedPlan, Cure, Finding, Standard, Status, check_plan
+from kstream_plan.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.model import Snapshot
 from kstream_plan.policy import TagCounts
 from kstream_plan.steps import Plan
@@ -22,22 +22,19 @@ _MOST_WARMUPS = 64
 _LEAST_HEARTBEAT_MS, _LEAST_PROBING_MS = 100, 60_000
 
 
-def with_cures(
-    checked: CheckedPlan, snapshot: Snapshot, standard: Standard, make_plan: Callable[[Snapshot], Plan]
-) -> CheckedPlan:
+def with_cures(checked: CheckedPlan, snapshot: Snapshot, check_again: Callable[[Snapshot], CheckedPlan]) -> CheckedPlan:
     """Return the findings with a cure for each violation that has one.
 
     Args:
         checked: the plan that was made from ``snapshot``, and its findings.
         snapshot: what to plan again from, with other settings.
-        standard: what the plan was held against.
-        make_plan: plans as the checked plan was made.
+        check_again: plans as the checked plan was made, and checks that.
 
     A cure keeps to the violated rule, and to every other one that the checked plan keeps to.
     """
     if not any(_curable(finding) for finding in checked.findings):
         return checked
-    trials = _Trials(snapshot, standard, make_plan)
+    trials = _Trials(snapshot, check_again)
     findings = tuple(_cured(finding, checked, trials) for finding in checked.findings)
     return replace(checked, findings=findings)
 
@@ -51,8 +48,7 @@ class _Trials:
     """Plans with other settings, each made once."""
 
     snapshot: Snapshot
-    standard: Standard
-    make_plan: Callable[[Snapshot], Plan]
+    check_again: Callable[[Snapshot], CheckedPlan]
     _done: dict[tuple[tuple[str, object], ...], CheckedPlan | None] = field(default_factory=dict)
 
     def check(self, settings: Settings) -> CheckedPlan | None:
@@ -64,7 +60,7 @@ class _Trials:
             except ConfigError:
                 self._done[key] = None
             else:
-                self._done[key] = check_plan(self.make_plan(replace(self.snapshot, config=config)), self.standard)
+                self._done[key] = self.check_again(replace(self.snapshot, config=config))
         return self._done[key]
 
 

@@ -13,6 +13,7 @@ from kstream_plan.model import TaskId
 from kstream_plan.policy import Limit, LimitValue, Policy, Waiver
 from kstream_plan.rules import GUARDS, RULES, Kind, Measurement, Offence, Rule, Subject
 from kstream_plan.rules.origins import age
+from kstream_plan.rules.over_draws import OverDraws, with_worst
 from kstream_plan.steps import Plan
 
 
@@ -41,7 +42,8 @@ class Finding:
     unknown); ``measured`` is ``None`` if it cannot be told. ``offences`` name what is to blame, worst first, and are
     empty if and only if the rule is kept. ``waiver`` is in force, ``expired`` would have covered the violation until
     its day. ``before`` is what the baseline measures, ``kept_before`` whether it keeps to the rule (``None``: there is
-    no baseline). ``invariant`` marks a broken invariant of the plan instead of a rule.
+    no baseline). ``worst_of``: what is measured is that of the worst of so many draws, of which the plan is a
+    better one. ``invariant`` marks a broken invariant of the plan instead of a rule.
     """
 
     rule: str
@@ -57,6 +59,7 @@ class Finding:
     before: int | None = None
     kept_before: bool | None = None
     cure: Cure | None = None
+    worst_of: int | None = None
     invariant: bool = False
 
     @property
@@ -90,6 +93,7 @@ class CheckedPlan:
     """One plan with its findings, worst first, then those that passed in the order of the rules.
 
     ``age_ms`` is that of the snapshot (``None``: not known); ``source`` says where the plan is kept, empty if nowhere.
+    ``draws``: the plan is one of so many, and its findings are of them all.
     """
 
     plan: Plan
@@ -97,6 +101,7 @@ class CheckedPlan:
     age_ms: int | None
     source: str = ""
     baseline: Plan | None = None
+    draws: int | None = None
 
     @property
     def application_id(self) -> str:
@@ -141,12 +146,20 @@ class Standard:
     guards: Mapping[str, LimitValue] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def check_plan(plan: Plan, standard: Standard, *, baseline: Plan | None = None, source: str = "") -> CheckedPlan:
+def check_plan(
+    plan: Plan,
+    standard: Standard,
+    *,
+    baseline: Plan | None = None,
+    source: str = "",
+    draws: OverDraws | None = None,
+) -> CheckedPlan:
     """Hold a plan against the policy and the guards, and check its invariants.
 
     That the steps are lossless is not among these: whoever makes or reads a plan has seen to it.
 
-    ``baseline`` is the plan for what was before, of the same application; ``source`` where the plan is kept.
+    ``baseline`` is the plan for what was before, of the same application; ``source`` where the plan is kept. With
+    ``draws`` the plan is one of several, and of each rule the worst of them counts.
     """
     subject = Subject(plan, standard.now)
     earlier = None if baseline is None else Subject(baseline, standard.now)
@@ -155,7 +168,7 @@ def check_plan(plan: Plan, standard: Standard, *, baseline: Plan | None = None, 
     limits = standard.policy.limits(application_id)
     for name, rule in RULES.items():
         if name in limits:
-            found = _find(name, rule, limits[name], subject, None if rule.of_input else earlier)
+            found = _find(name, rule, limits[name], subject, None if rule.of_input else earlier, draws)
             findings.append(_with_waiver(found, standard))
     for name, value in standard.guards.items():
         findings.append(_find(name, GUARDS[name], Limit(value), subject, None))
@@ -165,6 +178,7 @@ def check_plan(plan: Plan, standard: Standard, *, baseline: Plan | None = None, 
         age(plan.captured_at, standard.now),
         source=source,
         baseline=baseline,
+        draws=None if draws is None else draws.number,
     )
 
 
@@ -196,8 +210,12 @@ def badness(finding: Finding) -> tuple[int, bool, float, str, int]:
     return list(Status).index(status), not finding.invariant, excess, finding.application_id, order
 
 
-def _find(name: str, rule: Rule, limit: Limit, subject: Subject, earlier: Subject | None) -> Finding:
+def _find(
+    name: str, rule: Rule, limit: Limit, subject: Subject, earlier: Subject | None, draws: OverDraws | None = None
+) -> Finding:
     allowed, measurement = _measure(rule, limit, subject)
+    if draws is not None and allowed is not None and name in draws.worst:
+        measurement = with_worst(rule, measurement, draws.worst[name], allowed, draws.number)
     before = None if earlier is None else _measure(rule, limit, earlier)[1]
     return Finding(
         rule=name,
@@ -208,6 +226,7 @@ def _find(name: str, rule: Rule, limit: Limit, subject: Subject, earlier: Subjec
         measured=measurement.value,
         offences=measurement.offences,
         at_least=rule.at_least,
+        worst_of=measurement.worst_of,
         before=None if before is None else before.value,
         kept_before=None if before is None else not before.offences,
     )

@@ -45,7 +45,9 @@ def _checked(name: str, policy: bytes | Policy, *, cures: bool = False, baseline
     standard = Standard(read, NOW)
     before = None if baseline is None else plan_cases.case(baseline)
     checked = check_plan(plan_cases.case(name), standard, baseline=before, source="plan.json")
-    return with_cures(checked, plan_cases.snapshot(name), standard, plan) if cures else checked
+    if not cures:
+        return checked
+    return with_cures(checked, plan_cases.snapshot(name), lambda again: check_plan(plan(again), standard))
 
 
 def _waived() -> Policy:

@@ -13,19 +13,18 @@ from kstream_plan.cures import with_cures
 from kstream_plan.findings import CheckedPlan, Standard, Status, check_plan
 from kstream_plan.model import Snapshot
 from kstream_plan.planner import plan
-from kstream_plan.steps import Plan
 
 
 def cured(name: str, policy: bytes) -> tuple[CheckedPlan, list[Snapshot]]:
     standard = Standard(read_policy(policy, "p"), check_cases.NOW)
     tried: list[Snapshot] = []
 
-    def make(snapshot: Snapshot) -> Plan:
+    def check_again(snapshot: Snapshot) -> CheckedPlan:
         tried.append(snapshot)
-        return plan(snapshot)
+        return check_plan(plan(snapshot), standard)
 
     checked = check_plan(plan_cases.case(name), standard)
-    return with_cures(checked, plan_cases.snapshot(name), standard, make), tried
+    return with_cures(checked, plan_cases.snapshot(name), check_again), tried
 
 
 @pytest.mark.parametrize("name", ["scale-out", "scale-out-standbys", "never-ready", "crash"])

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from kstream_plan.cli import check_options, options
-from kstream_plan.cli.checking import STDIN, baselines, check_candidate, plans_to_check, sort_paths
+from kstream_plan.cli.checking import STDIN, baselines, check_saved, sort_paths
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.failures import report as report_error
-from kstream_plan.cli.option_groups import Applications, Deciding, Given, Reading, Settings, Spark, takes
+from kstream_plan.cli.option_groups import (
+    Applications,
+    Chance,
+    Deciding,
+    Given,
+    NewInstances,
+    Reading,
+    Settings,
+    Spark,
+    takes,
+)
 from kstream_plan.cli.output import check_target, page, say, talk, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.cli.reading import check_before_reading
+from kstream_plan.cli.scenarios import scenario_of
 from kstream_plan.cli.settings import overrides
 from kstream_plan.config.policy_file import load_policy
 from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
@@ -46,7 +56,7 @@ class Options:
     today: check_options.Today = None
 
 
-@takes(Options, check_options.Planning, Reading, Settings, Deciding, Spark, Applications)
+@takes(Options, NewInstances, Chance, check_options.Planning, Reading, Settings, Deciding, Spark, Applications)
 def check(given: Given) -> None:
     """Check what plans, saved or made now, do to a group against a policy; exit code 3 if they break it."""
     with expected_failures(debug=given["debug"]):
@@ -55,22 +65,21 @@ def check(given: Given) -> None:
         settings = overrides(given)
         standard = Standard(rules, given["today"] or datetime.now(UTC), _guards(given))
         source = sort_paths(given)
+        happens = scenario_of(given)
         before = baselines(given["baseline"] or ())
         with progress() as tell:
-            material = plans_to_check(source, settings, given, tell)
-            checked = []
-            for number, candidate in enumerate(material.candidates):
-                name = candidate.plan.group.application_id
-                tell_here = partial(tell, done=number, total=len(material.candidates))
-                tell_here(f"checking {name}")
-                checked.append(check_candidate(candidate, standard, before.get(name), given, tell_here))
-        errors = [(_application_of(error), str(error)) for error in material.errors]
-        result = check_all(checked, standard.now, fail_on_warning=given["fail_on_warning"], errors=errors)
-        unused = sorted(before.keys() - {one.application_id for one in checked})
-        _say_what_was_missed(material.errors, unused, debug=given["debug"])
+            work = check_saved(source, standard, before, given, tell)
+            if source.snapshots:
+                from kstream_plan.cli.checking_snapshots import check_snapshots  # noqa: PLC0415 - not for saved plans
+
+                work += check_snapshots(source, happens, standard, before, settings, given, tell)
+        errors = [(_application_of(error), str(error)) for error in work.errors]
+        result = check_all(work.results, standard.now, fail_on_warning=given["fail_on_warning"], errors=errors)
+        unused = sorted(before.keys() - {one.application_id for one in work.results})
+        _say_what_was_missed(work.errors, unused, debug=given["debug"])
         _deliver(result, given)
     codes = [ExitCode.POLICY] if result.violated else []
-    raise typer.Exit(first_that_applies(codes, material.errors))
+    raise typer.Exit(first_that_applies(codes, work.errors))
 
 
 def _check_targets(given: Mapping[str, Any]) -> None:

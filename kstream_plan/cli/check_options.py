@@ -50,6 +50,10 @@ PolicyFile = Annotated[
     Path | None,
     typer.Option("--policy", metavar="FILE", help="The rules, as YAML; without, plans only have to settle."),
 ]
+Scenario = Annotated[
+    Path | None,
+    typer.Option("--scenario", metavar="FILE", help="What happens to the group; kstream-plan schema scenario."),
+]
 Reports = Annotated[
     list[str] | None,
     typer.Option(
@@ -87,6 +91,7 @@ Today = Annotated[
 class Planning:
     """How a snapshot is planned before it is checked, and where its plan goes."""
 
+    scenario: Scenario = None
     trigger: options.TriggerName = None
     max_rounds: options.MaxRounds = None
     bounds: options.Bounds = False

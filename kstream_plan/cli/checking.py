@@ -1,32 +1,33 @@
-"""Where the plans to check come from: saved ones are read, snapshots are planned."""
+"""What is to be checked: saved plans are read, snapshots are planned first."""
 
 from __future__ import annotations
 
 import gc
-import io
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kstream_plan.cli.check_options import Planning
-from kstream_plan.cli.option_groups import Deciding, Reading, Settings, Spark, defaults
-from kstream_plan.cli.output import written_at_once
+from kstream_plan.cli.each_application import Work
+from kstream_plan.cli.option_groups import Chance, Deciding, NewInstances, Reading, Settings, Spark, defaults
 from kstream_plan.cli.progress import Report
-from kstream_plan.cli.reading import read_snapshots
-from kstream_plan.cli.settings import Overrides
-from kstream_plan.cures import with_cures
 from kstream_plan.errors import KstreamPlanError, PlanFileError, UsageError
 from kstream_plan.findings import CheckedPlan, Standard, check_plan
-from kstream_plan.model import Snapshot
-from kstream_plan.snapshots.saved_plan import are_plans, is_plan_file, read_plan_file, read_plans
+from kstream_plan.snapshots.saved_plan import (
+    SavedPlan,
+    are_plans,
+    is_plan_file,
+    read_plan_file,
+    read_saved,
+    read_saved_file,
+)
 from kstream_plan.steps import Plan
 
 #: Options that say how snapshots are read and planned; a saved plan is checked as it is.
-_FOR_SNAPSHOTS = defaults(Planning, Reading, Settings, Deciding, Spark)
+_FOR_SNAPSHOTS = defaults(NewInstances, Planning, Chance, Reading, Settings, Deciding, Spark)
 STDIN = "-"
 
 
@@ -37,22 +38,6 @@ class Source(NamedTuple):
     plans_from_stdin: bytes | None
     snapshots: tuple[str, ...]
     snapshots_from_stdin: bytes | None
-
-
-class Candidate(NamedTuple):
-    """A plan to check, where it is kept (empty: nowhere), and the snapshot it was made from, if it was made now."""
-
-    plan: Plan
-    source: str
-    snapshot: Snapshot | None = None
-
-
-@dataclass(slots=True)
-class Material:
-    """The plans to check, and the errors of what could not be read or planned."""
-
-    candidates: list[Candidate] = field(default_factory=list)
-    errors: list[KstreamPlanError] = field(default_factory=list)
 
 
 def sort_paths(given: Mapping[str, Any]) -> Source:
@@ -77,21 +62,6 @@ def sort_paths(given: Mapping[str, Any]) -> Source:
     return Source(files, data if piped_plans else None, snapshots, None if piped_plans else data)
 
 
-def plans_to_check(source: Source, settings: Overrides, given: Mapping[str, Any], tell: Report) -> Material:
-    """Read the saved plans, and make those of the snapshots, as far as they are selected.
-
-    Raises:
-        KstreamPlanError: something cannot be read or planned, and ``keep_going`` is not among what is given.
-    """
-    material = Material()
-    if source.plan_files or source.plans_from_stdin is not None:
-        with _much_to_keep():
-            _read_plans(source, given, tell, material)
-    if source.snapshots:
-        _plan_snapshots(source, settings, given, tell, material)
-    return material
-
-
 def baselines(files: Sequence[Path]) -> dict[str, Plan]:
     """Return the saved plans for what was before, by application.
 
@@ -108,19 +78,24 @@ def baselines(files: Sequence[Path]) -> dict[str, Plan]:
     return found
 
 
-def check_candidate(
-    candidate: Candidate, standard: Standard, before: Plan | None, given: Mapping[str, Any], tell: Callable[[str], None]
-) -> CheckedPlan:
-    """Hold one plan against the policy; where it was made now, look for cures as well, which may take as long again."""
-    checked = check_plan(candidate.plan, standard, baseline=before, source=candidate.source)
-    if candidate.snapshot is None:
-        return checked
-    from kstream_plan.cli.planning import plan_one  # noqa: PLC0415 - only where something is planned
+def check_saved(
+    source: Source, standard: Standard, before: Mapping[str, Plan], given: Mapping[str, Any], tell: Report
+) -> Work[CheckedPlan]:
+    """Read the saved plans, as far as they are selected, and hold them against the policy.
 
-    def plan_again(snapshot: Snapshot) -> Plan:
-        return plan_one(snapshot, given, lambda what: tell(f"looking for cures, {what}"))
-
-    return with_cures(checked, candidate.snapshot, standard, plan_again)
+    Raises:
+        KstreamPlanError: one cannot be read, and ``keep_going`` is not among what is given.
+    """
+    work: Work[CheckedPlan] = Work()
+    if not source.plan_files and source.plans_from_stdin is None:
+        return work
+    with _much_to_keep():
+        found = _read(source, given, tell, work.errors)
+    for done, (saved, file) in enumerate(found):
+        name = saved.plan.group.application_id
+        tell(f"checking {name}", done=done, total=len(found))
+        work.results.append(check_plan(saved.plan, standard, baseline=before.get(name), source=file, draws=saved.draws))
+    return work
 
 
 @contextmanager
@@ -134,39 +109,24 @@ def _much_to_keep() -> Iterator[None]:
         gc.enable()
 
 
-def _read_plans(source: Source, given: Mapping[str, Any], tell: Report, material: Material) -> None:
+def _read(
+    source: Source, given: Mapping[str, Any], tell: Report, errors: list[KstreamPlanError]
+) -> list[tuple[SavedPlan, str]]:
+    """Return the plans that are selected, and where each is kept (empty: nowhere)."""
     globs = given["application_id"] or ()
-    found = []
+    found: list[tuple[SavedPlan, str]] = []
     for number, file in enumerate(source.plan_files):
         tell(f"reading {file}", done=number, total=len(source.plan_files))
         try:
-            found += [Candidate(plan, file) for plan in read_plan_file(file)]
+            found += [(saved, file) for saved in read_saved_file(file)]
         except KstreamPlanError as error:
             if not given["keep_going"]:
                 raise
-            material.errors.append(error)
+            errors.append(error)
     if source.plans_from_stdin is not None:
-        found += [Candidate(plan, "") for plan in read_plans(source.plans_from_stdin, "standard input")]
-    wanted = [one for one in found if not globs or any(fnmatchcase(one.plan.group.application_id, g) for g in globs)]
-    if not wanted and not material.errors and not source.snapshots:
-        ids = sorted({one.plan.group.application_id for one in found})
+        found += [(saved, "") for saved in read_saved(source.plans_from_stdin, "standard input")]
+    ids = sorted({saved.plan.group.application_id for saved, _ in found})
+    wanted = {name for name in ids if not globs or any(fnmatchcase(name, glob) for glob in globs)}
+    if not wanted and not errors and not source.snapshots:
         raise UsageError("no plan is of such an application", where="--application-id", fix=f"give one of {ids[:5]}")
-    material.candidates += wanted
-
-
-def _plan_snapshots(
-    source: Source, settings: Overrides, given: Mapping[str, Any], tell: Report, material: Material
-) -> None:
-    tell("reading")
-    stdin = None if source.snapshots_from_stdin is None else io.BytesIO(source.snapshots_from_stdin)
-    outcomes = read_snapshots(given, source.snapshots, stdin)
-    from kstream_plan.cli.pages import plan_lines  # noqa: PLC0415 - only where something is planned
-    from kstream_plan.cli.planning import plan_all  # noqa: PLC0415
-
-    work = plan_all(outcomes, settings, given, tell)
-    out = given["out"]
-    if out is not None:
-        with written_at_once(out) as file:
-            file.write(plan_lines([planned.plan for planned in work.results], full=given["full"]))
-    material.candidates += [Candidate(plan, str(out or ""), snapshot) for plan, snapshot in work.results]
-    material.errors += work.errors
+    return [one for one in found if one[0].plan.group.application_id in wanted]

@@ -20,6 +20,11 @@ class Work(Generic[T]):
     results: list[T] = field(default_factory=list)
     errors: list[KstreamPlanError] = field(default_factory=list)
 
+    def __iadd__(self, more: Work[T]) -> Work[T]:
+        self.results += more.results
+        self.errors += more.errors
+        return self
+
 
 def each_application(
     outcomes: Sequence[Snapshot | SnapshotError],

@@ -41,13 +41,12 @@ def plan_all(
     return each_application(outcomes, settings, given, planned)
 
 
-def plan_one(snapshot: Snapshot, given: Mapping[str, Any], tell: Callable[[str], None] | None = None) -> Plan:
+def plan_one(snapshot: Snapshot, given: Mapping[str, Any], tell: Callable[[str], None]) -> Plan:
     """Plan one application as the command was ``given`` it; ``tell`` is told how far it is.
 
     Raises:
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
-    tell = tell or (lambda _what: None)
     name = snapshot.state.group.application_id
     tell(f"planning {name}")
     trigger = given["trigger"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kstream_plan.cli.each_application import each_application
@@ -11,17 +11,17 @@ from kstream_plan.cli.failures import report
 from kstream_plan.cli.output import OutputForm, Page, page, say, written_at_once
 from kstream_plan.cli.progress import Report, progress
 from kstream_plan.cli.reading import check_before_reading, read_snapshots
+from kstream_plan.cli.scenarios import ScenarioOf
 from kstream_plan.cli.settings import overrides
-from kstream_plan.model import Group, Snapshot
+from kstream_plan.model import Snapshot
 from kstream_plan.render.escape import fenced
 from kstream_plan.render.simulation import simulation_table
 from kstream_plan.render.simulation_json import simulation_json
-from kstream_plan.scenario import Scenario
 from kstream_plan.studies.draws import processors
 from kstream_plan.studies.simulation import Simulation, simulate
 
 
-def simulate_and_deliver(given: Mapping[str, Any], scenario_of: Callable[[Group], Scenario]) -> ExitCode:
+def simulate_and_deliver(given: Mapping[str, Any], scenario_of: ScenarioOf) -> ExitCode:
     """Read, simulate and show; return the exit code. ``given`` are the command's parameters.
 
     Raises:
@@ -31,9 +31,11 @@ def simulate_and_deliver(given: Mapping[str, Any], scenario_of: Callable[[Group]
     settings = overrides(given)
     with progress() as tell:
         tell("reading")
-        work = each_application(
-            read_snapshots(given), settings, given, lambda found, _done: _simulate(found, given, scenario_of, tell)
-        )
+
+        def simulated(found: Snapshot, _done: int) -> Simulation:
+            return simulate_one(found, given, scenario_of, tell, what_ifs=given["what_if"])
+
+        work = each_application(read_snapshots(given), settings, given, simulated)
     for error in work.errors:
         report(error, debug=given["debug"])
     _deliver(work.results, given)
@@ -41,9 +43,15 @@ def simulate_and_deliver(given: Mapping[str, Any], scenario_of: Callable[[Group]
     return first_that_applies(codes, work.errors)
 
 
-def _simulate(
-    snapshot: Snapshot, given: Mapping[str, Any], scenario_of: Callable[[Group], Scenario], tell: Report
+def simulate_one(
+    snapshot: Snapshot, given: Mapping[str, Any], scenario_of: ScenarioOf, tell: Report, *, what_ifs: bool
 ) -> Simulation:
+    """Simulate one application as the command was ``given`` it; ``tell`` is told how far it is.
+
+    Raises:
+        ScenarioError: the scenario does not fit the group.
+        PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
+    """
     name = snapshot.state.group.application_id
     return simulate(
         snapshot,
@@ -51,7 +59,7 @@ def _simulate(
         number_of_draws=given["draws"],
         draws_within_ms=given["draws_within"],
         workers=processors(),
-        what_ifs=given["what_if"],
+        what_ifs=what_ifs,
         assignor=given["assignor"],
         protocol=given["protocol"],
         max_rounds=given["max_rounds"],

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from kstream_plan.render.plan_json import Json, plan_document
 from kstream_plan.scenario import Event
+from kstream_plan.studies.draws import Range
 from kstream_plan.studies.simulation import Simulation
 
 
@@ -19,12 +21,7 @@ def simulation_json(simulated: Simulation, *, full: bool = False) -> str:
 def _beside_the_plan(simulated: Simulation) -> Json:
     draws = simulated.draws
     return {
-        "draws": None
-        if draws is None
-        else {
-            name: value._asdict() if hasattr(value, "_asdict") else value
-            for name, value in ((name, getattr(draws, name)) for name in draws.__dataclass_fields__)
-        },
+        "draws": None if draws is None else {name: _plain(getattr(draws, name)) for name in draws.__dataclass_fields__},
         "events": [
             {
                 "at_ms": outcome.event.at_ms,
@@ -41,6 +38,12 @@ def _beside_the_plan(simulated: Simulation) -> Json:
         "cure": None if simulated.cure is None else asdict(simulated.cure),
         "what_ifs": [asdict(what_if) for what_if in simulated.what_ifs],
     }
+
+
+def _plain(value: Range | Mapping[str, int | None] | int) -> Json:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value._asdict() if isinstance(value, Range) else value
 
 
 def _kind(event: Event) -> str:

@@ -41,18 +41,22 @@ class Offence(NamedTuple):
 
 
 class Measurement(NamedTuple):
-    """What a plan has of what a rule limits (``None``: unknown), and what breaks the rule (nothing if it is kept)."""
+    """What a plan has of what a rule limits (``None``: unknown), and what breaks the rule (nothing if it is kept).
+
+    ``worst_of``: the value is not the plan's own but that of the worst of so many draws, of which the plan is one.
+    """
 
     value: int | None
     offences: tuple[Offence, ...] = ()
+    worst_of: int | None = None
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A plan, and the time at which it is checked (with a zone)."""
+    """A plan, and the time at which it is checked (with a zone; needed where its age is measured)."""
 
     plan: Plan
-    now: datetime
+    now: datetime | None = None
 
     @cached_property
     def pauses(self) -> tuple[Pause, ...]:

@@ -10,6 +10,7 @@ from kstream_plan.rules.measuring import Measurement, Offence, Subject, number
 
 def snapshot_age(subject: Subject, limit: LimitValue) -> Measurement:
     """Measure the time since the snapshot was taken; one from the future is as bad as an old one: the clocks differ."""
+    assert subject.now is not None
     age_ms = age(subject.plan.captured_at, subject.now)
     if age_ms is None:
         return Measurement(None, (Offence(None, note="the snapshot does not say when it was taken"),))

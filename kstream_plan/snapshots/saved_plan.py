@@ -10,11 +10,13 @@ import mmap
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from kstream_plan.assignment_config import CONFIG_NAMES, AssignmentConfig
 from kstream_plan.errors import ConfigError, PlanFileError
 from kstream_plan.model import Consumer, Group, Holding, Instance, Partition, Target, Task, TaskId
 from kstream_plan.replay import Outcome, replay
+from kstream_plan.rules.over_draws import OverDraws
 from kstream_plan.snapshots.json_fields import JsonFields
 from kstream_plan.snapshots.saved_figures import read_notes, read_summary, read_verdict
 from kstream_plan.snapshots.saved_steps import read_step
@@ -26,14 +28,30 @@ _MAX_LONG = 2**63 - 1
 _KIND = re.compile(rb'"kind"\s*:\s*"plan"')
 
 
+class SavedPlan(NamedTuple):
+    """A plan, and what is known of the other draws if it is one of several of a simulation."""
+
+    plan: Plan
+    draws: OverDraws | None = None
+
+
 def read_plan_file(path: str | Path) -> list[Plan]:
-    """Return the plans of one file, in file order; see :func:`read_plans`.
+    """Return the plans of one file, in file order; see :func:`read_saved`.
+
+    Raises:
+        PlanFileError: the file cannot be read, or is damaged.
+    """
+    return [saved.plan for saved in read_saved_file(path)]
+
+
+def read_saved_file(path: str | Path) -> list[SavedPlan]:
+    """Return the plans of one file, in file order, and what is known of other draws; see :func:`read_saved`.
 
     Raises:
         PlanFileError: the file cannot be read, or is damaged.
     """
     try:
-        return read_plans(Path(path).read_bytes(), str(path))
+        return read_saved(Path(path).read_bytes(), str(path))
     except OSError as error:
         raise PlanFileError(
             f"cannot read the file: {error.strerror or error}", where=str(path), fix="check the path"
@@ -55,15 +73,24 @@ def are_plans(data: bytes) -> bool:
 
 
 def read_plans(data: bytes, where: str) -> list[Plan]:
-    """Return the plans in ``data``: JSON documents one after another, usually one a line; ``where`` names the source.
+    """Return the plans in ``data``; see :func:`read_saved`.
 
     Raises:
         PlanFileError: not JSON, no plan, a plan of another major version, or one that contradicts itself.
     """
-    plans = [_plan(document) for document in _documents(data, where)]
-    if not plans:
+    return [saved.plan for saved in read_saved(data, where)]
+
+
+def read_saved(data: bytes, where: str) -> list[SavedPlan]:
+    """Return what is in ``data``: JSON documents one after another, usually one a line; ``where`` names the source.
+
+    Raises:
+        PlanFileError: not JSON, no plan, a plan of another major version, or one that contradicts itself.
+    """
+    saved = [SavedPlan(_plan(document), _draws(document)) for document in _documents(data, where)]
+    if not saved:
         raise PlanFileError("there is no plan", where=where, fix="save one with kstream-plan assign --out")
-    return plans
+    return saved
 
 
 def _documents(data: bytes, where: str) -> Iterator[JsonFields]:
@@ -119,6 +146,15 @@ def _plan(document: JsonFields) -> Plan:
         verdict=read_verdict(document["verdict"]),
         later_configs=document.get("later_configs").or_none(_later_configs) or (),
     )
+
+
+def _draws(document: JsonFields) -> OverDraws | None:
+    simulation = document.get("simulation")
+    if simulation.is_null or simulation.get("draws").is_null:
+        return None
+    draws = simulation["draws"]
+    worst = {name: value.or_none(JsonFields.integer) for name, value in draws["worst"].items()}
+    return OverDraws(draws["number"].integer(), worst)
 
 
 def _check_kind(document: JsonFields) -> None:

@@ -7,15 +7,17 @@ import os
 import statistics
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import Snapshot
 from kstream_plan.planner import plan
+from kstream_plan.rules.over_draws import measured, worst
 from kstream_plan.scenario import Scenario
 from kstream_plan.steps import Plan
 from kstream_plan.studies.drawing import drawn
@@ -50,20 +52,31 @@ class Range(NamedTuple):
     most: int
 
 
-#: number of a draw → whether it settles, and its figures
-_Simulate: TypeAlias = Callable[[int], tuple[bool, Figures]]
+class _Outcome(NamedTuple):
+    """One draw: whether it settles, its figures, and what every rule of a policy measures."""
+
+    settled: bool
+    figures: Figures
+    measured: Mapping[str, int | None]
+
+
+#: number of a draw → what comes of it
+_Simulate: TypeAlias = Callable[[int], _Outcome]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draws:
     """How the draws of a scenario come out: their number, the one that is shown, and the range of every figure.
 
-    ``settled``: how many of them settle. ``shown`` is the draw whose figures are nearest to the medians.
+    ``settled``: how many of them settle. ``shown`` is the draw whose figures are nearest to the medians. ``worst``:
+    rule of a policy → what it measures in its worst draw (:mod:`kstream_plan.rules.over_draws`);
+    empty for one draw, its plan tells that.
     """
 
     number: int
     shown: int
     settled: int
+    worst: Mapping[str, int | None]
     duration_ms: Range
     probing_rebalances: Range
     rebalances: Range
@@ -94,15 +107,20 @@ def draws(
     ``workers`` processes share them; the result is the same for any number of workers. ``options`` are further ones of
     :func:`kstream_plan.planner.plan`.
     """
-    simulate = partial(_figures, snapshot, scenario, options or {})
+    simulate = partial(_outcome, snapshot, scenario, options or {})
     deadline = None if within_ms is None else time.monotonic() + within_ms / 1000
-    outcomes: list[tuple[bool, Figures]] = []
+    outcomes: list[_Outcome] = []
     for outcome in _outcomes(simulate, number, workers if _worth_sharing(snapshot, number) else 1):
         outcomes.append(outcome)
         on_draw(len(outcomes), number)
         if deadline is not None and time.monotonic() >= deadline:
             break
     return _together(outcomes)
+
+
+def one_draw(made: Plan) -> Draws:
+    """Return the ranges of a single draw."""
+    return _together([_Outcome(made.verdict.kind == "settled", figures_of(made), {})])
 
 
 def processors() -> int:
@@ -124,16 +142,16 @@ def figures_of(made: Plan) -> Figures:
     )
 
 
-def _figures(snapshot: Snapshot, scenario: Scenario, options: dict[str, object], draw: int) -> tuple[bool, Figures]:
+def _outcome(snapshot: Snapshot, scenario: Scenario, options: dict[str, object], draw: int) -> _Outcome:
     made = plan(snapshot, scenario=drawn(scenario, snapshot.state.group, draw), **options)  # type: ignore[arg-type]
-    return made.verdict.kind == "settled", figures_of(made)
+    return _Outcome(made.verdict.kind == "settled", figures_of(made), measured(made))
 
 
 def _worth_sharing(snapshot: Snapshot, number: int) -> bool:
     return number * len(snapshot.state.group.stateful) > _ALONE
 
 
-def _outcomes(simulate: _Simulate, number: int, workers: int) -> Iterator[tuple[bool, Figures]]:
+def _outcomes(simulate: _Simulate, number: int, workers: int) -> Iterator[_Outcome]:
     """Yield the outcomes in the order of the draws."""
     if workers <= 1 or number <= 1:
         yield from map(simulate, range(number))
@@ -159,28 +177,29 @@ def _set_up(simulate: _Simulate) -> None:
     _work[:] = [simulate]
 
 
-def _simulated(draw: int) -> tuple[bool, Figures]:
+def _simulated(draw: int) -> _Outcome:
     return _work[0](draw)
 
 
-def _together(outcomes: Sequence[tuple[bool, Figures]]) -> Draws:
-    columns = list(zip(*(figures for _, figures in outcomes), strict=True))
+def _together(outcomes: Sequence[_Outcome]) -> Draws:
+    columns = list(zip(*(outcome.figures for outcome in outcomes), strict=True))
     ranges = Figures(*(Range(statistics.median_low(of), min(of), max(of)) for of in columns))  # type: ignore[arg-type]
 
     def distance(draw: int) -> tuple[bool, float, int]:
-        settled, figures = outcomes[draw]
+        settled, figures, _ = outcomes[draw]
         apart = sum(
             abs(figure - of.median) / max(1, of.most - of.least)  # type: ignore[attr-defined]
             for figure, of in zip(figures, ranges, strict=True)
         )
         return not settled, apart, draw
 
-    settled = sum(settles for settles, _ in outcomes)
+    settled = sum(outcome.settled for outcome in outcomes)
     mostly_settled = 2 * settled >= len(outcomes)
-    candidates = [draw for draw, (settles, _) in enumerate(outcomes) if settles == mostly_settled]
+    candidates = [draw for draw, outcome in enumerate(outcomes) if outcome.settled == mostly_settled]
     return Draws(
         number=len(outcomes),
         shown=min(candidates, key=distance),
         settled=settled,
+        worst=MappingProxyType(worst(outcome.measured for outcome in outcomes)),
         **ranges._asdict(),
     )

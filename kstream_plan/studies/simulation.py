@@ -13,7 +13,7 @@ from kstream_plan.steps import HandOver, Phase, Plan, Promote, Round
 from kstream_plan.studies import plan_checked
 from kstream_plan.studies import what_ifs as others
 from kstream_plan.studies.drawing import drawn, is_random
-from kstream_plan.studies.draws import Draws, OnDraw, draws, usual_number
+from kstream_plan.studies.draws import Draws, OnDraw, draws, one_draw, usual_number
 from kstream_plan.studies.what_ifs import WhatIf
 from kstream_plan.timeline import in_time
 
@@ -76,12 +76,14 @@ def simulate(
     """
     group = snapshot.state.group
     options: dict[str, object] = {"assignor": assignor, "protocol": protocol, "max_rounds": max_rounds}
+    random = is_random(scenario, group)
+    number = usual_number(len(group.stateful)) if number_of_draws is None else number_of_draws
     found = None
-    if is_random(scenario, group):
+    if random and number > 1:
         found = draws(
             snapshot,
             scenario,
-            number=usual_number(len(group.stateful)) if number_of_draws is None else number_of_draws,
+            number=number,
             within_ms=draws_within_ms,
             workers=workers,
             options=options,
@@ -103,7 +105,7 @@ def simulate(
     return Simulation(
         plan=made,
         scenario=played,
-        draws=found,
+        draws=one_draw(made) if random and found is None else found,
         events=event_outcomes(made, played),
         what_ifs=others.what_ifs(made, play) if what_ifs else (),
         cure=others.cure(made, play) if what_ifs else None,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import captured_scenarios
 import plan_cases
 import pytest
 from junitparser import JUnitXml
@@ -235,3 +237,68 @@ def test_a_snapshot_file_with_real_reading(spark: object, plan_file: str, capsys
     snapshot = Path(__file__).parents[2] / "examples/scale-out/snapshot.json"
     assert run(["check", str(snapshot), *policy("defaults: {max_pause_per_task: 30s}")]) == 3
     assert "max_pause_per_task: 2_0 2_3 2_4 (audit) 30.1 s > 30.0 s" in capsys.readouterr().out
+
+
+@pytest.fixture
+def before(plan_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read is a captured group before its scale-out."""
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (captured_scenarios.before("scale-out"),))
+
+
+@pytest.mark.usefixtures("before")
+def test_what_would_happen_is_simulated_first_and_the_worst_draw_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    two_more = ["check", "x.json", "--draws", "30", "--out", "made.json"]
+    assert run([*two_more, "--add", "2", *policy("defaults: {max_moves: 19}")]) == 3
+    text = capsys.readouterr().out
+    assert text.startswith("✗ S1 3 → 5 instances breaks 1 of 2 rules")
+    assert "max_moves: 20 > 19, the worst of 30 draws" in text
+    assert "in one of 30 draws · made.json" in text
+    assert run(["check", "made.json", *policy("defaults: {max_moves: 19}")]) == 3
+    assert capsys.readouterr().out == text
+    assert run([*two_more, "--to", "5", *policy("defaults: {max_moves: 20}")]) == 0
+    assert run([*two_more, "--to", "5", *policy("defaults: {max_moves: 20}"), "--report", "json=r.json"]) == 0
+    [checked] = json.loads(Path("r.json").read_text(encoding="utf-8"))["plans"]
+    assert checked["draws"] == 30
+    assert {one["rule"]: one["worst_of_draws"] for one in checked["findings"]}["max_moves"] == 30
+
+
+@pytest.mark.usefixtures("before")
+def test_a_cure_is_simulated_with_as_many_draws(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["check", "x.json", "--add", "2", "--draws", "10", *policy("defaults: {max_pause_per_task: 30s}")]
+    assert run(arguments) == 3
+    text = " ".join(capsys.readouterr().out.split())
+    [settings, measured] = re.findall(r"Cure: max.warmup.replicas=(\d+): ([0-9.]+) s", text)[0]
+    assert float(measured) <= 30
+    assert run([*arguments, "--max-warmup-replicas", settings]) == 0
+
+
+@pytest.mark.usefixtures("before")
+def test_a_scenario_is_played_first(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("stop.yaml").write_text("version: 1\nevents: [{at: 0s, leave: [i3]}]\n", encoding="utf-8")
+    assert run(["check", "x.json", "--scenario", "stop.yaml", *policy("defaults: {max_cold_handovers: 0}")]) == 3
+    assert capsys.readouterr().out.startswith("✗ S1 3 → 2 instances breaks 1 of 2 rules")
+
+
+@pytest.mark.usefixtures("before")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--add", "1", "--to", "5"], "--add and --to say the same thing"),
+        (["--threads", "2"], "--threads goes with --add, --to or --scenario"),
+        (["--draws", "2"], "--draws goes with --add, --to or --scenario"),
+        (["--add", "1", "--trigger", "join"], "--trigger is for a rebalance that starts now"),
+        (["--scenario", "stop.yaml", "--add", "1"], "--add is an event, too"),
+        (["--to", "2"], "'S1' has 3 instances already, --to 2 is less"),
+    ],
+)
+def test_what_happens_is_asked_for_in_one_way(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("stop.yaml").write_text("version: 1\nevents: [{at: 0s, leave: [i3]}]\n", encoding="utf-8")
+    assert run(["check", "x.json", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_nothing_happens_to_a_saved_plan(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", plan_file, "--add", "2"]) == 2
+    assert "--add is for snapshots, a saved plan is checked as it is" in capsys.readouterr().err

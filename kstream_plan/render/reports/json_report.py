@@ -39,6 +39,7 @@ def _plan(checked: CheckedPlan) -> Json:
         "application_id": checked.application_id,
         "input": {"digest": plan.digest, "generation": plan.generation, "captured_at": plan.captured_at},
         "age_ms": checked.age_ms,
+        "draws": checked.draws,
         "findings": [_finding(finding, checked, names) for finding in checked.findings],
     }
 
@@ -50,6 +51,7 @@ def _finding(finding: Finding, checked: CheckedPlan, names: Names) -> Json:
         "status": finding.status.value,
         "invariant": finding.invariant,
         "measured": _measured(finding, finding.measured),
+        "worst_of_draws": finding.worst_of,
         "limit": _limit(finding.limit.value),
         "allowed": _limit(finding.allowed),
         "reason": finding.limit.reason,

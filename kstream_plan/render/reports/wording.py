@@ -53,9 +53,8 @@ def figures(plan: Plan) -> str:
 def passes(checked: CheckedPlan) -> str:
     """Return what is kept: ``6 others: ≥ 11m00s, 20 moves, 0 cold``."""
     passed = len(checked.of(Status.PASSED))
-    if passed == len(checked.findings):
-        return figures(checked.plan)
-    return f"{count(passed, 'other')}: {figures(checked.plan)}"
+    shown = figures(checked.plan) + ("" if checked.draws is None else f" in one of {count(checked.draws, 'draw')}")
+    return shown if passed == len(checked.findings) else f"{count(passed, 'other')}: {shown}"
 
 
 def sentence(finding: Finding, plan: Plan, names: Names) -> str:
@@ -104,6 +103,8 @@ def _violation(finding: Finding, plan: Plan, names: Names) -> str:
 def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
     match finding.kind:
         case Kind.SWITCH:
+            if finding.worst_of is not None:
+                return f"not all of {finding.worst_of:,} draws settle"
             return f"the plan does not settle ({plan.verdict.kind})"
         case Kind.GENERATION:
             return f"generation {measure(finding.kind, finding.measured)}, not {allowed(finding.allowed, finding)}"
@@ -114,7 +115,11 @@ def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
             tag, _, wanted = worst.note.rpartition(": ")
             return f"{measure(finding.kind, worst.measured)} of {wanted} values of {names.escape(tag)}"
     sign = "<" if finding.at_least else ">"
-    return f"{_figure(finding, finding.measured, plan)} {sign} {allowed(finding.allowed, finding)}"
+    return f"{_figure(finding, finding.measured, plan)} {sign} {allowed(finding.allowed, finding)}{_of_draws(finding)}"
+
+
+def _of_draws(finding: Finding) -> str:
+    return "" if finding.worst_of is None else f", the worst of {finding.worst_of:,} draws"
 
 
 def allowed(value: LimitValue | None, finding: Finding) -> str:
@@ -137,7 +142,7 @@ def _kept(finding: Finding, plan: Plan) -> str:
     if finding.kind in (Kind.SWITCH, Kind.DIGEST):
         return "kept"
     sign = "=" if finding.kind is Kind.GENERATION else "≥" if finding.at_least else "≤"
-    return f"{_figure(finding, finding.measured, plan)} {sign} {allowed(finding.allowed, finding)}"
+    return f"{_figure(finding, finding.measured, plan)} {sign} {allowed(finding.allowed, finding)}{_of_draws(finding)}"
 
 
 def _figure(finding: Finding, value: int | None, plan: Plan) -> str:

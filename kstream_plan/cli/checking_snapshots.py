@@ -1,0 +1,90 @@
+"""Snapshots to checked plans: planned, or simulated if something happens to the group, and cures tried the same way."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from kstream_plan.cli.checking import Source
+from kstream_plan.cli.each_application import Work, each_application
+from kstream_plan.cli.output import written_at_once
+from kstream_plan.cli.planning import plan_one
+from kstream_plan.cli.progress import Report
+from kstream_plan.cli.reading import read_snapshots
+from kstream_plan.cli.scenarios import ScenarioOf
+from kstream_plan.cli.settings import Overrides
+from kstream_plan.cures import with_cures
+from kstream_plan.findings import CheckedPlan, Standard, check_plan
+from kstream_plan.model import Snapshot
+from kstream_plan.render.plan_json import plan_json
+from kstream_plan.rules.over_draws import OverDraws
+from kstream_plan.steps import Plan
+
+
+class _Made(NamedTuple):
+    """A plan, what is known of other draws, and the line under which it is saved."""
+
+    plan: Plan
+    draws: OverDraws | None
+    line: str
+
+
+def check_snapshots(
+    source: Source,
+    scenario_of: ScenarioOf | None,
+    standard: Standard,
+    before: Mapping[str, Plan],
+    settings: Overrides,
+    given: Mapping[str, Any],
+    tell: Report,
+) -> Work[CheckedPlan]:
+    """Read and plan the snapshots, hold the plans against the policy, and look for cures; save the plans if asked to.
+
+    With ``scenario_of`` this is what the groups are simulated under; without, a rebalance starts now.
+
+    Raises:
+        KstreamPlanError: something cannot be read or planned, and ``keep_going`` is not among what is given.
+    """
+    tell("reading")
+    stdin = None if source.snapshots_from_stdin is None else io.BytesIO(source.snapshots_from_stdin)
+    outcomes = read_snapshots(given, source.snapshots, stdin)
+    make = partial(_make, scenario_of=scenario_of, given=given)
+    lines = []
+
+    def checked(snapshot: Snapshot, done: int) -> CheckedPlan:
+        made = make(snapshot, tell=partial(tell, done=done, total=len(outcomes)) if scenario_of is None else tell)
+        lines.append(made.line)
+        name = snapshot.state.group.application_id
+        first = check_plan(
+            made.plan, standard, baseline=before.get(name), source=str(given["out"] or ""), draws=made.draws
+        )
+
+        def cures_told(what: str, done: int = 0, total: int | None = None) -> None:
+            tell(f"looking for cures, {what}", done, total)
+
+        def check_again(other: Snapshot) -> CheckedPlan:
+            again = make(other, tell=cures_told)
+            return check_plan(again.plan, standard, draws=again.draws)
+
+        return with_cures(first, snapshot, check_again)
+
+    work = each_application(outcomes, settings, given, checked)
+    if given["out"] is not None:
+        with written_at_once(given["out"]) as file:
+            file.writelines(lines)
+    return work
+
+
+def _make(snapshot: Snapshot, *, scenario_of: ScenarioOf | None, given: Mapping[str, Any], tell: Report) -> _Made:
+    if scenario_of is None:
+        plan = plan_one(snapshot, given, tell)
+        return _Made(plan, None, f"{plan_json(plan, full=given['full'])}\n")
+    from kstream_plan.cli.simulating import simulate_one  # noqa: PLC0415 - only where something happens
+    from kstream_plan.render.simulation_json import simulation_json  # noqa: PLC0415
+
+    simulated = simulate_one(snapshot, given, scenario_of, tell, what_ifs=False)
+    draws = simulated.draws
+    over = None if draws is None else OverDraws(draws.number, draws.worst)
+    return _Made(simulated.plan, over, f"{simulation_json(simulated, full=given['full'])}\n")
