@@ -19,10 +19,10 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from kstream_plan.assignment_config import AssignmentConfig as AssignmentConfig
     from kstream_plan.compare import compare as diff
-    from kstream_plan.config import load_client_properties as load_client_properties
-    from kstream_plan.config import load_scenario as load_scenario
-    from kstream_plan.config import load_streams_config as load_streams_config
-    from kstream_plan.config import with_overrides as with_overrides
+    from kstream_plan.config.client_properties import load_client_properties as load_client_properties
+    from kstream_plan.config.scenario_file import load_scenario as load_scenario
+    from kstream_plan.config.streams_config import load_streams_config as load_streams_config
+    from kstream_plan.config.streams_config import with_overrides as with_overrides
     from kstream_plan.errors import KstreamPlanError as KstreamPlanError
     from kstream_plan.model import Assignment as Assignment
     from kstream_plan.model import Snapshot as Snapshot
@@ -70,10 +70,10 @@ _PUBLIC = {
     "diff_to_table": ("kstream_plan.render.diff_table", "diff_table"),
     "drain": ("kstream_plan.studies.drain", "drain"),
     "group_history": ("kstream_plan.snapshots.live_group.source", "group_history"),
-    "load_client_properties": ("kstream_plan.config", "load_client_properties"),
-    "load_scenario": ("kstream_plan.config", "load_scenario"),
+    "load_client_properties": ("kstream_plan.config.client_properties", "load_client_properties"),
+    "load_scenario": ("kstream_plan.config.scenario_file", "load_scenario"),
     "load_plans": ("kstream_plan.snapshots.saved_plan", "read_plan_file"),
-    "load_streams_config": ("kstream_plan.config", "load_streams_config"),
+    "load_streams_config": ("kstream_plan.config.streams_config", "load_streams_config"),
     "plan": ("kstream_plan.studies", "plan_checked"),
     "plan_course": ("kstream_plan.sides", "plan_course"),
     "plan_side": ("kstream_plan.sides", "plan_side"),
@@ -89,7 +89,7 @@ _PUBLIC = {
     "to_json": ("kstream_plan.render.plan_json", "plan_json"),
     "to_markdown": ("kstream_plan.render.markdown", "markdown"),
     "to_table": ("kstream_plan.render.table", "table"),
-    "with_overrides": ("kstream_plan.config", "with_overrides"),
+    "with_overrides": ("kstream_plan.config.streams_config", "with_overrides"),
 }
 
 __all__ = [

@@ -36,8 +36,7 @@ def java_string_key(text: str) -> bytes:
     return text.encode("utf-16-be", "surrogatepass")
 
 
-@dataclass(frozen=True, slots=True)
-class TaskId:
+class TaskId(NamedTuple):
     """A unit of work: ``subtopology_partition``, with a named topology ``name__subtopology_partition``."""
 
     subtopology: int

@@ -9,7 +9,7 @@ import captured_scenarios
 import memberships
 import pytest
 
-from kstream_plan.config import read_scenario
+from kstream_plan.config.scenario_file import read_scenario
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.planner import plan

@@ -9,7 +9,7 @@ import pytest
 from random_scenarios import hard_case
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.config import read_scenario
+from kstream_plan.config.scenario_file import read_scenario
 from kstream_plan.model import LATEST, Consumer, Copy, Group, GroupState, Holding, Instance, Snapshot, Task, TaskId
 from kstream_plan.render.simulation import simulation_table
 from kstream_plan.render.table import table

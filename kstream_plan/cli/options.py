@@ -13,7 +13,7 @@ import typer
 from kstream_plan.assignment_config import RACK_STRATEGIES, RANGES
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.cli.output import OutputForm
-from kstream_plan.config import parse_duration, parse_rate
+from kstream_plan.config.quantities import parse_duration, parse_rate
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.snapshots import json_schemas
 from kstream_plan.steps import Trigger

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from kstream_plan.cli.option_groups import Chance, NewInstances, OptionGroup, defaults
-from kstream_plan.config import load_scenario
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Group
 from kstream_plan.scenario import Scenario
@@ -34,6 +33,8 @@ def scenario_of(given: Mapping[str, Any]) -> ScenarioOf | None:
         return scale_out_of(given)
     if members:
         raise UsageError(f"--{members[0].replace('_', '-')} is an event, too", fix="write it into the scenario")
+    from kstream_plan.config.scenario_file import load_scenario  # noqa: PLC0415 - not where saved plans are checked
+
     scenario = load_scenario(given["scenario"])
     return lambda _group: scenario
 

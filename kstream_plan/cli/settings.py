@@ -8,7 +8,7 @@ from typing import Any
 
 from kstream_plan.assignment_config import CONFIG_NAMES
 from kstream_plan.cli.output import talk
-from kstream_plan.config import load_streams_config, with_overrides
+from kstream_plan.config.streams_config import load_streams_config, with_overrides
 from kstream_plan.model import Snapshot
 from kstream_plan.scenario import SettingValue
 

@@ -9,7 +9,7 @@ from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.option_groups import Applications, Chance, Deciding, Given, Reading, Settings, Spark, takes
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.cli.simulating import simulate_and_deliver
-from kstream_plan.config import load_scenario
+from kstream_plan.config.scenario_file import load_scenario
 
 
 class Options:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kstream_plan.cli.options import key_value, parser, whole_number
-from kstream_plan.config import parse_duration
+from kstream_plan.config.quantities import parse_duration
 
 
 def _tags(text: str) -> tuple[tuple[str, str], ...]:

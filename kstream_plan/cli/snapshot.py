@@ -13,7 +13,8 @@ from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.option_groups import Given, takes
 from kstream_plan.cli.output import bytes_written_at_once, check_target, say, talk
 from kstream_plan.cli.progress import progress
-from kstream_plan.config import load_instance_names, load_streams_config
+from kstream_plan.config.instance_names import load_instance_names
+from kstream_plan.config.streams_config import load_streams_config
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.render.history import HistoryLine, history

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kstream_plan.config import load_client_properties
+from kstream_plan.config.client_properties import load_client_properties
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.render.history import HistoryLine

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import yaml
 
-from kstream_plan.config import load_scenario, read_scenario
+from kstream_plan.config.scenario_file import load_scenario, read_scenario
 from kstream_plan.errors import KstreamPlanError, ScenarioError
 from kstream_plan.scenario import (
     ALL,

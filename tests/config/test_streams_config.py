@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.config import load_streams_config, with_overrides
+from kstream_plan.config.streams_config import load_streams_config, with_overrides
 from kstream_plan.errors import ConfigError
 
 
