@@ -31,6 +31,7 @@ def simulate_scaleout(
     draws_within: simulation_options.DrawsWithin = None,
     what_if: simulation_options.WhatIf = True,
     record_size: simulation_options.RecordSize = None,
+    bounds: options.Bounds = False,
     lags: options.Lags = None,
     lags_tolerance: options.LagsTolerance = None,
     lags_as_reported: options.LagsAsReported = False,

@@ -242,8 +242,11 @@ def pauses_fact(plan: Plan, names: Names) -> Fact:
     )
 
 
-def restore_fact(plan: Plan) -> Fact:
-    """Return how much is restored, and how sure the time is."""
+def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
+    """Return how much is restored, and how sure the time is.
+
+    ``between`` is the range over all draws, if it is one; ``least`` stands for the plan's own bound.
+    """
     summary = plan.summary
     if summary.restored_records == 0:
         return Fact("RESTORE", ("nothing new",))
@@ -255,9 +258,12 @@ def restore_fact(plan: Plan) -> Fact:
     else:
         sure = ("At the known rates: an estimate", "At known rates", "An estimate")
     bound = summary.lower_bounds.restored_records
-    least = "" if bound is None else f" (least {records(bound)})"
+    least = f"least {least or records(bound)}" if bound is not None else ""
+    beside = "; ".join(filter(None, (between, least)))
+    beside = f" ({beside})" if beside else ""
     copies = _copies_to_restore(plan)
-    return Fact("RESTORE", tuple(f"{amount}{least}{copies}. {how_sure}" for how_sure in sure))
+    forms = [f"{amount}{beside}{copies}. {how_sure}" for how_sure in sure]
+    return Fact("RESTORE", (*forms, f"{amount}{beside}. {sure[-1]}"))
 
 
 def _copies_to_restore(plan: Plan) -> str:

@@ -50,8 +50,16 @@ class Range(NamedTuple):
     most: int
 
 
-#: number of a draw → whether it settles, and its figures
-_Simulate: TypeAlias = Callable[[int], tuple[bool, Figures]]
+class _Outcome(NamedTuple):
+    """Whether a draw settles, its figures, and the least that had to be restored, if that is known."""
+
+    settles: bool
+    figures: Figures
+    least_restored_records: int | None
+
+
+#: number of a draw → what comes of it
+_Simulate: TypeAlias = Callable[[int], _Outcome]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +67,7 @@ class Draws:
     """How the draws of a scenario come out: their number, the one that is shown, and the range of every figure.
 
     ``settled``: how many of them settle. ``shown`` is the draw whose figures are nearest to the medians.
+    ``least_restored_records`` is the least that had to be restored in each; ``None``: nobody asked, or it is not known.
     """
 
     number: int
@@ -71,6 +80,7 @@ class Draws:
     cold_handovers: Range
     restored_records: Range
     max_paused_ms: Range
+    least_restored_records: Range | None = None
 
 
 def usual_number(stateful_tasks: int) -> int:
@@ -96,7 +106,7 @@ def draws(
     """
     simulate = partial(_figures, snapshot, scenario, options or {})
     deadline = None if within_ms is None else time.monotonic() + within_ms / 1000
-    outcomes: list[tuple[bool, Figures]] = []
+    outcomes: list[_Outcome] = []
     for outcome in _outcomes(simulate, number, workers if _worth_sharing(snapshot, number) else 1):
         outcomes.append(outcome)
         on_draw(len(outcomes), number)
@@ -124,16 +134,17 @@ def figures_of(made: Plan) -> Figures:
     )
 
 
-def _figures(snapshot: Snapshot, scenario: Scenario, options: dict[str, object], draw: int) -> tuple[bool, Figures]:
+def _figures(snapshot: Snapshot, scenario: Scenario, options: dict[str, object], draw: int) -> _Outcome:
     made = plan(snapshot, scenario=drawn(scenario, snapshot.state.group, draw), **options)  # type: ignore[arg-type]
-    return made.verdict.kind == "settled", figures_of(made)
+    least = made.summary.lower_bounds.restored_records
+    return _Outcome(made.verdict.kind == "settled", figures_of(made), least)
 
 
 def _worth_sharing(snapshot: Snapshot, number: int) -> bool:
     return number * len(snapshot.state.group.stateful) > _ALONE
 
 
-def _outcomes(simulate: _Simulate, number: int, workers: int) -> Iterator[tuple[bool, Figures]]:
+def _outcomes(simulate: _Simulate, number: int, workers: int) -> Iterator[_Outcome]:
     """Yield the outcomes in the order of the draws."""
     if workers <= 1 or number <= 1:
         yield from map(simulate, range(number))
@@ -159,28 +170,35 @@ def _set_up(simulate: _Simulate) -> None:
     _work[:] = [simulate]
 
 
-def _simulated(draw: int) -> tuple[bool, Figures]:
+def _simulated(draw: int) -> _Outcome:
     return _work[0](draw)
 
 
-def _together(outcomes: Sequence[tuple[bool, Figures]]) -> Draws:
-    columns = list(zip(*(figures for _, figures in outcomes), strict=True))
-    ranges = Figures(*(Range(statistics.median_low(of), min(of), max(of)) for of in columns))  # type: ignore[arg-type]
+def _together(outcomes: Sequence[_Outcome]) -> Draws:
+    columns = zip(*(outcome.figures for outcome in outcomes), strict=True)
+    ranges = Figures(*map(_range, columns))  # type: ignore[arg-type]
+    bounds = [outcome.least_restored_records for outcome in outcomes]
+    known = [bound for bound in bounds if bound is not None]
 
     def distance(draw: int) -> tuple[bool, float, int]:
-        settled, figures = outcomes[draw]
+        settled, figures, _ = outcomes[draw]
         apart = sum(
             abs(figure - of.median) / max(1, of.most - of.least)  # type: ignore[attr-defined]
             for figure, of in zip(figures, ranges, strict=True)
         )
         return not settled, apart, draw
 
-    settled = sum(settles for settles, _ in outcomes)
+    settled = sum(outcome.settles for outcome in outcomes)
     mostly_settled = 2 * settled >= len(outcomes)
-    candidates = [draw for draw, (settles, _) in enumerate(outcomes) if settles == mostly_settled]
+    candidates = [draw for draw, outcome in enumerate(outcomes) if outcome.settles == mostly_settled]
     return Draws(
         number=len(outcomes),
         shown=min(candidates, key=distance),
         settled=settled,
+        least_restored_records=_range(known) if len(known) == len(bounds) else None,
         **ranges._asdict(),
     )
+
+
+def _range(figures: Sequence[int]) -> Range:
+    return Range(statistics.median_low(figures), min(figures), max(figures))
