@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import captured
+import captured_scenarios
 import memberships
 import pytest
 import random_scenarios
@@ -18,6 +19,7 @@ from test_balanced import balanced_group
 from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
 from kstream_plan.assignors.relief import Move, by_relief, in_kafkas_order, probes_until_relieved
 from kstream_plan.checks import broken_invariants
+from kstream_plan.figures import initial_balance
 from kstream_plan.model import (
     LATEST,
     UNKNOWN,
@@ -32,9 +34,11 @@ from kstream_plan.model import (
     TaskId,
 )
 from kstream_plan.planner import plan
-from kstream_plan.scenario import ConfigChange, Event, Join, Scenario
+from kstream_plan.scenario import ConfigChange, Event, Join, Scenario, Stop
 from kstream_plan.steps import Plan, Reason, ReasonCode
 from kstream_plan.studies.drawing import drawn
+from kstream_plan.studies.scale_out import scale_out
+from kstream_plan.studies.simulation import simulate
 
 #: scenario → (moves, records restored) of Kafka's plan, of ours, and the bounds for each: loads only, KIP-441's balance
 CAPTURED = {
@@ -227,20 +231,36 @@ def test_stateless_tasks_move_once_and_say_why() -> None:
     assert made.summary.stateless_hops == 3
 
 
-def test_the_spread_of_each_subtopology_is_counted() -> None:
-    for name in captured.SCENARIOS:
-        made = plan(captured.join(name))
-        for rnd in made.rounds[:5]:
-            where = [
-                (made.group.subtopologies[task], made.group.instance_of[c])
-                for c, held in enumerate(rnd.decided)
-                for task in held.active
-            ]
-            names, instances = sorted(set(made.group.subtopologies)), range(len(made.group.instances))
-            counts = [[where.count((subtopology, i)) for i in instances] for subtopology in names]
-            assert rnd.balance.subtopology_task_spread == max(max(of) - min(of) for of in counts)
-            executing = [sum(map(bool, of)) for of in counts]
-            assert rnd.balance.subtopology_spread == max(executing) - min(executing)
+@pytest.mark.parametrize("assignor", ["balanced", "high-availability"])
+@pytest.mark.parametrize("name", captured.SCENARIOS)
+def test_instance_and_subtopology_balance_are_counted(name: str, assignor: str) -> None:
+    made = plan(captured.join(name), assignor=assignor)
+    found = [(initial_balance(made.group, made.initial, made.rounds), made.initial)]
+    for of, holdings in [*found, *((rnd.balance, rnd.decided) for rnd in made.rounds[:5])]:
+        where = [
+            (made.group.subtopologies[task], made.group.instance_of[c])
+            for c, held in enumerate(holdings)
+            for task in held.active
+        ]
+        names, instances = sorted(set(made.group.subtopologies)), range(len(made.group.instances))
+        counts = [[where.count((subtopology, i)) for i in instances] for subtopology in names]
+        assert of.subtopology_task_spread == max(max(row) - min(row) for row in counts)
+        executing = [sum(map(bool, row)) for row in counts]
+        assert of.subtopology_spread == max(executing) - min(executing)
+        loads = [sum(column) for column in zip(*counts, strict=True)]
+        assert of.balance_factor == max(loads) - min(loads)
+
+
+def test_who_joins_later_does_not_count_at_first() -> None:
+    before = captured_scenarios.before("scale-out")
+    join = scale_out(before.state.group, add=2, add_at_ms=900_000)
+    first = Stop(at_ms=0, process_ids=("i3",))
+    plans = (
+        simulate(before, Scenario(events=of), number_of_draws=1).plan for of in (join.events, (first, *join.events))
+    )
+    found = [initial_balance(of.group, of.initial, of.rounds) for of in plans]
+    assert [(of.balance_factor, of.subtopology_task_spread) for of in found] == [(10, 4), (0, 0)]
+    assert [len(of.active) for of in found] == [5, 5]
 
 
 def test_a_standby_in_place_takes_over_without_a_warm_up() -> None:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kstream_plan.figures import balance, instance_loads
 from kstream_plan.model import Holding, TaskId
 from kstream_plan.pauses import plan_standstill
 from kstream_plan.render.activity import Event, membership
@@ -29,7 +28,6 @@ def headline(plan: Plan, found: Sequence[Event], names: Names) -> list[Fact]:
         _verdict(plan, found, names),
         *_go_on(plan),
         _moves(plan, found, names),
-        *_balance(plan),
         pauses_fact(plan, names),
         restore_fact(plan),
     ]
@@ -171,26 +169,6 @@ def _moves(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
             f"{head}, {warm}{least}",
         ),
     )
-
-
-def _balance(plan: Plan) -> list[Fact]:
-    """Return KIP-441's figures before and after a plan whose assignor aims at them."""
-    if plan.assignor != "balanced":
-        return []
-    before = balance(instance_loads(plan.group, plan.initial))
-    after = plan.rounds[-1].balance
-    instances = f"instances {before.balance_factor} → {count(after.balance_factor, 'task')} apart"
-    subtopologies = f"within a subtopology {before.subtopology_task_spread} → {after.subtopology_task_spread}"
-    literal = f"instances that run a subtopology {before.subtopology_spread} → {after.subtopology_spread}"
-    return [
-        Fact(
-            "BALANCE",
-            (
-                f"{instances}, {subtopologies}; {literal}",
-                f"{instances}, {subtopologies}",
-            ),
-        )
-    ]
 
 
 def _where_to(plan: Plan, found: Sequence[Event], names: Names) -> tuple[str, str]:

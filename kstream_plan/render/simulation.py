@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from kstream_plan.model import Holding, Instance
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.activity import events, membership
+from kstream_plan.render.balance import balance_fact
 from kstream_plan.render.detail import Focus, details
 from kstream_plan.render.happenings import happened
 from kstream_plan.render.headline import Fact, cause_sentence, pauses_fact, restore_fact, tasks_phrase
@@ -75,6 +76,7 @@ def simulation_facts(simulated: Simulation, names: Names, record_size: int | Non
         pauses_fact(plan, names),
         _moves(simulated),
         _restore(simulated, record_size),
+        *([balance_fact(plan)] if plan.group.tasks else []),
     ]
     if simulated.draws is not None:
         facts.append(_range(simulated.draws))

@@ -41,10 +41,14 @@ class Offence(NamedTuple):
 
 
 class Measurement(NamedTuple):
-    """What a plan has of what a rule limits (``None``: unknown), and what breaks the rule (nothing if it is kept)."""
+    """What a plan has of what a rule limits (``None``: unknown), and what breaks the rule (nothing if it is kept).
+
+    ``figures``, by name: what the value was found from, for rules that limit several figures at once.
+    """
 
     value: int | None
     offences: tuple[Offence, ...] = ()
+    figures: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,7 @@ def _finding(finding: Finding, checked: CheckedPlan, names: Names) -> Json:
         "status": finding.status.value,
         "invariant": finding.invariant,
         "measured": _measured(finding, finding.measured),
+        "figures": dict(finding.figures),
         "limit": _limit(finding.limit.value),
         "allowed": _limit(finding.allowed),
         "reason": finding.limit.reason,
