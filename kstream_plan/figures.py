@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from operator import is_not
 
@@ -15,6 +15,8 @@ from kstream_plan.steps import (
     Balance,
     HandOver,
     LowerBounds,
+    MemberJoined,
+    MemberLeft,
     PausedTask,
     Place,
     Promote,
@@ -87,6 +89,29 @@ def balance(loads: Sequence[InstanceLoad]) -> Balance:
 
 def _spread(counts: Sequence[int]) -> int:
     return max(counts) - min(counts) if counts else 0
+
+
+def initial_balance(group: Group, initial: Sequence[Holding], rounds: Sequence[Round]) -> Balance:
+    """Put the loads side by side as the first rebalance finds them.
+
+    Who joins in it counts as empty; who joins in a later one does not count yet.
+    """
+    loads = instance_loads(group, initial)
+    found, later = balance(loads), _joining_later(rounds)
+    if not later:
+        return found
+    there = balance([load for of, load in zip(group.instances, loads, strict=True) if of.process_id not in later])
+    return replace(there, active=found.active, standby=found.standby, load_per_thread=found.load_per_thread)
+
+
+def _joining_later(rounds: Sequence[Round]) -> set[str]:
+    """Return who is no member yet in the first of the rounds."""
+    joins_later: dict[str, bool] = {}
+    for place, rnd in enumerate(rounds):
+        for step in rnd.steps:
+            if isinstance(step, MemberJoined | MemberLeft):
+                joins_later.setdefault(step.process_id, place > 0 and isinstance(step, MemberJoined))
+    return {process_id for process_id, later in joins_later.items() if later}
 
 
 def lower_bounds(

@@ -40,10 +40,11 @@ class Finding:
 
     ``limit`` is as the policy gives it, ``allowed`` the same with percent resolved (``None``: percent of something
     unknown); ``measured`` is ``None`` if it cannot be told. ``offences`` name what is to blame, worst first, and are
-    empty if and only if the rule is kept. ``waiver`` is in force, ``expired`` would have covered the violation until
-    its day. ``before`` is what the baseline measures, ``kept_before`` whether it keeps to the rule (``None``: there is
-    no baseline). ``worst_of``: what is measured is that of the worst of so many draws, of which the plan is a
-    better one. ``invariant`` marks a broken invariant of the plan instead of a rule.
+    empty if and only if the rule is kept; ``figures`` as of :class:`~kstream_plan.rules.Measurement`. ``waiver`` is in
+    force, ``expired`` would have covered the violation until its day. ``before`` is what the baseline measures,
+    ``kept_before`` whether it keeps to the rule (``None``: there is no baseline). ``worst_of``: what is measured is
+    that of the worst of so many draws, of which the plan is a better one. ``invariant`` marks a broken invariant of the
+    plan instead of a rule.
     """
 
     rule: str
@@ -53,6 +54,7 @@ class Finding:
     allowed: LimitValue | None
     measured: int | None
     offences: tuple[Offence, ...] = ()
+    figures: tuple[tuple[str, int], ...] = ()
     at_least: bool = False
     waiver: Waiver | None = None
     expired: Waiver | None = None
@@ -225,6 +227,7 @@ def _find(
         allowed=allowed,
         measured=measurement.value,
         offences=measurement.offences,
+        figures=measurement.figures,
         at_least=rule.at_least,
         worst_of=measurement.worst_of,
         before=None if before is None else before.value,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.course import Course
 from kstream_plan.digest import input_digest
 from kstream_plan.everyone import Everyone
 from kstream_plan.figures import lower_bounds, summarize
-from kstream_plan.model import Assignment, GroupState, Note, Snapshot, Target
+from kstream_plan.model import Assignment, GroupState, Note, Snapshot
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.rehearsal import OnRound, Rehearsal, Rules, rehearse
 from kstream_plan.scenario import Scenario
@@ -37,8 +39,8 @@ def plan(
     ``assignor`` and ``protocol`` are names in the registries; ``trigger`` is that of round 1 (default: ``join`` if an
     instance holds and reports nothing, else ``manual``); ``max_rounds`` ends a plan that goes on, as ``unfinished``
     (default: 4 · (stateful tasks + 10), as often as the group changes); with ``bounds`` the summary has the least that
-    had to be restored, which takes a solver (``balanced`` has it anyway; not if members change). With a scenario the
-    plan's group is everyone who ever takes part. Deterministic: the same snapshot and options give the same plan.
+    had to be restored, which takes a solver (``balanced`` has it anyway). With a scenario the plan's group is everyone
+    who ever takes part. Deterministic: the same snapshot and options give the same plan.
 
     Raises:
         KeyError: no such assignor or protocol.
@@ -65,8 +67,8 @@ def plan(
     initial = everyone.holdings(state.group, state.holdings)
     unrated = without_rate(group, rounds, lambda process_id: _restore_rate(rehearsal, process_id))
     least = None
-    if (bounds or assignor == "balanced") and rehearsal.group is state.group:
-        least = _least_restored(snapshot.config, state, rehearsal.target, assignor)
+    if bounds or assignor == "balanced":
+        least = _least_restored(snapshot.config, state, rehearsal, assignor)
     rate_known = not unrated and has_rate(rehearsal.rates)
     return Plan(
         group=group,
@@ -108,10 +110,18 @@ def _restore_rate(rehearsal: Rehearsal, process_id: str) -> float | None:
     return rehearsal.rates.restore_per_instance if instance is None else rehearsal.rates.restore_rate(instance)
 
 
-def _least_restored(config: AssignmentConfig, state: GroupState, target: Target, assignor: str) -> int | None:
+def _least_restored(config: AssignmentConfig, state: GroupState, rehearsal: Rehearsal, assignor: str) -> int | None:
     from kstream_plan.assignors.restore_bound import least_restored  # noqa: PLC0415 - loads the solver
 
-    return least_restored(state, target, config, subtopologies=assignor == "balanced")
+    configs = [config, *(later for _, later in rehearsal.settings)]
+    most_lenient = max(one.acceptable_recovery_lag for one in configs)
+    return least_restored(
+        state,
+        rehearsal.group,
+        rehearsal.target,
+        replace(configs[-1], acceptable_recovery_lag=most_lenient),
+        subtopologies=assignor == "balanced",
+    )
 
 
 def _assumptions(

@@ -274,9 +274,10 @@ class Balance:
 
     Per instance (in the group's order) the number of active and standby tasks (warm-ups included in the latter) and
     the load per thread; ``instance_spread``: most minus least active stateful tasks of an instance;
-    KIP-441's two figures: ``balance_factor`` (most minus least active tasks of an instance) and
-    ``subtopology_spread`` (instances that execute each subtopology: most minus least); ``subtopology_task_spread``:
-    most minus least active tasks of one subtopology on an instance, of the most uneven subtopology.
+    KIP-441's instance balance ``balance_factor`` (most minus least active tasks of an instance) and its subtopology
+    balance, twice: ``subtopology_task_spread`` (most minus least active tasks of one subtopology on an instance, of the
+    most uneven subtopology), which can be evened out, and ``subtopology_spread`` as the KIP words it (instances that
+    execute each subtopology: most minus least), which cannot where subtopologies have few partitions.
     """
 
     active: tuple[int, ...]

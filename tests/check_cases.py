@@ -68,6 +68,9 @@ _CASES: Mapping[str, Callable[[], Check]] = MappingProxyType(
         "sample": lambda: check_all([_checked("scale-out", SAMPLE, cures=True, baseline="settled")], NOW),
         "passed": lambda: check_all([_checked("settled", b"")], NOW),
         "strict": lambda: check_all([_checked("scale-out", STRICT, cures=True)], NOW),
+        "uneven": lambda: check_all(
+            [_checked(name, b"version: 1\ndefaults: {balance_factor: 3}") for name in ("never-ready", "settled")], NOW
+        ),
         "waived": lambda: check_all([_checked("scale-out", _waived())], NOW, fail_on_warning=True),
         "evil-names": lambda: check_all([_checked("evil-names", STRICT)], NOW),
         "fleet": lambda: check_all(

@@ -25,6 +25,11 @@ def _scale_out(name: str, **change: object) -> Simulation:
     return _of(snapshot, scale_out(snapshot.state.group, **change))  # type: ignore[arg-type]
 
 
+def _with_bounds(name: str) -> Simulation:
+    before = captured_scenarios.before(name)
+    return simulate(before, scale_out(before.state.group, add=2), number_of_draws=20, bounds=True)
+
+
 def _evil() -> Simulation:
     snapshot = captured_scenarios.before("scale-out")
     group = snapshot.state.group
@@ -49,6 +54,7 @@ def _no_tasks() -> Simulation:
 _CASES: Mapping[str, Callable[[], Simulation]] = MappingProxyType(
     {
         "add-two": lambda: _scale_out("scale-out", add=2),
+        "add-two-with-bounds": lambda: _with_bounds("scale-out"),
         "add-one-with-standbys": lambda: _scale_out("scale-out-standbys", add=1),
         "remove-one": lambda: _scale_out("scale-out", remove=["i3"]),
         "replace-one": lambda: _scale_out("scale-out", add=1, remove=["i3"], add_at_ms=300_000),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,8 +10,12 @@ from typing import Any
 
 import plan_cases
 import pytest
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kstream_plan.model import Group
+from kstream_plan.figures import balance, instance_loads
+from kstream_plan.model import Consumer, Group, Holding, Instance, Task, TaskId
 from kstream_plan.pauses import plan_pauses
 from kstream_plan.policy import LimitValue
 from kstream_plan.rules import GUARDS, RULES, Measurement, Subject
@@ -122,21 +127,101 @@ def test_max_peak_extra_copies_blames_the_rounds() -> None:
     assert {one.round_number for one in found.offences} == {number for number, copies in held.items() if copies > 3}
 
 
-def test_balance_factor_blames_instance_and_subtopology() -> None:
-    assert measure("balance_factor", 1) == Measurement(1)
-    found = measure("balance_factor", 4, "never-ready")
-    assert (found.value, [(one.measured, one.note) for one in found.offences]) == (5, [(5, "all tasks")])
-    group = plan_cases.case("never-ready").group
-    final = plan_cases.case("never-ready").final
-    loads = [len([t for c in consumers for t in final[c].active]) for consumers in group.consumers_of]
-    assert loads[group.instance_index[found.offences[0].process_id or ""]] == max(loads) == min(loads) + 5
+def _running(*tasks_of: str, threads: tuple[int, ...] | None = None) -> Plan:
+    """A settled plan of instances i0, i1, … with these active tasks, all on the first thread."""
+    names = [text.split() for text in tasks_of]
+    tasks = [Task(task_id=TaskId.parse(name), stateful=True) for held in names for name in held]
+    instances = [
+        Instance(process_id=f"i{n}", consumers=tuple(Consumer(consumer_id=f"i{n}-{t}") for t in range(number)))
+        for n, number in enumerate(threads or (1,) * len(names))
+    ]
+    group = Group.of("orders", tasks, instances)
+    final = [Holding()] * len(group.consumer_ids)
+    for consumers, held in zip(group.consumers_of, names, strict=True):
+        final[consumers.start] = Holding(tuple(sorted(group.task_index[TaskId.parse(name)] for name in held)))
+    return replace(plan_cases.case("settled"), group=group, initial=tuple(final), final=tuple(final))
+
+
+def _figures(instance: int, subtopology: int, literal: int) -> tuple[tuple[str, int], ...]:
+    return (
+        ("instance_balance", instance),
+        ("subtopology_balance", subtopology),
+        ("instances_per_subtopology", literal),
+    )
+
+
+def _who(found: Measurement) -> list[tuple[int | None, str | None, str]]:
+    return [(one.measured, one.process_id, one.note) for one in found.offences]
+
+
+def test_balance_factor_is_kept_by_both() -> None:
+    assert measure("balance_factor", 1, _running("0_0 1_0", "0_1 1_1")) == Measurement(0, (), _figures(0, 0, 0))
+    assert measure("balance_factor", 1, _running("0_0 1_0", "0_1")) == Measurement(1, (), _figures(1, 1, 1))
+    assert measure("balance_factor", 2, _running("0_0 0_1", "1_0 1_1")) == Measurement(2, (), _figures(0, 2, 0))
+
+
+def test_balance_factor_blames_the_instances_with_most_and_least_tasks() -> None:
+    """Each subtopology's one task is spread as well as can be, but all three are on one instance."""
+    found = measure("balance_factor", 1, _running("0_0 1_0 2_0", "", ""))
+    assert (found.value, found.figures) == (3, _figures(3, 1, 0))
+    assert _who(found) == [(3, "i0", "runs 3 tasks, the most"), (3, "i1", "runs 0 tasks, the least")]
+    stuck = measure("balance_factor", 4, "never-ready")
+    assert (stuck.value, stuck.figures) == (5, _figures(5, 4, 1))
+    assert [note for *_, note in _who(stuck)] == ["runs 8 tasks, the most", "runs 3 tasks, the least"]
+
+
+def test_balance_factor_blames_the_subtopology_that_lies_on_few_instances() -> None:
+    found = measure("balance_factor", 1, _running("0_0 0_1", "1_0 1_1"))
+    assert (found.value, found.figures) == (2, _figures(0, 2, 0))
+    assert _who(found) == [
+        (2, "i0", "runs 2 tasks of subtopology 0, the most"),
+        (2, "i1", "runs 0 tasks of subtopology 0, the least"),
+        (2, "i1", "runs 2 tasks of subtopology 1, the most"),
+        (2, "i0", "runs 0 tasks of subtopology 1, the least"),
+    ]
+
+
+def test_balance_factor_has_no_limit_for_what_few_partitions_make_impossible() -> None:
+    """One partition runs on one instance and three on three, whoever deals them."""
+    found = measure("balance_factor", 1, _running("0_0 1_0", "1_1 2_0", "1_2 2_1"))
+    assert found == Measurement(1, (), _figures(0, 1, 2))
 
 
 def test_balance_factor_goes_by_capacity() -> None:
-    plan = _with_threads(plan_cases.case("settled"), first=4)
+    fair = _running("0_0 0_1", "0_2", threads=(2, 1))
+    assert measure("balance_factor", 1, fair) == Measurement(0, (), _figures(0, 0, 0))
+    rounded = _running("0_0 0_1 0_2", "0_3", threads=(2, 1))
+    assert measure("balance_factor", 1, rounded) == Measurement(1, (), _figures(1, 1, 0))
+    uneven = measure("balance_factor", 1, _running("0_0", "0_1 0_2 0_3", threads=(2, 1)))
+    assert (uneven.value, uneven.figures) == (2, _figures(2, 2, 0))
+    assert _who(uneven) == [
+        (2, "i0", "runs 1 task, its share is 2 to 3"),
+        (2, "i0", "runs 1 task of subtopology 0, its share is 2 to 3"),
+    ]
     # 30 tasks over 6 + 4 x 2 threads: 12.9 are the share of the first, which runs 6
-    assert measure("balance_factor", 1, plan).value == 1 + (12 - 6)
-    assert measure("balance_factor", 1, plan_cases.case("settled")) == Measurement(1)
+    assert measure("balance_factor", 1, _with_threads(plan_cases.case("settled"), first=4)).value == 1 + (12 - 6)
+
+
+@given(strategies.groups(), st.randoms(use_true_random=False), st.integers(1, 3))
+def test_balance_factor_is_what_counting_gives(group: Group, rng: random.Random, limit: int) -> None:
+    held: list[list[int]] = [[] for _ in group.consumer_ids]
+    for task in range(len(group.tasks)):
+        rng.choice(held).append(task)
+    final = tuple(Holding(tuple(of)) for of in held)
+    found = measure("balance_factor", limit, replace(plan_cases.case("settled"), group=group, final=final, rounds=()))
+    of = balance(instance_loads(group, final))
+    figures = dict(found.figures)
+    assert figures["instances_per_subtopology"] == of.subtopology_spread
+    if len(set(group.capacities)) == 1:
+        assert (figures["instance_balance"], figures["subtopology_balance"]) == (
+            of.balance_factor,
+            of.subtopology_task_spread,
+        )
+    assert found.value == max(figures["instance_balance"], figures["subtopology_balance"])
+    assert bool(found.offences) == (found.value > limit)
+    assert {one.process_id for one in found.offences} <= set(group.instance_index)
+    widths = [one.measured or 0 for one in found.offences]
+    assert widths == sorted(widths, reverse=True)
 
 
 def _with_threads(plan: Plan, first: int) -> Plan:

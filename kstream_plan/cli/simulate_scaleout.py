@@ -28,6 +28,7 @@ class Options:
     paths: options.Snapshots
     what_if: simulation_options.WhatIf = True
     record_size: simulation_options.RecordSize = None
+    bounds: options.Bounds = False
     max_rounds: options.MaxRounds = None
     output: options.Output = OutputForm.TABLE
     out: options.Out = None

@@ -63,6 +63,7 @@ def simulate_one(
         assignor=given["assignor"],
         protocol=given["protocol"],
         max_rounds=given["max_rounds"],
+        bounds=given["bounds"],
         on_round=lambda rounds, queued: tell(f"simulating {name}: round {rounds}, {queued} tasks still to move"),
         on_draw=lambda done, number: tell(f"simulating {name}: draw {done} of {number}", done, number),
     )

@@ -111,8 +111,8 @@ def _heading(round_: Round) -> str:
 
 def _balance(of: Balance) -> str:
     return (
-        f"balance: instances {of.balance_factor} apart, within a subtopology {of.subtopology_task_spread}; "
-        f"instances that run a subtopology {of.subtopology_spread} apart"
+        f"balance: instance {of.balance_factor:,}, subtopology {of.subtopology_task_spread:,}, "
+        f"instances per subtopology {of.subtopology_spread:,}"
     )
 
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kstream_plan.figures import balance, instance_loads
 from kstream_plan.model import Holding, TaskId
 from kstream_plan.pauses import plan_standstill
 from kstream_plan.render.activity import Event, membership
@@ -29,7 +28,6 @@ def headline(plan: Plan, found: Sequence[Event], names: Names) -> list[Fact]:
         _verdict(plan, found, names),
         *_go_on(plan),
         _moves(plan, found, names),
-        *_balance(plan),
         pauses_fact(plan, names),
         restore_fact(plan),
     ]
@@ -173,26 +171,6 @@ def _moves(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
     )
 
 
-def _balance(plan: Plan) -> list[Fact]:
-    """Return KIP-441's figures before and after a plan whose assignor aims at them."""
-    if plan.assignor != "balanced":
-        return []
-    before = balance(instance_loads(plan.group, plan.initial))
-    after = plan.rounds[-1].balance
-    instances = f"instances {before.balance_factor} → {count(after.balance_factor, 'task')} apart"
-    subtopologies = f"within a subtopology {before.subtopology_task_spread} → {after.subtopology_task_spread}"
-    literal = f"instances that run a subtopology {before.subtopology_spread} → {after.subtopology_spread}"
-    return [
-        Fact(
-            "BALANCE",
-            (
-                f"{instances}, {subtopologies}; {literal}",
-                f"{instances}, {subtopologies}",
-            ),
-        )
-    ]
-
-
 def _where_to(plan: Plan, found: Sequence[Event], names: Names) -> tuple[str, str]:
     """Return, long and short, how many moves end on new instances and how many only shuffle the old ones."""
     new = [process_id for event in found for process_id in event.joined]
@@ -242,8 +220,11 @@ def pauses_fact(plan: Plan, names: Names) -> Fact:
     )
 
 
-def restore_fact(plan: Plan) -> Fact:
-    """Return how much is restored, and how sure the time is."""
+def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
+    """Return how much is restored, and how sure the time is.
+
+    ``between`` is the range over all draws, if it is one; ``least`` stands for the plan's own bound.
+    """
     summary = plan.summary
     if summary.restored_records == 0:
         return Fact("RESTORE", ("nothing new",))
@@ -255,9 +236,12 @@ def restore_fact(plan: Plan) -> Fact:
     else:
         sure = ("At the known rates: an estimate", "At known rates", "An estimate")
     bound = summary.lower_bounds.restored_records
-    least = "" if bound is None else f" (least {records(bound)})"
+    least = f"least {least or records(bound)}" if bound is not None else ""
+    beside = "; ".join(filter(None, (between, least)))
+    beside = f" ({beside})" if beside else ""
     copies = _copies_to_restore(plan)
-    return Fact("RESTORE", tuple(f"{amount}{least}{copies}. {how_sure}" for how_sure in sure))
+    forms = [f"{amount}{beside}{copies}. {how_sure}" for how_sure in sure]
+    return Fact("RESTORE", (*forms, f"{amount}{beside}. {sure[-1]}"))
 
 
 def _copies_to_restore(plan: Plan) -> str:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import TypeAlias, assert_never
 
 from kstream_plan import __version__
-from kstream_plan.figures import balance, instance_loads
+from kstream_plan.figures import initial_balance
 from kstream_plan.model import Group, Holding, Instance, Note, Task
 from kstream_plan.steps import (
     Balance,
@@ -66,7 +66,7 @@ def plan_document(plan: Plan, *, full: bool = False) -> dict[str, Json]:
         "instances": [_instance(instance) for instance in group.instances],
         "assumptions": _notes(plan.assumptions),
         "initial": _holdings(group, plan.initial),
-        "initial_balance": _balance(balance(instance_loads(group, plan.initial))),
+        "initial_balance": _balance(initial_balance(group, plan.initial, plan.rounds)),
         "rounds": [_round(group, round_, full=full) for round_ in plan.rounds],
         "final": _holdings(group, plan.final),
         "target": _target(plan),

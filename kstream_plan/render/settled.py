@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kstream_plan.render.balance import balance_fact
 from kstream_plan.render.headline import Fact, title
 from kstream_plan.render.loads import Load, loads
 from kstream_plan.render.names import Names
@@ -15,7 +16,15 @@ def settled_facts(plan: Plan, names: Names) -> list[Fact]:
     verdict = Fact("SETTLED", ("a rebalance now changes nothing: 0 moves, 0 pauses, no probes",))
     if not plan.group.tasks:
         return [head, verdict, Fact("TASKS", ("none, so there is nothing to plan",))]
-    return [head, verdict, _balance(plan), _copies(plan, names), _settings(plan), *_next(plan)]
+    return [
+        head,
+        verdict,
+        _balance(plan),
+        balance_fact(plan)._replace(label=""),
+        _copies(plan, names),
+        _settings(plan),
+        *_next(plan),
+    ]
 
 
 def _balance(plan: Plan) -> Fact:

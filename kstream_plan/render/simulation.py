@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from kstream_plan.model import Holding, Instance
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.activity import events, membership
+from kstream_plan.render.balance import balance_fact
 from kstream_plan.render.detail import Focus, details
 from kstream_plan.render.happenings import happened
 from kstream_plan.render.headline import Fact, cause_sentence, pauses_fact, restore_fact, tasks_phrase
@@ -74,7 +75,8 @@ def simulation_facts(simulated: Simulation, names: Names, record_size: int | Non
         _relief(plan),
         pauses_fact(plan, names),
         _moves(simulated),
-        _restore(plan, record_size),
+        _restore(simulated, record_size),
+        *([balance_fact(plan)] if plan.group.tasks else []),
     ]
     if simulated.draws is not None:
         facts.append(_range(simulated.draws))
@@ -138,6 +140,11 @@ def _ranged(figure: Range, noun: str) -> str:
     return text if figure.least == figure.most else f"{text} ({figure.least:,}-{figure.most:,})"
 
 
+def _span(figure: Range | None) -> str:
+    """Return ``9-12``; empty if the draws do not differ."""
+    return "" if figure is None or figure.least == figure.most else f"{figure.least:,}-{figure.most:,}"
+
+
 def _relief(plan: Plan) -> Fact:
     """Return how many stateful tasks the busiest instance runs, and when that changes for good or worse."""
 
@@ -193,9 +200,13 @@ def _moves(simulated: Simulation) -> Fact:
     return Fact("MOVES", (f"{head}{peak}", head))
 
 
-def _restore(plan: Plan, record_size: int | None) -> Fact:
+def _restore(simulated: Simulation, record_size: int | None) -> Fact:
     """Return what is restored, in records and, where their size is known, in bytes, and how many copies at once."""
-    fact, restored = restore_fact(plan), plan.summary.restored_records
+    plan, draws = simulated.plan, simulated.draws
+    between = least = ""
+    if draws is not None and all(plan.group.tasks[task].end_offset_known for task in plan.group.stateful):
+        between, least = _span(draws.restored_records), _span(draws.least_restored_records)
+    fact, restored = restore_fact(plan, between, least), plan.summary.restored_records
     forms = fact.forms
     if restored and record_size is not None:
         size = amount(restored * record_size)
@@ -203,7 +214,7 @@ def _restore(plan: Plan, record_size: int | None) -> Fact:
     busiest = _most_restoring(plan)
     on_one = f", ≤ {busiest:,} on one instance" if busiest > 1 else ""
     fuller = tuple(form.replace(". ", f"{on_one}. ", 1) for form in forms)
-    return Fact(fact.label, (*fuller, *forms))
+    return Fact(fact.label, (*fuller[:-1], *forms[:-1], fuller[-1], forms[-1]))
 
 
 def _most_restoring(plan: Plan) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from kstream_plan.pauses import plan_standstill
 from kstream_plan.render.activity import Event, events
+from kstream_plan.render.balance import balance_fact
 from kstream_plan.render.folding import fold
 from kstream_plan.render.headline import Fact, headline
 from kstream_plan.render.loads import load_changes
@@ -40,7 +41,7 @@ def tell(plan: Plan, names: Names) -> Story:
     """Put ``plan`` into words."""
     found = events(plan)
     loads, loads_legend = load_changes(plan, names)
-    title, *facts = headline(plan, found, names) if plan.rounds else settled_facts(plan, names)
+    title, *facts = [*headline(plan, found, names), balance_fact(plan)] if plan.rounds else settled_facts(plan, names)
     return Story(
         title=title,
         facts=tuple(facts),

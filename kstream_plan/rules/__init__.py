@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kstream_plan.rules import amounts, endings, origins, times
+from kstream_plan.rules import amounts, balance, endings, origins, times
 from kstream_plan.rules.measuring import Kind, Measurement, Offence, Rule, Subject
 from kstream_plan.steps import Plan
 
@@ -39,7 +39,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "max_paused_tasks_at_once": Rule(Kind.COUNT, times.paused_at_once, _tasks),
         "max_restored_records": Rule(Kind.RECORDS, amounts.restored_records, _all_records),
         "max_peak_extra_copies": Rule(Kind.COUNT, amounts.peak_extra_copies, _stateful),
-        "balance_factor": Rule(Kind.COUNT, endings.balance, lowest=1),
+        "balance_factor": Rule(Kind.COUNT, balance.balance, lowest=1),
         "min_standbys": Rule(Kind.COUNT, endings.standbys, at_least=True),
         "distinct_tag_values": Rule(Kind.TAGS, endings.tag_values, lowest=1, at_least=True),
         "max_snapshot_age": Rule(Kind.DURATION, origins.snapshot_age, of_input=True),

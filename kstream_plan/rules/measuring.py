@@ -43,11 +43,13 @@ class Offence(NamedTuple):
 class Measurement(NamedTuple):
     """What a plan has of what a rule limits (``None``: unknown), and what breaks the rule (nothing if it is kept).
 
-    ``worst_of``: the value is not the plan's own but that of the worst of so many draws, of which the plan is one.
+    ``figures``, by name: what the value was found from, for rules that limit several figures at once. ``worst_of``: the
+    value is not the plan's own but that of the worst of so many draws, of which the plan is one.
     """
 
     value: int | None
     offences: tuple[Offence, ...] = ()
+    figures: tuple[tuple[str, int], ...] = ()
     worst_of: int | None = None
 
 

@@ -53,11 +53,12 @@ class Range(NamedTuple):
 
 
 class _Outcome(NamedTuple):
-    """One draw: whether it settles, its figures, and what every rule of a policy measures."""
+    """One draw: how it ends, its figures, what every rule of a policy measures, and the least to be restored."""
 
     settled: bool
     figures: Figures
     measured: Mapping[str, int | None]
+    least_restored_records: int | None
 
 
 #: number of a draw → what comes of it
@@ -69,8 +70,9 @@ class Draws:
     """How the draws of a scenario come out: their number, the one that is shown, and the range of every figure.
 
     ``settled``: how many of them settle. ``shown`` is the draw whose figures are nearest to the medians. ``worst``:
-    rule of a policy → what it measures in its worst draw (:mod:`kstream_plan.rules.over_draws`);
-    empty for one draw, its plan tells that.
+    rule of a policy → what it measures in its worst draw (:mod:`kstream_plan.rules.over_draws`); empty for one draw,
+    its plan tells that. ``least_restored_records`` is the least that had to be restored in each; ``None``: nobody
+    asked, or it is not known.
     """
 
     number: int
@@ -84,6 +86,7 @@ class Draws:
     cold_handovers: Range
     restored_records: Range
     max_paused_ms: Range
+    least_restored_records: Range | None = None
 
 
 def usual_number(stateful_tasks: int) -> int:
@@ -120,7 +123,7 @@ def draws(
 
 def one_draw(made: Plan) -> Draws:
     """Return the ranges of a single draw."""
-    return _together([_Outcome(made.verdict.kind == "settled", figures_of(made), {})])
+    return _together([_outcome_of(made, {})])
 
 
 def processors() -> int:
@@ -144,7 +147,12 @@ def figures_of(made: Plan) -> Figures:
 
 def _outcome(snapshot: Snapshot, scenario: Scenario, options: dict[str, object], draw: int) -> _Outcome:
     made = plan(snapshot, scenario=drawn(scenario, snapshot.state.group, draw), **options)  # type: ignore[arg-type]
-    return _Outcome(made.verdict.kind == "settled", figures_of(made), measured(made))
+    return _outcome_of(made, measured(made))
+
+
+def _outcome_of(made: Plan, measures: Mapping[str, int | None]) -> _Outcome:
+    least = made.summary.lower_bounds.restored_records
+    return _Outcome(made.verdict.kind == "settled", figures_of(made), measures, least)
 
 
 def _worth_sharing(snapshot: Snapshot, number: int) -> bool:
@@ -182,11 +190,13 @@ def _simulated(draw: int) -> _Outcome:
 
 
 def _together(outcomes: Sequence[_Outcome]) -> Draws:
-    columns = list(zip(*(outcome.figures for outcome in outcomes), strict=True))
-    ranges = Figures(*(Range(statistics.median_low(of), min(of), max(of)) for of in columns))  # type: ignore[arg-type]
+    columns = zip(*(outcome.figures for outcome in outcomes), strict=True)
+    ranges = Figures(*map(_range, columns))  # type: ignore[arg-type]
+    bounds = [outcome.least_restored_records for outcome in outcomes]
+    known = [bound for bound in bounds if bound is not None]
 
     def distance(draw: int) -> tuple[bool, float, int]:
-        settled, figures, _ = outcomes[draw]
+        settled, figures = outcomes[draw][:2]
         apart = sum(
             abs(figure - of.median) / max(1, of.most - of.least)  # type: ignore[attr-defined]
             for figure, of in zip(figures, ranges, strict=True)
@@ -201,5 +211,10 @@ def _together(outcomes: Sequence[_Outcome]) -> Draws:
         shown=min(candidates, key=distance),
         settled=settled,
         worst=MappingProxyType(worst(outcome.measured for outcome in outcomes)),
+        least_restored_records=_range(known) if len(known) == len(bounds) else None,
         **ranges._asdict(),
     )
+
+
+def _range(figures: Sequence[int]) -> Range:
+    return Range(statistics.median_low(figures), min(figures), max(figures))

@@ -60,6 +60,7 @@ def simulate(
     assignor: str = "high-availability",
     protocol: str = "cooperative",
     max_rounds: int | None = None,
+    bounds: bool = False,
     on_round: OnRound | None = None,
     on_draw: OnDraw = lambda _done, _all: None,
 ) -> Simulation:
@@ -75,7 +76,12 @@ def simulate(
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
     group = snapshot.state.group
-    options: dict[str, object] = {"assignor": assignor, "protocol": protocol, "max_rounds": max_rounds}
+    options: dict[str, object] = {
+        "assignor": assignor,
+        "protocol": protocol,
+        "max_rounds": max_rounds,
+        "bounds": bounds,
+    }
     random = is_random(scenario, group)
     number = usual_number(len(group.stateful)) if number_of_draws is None else number_of_draws
     found = None
@@ -91,17 +97,18 @@ def simulate(
         )
     played = drawn(scenario, group, found.shown if found else 0)
 
-    def play(config: AssignmentConfig) -> Plan:
+    def play(config: AssignmentConfig, *, bounds: bool = False) -> Plan:
         return plan_checked(
             replace(snapshot, config=config),
             scenario=played,
             assignor=assignor,
             protocol=protocol,
             max_rounds=max_rounds,
+            bounds=bounds,
             on_round=on_round,
         )
 
-    made = play(snapshot.config)
+    made = play(snapshot.config, bounds=bounds)
     return Simulation(
         plan=made,
         scenario=played,

@@ -54,6 +54,22 @@ def test_what_the_new_instances_are_like(capsys: pytest.CaptureFixture[str]) -> 
     assert document["simulation"]["draws"] is None
 
 
+def test_the_least_that_has_to_be_restored_is_found_if_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--add", "2", "--draws", "3", "--no-what-if"]
+    without = _json(capsys, *options)
+    assert without["summary"]["lower_bounds"]["restored_records"] is None
+    assert without["simulation"]["draws"]["least_restored_records"] is None
+    for protocol in ("cooperative", "eager", "mixed"):
+        document = _json(capsys, *options, "--bounds", "--protocol", protocol)
+        assert document["summary"]["lower_bounds"]["restored_records"] == 18_000
+        bound = {"median": 18_000, "least": 18_000, "most": 18_000}
+        assert document["simulation"]["draws"]["least_restored_records"] == bound
+    assert run([*X, *options, "--bounds"]) == 0
+    text = capsys.readouterr().out
+    assert "stateful, least 9" in text
+    assert "; least 18,000)" in text
+
+
 def test_it_is_saved_while_the_table_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "plan.json"
     assert run([*X, "--add", "1", "--draws", "1", "--out", str(out)]) == 0

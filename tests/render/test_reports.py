@@ -36,7 +36,7 @@ def test_table(name: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["markdown", "junit", "github"])
-@pytest.mark.parametrize("name", ["sample", "waived", "evil-names", "fleet", "defect", "passed"])
+@pytest.mark.parametrize("name", ["sample", "uneven", "waived", "evil-names", "fleet", "defect", "passed"])
 def test_report(form: str, name: str) -> None:
     assert_golden(f"check/{name}.{form}.{_SUFFIXES[form]}", REPORTS[form](check_cases.case(name)))
 

@@ -2,6 +2,7 @@
 
 import json
 
+import captured_scenarios
 import jsonschema
 import pytest
 import simulation_cases
@@ -15,6 +16,8 @@ from kstream_plan.render.simulation_json import simulation_json
 from kstream_plan.render.table import table
 from kstream_plan.snapshots import json_schemas
 from kstream_plan.snapshots.saved_plan import read_plans
+from kstream_plan.studies.scale_out import scale_out
+from kstream_plan.studies.simulation import simulate
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("plan")))
 
@@ -47,6 +50,17 @@ def test_a_saved_simulation_is_shown_like_any_plan(name: str) -> None:
     simulated = simulation_cases.case(name)
     [read] = read_plans(simulation_json(simulated).encode(), "plan.json")
     assert table(read) == table(simulated.plan)
+
+
+def test_the_bound_has_a_range_where_chance_decides_who_gets_the_larger_share() -> None:
+    """New instances with twice the threads are dealt as much or a task more than their share, by their ids."""
+    before = captured_scenarios.before("scale-out")
+    scenario = scale_out(before.state.group, add=2, threads=4)
+    simulated = simulate(before, scenario, number_of_draws=6, what_ifs=False, bounds=True)
+    assert simulated.draws is not None
+    assert simulated.draws.least_restored_records == (24_000, 24_000, 32_000)
+    assert "; least 24,000-32,000)" in simulation_table(simulated)
+    SCHEMA.validate(json.loads(simulation_json(simulated)))
 
 
 def test_bytes_are_shown_where_the_size_of_a_record_is_known() -> None:

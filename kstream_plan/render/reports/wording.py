@@ -16,7 +16,7 @@ from kstream_plan.steps import MemberJoined, MemberLeft, Plan
 _PER_TASK = ("max_pause_per_task", "max_pause_per_handover", "min_standbys", "distinct_tag_values")
 #: Rules whose figure grows with the rounds: to blame is what comes from a round on.
 _ADDS_UP = ("max_duration", "max_rebalances", "max_moves", "max_warmups", "max_restored_records")
-_WITH_NOTE = ("max_pause_per_task", "balance_factor", "max_snapshot_age", "--max-snapshot-age")
+_WITH_NOTE = ("max_pause_per_task", "max_snapshot_age", "--max-snapshot-age")
 _MOST_NAMED = 4
 _DEFECT = "a defect of kstream-plan, not of your change: please report it with the plan"
 
@@ -90,9 +90,9 @@ def _violation(finding: Finding, plan: Plan, names: Names) -> str:
     tasks = _tasks(finding.tasks, names)
     figure = _comparison(finding, plan, names)
     worst = finding.offences[0]
+    if finding.rule == "balance_factor" and finding.figures:
+        return f"{figure}: {_figures(finding)}. {_who_runs_what(finding, names)}"
     note = f", {worst.note}" if finding.rule in _WITH_NOTE and worst.note != "old" else ""
-    if finding.rule == "balance_factor" and worst.process_id is not None:
-        note += f", most off {names.instance(worst.process_id)}"
     if worst.round_number is not None:
         note += f", {'from' if finding.rule in _ADDS_UP else 'in'} round {worst.round_number:,}"
     if finding.rule in _PER_TASK and tasks:
@@ -142,7 +142,19 @@ def _kept(finding: Finding, plan: Plan) -> str:
     if finding.kind in (Kind.SWITCH, Kind.DIGEST):
         return "kept"
     sign = "=" if finding.kind is Kind.GENERATION else "≥" if finding.at_least else "≤"
-    return f"{_figure(finding, finding.measured, plan)} {sign} {allowed(finding.allowed, finding)}{_of_draws(finding)}"
+    more = f": {_figures(finding)}" if finding.figures else ""
+    figure = _figure(finding, finding.measured, plan)
+    return f"{figure} {sign} {allowed(finding.allowed, finding)}{more}{_of_draws(finding)}"
+
+
+def _figures(finding: Finding) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in finding.figures)
+
+
+def _who_runs_what(finding: Finding, names: Names) -> str:
+    who = [f"{names.instance(one.process_id or '')} {names.escape_message(one.note)}" for one in finding.offences]
+    more = [f"and {len(who) - _MOST_NAMED:,} more"] if len(who) > _MOST_NAMED else []
+    return "; ".join([*who[:_MOST_NAMED], *more])
 
 
 def _figure(finding: Finding, value: int | None, plan: Plan) -> str:
