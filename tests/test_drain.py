@@ -8,6 +8,7 @@ from typing import Any
 
 import captured
 import captured_scenarios
+import jsonschema
 import pytest
 from goldens import assert_golden
 from rich.cells import cell_len
@@ -16,21 +17,31 @@ from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Holding
+from kstream_plan.planner import plan
 from kstream_plan.render.drain import drain_json, drain_table
+from kstream_plan.snapshots import json_schemas
 from kstream_plan.studies.drain import Drain, drain
 
-CASES = {
-    "no-standbys": lambda: drain(captured_scenarios.before("scale-out"), ["i3"]),
-    "with-standbys": lambda: drain(captured_scenarios.before("scale-out-standbys"), ["i1"]),
-    "in-the-middle": lambda: drain(captured.inputs("scale-out-standbys")[9], ["i1"]),
-    "never-settles": lambda: drain(_never_settles(), ["i1"]),
-    "two-at-once": lambda: drain(captured_scenarios.before("scale-out-standbys", 10.0), ["i1", "i2"], leave=True),
-}
 
-
-def _never_settles() -> Any:
+def never_settles() -> Any:
     snapshot = captured.join("scale-out", 1.0)
     return replace(snapshot, rates=replace(snapshot.rates, produce_per_task=50.0))
+
+
+SNAPSHOTS = {
+    "no-standbys": lambda: captured_scenarios.before("scale-out"),
+    "with-standbys": lambda: captured_scenarios.before("scale-out-standbys"),
+    "in-the-middle": lambda: captured.inputs("scale-out-standbys")[9],
+    "never-settles": never_settles,
+    "two-at-once": lambda: captured_scenarios.before("scale-out-standbys", 10.0),
+}
+CASES = {
+    "no-standbys": lambda: drain(SNAPSHOTS["no-standbys"](), ["i3"]),
+    "with-standbys": lambda: drain(SNAPSHOTS["with-standbys"](), ["i1"]),
+    "in-the-middle": lambda: drain(SNAPSHOTS["in-the-middle"](), ["i1"]),
+    "never-settles": lambda: drain(SNAPSHOTS["never-settles"](), ["i1"]),
+    "two-at-once": lambda: drain(SNAPSHOTS["two-at-once"](), ["i1", "i2"], leave=True),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -100,12 +111,18 @@ def test_the_last_one_may_not_stop() -> None:
         drain(captured_scenarios.before("scale-out"), ["i1", "i2", "i3"])
 
 
-def test_json_says_the_same() -> None:
-    drained = CASES["no-standbys"]()
+@pytest.mark.parametrize("name", CASES)
+def test_json_says_the_same_as_its_schema_has_it(name: str) -> None:
+    drained = CASES[name]()
     document = json.loads(drain_json(drained))
-    assert document["kind"] == "drain"
-    assert [task["task_id"] for task in document["now"]] == [str(task.task_id) for task in drained.now]
-    assert document["wait_ms"] is None
+    schema = json.loads(json_schemas.load("drain"))
+    jsonschema.Draft202012Validator(schema).validate(document)
+    assert document.keys() == schema["properties"].keys()
+    assert document["input"]["digest"] == plan(SNAPSHOTS[name]()).digest
+    for when, tasks in (("now", drained.now), ("later", drained.later)):
+        assert [task["task_id"] for task in document[when]] == [str(task.task_id) for task in tasks]
+        assert all(task.keys() == schema["$defs"]["task"]["properties"].keys() for task in document[when])
+    assert document["wait_ms"] == drained.wait_ms
 
 
 @pytest.mark.parametrize(("scenario", "code"), [("scale-out", 3), ("scale-out-standbys", 0)])

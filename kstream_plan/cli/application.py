@@ -33,7 +33,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "snapshot": (
             "Make snapshots of a group: from its leader's log, or of the running group and its broker's own records."
         ),
-        "schema": "Print the JSON Schema of what is written (plan, diff, upgrade, check) or read (snapshot and more).",
+        "schema": "Print the JSON Schema of what is written (plan and more) or read (snapshot and more).",
     }
 )
 

@@ -11,6 +11,6 @@ from kstream_plan.snapshots import json_schemas
 def schema(
     kind: options.SchemaKind,
 ) -> None:
-    """Print the JSON Schema of what is written (plan, diff, upgrade, check) or read (snapshot and more)."""
+    """Print the JSON Schema of what is written (plan and more) or read (snapshot and more)."""
     with expected_failures():
         say(json_schemas.load(kind))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from kstream_plan import __version__
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.headline import Fact
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, duration, records, several
-from kstream_plan.render.plan_json import FORMAT_VERSION, Json
+from kstream_plan.render.plan_json import FORMAT_VERSION, MODELS, Json
 from kstream_plan.render.table import coloured, fact_lines, title_lines
 from kstream_plan.render.wrapping import paragraph
 from kstream_plan.studies.drain import Drain, DrainedTask
@@ -30,12 +31,17 @@ def drain_table(drained: Drain, *, width: int = DEFAULT_WIDTH, colour: bool = Fa
 
 
 def drain_json(drained: Drain) -> str:
-    """Return the answer as one line of ASCII, without the line end."""
+    """Return the answer as one line of ASCII, without the line end; ``snapshots/schemas/drain.json`` describes it."""
     document: dict[str, Json] = {
         "format_version": FORMAT_VERSION,
         "kind": "drain",
         "application_id": drained.plan.group.application_id,
-        "captured_at": drained.plan.captured_at,
+        "tool": {"name": "kstream-plan", "version": __version__, "models": MODELS},
+        "input": {
+            "digest": drained.waiting.digest,
+            "generation": drained.plan.generation,
+            "captured_at": drained.plan.captured_at,
+        },
         "process_ids": list(drained.process_ids),
         "now": [_task(task) for task in drained.now],
         "wait_ms": drained.wait_ms,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 
 #: What there is a schema of: what is written, then what is read.
-KINDS = ("plan", "diff", "upgrade", "check", "snapshot", "lags", "scenario", "policy")
+KINDS = ("plan", "diff", "upgrade", "check", "drain", "snapshot", "lags", "scenario", "policy")
 
 
 def load(kind: str) -> str:
