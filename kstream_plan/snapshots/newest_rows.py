@@ -113,9 +113,8 @@ def _counts(keyed: Keyed, selection: Selection) -> bool:
 
 def _keyed(row: RowText) -> Keyed:
     try:
-        parsed, _ = _DECODER.raw_decode(
-            row.text.decode("utf-8").lstrip()
-        )  # what comes after it is told when it is read
+        # what comes after it is told when it is read
+        parsed, _ = _DECODER.raw_decode(row.text.decode("utf-8").lstrip())
     except (ValueError, RecursionError):
         parsed = None
     fields = parsed if isinstance(parsed, dict) else {}
