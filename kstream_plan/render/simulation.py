@@ -231,6 +231,8 @@ def _most_restoring(plan: Plan) -> int:
 
 
 def _range(draws: Draws) -> Fact:
+    if draws.number == 1:
+        return Fact("RANGE", ("new process ids are random: this is one draw of many; see --draws",))
     shown = f"{draws.number:,} draws. What is shown below is one"
     unsettled = f" {draws.number - draws.settled:,} do not settle." if draws.settled < draws.number else ""
     return Fact(

@@ -36,6 +36,11 @@ def test_the_table_says_that_new_ids_are_random(capsys: pytest.CaptureFixture[st
     assert " IF max.warmup.replicas=4" in text
 
 
+def test_a_single_draw_says_that_it_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*X, "--add", "1", "--draws", "1", "--no-what-if"]) == 0
+    assert "new process ids are random: this is one draw of many; see --draws" in capsys.readouterr().out
+
+
 def test_to_counts_who_is_there_and_who_goes(capsys: pytest.CaptureFixture[str]) -> None:
     document = _json(capsys, "--to", "4", "--remove", "i1", "--draws", "1", "--no-what-if")
     kinds = [event["kind"] for event in document["simulation"]["events"]]
