@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeAlias
 
 from kstream_plan.histories import MANY, Alike, Change, changed_holdings, difference, extra_copies, times_in, unlike
 from kstream_plan.model import Holding
+from kstream_plan.protocols import gives_up
 from kstream_plan.replay import replay
 from kstream_plan.steps import MemberLeft, Plan, ReasonCode, Revoke, Round, Trigger
-from kstream_plan.transition import gives_up
 
 
 class Broken(NamedTuple):
@@ -76,7 +76,7 @@ def no_second_owner(plan: Plan) -> Iterator[tuple[int | None, str]]:
     """Nobody starts an active task that another consumer held until then: it is revoked one round earlier.
 
     Unless the other one is gone. Only who gives up everything before a rebalance
-    (:func:`~kstream_plan.transition.gives_up`) has revoked it in time.
+    (:func:`~kstream_plan.protocols.gives_up`) has revoked it in time.
     """
     stopping = gives_up(plan.group, plan.protocol)
     for rnd, changes in changed_holdings([plan.initial, *(rnd.assigned for rnd in plan.rounds)]):

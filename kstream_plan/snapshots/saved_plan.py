@@ -14,6 +14,7 @@ from pathlib import Path
 from kstream_plan.assignment_config import CONFIG_NAMES, AssignmentConfig
 from kstream_plan.errors import ConfigError, PlanFileError
 from kstream_plan.model import Consumer, Group, Holding, Instance, Partition, Target, Task, TaskId
+from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.replay import Outcome, replay
 from kstream_plan.snapshots.json_fields import JsonFields
 from kstream_plan.snapshots.saved_figures import read_notes, read_summary, read_verdict
@@ -107,7 +108,7 @@ def _plan(document: JsonFields) -> Plan:
         generation=origin["generation"].integer(),
         captured_at=origin.get("captured_at").or_none(JsonFields.text),
         assignor=document["assignor"].text(),
-        protocol=document["protocol"].text(),
+        protocol=document["protocol"].choice(list(PROTOCOLS)),
         config=_config(document["config"]),
         assumptions=read_notes(document["assumptions"]),
         initial=initial,
