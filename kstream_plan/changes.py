@@ -19,7 +19,7 @@ class Side:
 
     ``copies`` are what the instances report (by task index), ``None`` where lags are not known, as in a plan.
     ``newcomers`` are the processes that have only just come and take part from the next generation on.
-    ``protocol`` says which consumers stop everything before a rebalance (:func:`~kstream_plan.transition.gives_up`).
+    ``protocol`` says which consumers stop everything before a rebalance (:func:`~kstream_plan.protocols.gives_up`).
     ``decided`` is the decision that led here, with what it withheld, if it is known; ``holdings`` is what came of it.
     """
 

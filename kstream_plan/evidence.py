@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from kstream_plan.changes import Course, Side, Start, TaskChange, TaskClass
 from kstream_plan.model import UNKNOWN, Group, Note, TaskId, whole_sum
+from kstream_plan.protocols import gives_up
 from kstream_plan.ranking import is_caught_up
 from kstream_plan.steps import Seat
-from kstream_plan.transition import gives_up
 
 
 class _Reported(NamedTuple):

@@ -8,6 +8,7 @@ from typing import NamedTuple, assert_never
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Group, Holding, TaskId
+from kstream_plan.protocols import gives_up
 from kstream_plan.steps import (
     Demote,
     Drop,
@@ -26,7 +27,6 @@ from kstream_plan.steps import (
     ThreadMove,
     Withhold,
 )
-from kstream_plan.transition import gives_up
 
 
 class Pause(NamedTuple):

@@ -11,13 +11,12 @@ from kstream_plan.digest import input_digest
 from kstream_plan.everyone import Everyone
 from kstream_plan.figures import lower_bounds, summarize
 from kstream_plan.model import Assignment, GroupState, Note, Snapshot
-from kstream_plan.protocols import PROTOCOLS
+from kstream_plan.protocols import PROTOCOLS, gives_up
 from kstream_plan.rehearsal import OnRound, Rehearsal, Rules, rehearse
 from kstream_plan.scenario import Scenario
 from kstream_plan.starting_state import newcomers, seated
 from kstream_plan.steps import Plan, Trigger
 from kstream_plan.timeline import timeline
-from kstream_plan.transition import gives_up
 from kstream_plan.uncertainty import has_rate, without_rate
 
 __all__ = ["OnRound", "assign_once", "plan"]
@@ -39,8 +38,8 @@ def plan(
     ``assignor`` and ``protocol`` are names in the registries; ``trigger`` is that of round 1 (default: ``join`` if an
     instance holds and reports nothing, else ``manual``); ``max_rounds`` ends a plan that goes on, as ``unfinished``
     (default: 4 · (stateful tasks + 10), as often as the group changes); with ``bounds`` the summary has the least that
-    had to be restored, which takes a solver (``balanced`` has it anyway). With a scenario the plan's group is everyone
-    who ever takes part. Deterministic: the same snapshot and options give the same plan.
+    had to be restored, which takes a solver (an optimal assignor's has it anyway). With a scenario the plan's group is
+    everyone who ever takes part. Deterministic: the same snapshot and options give the same plan.
 
     Raises:
         KeyError: no such assignor or protocol.
@@ -67,7 +66,7 @@ def plan(
     initial = everyone.holdings(state.group, state.holdings)
     unrated = without_rate(group, rounds, lambda process_id: _restore_rate(rehearsal, process_id))
     least = None
-    if bounds or assignor == "balanced":
+    if bounds or ASSIGNORS[assignor].optimal:
         least = _least_restored(snapshot.config, state, rehearsal, assignor)
     rate_known = not unrated and has_rate(rehearsal.rates)
     return Plan(
@@ -120,7 +119,7 @@ def _least_restored(config: AssignmentConfig, state: GroupState, rehearsal: Rehe
         rehearsal.group,
         rehearsal.target,
         replace(configs[-1], acceptable_recovery_lag=most_lenient),
-        subtopologies=assignor == "balanced",
+        subtopologies=ASSIGNORS[assignor].optimal,
     )
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from kstream_plan.changes import Side
 from kstream_plan.model import Group, TaskId
+from kstream_plan.protocols import gives_up
 from kstream_plan.protocols.leader_view import leader_view
-from kstream_plan.transition import gives_up
 
 
 class MemberView(NamedTuple):

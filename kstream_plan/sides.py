@@ -12,6 +12,7 @@ from kstream_plan.compare import compare
 from kstream_plan.evidence import held_copies
 from kstream_plan.model import LATEST, UNKNOWN, Group, Note, Snapshot, TaskId
 from kstream_plan.pauses import pauses, standstill
+from kstream_plan.protocols import gives_up
 from kstream_plan.starting_state import newcomers
 from kstream_plan.steps import (
     Demote,
@@ -30,7 +31,6 @@ from kstream_plan.steps import (
     ThreadMove,
     Withhold,
 )
-from kstream_plan.transition import gives_up
 
 
 class Pair(NamedTuple):

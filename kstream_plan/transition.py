@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.model import Assignment, Group, GroupState, Holding
+from kstream_plan.model import Assignment, GroupState, Holding
 
 EAGER = "eager"
 COOPERATIVE = "cooperative"
@@ -47,16 +47,4 @@ class Transition:
 
 
 #: state, decision → what the members then hold
-Protocol: TypeAlias = Callable[[GroupState, Assignment], Transition]
-
-
-def gives_up(group: Group, protocol: str) -> frozenset[int]:
-    """Return the consumers that give up everything before they join a rebalance, so that nobody owns it then.
-
-    All of them under ``eager``, none under ``cooperative``; in a ``mixed`` group those that list anything else beside
-    or instead of ``cooperative``: a consumer does what every protocol it lists allows (KIP-429, upgrade path).
-    """
-    if protocol == "mixed":
-        consumers = (consumer for instance in group.instances for consumer in instance.consumers)
-        return frozenset(index for index, consumer in enumerate(consumers) if {*consumer.protocols} - {COOPERATIVE})
-    return frozenset(range(len(group.consumer_ids))) if protocol == EAGER else frozenset()
+Rebalance: TypeAlias = Callable[[GroupState, Assignment], Transition]

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from kstream_plan.model import Consumer, Group, GroupState, Instance, TaskId
+from kstream_plan.protocols import gives_up
 from kstream_plan.protocols.interleavings import Event, double_ownership
-from kstream_plan.transition import COOPERATIVE, EAGER, gives_up
+from kstream_plan.transition import COOPERATIVE, EAGER
 
 #: How ids begin that clients give themselves which are not Java's: they never run both protocols in one group.
 _NOT_JAVA = ("rdkafka", "sarama", "kafka-python", "aiokafka", "kafkajs")

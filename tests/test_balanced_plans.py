@@ -16,7 +16,9 @@ import random_scenarios
 from small_groups import group, state
 from test_balanced import balanced_group
 
+from kstream_plan import planner
 from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
+from kstream_plan.assignors import ASSIGNORS, Assignor
 from kstream_plan.assignors.relief import Move, by_relief, in_kafkas_order, probes_until_relieved
 from kstream_plan.checks import broken_invariants
 from kstream_plan.figures import initial_balance
@@ -109,6 +111,18 @@ def test_a_higher_limit_for_a_while_lowers_the_bound() -> None:
     higher = ConfigChange(at_ms=1, settings=(("acceptable_recovery_lag", 1_000),))
     assert bound(higher) == 0
     assert bound(higher, ConfigChange(at_ms=2, settings=(("acceptable_recovery_lag", 10),))) == 0
+
+
+def test_what_an_assignor_offers_does_not_go_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = plan(captured.join("scale-out"), assignor="balanced")
+    renamed = {"another": ASSIGNORS["balanced"], "plain": Assignor(ASSIGNORS["balanced"].assign)}
+    monkeypatch.setattr(planner, "ASSIGNORS", renamed)
+    assert plan(captured.join("scale-out"), assignor="another").summary == known.summary
+    plain = plan(captured.join("scale-out"), assignor="plain").summary
+    assert plain.lower_bounds.restored_records is None
+    assert (
+        plan(captured.join("scale-out"), assignor="plain", bounds=True).summary.lower_bounds.restored_records == 18_000
+    )
 
 
 def _orphans(before: Snapshot, stay: list[Instance]) -> bool:

@@ -14,7 +14,7 @@ import pytest
 from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
 from kstream_plan.assignors import even_placement, standby_placement
 from kstream_plan.assignors.even_placement import Placeable, place_evenly, shares
-from kstream_plan.assignors.exact_flow import Network
+from kstream_plan.assignors.exact_flow import Network, Numbers, spread_order
 from kstream_plan.assignors.prospects import Prospect
 from kstream_plan.assignors.standby_placement import place_standbys
 from kstream_plan.model import Consumer, Group, Instance, Task, TaskId
@@ -88,7 +88,7 @@ def test_costs_may_be_cut_into_digits_of_any_width(seed: int, monkeypatch: pytes
         cases.append((group, _placeables(rng, 6, 3)))
     whole = [place_evenly(group, tasks, 1) for group, tasks in cases]
     width = rng.randint(1, 7)
-    monkeypatch.setattr(Network, "_digits", lambda self, *_: digits(self, width, width))
+    monkeypatch.setattr(Network, "_digits", lambda self, costs, *_: digits(self, costs, width, width))
     assert [place_evenly(group, tasks, 1) for group, tasks in cases] == whole
 
 
@@ -109,6 +109,17 @@ def test_no_balanced_placement_of_a_small_group_is_cheaper(seed: int) -> None:
         assert made.costs == (sum(r for r, _ in chosen), sum(m for _, m in chosen))
 
 
+def test_the_order_of_many_is_that_of_each() -> None:
+    """A number for each row, the same whether they are worked out together or one by one, and below 2^18."""
+    rng = random.Random(1)
+    rows = [[rng.choice([0, 1, rng.randrange(100_000)]) for _ in range(3)] for _ in range(500)]
+    together = spread_order(*zip(*rows, strict=True)).tolist()
+    assert together == [int(spread_order(*row)[0]) for row in rows]
+    assert spread_order(7, np.arange(3), 2).tolist() == [int(spread_order(7, n, 2)[0]) for n in range(3)]
+    assert all(0 <= order < 2**18 for order in together)
+    assert len(set(together)) >= len({tuple(row) for row in rows}) - 2
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_large_flow_meets_its_dual_bound(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)
@@ -121,7 +132,7 @@ def test_a_large_flow_meets_its_dual_bound(seed: int, monkeypatch: pytest.Monkey
     solved = []
     cheapest = Network.cheapest
 
-    def kept(network: Network) -> tuple[list[int], tuple[int, ...]] | None:
+    def kept(network: Network) -> tuple[Numbers, tuple[int, ...]] | None:
         solved.append((network, cheapest(network)))
         return solved[-1][1]
 
@@ -129,13 +140,13 @@ def test_a_large_flow_meets_its_dual_bound(seed: int, monkeypatch: pytest.Monkey
     made = place_evenly(group, tasks, 1)
     ((network, found),) = solved
     assert found is not None
-    assert _dual_bound(network, found[0], objective=1) == found[1][1] == made.costs[0] * 3001 + made.costs[1]
+    assert _dual_bound(network, found[0].tolist(), objective=1) == found[1][1] == made.costs[0] * 3001 + made.costs[1]
 
 
 def _dual_bound(network: Network, units: list[int], objective: int) -> int:
     """What every flow costs at least, from the node potentials that belong to this one (weak duality)."""
-    costs = [of[objective] for of in network.costs]
-    arcs = list(zip(network.tails, network.heads, network.lower, network.upper, costs, strict=True))
+    columns = (network.tails, network.heads, network.lower, network.upper, network.costs[objective])
+    arcs = list(zip(*columns, strict=True))
     residual = [(t, h, c) for (t, h, _, up, c), x in zip(arcs, units, strict=True) if x < up]
     residual += [(h, t, -c) for (t, h, lo, _, c), x in zip(arcs, units, strict=True) if x > lo]
     potential = [0] * len(network.supplies)

@@ -9,7 +9,7 @@ from random_scenarios import play
 
 from kstream_plan import planner
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.assignors import ASSIGNORS, Assignor
 from kstream_plan.checks import broken_invariants
 from kstream_plan.model import Assignment, GroupState
 from kstream_plan.render.markdown import markdown
@@ -53,7 +53,7 @@ def test_every_output_takes_it(seed: int) -> None:
     assert (read.rounds, read.final, read.later_configs) == (made.rounds, made.final, made.later_configs)
 
 
-def _anew(state: GroupState, config: AssignmentConfig, _previous: object = None) -> Assignment:
+def _anew(state: GroupState, config: AssignmentConfig, previous: object = None) -> Assignment:
     return ASSIGNORS["high-availability"](state, config)
 
 
@@ -62,5 +62,5 @@ def test_deciding_anew_in_every_round_gives_the_same(first: int, monkeypatch: py
     for seed in range(first, first + CHUNK):
         incremental = play(seed, max_rounds=60)
         with monkeypatch.context() as patch:
-            patch.setattr(planner, "ASSIGNORS", {"high-availability": _anew})
+            patch.setattr(planner, "ASSIGNORS", {"high-availability": Assignor(_anew)})
             assert play(seed, max_rounds=60) == incremental, f"seed {seed}"

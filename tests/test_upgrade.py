@@ -17,10 +17,10 @@ from kstream_plan import snapshots
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.cli import run
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Snapshot
+from kstream_plan.protocols import gives_up
 from kstream_plan.protocols.interleavings import Action
 from kstream_plan.render.upgrade_text import upgrade_json, upgrade_markdown, upgrade_table
 from kstream_plan.snapshots import json_schemas
-from kstream_plan.transition import gives_up
 from kstream_plan.upgrade import Upgrade, upgrade
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("upgrade")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
 
@@ -11,7 +12,7 @@ from kstream_plan.assignors import balanced, high_availability
 from kstream_plan.model import Assignment, GroupState
 
 
-class Assignor(Protocol):
+class Assign(Protocol):
     """Decides where every task of a group should be next."""
 
     def __call__(
@@ -28,7 +29,25 @@ class Assignor(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Assignor:
+    """How to decide, and what comes with it.
+
+    ``optimal``: the target is balanced as KIP-441 asks for, subtopologies included, with the least state to restore. So
+    its plans are shown beside the least that such a balance has to restore; others are held against their own loads.
+    """
+
+    assign: Assign
+    optimal: bool = False
+
+    def __call__(
+        self, state: GroupState, config: AssignmentConfig, previous: tuple[GroupState, Assignment] | None = None
+    ) -> Assignment:
+        """Return the decision, as :class:`Assign` does."""
+        return self.assign(state, config, previous)
+
+
 #: Every assignor by the name that ``--assignor`` takes.
 ASSIGNORS: Mapping[str, Assignor] = MappingProxyType(
-    {"high-availability": high_availability.assign, "balanced": balanced.assign}
+    {"high-availability": Assignor(high_availability.assign), "balanced": Assignor(balanced.assign, optimal=True)}
 )

@@ -14,7 +14,9 @@ from itertools import count
 from operator import gt
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.assignors.exact_flow import Network, spread_order
+import numpy as np
+
+from kstream_plan.assignors.exact_flow import Network, Numbers, spread_order
 from kstream_plan.model import Group
 
 #: If the windows of a balance factor above 1 need more arcs than this, over all flows that are tried, the search ends.
@@ -92,6 +94,55 @@ class _Flow:
     rows: _Rows
 
 
+class _Columns(NamedTuple):
+    """The arcs that every flow of a search has, column by column.
+
+    By task: the ``task`` itself, its ``row``, and price and order of its cold arc. By arc of its own: the task's place,
+    the instance, the place of the cell in ``cells`` (row · instances + instance), price, order, and what decides where
+    the order does not.
+    """
+
+    task: Numbers
+    row: Numbers
+    cold_price: list[int]
+    cold_order: Numbers
+    own_place: Numbers
+    own_instance: Numbers
+    own_cell: Numbers
+    own_price: list[int]
+    own_order: Numbers
+    own_rest: Numbers
+    cells: Numbers
+
+
+def _columns(tasks: Sequence[Placeable], subtopologies: Sequence[int], instances: int) -> _Columns:
+    base = len(tasks) + 1
+    task, row = np.array([one.task for one in tasks]), np.array(subtopologies)
+    place = np.array([place for place, one in enumerate(tasks) for _ in one.special], dtype=np.int64)
+    instance = np.array([instance for one in tasks for instance in one.special], dtype=np.int64)
+    price = [records * base + moves for one in tasks for records, moves in one.special.values()]
+    cells, own_cell = np.unique(row[place] * instances + instance, return_inverse=True)
+    cold_order = _TIES * spread_order(task)
+    # The order of a pair is what the cold arcs of the task and of the cell are worth together, so that a pair keeps its
+    # place when its instance gets a copy. Beyond that it tells who of several tasks with copies on the same instances
+    # goes where.
+    pair, costs = spread_order(task[place], instance, 2), np.array(price, dtype=bool)
+    order = cold_order[place] + _TIES * spread_order(row[place], instance, 1) + pair % _TIES
+    return _Columns(
+        task=task,
+        row=row,
+        cold_price=[one.cold[0] * base + one.cold[1] for one in tasks],
+        cold_order=cold_order,
+        own_place=place,
+        own_instance=instance,
+        own_cell=own_cell,
+        own_price=price,
+        own_order=np.where(costs, order, 0),
+        own_rest=np.where(costs, pair // _TIES, 0),
+        cells=cells,
+    )
+
+
 class _Search:
     """Best first over boxes of windows."""
 
@@ -107,6 +158,7 @@ class _Search:
         self._subtopology = [numbers.setdefault(group.subtopologies[one.task], len(numbers)) for one in tasks]
         self._sizes = dict(sorted(Counter(self._subtopology).items()))
         self._sizes[_INSTANCES] = len(tasks) + sum(self._loads)
+        self._columns = _columns(tasks, self._subtopology, len(group.capacities))
         self._arcs = 0
 
     def run(self) -> Placement:
@@ -131,7 +183,7 @@ class _Search:
 
     def _placement(self, flow: _Flow, *, proven: bool) -> Placement:
         base = len(self._tasks) + 1
-        return Placement(flow.placement, divmod(flow.costs[-2], base), proven)
+        return Placement(flow.placement, divmod(flow.costs[1], base), proven)
 
     def _narrowed(self) -> _Flow | None:
         """Fix every window at the share rounded down; ``None``: ``loads`` leave no room for that."""
@@ -167,60 +219,44 @@ class _Search:
         """Return the cheapest flow within these bounds, if there is one."""
         if not self._soft and any(map(gt, self._loads, rows[_INSTANCES].upper)):
             return None
-        network = Network(3)
-        base = len(self._tasks) + 1
-        instances = [network.node() for _ in self._capacities]
-        cold = [network.node() for _ in range(len(rows) - 1)]
-        cells: dict[tuple[int, int], int] = {}
-        own: list[tuple[int, int, int]] = []
-        cold_tasks: list[tuple[int, int]] = []
-        for one, row in zip(self._tasks, self._subtopology, strict=True):
-            node = network.node(1)
-            for instance, (records, moves) in one.special.items():
-                cell = cells.get((row, instance))
-                if cell is None:
-                    cell = cells[row, instance] = network.node()
-                price = records * base + moves
-                order = _order(one.task, row, instance) if price else 0
-                own.append((network.arc(node, cell, 1, (0, price, order)), one.task, instance))
-            price = one.cold[0] * base + one.cold[1]
-            cold_tasks.append((network.arc(node, cold[row], 1, (0, price, _TIES * spread_order(one.task))), one.task))
-        slots = self._cells(network, rows, cold, cells, instances)
+        network, arcs = Network(4), self._columns
+        instances, pools = network.nodes(len(self._capacities)), network.nodes(len(rows) - 1)
+        tasks, cells = network.nodes(len(self._tasks), 1), network.nodes(len(arcs.cells))
+        own = network.arcs(
+            arcs.own_place + tasks.start,
+            arcs.own_cell + cells.start,
+            1,
+            (0, arcs.own_price, arcs.own_order, arcs.own_rest),
+        )
+        cold = network.arcs(tasks, arcs.row + pools.start, 1, (0, arcs.cold_price, arcs.cold_order, 0))
+        slots = self._cells(network, rows, pools, cells, instances)
         self._sinks(network, rows[_INSTANCES], instances)
-        self._arcs += len(network.costs)
+        self._arcs += len(network.tails)
         found = network.cheapest()
         if found is None:
             return None
         units, costs = found
-        placement = {task: instance for arc, task, instance in own if units[arc]}
-        subtopology = dict(zip((one.task for one in self._tasks), self._subtopology, strict=True))
-        for row, tasks in _by(((subtopology[task], task) for arc, task in cold_tasks if units[arc])).items():
-            free = [instance for arc, instance in slots[row] for _ in range(units[arc])]
-            placement.update(zip(tasks, free, strict=True))
+        used = np.flatnonzero(units[own.start : own.stop])
+        placement = dict(zip(arcs.task[arcs.own_place[used]].tolist(), arcs.own_instance[used].tolist(), strict=True))
+        places = np.flatnonzero(units[cold.start : cold.stop])
+        by_slot = units[slots.start : slots.stop].reshape(len(pools), len(instances))
+        for row, of in _by(zip(arcs.row[places].tolist(), arcs.task[places].tolist(), strict=True)).items():
+            placement.update(zip(of, np.repeat(np.arange(len(instances)), by_slot[row]).tolist(), strict=True))
         return _Flow(placement, costs, rows)
 
-    def _cells(
-        self,
-        network: Network,
-        rows: _Rows,
-        cold: Sequence[int],
-        cells: Mapping[tuple[int, int], int],
-        instances: Sequence[int],
-    ) -> list[list[tuple[int, int]]]:
-        """Connect the cold nodes with the cells and these with the instances; return the cold arcs by subtopology."""
-        slots: list[list[tuple[int, int]]] = [[] for _ in cold]
-        for row, source in enumerate(cold):
-            for instance, (lower, upper) in enumerate(zip(*rows[row], strict=True)):
-                cell, price = cells.get((row, instance)), (0, 0, _TIES * spread_order(row, instance, 1))
-                if cell is None:
-                    arc = network.arc(source, instances[instance], upper, price, lower)
-                else:
-                    arc = network.arc(source, cell, upper, price)
-                    network.arc(cell, instances[instance], upper, None, lower)
-                slots[row].append((arc, instance))
+    def _cells(self, network: Network, rows: _Rows, pools: range, cells: range, instances: range) -> range:
+        """Connect the pools with the cells and these with the instances; return the pools' arcs, pool by pool."""
+        pairs, of_cells = len(pools) * len(instances), self._columns.cells
+        pool, instance = np.divmod(np.arange(pairs), len(instances))
+        lower, upper = (np.array([rows[row][bound] for row in range(len(pools))]).reshape(pairs) for bound in (0, 1))
+        heads, reserved = instance + instances.start, lower.copy()
+        heads[of_cells], reserved[of_cells] = cells, 0
+        order = _TIES * spread_order(pool, instance, 1)
+        slots = network.arcs(pool + pools.start, heads, upper, (0, 0, order, 0), reserved)
+        network.arcs(cells, instance[of_cells] + instances.start, upper[of_cells], (0, 0, 0, 0), lower[of_cells])
         return slots
 
-    def _sinks(self, network: Network, bounds: Bounds, instances: Sequence[int]) -> None:
+    def _sinks(self, network: Network, bounds: Bounds, instances: range) -> None:
         sink = network.node(-len(self._tasks))
         for instance, node in enumerate(instances):
             lower = max(0, bounds.lower[instance] - self._loads[instance])
@@ -229,15 +265,6 @@ class _Search:
                 soft_bounds(network, node, sink, lower, upper, len(self._tasks))
             else:
                 network.arc(node, sink, upper, None, lower)
-
-
-def _order(task: int, row: int, instance: int) -> int:
-    """Place a pair of task and instance in the fixed order.
-
-    It is what the cold arcs of the task and of the cell are worth together, so that a pair keeps its place when its
-    instance gets a copy. Beyond that it tells who of several tasks with copies on the same instances goes where.
-    """
-    return _TIES * (spread_order(task) + spread_order(row, instance, 1)) + spread_order(task, instance, 2) % _TIES
 
 
 def soft_bounds(network: Network, node: int, sink: int, lower: int, upper: int, most: int) -> None:

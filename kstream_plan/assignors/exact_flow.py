@@ -3,23 +3,27 @@
 The solver (OR-tools' cost-scaling minimum-cost flow) computes in 64 bits. Larger costs are handed to it digit by digit,
 the highest first: a cheapest flow for the digits so far has node potentials under which no arc with room left costs
 less than 0 (Bellman's inequalities). In terms of these reduced costs the next digit can make a cycle of ``n`` arcs
-cheaper by less than ``n`` units of the digit before, so an arc that costs more than that is settled, and cutting its
-cost off there changes nothing (Tardos 1985). Objectives that matter only among the optima of an earlier one are one
-more digit without a bound on what it is worth.
+cheaper by less than ``n`` units of the digit before, so an arc that costs more than that is settled (Tardos 1985): it
+stays as full or as empty as it is and is left out from then on. Objectives that matter only among the optima of an
+earlier one are one more digit without a bound on what it is worth.
 
 Import this module only when a flow is wanted: the solver takes a while to load.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from operator import mul
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from ortools.graph.python import min_cost_flow
 
-_Numbers = npt.NDArray[np.int64]
+Numbers: TypeAlias = npt.NDArray[np.int64]
+#: One number for each of many arcs, or one for all of them.
+Column: TypeAlias = Sequence[int] | Numbers | int
 
 
 class Network:
@@ -34,65 +38,76 @@ class Network:
     def __init__(self, objectives: int) -> None:
         self.objectives = objectives
         self.supplies: list[int] = []
-        # One flat list each: there are hundreds of thousands of arcs.
+        # One flat list each: there are hundreds of thousands of arcs, and the garbage collector leaves numbers alone.
         self.tails: list[int] = []
         self.heads: list[int] = []
         self.lower: list[int] = []
         self.upper: list[int] = []
-        self.costs: list[tuple[int, ...]] = []
-        self._free = (0,) * objectives
+        self.costs: list[list[int]] = [[] for _ in range(objectives)]
 
     def node(self, supply: int = 0) -> int:
         """Add a node that feeds ``supply`` units in (below 0: takes them out) and return its number."""
-        self.supplies.append(supply)
-        return len(self.supplies) - 1
+        return self.nodes(1, supply).start
+
+    def nodes(self, number: int, supply: int = 0) -> range:
+        """Add so many nodes alike and return their numbers."""
+        self.supplies.extend(repeat(supply, number))
+        return range(len(self.supplies) - number, len(self.supplies))
 
     def arc(self, tail: int, head: int, upper: int, costs: tuple[int, ...] | None = None, lower: int = 0) -> int:
         """Add an arc that carries ``lower`` to ``upper`` units at these costs each (default: 0); return its number."""
-        self.tails.append(tail)
-        self.heads.append(head)
-        self.lower.append(lower)
-        self.upper.append(upper)
-        self.costs.append(self._free if costs is None else costs)
-        return len(self.costs) - 1
+        return self.arcs([tail], [head], upper, costs or (0,) * self.objectives, lower).start
 
-    def cheapest(self) -> tuple[list[int], tuple[int, ...]] | None:
+    def arcs(
+        self, tails: Column, heads: Sequence[int] | Numbers, upper: Column, costs: Sequence[Column], lower: Column = 0
+    ) -> range:
+        """Add an arc for each of ``heads``; ``costs`` has a column per objective. Return their numbers."""
+        number = len(heads)
+        columns = (self.tails, self.heads, self.upper, self.lower, *self.costs)
+        for column, values in zip(columns, (tails, heads, upper, lower, *costs), strict=True):
+            if isinstance(values, int):
+                column.extend(repeat(values, number))
+            else:
+                column.extend(values.tolist() if isinstance(values, np.ndarray) else values)
+        return range(len(self.tails) - number, len(self.tails))
+
+    def cheapest(self) -> tuple[Numbers, tuple[int, ...]] | None:
         """Return the units on every arc of a cheapest flow and its total costs, or ``None`` if none keeps the bounds.
 
         Supplies must add up to 0.
         """
         ends_and_bounds = (self.tails, self.heads, self.lower, self.upper)
         solver = _Solver(self.supplies, *(np.array(of, dtype=np.int64) for of in ends_and_bounds))
-        flow: _Numbers | None = None
-        for digit in self._digits(solver.first_bits, solver.bits):
+        costs = [_numbers(of) for of in self.costs]
+        flow: Numbers | None = None
+        for digit in self._digits(costs, solver.first_bits, solver.bits):
             if flow is not None:
                 solver.reduce(flow)
             flow = solver.solve(digit)
             if flow is None:
                 return None
         assert flow is not None
-        units = [unit + least for unit, least in zip(flow.tolist(), self.lower, strict=True)]
-        used = [(unit, of) for unit, of in zip(units, self.costs, strict=True) if unit and of is not self._free]
-        return units, tuple(sum(unit * of[objective] for unit, of in used) for objective in range(self.objectives))
+        units = flow + np.array(self.lower, dtype=np.int64)
+        return units, tuple(_total(units, of) for of in costs)
 
-    def _digits(self, first_bits: int, bits: int) -> Iterator[_Digit]:
+    def _digits(self, costs: Sequence[npt.NDArray[Any]], first_bits: int, bits: int) -> Iterator[_Digit]:
         """Yield the costs digit by digit, the first one of at most ``first_bits``, the others of at most ``bits``."""
         room = first_bits
-        for objective in zip(*self.costs, strict=True):
-            left, starts = max(objective).bit_length(), True
+        for objective in costs:
+            left, starts = int(objective.max(initial=0)).bit_length(), True
             while left > 0:
                 width = min(left, room)
                 left -= width
-                yield _Digit(_bits(objective, left, (1 << width) - 1), width, starts)
+                yield _Digit((objective >> left & ((1 << width) - 1)).astype(np.int64), width, starts)
                 room, starts = bits, False
         if room == first_bits:
-            yield _Digit(np.zeros(len(self.costs), dtype=np.int64), 0, True)  # nothing costs anything: any flow will do
+            yield _Digit(np.zeros(len(self.tails), dtype=np.int64), 0, True)  # nothing costs anything: any flow will do
 
 
 class _Digit(NamedTuple):
     """One digit of every arc's cost, its width in bits, and whether it begins an objective."""
 
-    costs: _Numbers
+    costs: Numbers
     width: int
     starts: bool
 
@@ -100,7 +115,7 @@ class _Digit(NamedTuple):
 class _Solver:
     """The network above its lower bounds, with the reduced costs of the digits so far."""
 
-    def __init__(self, supplies: list[int], tails: _Numbers, heads: _Numbers, lower: _Numbers, upper: _Numbers) -> None:
+    def __init__(self, supplies: list[int], tails: Numbers, heads: Numbers, lower: Numbers, upper: Numbers) -> None:
         self._tails, self._heads, self._room = tails, heads, upper - lower
         self._supplies = np.array(supplies, dtype=np.int64)
         np.subtract.at(self._supplies, tails, lower)
@@ -111,23 +126,32 @@ class _Solver:
         self.first_bits, self.bits = 60 - width, 60 - 2 * width
         self._reduced = np.zeros(len(tails), dtype=np.int64)
 
-    def solve(self, digit: _Digit) -> _Numbers | None:
+    def solve(self, digit: _Digit) -> Numbers | None:
         """Return a cheapest flow for the digits so far, if there is any flow."""
         settled = self._nodes + 2
         higher = np.sign(self._reduced) * settled if digit.starts else np.clip(self._reduced, -settled, settled)
+        left = np.flatnonzero(np.abs(higher) < settled)
+        flow: Numbers = np.where(higher < 0, self._room, 0)
+        flow[left] = 0
+        supplies = self._supplies.copy()
+        np.subtract.at(supplies, self._tails, flow)
+        np.add.at(supplies, self._heads, flow)
         self._reduced = (higher << digit.width) + digit.costs
         solver = min_cost_flow.SimpleMinCostFlow()
-        arcs = solver.add_arcs_with_capacity_and_unit_cost(self._tails, self._heads, self._room, self._reduced)
-        solver.set_nodes_supplies(np.arange(self._nodes), self._supplies)
+        # From the sink to the sources: that way round the solver takes less time for a large scale-out.
+        arcs = solver.add_arcs_with_capacity_and_unit_cost(
+            self._heads[left], self._tails[left], self._room[left], self._reduced[left]
+        )
+        solver.set_nodes_supplies(np.arange(self._nodes), -supplies)
         status = solver.solve()
         if status == solver.INFEASIBLE:
             return None
         if status != solver.OPTIMAL:
             raise ArithmeticError(f"the flow solver gave up: {status}")
-        flow: _Numbers = solver.flows(arcs)
+        flow[left] = solver.flows(arcs)
         return flow
 
-    def reduce(self, flow: _Numbers) -> None:
+    def reduce(self, flow: Numbers) -> None:
         """Reduce the costs by the distances in the residual network (Bellman-Ford, all nodes as sources)."""
         forward, backward = flow < self._room, flow > 0
         tails = np.concatenate([self._tails[forward], self._heads[backward]])
@@ -146,18 +170,24 @@ class _Solver:
         self._reduced += distances[self._tails] - distances[self._heads]
 
 
-def _bits(numbers: tuple[int, ...], shift: int, mask: int) -> _Numbers:
-    """Return the bits of every number that the mask covers after a shift to the right."""
+def _numbers(values: list[int]) -> npt.NDArray[Any]:
+    """Return the numbers as an array, of Python's own where 64 bits are too few."""
     try:
-        return np.array(numbers, dtype=np.int64) >> shift & mask
+        return np.array(values, dtype=np.int64)
     except OverflowError:
-        return np.array([number >> shift & mask for number in numbers], dtype=np.int64)
+        return np.array(values, dtype=object)
 
 
-def spread_order(*numbers: int) -> int:
-    """Return a fixed number below 2^18 for these, so that different sums of such numbers hardly ever tie."""
-    mixed = 0
-    for number in numbers:
-        mixed = (mixed ^ number) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
-        mixed ^= mixed >> 29
-    return mixed * 0xBF58476D1CE4E5B9 >> 40 & 0x3FFFF
+def _total(units: Numbers, costs: npt.NDArray[Any]) -> int:
+    """Add up units times costs, of any size."""
+    paid = np.flatnonzero((units != 0) & (costs != 0))
+    return sum(map(mul, units[paid].tolist(), costs[paid].tolist()))
+
+
+def spread_order(*columns: Column) -> Numbers:
+    """Return a fixed number below 2^18 for each row of these; different sums of such numbers hardly ever tie."""
+    mixed = np.zeros(1, dtype=np.uint64)
+    for column in columns:
+        mixed = (mixed ^ np.asarray(column, dtype=np.uint64)) * np.uint64(0x9E3779B97F4A7C15)  # modulo 2^64
+        mixed ^= mixed >> np.uint64(29)
+    return (mixed * np.uint64(0xBF58476D1CE4E5B9) >> np.uint64(40) & np.uint64(0x3FFFF)).astype(np.int64)

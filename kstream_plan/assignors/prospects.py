@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import GroupState
 from kstream_plan.ranking import rank
 
 
-@dataclass(frozen=True, slots=True)
-class Prospect:
+class Prospect(NamedTuple):
     """One stateful task's copies.
 
     ``ranks`` is by instance, of the copies that are assigned or ahead of no state at all, most caught-up first (the

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
+
+import numpy as np
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import rack_aware
 from kstream_plan.assignors.even_placement import shares, soft_bounds
-from kstream_plan.assignors.exact_flow import Network, spread_order
+from kstream_plan.assignors.exact_flow import Network, Numbers, spread_order
 from kstream_plan.assignors.prospects import Prospect
 from kstream_plan.model import Group
 
@@ -79,22 +81,25 @@ class _StandbyNetwork:
         self._other_zones = [[z for z in sorted(sizes) if sizes[z] > (z == mine)] for mine in self._zones]
         self._shared = [self._marks_shared(of) for of in range(len(self._zones))]
         self._network = Network(3)
-        self._instances = [self._network.node() for _ in self._zones]
+        self._instances = self._network.nodes(len(self._zones))
         self._pools: dict[_Pool, int] = {}
-        # What the arcs mean: (arc, task, instance), then by pool (arc, task) and (arc, instance).
-        self._own: list[tuple[int, int, int]] = []
-        self._cold: dict[_Pool, list[tuple[int, int]]] = defaultdict(list)
-        self._slots: dict[_Pool, list[tuple[int, int]]] = {}
+        self._own, self._cold = _Arcs(), _Arcs()
 
     def place(self, stateful: Sequence[Prospect]) -> dict[int, tuple[int, ...]]:
         for one in stateful:
             self._connect(one, self._owner[one.task])
-        for pool, node in self._pools.items():
-            self._slots[pool] = list(self._open(pool, node))
+        own, cold = self._own, self._cold
+        orders = spread_order(own.tasks, own.places, 2), spread_order(cold.tasks, cold.places)
+        own_arcs, cold_arcs = (
+            self._network.arcs(of.tails, of.heads, most, (of.violations, of.prices, order))
+            for of, most, order in zip((own, cold), (1, self._number), orders, strict=True)
+        )
+        sizes = Counter(cold.heads)
+        slots = {pool: self._open(pool, node, sizes[node]) for pool, node in self._pools.items()}
         self._close()
         found = self._network.cheapest()
         assert found is not None, "no bound is hard"
-        return self._placed(found[0])
+        return self._placed(found[0], own_arcs, cold_arcs, slots)
 
     def _connect(self, one: Prospect, owner: int) -> None:
         """Connect one task with the instances that have copies of it, and with its pools."""
@@ -111,22 +116,19 @@ class _StandbyNetwork:
                 pool = owner, zone
                 if pool not in self._pools:
                     self._pools[pool] = network.node()
-                costs = (0, one.whole * base + 1, spread_order(one.task, zone))
-                arc = network.arc(by_zone[zone], self._pools[pool], self._number, costs)
-                self._cold[pool].append((arc, one.task))
+                self._cold.add(by_zone[zone], self._pools[pool], 0, one.whole * base + 1, one.task, zone)
         for i in one.ranks if self._pooled else range(len(self._instances)):
             if i != owner:
                 records, moves = one.standby_cost(i)
-                costs = (self._shared[owner][i], records * base + moves, spread_order(one.task, i, 2))
-                self._own.append((network.arc(by_zone[self._zones[i]], self._instances[i], 1, costs), one.task, i))
+                price = records * base + moves
+                self._own.add(by_zone[self._zones[i]], self._instances[i], self._shared[owner][i], price, one.task, i)
 
-    def _open(self, pool: _Pool, node: int) -> Iterator[tuple[int, int]]:
-        """Connect a pool with the instances of its zone; yield the arcs."""
+    def _open(self, pool: _Pool, node: int, size: int) -> tuple[range, list[int]]:
+        """Connect a pool with the instances of its zone; return the arcs and the instances."""
         owner, zone = pool
-        for i, target in enumerate(self._instances):
-            if i != owner and self._zones[i] == zone:
-                costs = (self._shared[owner][i], 0, spread_order(*pool, i))
-                yield self._network.arc(node, target, len(self._cold[pool]), costs), i
+        others = [i for i in self._instances if i != owner and self._zones[i] == zone]
+        shared = [self._shared[owner][i] for i in others]
+        return self._network.arcs(node, others, size, (shared, 0, spread_order(owner, zone, others))), others
 
     def _close(self) -> None:
         """Let every instance have its share of all copies; the active ones are there already."""
@@ -145,20 +147,44 @@ class _StandbyNetwork:
                 shared[instance] += self._violation * (value is not None and value == values[owner])
         return shared
 
-    def _placed(self, units: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    def _placed(
+        self, units: Numbers, own_arcs: range, cold_arcs: range, slots: Mapping[_Pool, tuple[range, list[int]]]
+    ) -> dict[int, tuple[int, ...]]:
         placed: dict[int, list[int]] = {task: [] for task in self._owner}
-        for arc, task, instance in self._own:
-            if units[arc]:
-                placed[task].append(instance)
-        for pool, cold in self._cold.items():
-            wanted = [(task, units[arc]) for arc, task in cold if units[arc]]
-            free = [instance for arc, instance in self._slots[pool] for _ in range(units[arc])]
-            _deal(wanted, free, placed)
+        for arc in np.flatnonzero(units[own_arcs.start : own_arcs.stop]).tolist():
+            placed[self._own.tasks[arc]].append(self._own.places[arc])
+        of_cold = units[cold_arcs.start : cold_arcs.stop]
+        wanted: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for arc in np.flatnonzero(of_cold).tolist():
+            wanted[self._cold.heads[arc]].append((self._cold.tasks[arc], int(of_cold[arc])))
+        for pool, (arcs, others) in slots.items():
+            free = np.repeat(others, units[arcs.start : arcs.stop]).tolist()
+            _deal(wanted[self._pools[pool]], free, placed)
         for task, found in placed.items():
             if len(found) < self._number:  # copies in the way left slots that nobody could take
                 free = [i for i in range(len(self._zones)) if i not in (self._owner[task], *found)]
                 found.extend(free[: self._number - len(found)])
         return {task: tuple(sorted(found)) for task, found in placed.items()}
+
+
+class _Arcs:
+    """Arcs column by column; the ``places`` they lead to are instances or zones."""
+
+    def __init__(self) -> None:
+        self.tails: list[int] = []
+        self.heads: list[int] = []
+        self.violations: list[int] = []
+        self.prices: list[int] = []
+        self.tasks: list[int] = []
+        self.places: list[int] = []
+
+    def add(self, tail: int, head: int, violations: int, price: int, task: int, place: int) -> None:
+        self.tails.append(tail)
+        self.heads.append(head)
+        self.violations.append(violations)
+        self.prices.append(price)
+        self.tasks.append(task)
+        self.places.append(place)
 
 
 def _deal(wanted: Sequence[tuple[int, int]], free: Sequence[int], placed: dict[int, list[int]]) -> None:

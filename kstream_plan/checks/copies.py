@@ -9,8 +9,8 @@ from operator import attrgetter
 from kstream_plan.checks.subject import Delta, Subject
 from kstream_plan.histories import MANY, times_in
 from kstream_plan.model import Holding
+from kstream_plan.protocols import gives_up
 from kstream_plan.steps import MemberLeft, ReasonCode, Revoke, Round, Trigger
-from kstream_plan.transition import gives_up
 
 _ACTIVE, _STANDBY = range(2)
 
@@ -41,7 +41,7 @@ def no_second_owner(subject: Subject) -> Iterator[tuple[int | None, str]]:
     """Nobody starts an active task that another consumer held until then: it is revoked one round earlier.
 
     Unless the other one is gone. Only who gives up everything before a rebalance
-    (:func:`~kstream_plan.transition.gives_up`) has revoked it in time.
+    (:func:`~kstream_plan.protocols.gives_up`) has revoked it in time.
     """
     plan = subject.plan
     stopping = gives_up(plan.group, plan.protocol)

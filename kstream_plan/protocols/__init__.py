@@ -1,16 +1,44 @@
-"""Rebalance protocols: how a group gets from what it holds to what was decided."""
+"""Rebalance protocols: how a group gets from what it holds to what was decided. One file each, and one line below."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
+from kstream_plan.model import Assignment, Group, GroupState
 from kstream_plan.protocols import cooperative, eager, mixed
-from kstream_plan.transition import Protocol, Transition, Withheld
+from kstream_plan.transition import Rebalance, Transition, Withheld
+
+__all__ = ["PROTOCOLS", "Protocol", "Rebalance", "Transition", "Withheld", "gives_up"]
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """What a rebalance makes of a decision, and which consumers of a group give up everything before they join one."""
+
+    rebalance: Rebalance
+    gives_up: Callable[[Group], frozenset[int]]
+
+    def __call__(self, state: GroupState, decision: Assignment) -> Transition:
+        """Return what the members then hold."""
+        return self.rebalance(state, decision)
+
 
 #: Every protocol by its name on the command line.
 PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
-    {"cooperative": cooperative.rebalance, "eager": eager.rebalance, "mixed": mixed.rebalance}
+    {
+        "cooperative": Protocol(cooperative.rebalance, cooperative.gives_up),
+        "eager": Protocol(eager.rebalance, eager.gives_up),
+        "mixed": Protocol(mixed.rebalance, mixed.gives_up),
+    }
 )
 
-__all__ = ["PROTOCOLS", "Protocol", "Transition", "Withheld"]
+
+def gives_up(group: Group, protocol: str) -> frozenset[int]:
+    """Return the consumers that give up everything before they join a rebalance, so that nobody owns it then.
+
+    Raises:
+        KeyError: no such protocol.
+    """
+    return PROTOCOLS[protocol].gives_up(group)

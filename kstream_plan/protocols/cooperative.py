@@ -6,7 +6,7 @@ from itertools import compress
 from operator import is_not
 from types import MappingProxyType
 
-from kstream_plan.model import Assignment, GroupState, Holding
+from kstream_plan.model import Assignment, Group, GroupState, Holding
 from kstream_plan.transition import Transition, Withheld
 
 
@@ -42,6 +42,11 @@ def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] 
             {task: consumer for consumer in sorted(stopping) for task in state.holdings[consumer].active}
         ),
     )
+
+
+def gives_up(_group: Group) -> frozenset[int]:
+    """Return the consumers that give up everything before they join: none."""
+    return frozenset()
 
 
 def _kept_back(state: GroupState, decision: Assignment, consumer: int, owner_of_lost: dict[int, int]) -> list[Withheld]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kstream_plan.model import Assignment, GroupState
+from kstream_plan.model import Assignment, Group, GroupState
 from kstream_plan.protocols import cooperative
-from kstream_plan.transition import EAGER, Transition, gives_up
+from kstream_plan.transition import Transition
 
 
 def rebalance(state: GroupState, decision: Assignment) -> Transition:
@@ -13,4 +13,9 @@ def rebalance(state: GroupState, decision: Assignment) -> Transition:
     No follow-up ever comes. The price is that every task stands still at every rebalance, moved or not. Reports are
     taken as they are under the cooperative protocol (a suspended task is as caught up as a running one).
     """
-    return cooperative.rebalance(state, decision, gives_up(state.group, EAGER))
+    return cooperative.rebalance(state, decision, gives_up(state.group))
+
+
+def gives_up(group: Group) -> frozenset[int]:
+    """Return the consumers that give up everything before they join: all of them."""
+    return frozenset(range(len(group.consumer_ids)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kstream_plan.model import Assignment, GroupState
+from kstream_plan.model import Assignment, Group, GroupState
 from kstream_plan.protocols import cooperative
-from kstream_plan.transition import Transition, gives_up
+from kstream_plan.transition import COOPERATIVE, Transition
 
 
 def rebalance(state: GroupState, decision: Assignment) -> Transition:
@@ -14,4 +14,14 @@ def rebalance(state: GroupState, decision: Assignment) -> Transition:
     ``cooperative`` alone keeps what it owns, and its tasks are withheld until it has revoked them. If any is, all join
     again, and the eager ones stop once more.
     """
-    return cooperative.rebalance(state, decision, gives_up(state.group, "mixed"))
+    return cooperative.rebalance(state, decision, gives_up(state.group))
+
+
+def gives_up(group: Group) -> frozenset[int]:
+    """Return the consumers that give up everything before they join.
+
+    These are the ones that list anything else beside or instead of ``cooperative``: a consumer does what every protocol
+    it lists allows (KIP-429, upgrade path).
+    """
+    consumers = (consumer for instance in group.instances for consumer in instance.consumers)
+    return frozenset(index for index, consumer in enumerate(consumers) if {*consumer.protocols} - {COOPERATIVE})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kstream_plan.protocols import gives_up
 from kstream_plan.render.activity import Event
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, records, several
 from kstream_plan.steps import Plan
-from kstream_plan.transition import EAGER
 
 #: The headline says it already.
 _SAID_IN_HEADLINE = frozenset({"no-restore-rate"})
@@ -44,7 +44,7 @@ def _churn(plan: Plan) -> list[str]:
 
 def _threads(plan: Plan, found: Sequence[Event]) -> list[str]:
     moves = sum(event.threads for event in found)
-    if not moves or plan.protocol == EAGER:  # there everything pauses anyway
+    if not moves or len(gives_up(plan.group, plan.protocol)) == len(plan.group.consumer_ids):  # all pauses anyway
         return []
     return [f"{count(moves, 'more pause')}: a task changes its thread inside the instance it stays on"]
 

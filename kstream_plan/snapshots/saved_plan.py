@@ -15,6 +15,7 @@ from typing import NamedTuple
 from kstream_plan.assignment_config import CONFIG_NAMES, AssignmentConfig
 from kstream_plan.errors import ConfigError, PlanFileError
 from kstream_plan.model import Consumer, Group, Holding, Instance, Partition, Target, Task, TaskId
+from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.replay import Outcome, replay
 from kstream_plan.rules.over_draws import OverDraws
 from kstream_plan.snapshots.json_fields import JsonFields
@@ -134,7 +135,7 @@ def _plan(document: JsonFields) -> Plan:
         generation=origin["generation"].integer(),
         captured_at=origin.get("captured_at").or_none(JsonFields.text),
         assignor=document["assignor"].text(),
-        protocol=document["protocol"].text(),
+        protocol=document["protocol"].choice(list(PROTOCOLS)),
         config=_config(document["config"]),
         assumptions=read_notes(document["assumptions"]),
         initial=initial,

@@ -109,6 +109,7 @@ def _document(name: str = "scale-out") -> Any:
         (("rounds", 3, "at_ms"), "soon", r"rounds\[3\].at_ms is not a whole number"),
         (("rounds", 3, "at_ms"), True, r"rounds\[3\].at_ms is not a whole number"),
         (("rounds", 3, "number"), 1.0, r"rounds\[3\].number is not a whole number"),
+        (("protocol",), "learner", r"protocol is 'learner', not one of cooperative, eager, mixed"),
         (("rounds", 0, "trigger"), "whim", r"rounds\[0\].trigger is 'whim', not one of manual, join"),
         (("rounds", 0, "steps", 5, "kind"), "jump", r"rounds\[0\].steps\[5\].kind is 'jump', not one of member-joined"),
         (("rounds", 0, "steps", 5, "task_id"), "x", r"steps\[5\].task_id is not right: 'x' is not a task id"),
