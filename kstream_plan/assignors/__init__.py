@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
 from typing import Protocol
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.assignors import balanced, high_availability
 from kstream_plan.model import Assignment, GroupState
 
 
@@ -47,7 +47,25 @@ class Assignor:
         return self.assign(state, config, previous)
 
 
-#: Every assignor by the name that ``--assignor`` takes.
+def module_of(name: str) -> str:
+    """Return the module of an assignor, which is imported when it first decides: where none does, nothing is loaded."""
+    return f"kstream_plan.assignors.{name.replace('-', '_')}"
+
+
+def _loaded_then(name: str) -> Assign:
+    def assign(
+        state: GroupState, config: AssignmentConfig, previous: tuple[GroupState, Assignment] | None = None
+    ) -> Assignment:
+        decided: Assignment = import_module(module_of(name)).assign(state, config, previous)
+        return decided
+
+    return assign
+
+
+#: Every assignor by the name that ``--assignor`` takes; its module has the same name.
 ASSIGNORS: Mapping[str, Assignor] = MappingProxyType(
-    {"high-availability": Assignor(high_availability.assign), "balanced": Assignor(balanced.assign, optimal=True)}
+    {
+        "high-availability": Assignor(_loaded_then("high-availability")),
+        "balanced": Assignor(_loaded_then("balanced"), optimal=True),
+    }
 )

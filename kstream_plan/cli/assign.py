@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from kstream_plan.assignors import module_of
 from kstream_plan.cli import options
 from kstream_plan.cli.exit_codes import first_that_applies, outcome
 from kstream_plan.cli.failures import expected_failures, report
@@ -44,7 +45,8 @@ def assign(given: Given) -> None:
         settings = overrides(given)
         with progress() as tell:
             tell("reading")
-            outcomes = read_snapshots(given, needed_then=("kstream_plan.cli.planning", "kstream_plan.cli.pages"))
+            needed_then = ("kstream_plan.cli.planning", "kstream_plan.cli.pages", module_of(given["assignor"]))
+            outcomes = read_snapshots(given, needed_then=needed_then)
             from kstream_plan.cli.planning import plan_all  # noqa: PLC0415 - loaded while Java starts
 
             work = plan_all(outcomes, settings, given, tell)
