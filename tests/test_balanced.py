@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import memberships
 import pytest
+from test_even_placement import least_costs
 
-from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
 from kstream_plan.assignors.balanced import assign
 from kstream_plan.assignors.even_placement import Placeable, place_evenly
-from kstream_plan.assignors.prospects import Prospect
+from kstream_plan.assignors.prospects import Prospect, prospects
 from kstream_plan.assignors.standby_placement import place_standbys
 from kstream_plan.model import (
     LATEST,
@@ -119,6 +120,46 @@ def test_a_balanced_group_is_left_alone(seed: int) -> None:
         decision = assign(snapshot.state, snapshot.config)
         assert _decided(snapshot.state, decision), f"case {case}"
         assert not decision.probing_rebalance
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_other_balanced_target_restores_less_or_moves_fewer(seed: int) -> None:
+    """From lags to target, on groups of at most 4 instances and 7 tasks: every balanced placement is tried."""
+    rng = random.Random(seed)
+    for case in range(50):
+        state, config = seated(_anywhere(rng)), _random_config(rng, rng.choice([0, 1, 2]))
+        group, found = state.group, list(prospects(state, config, state.group.stateful))
+        costs = [{i: one.active_cost(i) for i in range(len(group.instances))} for one in found]
+        made = assign(state, config)
+        owner = {task: i for i, tasks in enumerate(made.target.active) for task in tasks}
+        paid = [of[owner[one.task]] for of, one in zip(costs, found, strict=True)]
+        every = [Placeable(one.task, of, (0, 0)) for of, one in zip(costs, found, strict=True)]
+        total = (sum(records for records, _ in paid), sum(moves for _, moves in paid))
+        assert total == (least_costs(group, every, config.balance_factor) or (0, 0)), f"case {case}"
+        assert "target-not-proven" not in {note.code for note in made.warnings}
+
+
+def _anywhere(rng: random.Random) -> GroupState:
+    """Stateful tasks that anybody runs, or nobody, with copies of any lag, some of 2^63-1 records."""
+    instances = [
+        Instance(process_id=f"i{n}", consumers=tuple(Consumer(consumer_id=f"i{n}-{t}") for t in range(threads)))
+        for n, threads in enumerate(rng.choice([[1] * 4, [1, 2, 1, 3]])[: rng.randint(1, 4)])
+    ]
+    most = rng.choice([0, 200, 5000, MAX_LONG])
+    names = sorted({TaskId(rng.randint(0, 2), rng.randint(0, 9)) for _ in range(rng.randint(0, 7))}, key=str)
+    tasks = [Task(task_id=of, stateful=True, end_offset_sum=rng.randint(0, most)) for of in names]
+    group = Group.of("orders", tasks, instances)
+    held, copies = [list[int]() for _ in group.consumer_ids], []
+    for task in range(len(group.tasks)):
+        where = rng.sample(range(len(instances)), rng.randint(0, min(3, len(instances))))
+        whole = group.tasks[task].end_offset_sum
+        of = [Copy(i, rng.randint(0, whole), (group.consumers_of[i].start,)) for i in where]
+        if of and rng.random() < 0.8:
+            held[group.consumers_of[of[0].instance].start].append(task)
+            of[0] = of[0]._replace(lag=LATEST)
+        copies.append(tuple(sorted(of)))
+    holdings = tuple(Holding(tuple(of)) for of in held)
+    return GroupState(group=group, generation=1, at_ms=0, holdings=holdings, copies=tuple(copies))
 
 
 @pytest.mark.parametrize("seed", range(50))

@@ -18,7 +18,7 @@ from test_balanced import balanced_group
 
 from kstream_plan import planner
 from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
-from kstream_plan.assignors import ASSIGNORS, Assignor
+from kstream_plan.assignors import ASSIGNORS, Assignor, even_placement
 from kstream_plan.assignors.relief import Move, by_relief, in_kafkas_order, probes_until_relieved
 from kstream_plan.checks import broken_invariants
 from kstream_plan.figures import initial_balance
@@ -216,6 +216,34 @@ def test_what_the_tags_do_not_allow_is_named() -> None:
         assignor="balanced",
     )
     assert two.warnings == ()
+
+
+def test_copies_that_share_a_tag_whoever_takes_them_are_named() -> None:
+    """Beside i00 there is one instance of its zone and one of its cluster, and none that differs in both."""
+    snapshot = _with_copies(
+        1, 3, _everything_on_the_first, replace(ONE_STANDBY, rack_aware_assignment_tags=("zone", "cluster"))
+    )
+    marks = ({"zone": "a", "cluster": "x"}, {"zone": "a", "cluster": "y"}, {"zone": "b", "cluster": "x"})
+    members = snapshot.state.group
+    instances = tuple(
+        replace(instance, client_tags=tuple(sorted(tags.items())))
+        for instance, tags in zip(members.instances, marks, strict=True)
+    )
+    tagged = Group(members.application_id, members.tasks, instances)
+    made = plan(replace(snapshot, state=replace(snapshot.state, group=tagged)), assignor="balanced")
+    assert {note.code: note.subjects for note in made.warnings} == {"tags-short": ("0_0",)}
+    assert [len(tasks) for tasks in made.target.standby].count(1) == 1
+
+
+def test_a_target_that_is_not_proven_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """13 tasks on 4 instances, 2 apart: the cheapest flow leaves 5 where they are, and the search ends with it."""
+    snapshot = _with_copies(13, 4, _everything_on_the_first, replace(PLAIN, balance_factor=2))
+    proven = plan(snapshot, assignor="balanced")
+    assert proven.warnings == ()
+    monkeypatch.setattr(even_placement, "_MOST_ARCS", 0)
+    made = plan(snapshot, assignor="balanced")
+    assert [note.code for note in made.warnings] == ["target-not-proven"]
+    assert made.rounds[-1].balance.balance_factor <= 2
 
 
 def test_the_busiest_instance_is_relieved_first() -> None:

@@ -58,7 +58,7 @@ def _all_placements(tasks: int, instances: int) -> np.ndarray:
     )
 
 
-def _least(group: Group, tasks: list[Placeable], factor: int) -> tuple[int, int] | None:
+def least_costs(group: Group, tasks: list[Placeable], factor: int) -> tuple[int, int] | None:
     """The costs of the cheapest balanced placement, by trying every one."""
     capacities, every = group.capacities, _all_placements(len(tasks), len(group.instances))
     rows = [[t for t, of in enumerate(group.subtopologies) if of == name] for name in sorted(set(group.subtopologies))]
@@ -104,7 +104,7 @@ def test_no_balanced_placement_of_a_small_group_is_cheaper(seed: int) -> None:
         tasks, factor = _placeables(rng, number, instances), rng.randint(1, 3)
         made = place_evenly(group, tasks, factor)
         assert made.proven
-        assert made.costs == (_least(group, tasks, factor) or (0, 0)), f"case {case}"
+        assert made.costs == (least_costs(group, tasks, factor) or (0, 0)), f"case {case}"
         chosen = [one.special.get(made.instance_of[one.task], one.cold) for one in tasks]
         assert made.costs == (sum(r for r, _ in chosen), sum(m for _, m in chosen))
 
@@ -174,7 +174,7 @@ def test_a_search_that_ends_early_is_balanced_and_says_so(seed: int, monkeypatch
         group = _group([2] * instances, sorted(rng.choices(range(2), k=number)))
         tasks, factor = _placeables(rng, number, instances), rng.randint(2, 3)
         made = place_evenly(group, tasks, factor)
-        least = _least(group, tasks, factor)
+        least = least_costs(group, tasks, factor)
         assert least is not None
         assert made.costs >= least
         assert made.costs == least or not made.proven

@@ -84,7 +84,7 @@ def place_evenly(
         loads: tasks that each instance has already. With unequal capacities they may make a balance impossible; then
             as few tasks as possible are out of bounds.
     """
-    return _Search(group, tasks, balance_factor, loads).run()
+    return _Search(group, tasks, balance_factor, loads).run() if tasks else Placement({}, (0, 0), True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +162,6 @@ class _Search:
         self._arcs = 0
 
     def run(self) -> Placement:
-        if not self._tasks:
-            return Placement({}, (0, 0), True)
         widest = self._flow(self._shares())
         assert widest is not None
         order = count()

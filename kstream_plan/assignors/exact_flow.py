@@ -56,7 +56,13 @@ class Network:
 
     def arc(self, tail: int, head: int, upper: int, costs: tuple[int, ...] | None = None, lower: int = 0) -> int:
         """Add an arc that carries ``lower`` to ``upper`` units at these costs each (default: 0); return its number."""
-        return self.arcs([tail], [head], upper, costs or (0,) * self.objectives, lower).start
+        self.tails.append(tail)
+        self.heads.append(head)
+        self.upper.append(upper)
+        self.lower.append(lower)
+        for column, cost in zip(self.costs, costs or repeat(0), strict=False):
+            column.append(cost)
+        return len(self.tails) - 1
 
     def arcs(
         self, tails: Column, heads: Sequence[int] | Numbers, upper: Column, costs: Sequence[Column], lower: Column = 0
