@@ -37,20 +37,9 @@ class InstanceLoad:
     subtopologies: Mapping[str, int]
 
 
-def instance_loads(
-    group: Group,
-    decided: Sequence[Holding],
-    known: tuple[Sequence[Holding], Sequence[InstanceLoad]] | None = None,
-) -> tuple[InstanceLoad, ...]:
-    """Count every instance's tasks; ``known`` is what was decided earlier and its loads: only changes are counted."""
-    if known is None:
-        return tuple(_count(group, decided[of.start : of.stop]) for of in group.consumers_of)
-    before, loads = known[0], list(known[1])
-    changed = compress(group.instance_of, map(is_not, before, decided))
-    for instance in dict.fromkeys(changed):
-        consumers = group.consumers_of[instance]
-        loads[instance] = _count(group, decided[consumers.start : consumers.stop])
-    return tuple(loads)
+def instance_loads(group: Group, decided: Sequence[Holding]) -> tuple[InstanceLoad, ...]:
+    """Count every instance's tasks; ``decided`` is by consumer."""
+    return tuple(_count(group, decided[of.start : of.stop]) for of in group.consumers_of)
 
 
 def _count(group: Group, held: Sequence[Holding]) -> InstanceLoad:

@@ -5,14 +5,15 @@ The steps follow from what every instance held before and after; the reasons fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import compress
-from operator import is_not, itemgetter
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import Assignment, Copy, GroupState, Holding, Movement, TaskId
-from kstream_plan.ranking import is_caught_up, place_of
+from kstream_plan.model import Assignment, Copy, GroupState, Movement, TaskId
+from kstream_plan.movement_queue import MovementQueue
+from kstream_plan.ranking import is_caught_up
 from kstream_plan.steps import (
     Demote,
     Drop,
@@ -55,8 +56,7 @@ def steps_of(
     ``state`` is the group before the round, ``revoked_by`` maps each task that was revoked in the round before to the
     consumer that gave it up.
     """
-    before = _held_only_in(state.holdings, transition.holdings, state)
-    after = _held_only_in(transition.holdings, state.holdings, state)
+    before, after = _held_otherwise(state, transition)
     explain = _Explanation(state, decision, transition, config, {task for task, _ in before.keys() | after.keys()})
     drafts: list[tuple[int, int, int, Step]] = []
     for task, instance in before.keys() | after.keys():
@@ -70,16 +70,18 @@ def steps_of(
     return tuple(step for *_, step in sorted(drafts, key=lambda draft: draft[:3]))
 
 
-def _held_only_in(holdings: tuple[Holding, ...], others: tuple[Holding, ...], state: GroupState) -> _Held_of:
-    """What ``holdings`` has and ``others`` has not, at the same consumer in the same role."""
-    instance_of = state.group.instance_of
-    return {
-        (task, instance_of[consumer]): _Held(consumer, role)
-        for consumer in compress(range(len(holdings)), map(is_not, holdings, others))
-        for role, tasks, other_tasks in zip(_ROLES, holdings[consumer], others[consumer], strict=True)
-        if tasks != other_tasks
-        for task in set(tasks).difference(other_tasks)
-    }
+def _held_otherwise(state: GroupState, transition: Transition) -> tuple[_Held_of, _Held_of]:
+    """What is held before and not after at the same consumer in the same role, and the other way round."""
+    before: _Held_of = {}
+    after: _Held_of = {}
+    for consumer in transition.changed:
+        instance = state.group.instance_of[consumer]
+        for role, old, new in zip(_ROLES, state.holdings[consumer], transition.holdings[consumer], strict=True):
+            if old != new:
+                held, had, has = _Held(consumer, role), set(old), set(new)
+                before.update(((task, instance), held) for task in had - has)
+                after.update(((task, instance), held) for task in has - had)
+    return before, after
 
 
 def _step(
@@ -93,12 +95,10 @@ def _step(
     return explain.copied(task, instance, old, new)
 
 
-def _movements_of(tasks: set[int], state: GroupState, decision: Assignment, limit: int) -> list[Movement]:
-    movements = decision.movements
-    if not decision.movements_in_order:
-        return list(compress(movements, map(tasks.__contains__, map(itemgetter(0), movements))))
-    places = ((task, place_of(movements, state, task, limit)) for task in tasks if state.group.tasks[task].stateful)
-    return [movements[place] for task, place in places if place < len(movements) and movements[place].task == task]
+def _movements_of(tasks: set[int], movements: Sequence[Movement]) -> list[Movement]:
+    if isinstance(movements, MovementQueue):
+        return [movement for task in tasks if (movement := movements.of(task)) is not None]
+    return list(compress(movements, map(tasks.__contains__, map(itemgetter(0), movements))))
 
 
 class _Explanation:
@@ -116,7 +116,7 @@ class _Explanation:
         self._group = state.group
         self._limit = config.acceptable_recovery_lag
         self._seats: dict[_Held, Seat] = {}  # with many stateless tasks the same ones come up a thousand times a round
-        movements = _movements_of(tasks, state, decision, self._limit)
+        movements = _movements_of(tasks, decision.movements)
         self._active_movement = {m.task: m for m in movements if m.kind == "active"}
         self._standby_destination = {(m.task, m.destination): m for m in movements if m.kind == "standby"}
         self._why_stateless = (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import Assignment, Copy, Group, GroupState, Note, Rates
-from kstream_plan.ranking import is_caught_up, place_of
+from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note, Rates
+from kstream_plan.movement_queue import MovementQueue
+from kstream_plan.ranking import is_caught_up
 from kstream_plan.steps import HandOver, KeepTemporary, Place, Promote, Round, Step, Withhold
 
 
@@ -53,15 +54,13 @@ def cleaned_up(before: GroupState, after: GroupState, decision: Assignment, conf
     deleted = {
         task for task in after.changed_since(before) if _lost_caught_up(before.copies[task], after.copies[task], config)
     }
-    return {task for task in deleted if _is_queued(task, before, decision, config)}
+    return {task for task in deleted if _is_queued(task, decision.movements)}
 
 
-def _is_queued(task: int, state: GroupState, decision: Assignment, config: AssignmentConfig) -> bool:
-    movements = decision.movements
-    if not decision.movements_in_order:
-        return any(movement.task == task for movement in movements)
-    place = place_of(movements, state, task, config.acceptable_recovery_lag)
-    return place < len(movements) and movements[place].task == task
+def _is_queued(task: int, movements: Sequence[Movement]) -> bool:
+    if isinstance(movements, MovementQueue):
+        return movements.of(task) is not None
+    return any(movement.task == task for movement in movements)
 
 
 def _lost_caught_up(before: tuple[Copy, ...], after: tuple[Copy, ...], config: AssignmentConfig) -> bool:

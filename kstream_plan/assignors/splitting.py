@@ -6,6 +6,7 @@ from itertools import chain
 
 from kstream_plan.assignors.consumer_split import deal_copies, split_over_consumers
 from kstream_plan.assignors.reuse import changed_tasks, reports
+from kstream_plan.histories import unlike
 from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, whole_sum
 
 
@@ -18,7 +19,7 @@ def split(
     neither has changed since ``previous``, its split is taken from there.
 
     Returns:
-        One holding per consumer of the group.
+        One holding per consumer of the group; who keeps what it owns gets the very object.
     """
     group = state.group
     if previous is None:
@@ -31,10 +32,10 @@ def split(
         if any(task in role for role in instances[instance])
     }
     consumers = list(decided.consumers)
-    for i, held in enumerate(instances):
-        if i in told_otherwise or held != decided.instances[i]:
-            mine = group.consumers_of[i]
-            consumers[mine.start : mine.stop] = _split_one(state, i, held)
+    for i in sorted(told_otherwise.union(unlike(instances, decided.instances))):
+        for consumer, held in zip(group.consumers_of[i], _split_one(state, i, instances[i]), strict=True):
+            owned = state.holdings[consumer]
+            consumers[consumer] = owned if owned == held else held
     return tuple(consumers)
 
 
@@ -84,14 +85,8 @@ def _kept(state: GroupState, instance: int, held: Holding, consumers: range) -> 
         for c, tasks in zip(consumers, mine, strict=True)
     ]
     if not held.standby and not held.warmup:
-        return tuple(
-            _unless_the_same(Holding(tasks), state.holdings[c]) for c, tasks in zip(consumers, active, strict=True)
-        )
+        return tuple(map(Holding, active))
     return _with_copies(state, instance, held, consumers, active)
-
-
-def _unless_the_same(held: Holding, before: Holding) -> Holding:
-    return before if before == held else held
 
 
 def _still(tasks: tuple[int, ...], placed: set[int], open_tasks: frozenset[int]) -> tuple[int, ...]:

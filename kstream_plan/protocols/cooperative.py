@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import compress
-from operator import is_not
 from types import MappingProxyType
 
+from kstream_plan.histories import unlike
 from kstream_plan.model import Assignment, GroupState, Holding
 from kstream_plan.transition import Transition, Withheld
 
@@ -21,7 +20,7 @@ def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] 
     that is withheld is held as a temporary standby if its new instance reported state of it and did not own it
     (reference, "One Kafka generation").
     """
-    changed = list(compress(range(len(state.holdings)), map(is_not, state.holdings, decision.consumers)))
+    changed = tuple(unlike(state.holdings, decision.consumers))
     owner_of_lost = {
         task: consumer
         for consumer in changed
@@ -36,6 +35,7 @@ def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] 
         holdings[consumer] = _held(decision.consumers[consumer], kept_back)
     return Transition(
         holdings=tuple(holdings) if withheld else decision.consumers,
+        changed=changed,
         withheld=tuple(sorted(withheld)),
         revoking=frozenset(owner_of_lost.values()),
         given_up=MappingProxyType(
