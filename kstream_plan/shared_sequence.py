@@ -9,9 +9,8 @@ from typing import Any, TypeVar, overload
 
 T_co = TypeVar("T_co", covariant=True)
 
-#: The items of a piece at first: about the square root of the largest groups, so that to copy one piece takes as long
-#: as to copy the list of pieces.
-_PIECE = 256
+#: The items of a piece at first: for ten thousands of items about as long to copy as the list of pieces is to make.
+_PIECE = 512
 
 
 class SharedSequence(Sequence[T_co]):

@@ -16,7 +16,8 @@ def split(
     """Split what each instance was given over its consumers.
 
     An instance's split depends on nothing but what it was given and what its consumers reported about that; where
-    neither has changed since ``previous``, its split is taken from there.
+    neither has changed since ``previous``, or everybody reported what it was given then (:func:`_stays`), its split is
+    taken from there.
 
     Returns:
         One holding per consumer of the group; who keeps what it owns gets the very object.
@@ -31,12 +32,29 @@ def split(
         for instance, _, _ in reports(before, task) ^ reports(state, task)
         if any(task in role for role in instances[instance])
     }
+    given_otherwise = set(unlike(instances, decided.instances))
     consumers = list(decided.consumers)
-    for i in sorted(told_otherwise.union(unlike(instances, decided.instances))):
+    for i in sorted(told_otherwise | given_otherwise):
+        if i not in given_otherwise and _stays(state, i, instances[i], decided.consumers):
+            continue
         for consumer, held in zip(group.consumers_of[i], _split_one(state, i, instances[i]), strict=True):
             owned = state.holdings[consumer]
             consumers[consumer] = owned if owned == held else held
     return tuple(consumers)
+
+
+def _stays(state: GroupState, instance: int, held: Holding, given: tuple[Holding, ...]) -> bool:
+    """Tell whether every consumer has just what it was ``given`` of the same tasks, and alone reported it.
+
+    Then each gets its own back: those that were dealt to it have its share or one more.
+    """
+    if any(state.holdings[consumer] != given[consumer] for consumer in state.group.consumers_of[instance]):
+        return False
+    for task in state.unsettled.intersection(chain(held.active, held.standby, held.warmup)):
+        reporters = _copy(state, task, instance).reporters
+        if len(reporters) != 1 or not any(task in role for role in given[reporters[0]]):
+            return False
+    return True
 
 
 def _split_one(state: GroupState, instance: int, held: Holding) -> tuple[Holding, ...]:

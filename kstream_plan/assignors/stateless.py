@@ -23,12 +23,11 @@ def deal_stateless(group: Group, config: AssignmentConfig, holdings: HoldingsDra
         return
     stateless = set(group.stateless)
     instances = range(len(group.instances))
-    stateful_counts = [len(holdings.active(i) - stateless) for i in instances]
+    stateful_counts = [len(stateless.symmetric_difference(holdings.active(i)) - stateless) for i in instances]
     dealt = [set(tasks) for tasks in deal_to_least_loaded(group.stateless, stateful_counts, group.capacities)]
     if rack_aware.enabled(group, config):
         dealt = rack_aware.optimize_active(group, config, group.stateless, dealt, stateless=True)
     for instance in instances:
         active = holdings.active(instance)
-        if active & stateless != dealt[instance]:
-            active -= stateless
-            active |= dealt[instance]
+        if stateless.intersection(active) != dealt[instance]:
+            active[:] = sorted(dealt[instance].union(active) - (stateless - dealt[instance]))

@@ -24,7 +24,7 @@ def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] 
     owner_of_lost = {
         task: consumer
         for consumer in changed
-        if consumer not in stopping
+        if consumer not in stopping and state.holdings[consumer].active != decision.consumers[consumer].active
         for task in set(state.holdings[consumer].active).difference(decision.consumers[consumer].active)
     }
     holdings = list(state.holdings)
@@ -45,7 +45,8 @@ def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] 
 
 
 def _kept_back(state: GroupState, decision: Assignment, consumer: int, owner_of_lost: dict[int, int]) -> list[Withheld]:
-    gained = set(decision.consumers[consumer].active).difference(state.holdings[consumer].active)
+    owned, decided = state.holdings[consumer].active, decision.consumers[consumer].active
+    gained = set(decided).difference(owned) if decided != owned else ()
     return [
         Withheld(task, owner_of_lost[task], consumer, _reported_as_standby(state, task, consumer, owner_of_lost[task]))
         for task in sorted(gained)
