@@ -37,9 +37,11 @@ def java_string_key(text: str) -> bytes:
     return text.encode("utf-16-be", "surrogatepass")
 
 
-@dataclass(frozen=True, slots=True)
-class TaskId:
-    """A unit of work: ``subtopology_partition``, with a named topology ``name__subtopology_partition``."""
+class TaskId(NamedTuple):
+    """A unit of work: ``subtopology_partition``, with a named topology ``name__subtopology_partition``.
+
+    A tuple, for plans look up millions of them; but Kafka's order is that of ``sort_key``.
+    """
 
     subtopology: int
     partition: int
@@ -220,6 +222,11 @@ class Group:
     def stateless(self) -> tuple[int, ...]:
         """Indices of the stateless tasks, sorted."""
         return tuple(index for index, task in enumerate(self.tasks) if not task.stateful)
+
+    @cached_property
+    def stateless_set(self) -> frozenset[int]:
+        """Indices of the stateless tasks."""
+        return frozenset(self.stateless)
 
     @cached_property
     def subtopologies(self) -> tuple[str, ...]:

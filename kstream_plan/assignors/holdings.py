@@ -47,6 +47,10 @@ class HoldingsDraft:
             self._active[instance] = list(self._holdings[instance].active)
         return self._active[instance]
 
+    def active_now(self, instance: int) -> Sequence[int]:
+        """Return the instance's active tasks, sorted, only to be read."""
+        return self._active.get(instance, self._holdings[instance].active)
+
     def frozen(self) -> tuple[Holding, ...]:
         """Return the holdings; those that did not change are the very objects the draft began with."""
         frozen = list(self._holdings)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from itertools import chain
 
-from kstream_plan.assignors.consumer_split import deal_copies, split_over_consumers
+from kstream_plan.assignors.consumer_split import (
+    deal_copies,
+    split_over_consumers,
+    stateful_and_stateless,
+    with_stateless,
+)
 from kstream_plan.assignors.reuse import changed_tasks, reports
 from kstream_plan.histories import unlike
 from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, whole_sum
@@ -62,11 +67,13 @@ def _split_one(state: GroupState, instance: int, held: Holding) -> tuple[Holding
 
     A settled task is reported by who runs it, so only the copies of the others have to be looked at.
     """
-    consumers, unsettled = state.group.consumers_of[instance], state.unsettled
-    if not state.group.stateless and len(consumers) > 1:
-        kept = _kept(state, instance, held, consumers)
+    group = state.group
+    consumers, unsettled = group.consumers_of[instance], state.unsettled
+    if len(consumers) > 1:
+        stateful, stateless = stateful_and_stateless(held.active, group) if group.stateless else (held.active, [])
+        kept = _kept(state, instance, held._replace(active=tuple(stateful)), consumers)
         if kept is not None:
-            return kept
+            return with_stateless(kept, stateless, group) if stateless else kept
     reported = [set(state.holdings[consumer].active) - unsettled for consumer in consumers]
     for task in unsettled.intersection(held.active + held.standby + held.warmup):
         for consumer in _copy(state, task, instance).reporters:
@@ -75,9 +82,9 @@ def _split_one(state: GroupState, instance: int, held: Holding) -> tuple[Holding
     def lag_of(task: int) -> int:
         if task not in unsettled:
             return LATEST
-        return whole_sum(_copy(state, task, instance).lag, state.group.end_offset_sums[task])
+        return whole_sum(_copy(state, task, instance).lag, group.end_offset_sums[task])
 
-    return split_over_consumers(consumers, held, reported, lag_of, state.group)
+    return split_over_consumers(consumers, held, reported, lag_of, group)
 
 
 def _kept(state: GroupState, instance: int, held: Holding, consumers: range) -> tuple[Holding, ...] | None:
