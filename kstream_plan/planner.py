@@ -12,6 +12,7 @@ from kstream_plan.course import Course
 from kstream_plan.digest import input_digest
 from kstream_plan.everyone import Everyone
 from kstream_plan.figures import lower_bounds, summarize
+from kstream_plan.histories import counted
 from kstream_plan.model import Assignment, GroupState, Note, Snapshot, Target
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.rehearsal import OnRound, Rehearsal, Rules, rehearse
@@ -84,7 +85,8 @@ def plan(
     )
     group, rounds = everyone.group, tuple(rehearsal.rounds)
     initial = everyone.holdings(state.group, state.holdings)
-    unrated = without_rate(group, rounds, lambda process_id: _restore_rate(rehearsal, process_id))
+    steps = counted(rounds)
+    unrated = without_rate(group, (step for step, _ in steps), lambda process_id: _restore_rate(rehearsal, process_id))
     least = None
     if (bounds or assignor == "balanced") and rehearsal.group is state.group:
         least = _least_restored(snapshot.config, state, rehearsal.target, assignor)
@@ -107,6 +109,7 @@ def plan(
             group,
             initial,
             rounds,
+            steps,
             lower_bounds(group, initial, rehearsal.group, rehearsal.target, snapshot.config, least),
             snapshot.config,
             rate_known=rate_known,

@@ -66,7 +66,7 @@ _Seats = Mapping[int, tuple[int, bool] | None]
 
 
 def _changed_seats(state: GroupState, transition: Transition) -> dict[int, dict[int, tuple[int, bool] | None]]:
-    instance_of, tasks = state.group.instance_of, state.group.tasks
+    instance_of, stateless = state.group.instance_of, state.group.stateless_set
     changed: dict[int, dict[int, tuple[int, bool] | None]] = {}
     for consumer in transition.changed:
         old, new = state.holdings[consumer], transition.holdings[consumer]
@@ -77,12 +77,10 @@ def _changed_seats(state: GroupState, transition: Transition) -> dict[int, dict[
         ):
             if before == after:
                 continue
-            for task in set(before).difference(after):
-                if tasks[task].stateful:
-                    changed.setdefault(task, {}).setdefault(instance, None)
-            for task in set(after).difference(before):
-                if tasks[task].stateful:
-                    changed.setdefault(task, {})[instance] = seat
+            for task in set(before).difference(after, stateless):
+                changed.setdefault(task, {}).setdefault(instance, None)
+            for task in set(after).difference(before, stateless):
+                changed.setdefault(task, {})[instance] = seat
     return changed
 
 

@@ -18,7 +18,7 @@ from kstream_plan.progress import AT_ONCE_MS, Interval, advance
 from kstream_plan.protocols import Protocol
 from kstream_plan.recurrence import Recurrence
 from kstream_plan.round_record import first_joined, given_up, membership_steps, phases_of
-from kstream_plan.round_steps import steps_of
+from kstream_plan.round_steps import StepMaker
 from kstream_plan.running_balance import RunningBalance
 from kstream_plan.steps import Round, Step, Trigger, Verdict
 from kstream_plan.timeline import GroupChange
@@ -102,6 +102,7 @@ class _Run:
     at_ms: int = 0
     rounds: list[Round] = field(default_factory=list)
     previous: tuple[GroupState, Assignment] | None = None
+    steps: StepMaker | None = None
     balance: RunningBalance | None = None
     revoked_by: Mapping[int, int] = field(default_factory=dict)
     arrived: list[GroupChange] = field(default_factory=list)
@@ -116,15 +117,15 @@ class _Run:
     def record(self, decision: Assignment, transition: Transition) -> bool:
         """Write down the round; return whether nothing follows from it."""
         state, group = self.state, self.state.group
-        if self.balance is None:
-            self.balance = RunningBalance(group)
-        steps = steps_of(state, decision, transition, self.config, {**self.revoked_by, **transition.given_up})
+        if self.steps is None or self.balance is None:
+            self.steps, self.balance = StepMaker(group, self.config), RunningBalance(group)
+        steps, stateful = self.steps.steps_of(state, decision, transition, {**self.revoked_by, **transition.given_up})
         if self.previous is None:
             self.short |= {task for task, _ in decision.short_standbys}
         if not self.rounds:
             self.notes = decision.notes
         else:
-            self.races |= uncertainty.taken_back(state, steps)
+            self.races |= uncertainty.taken_back(state, stateful)
         if self.arrived:
             steps = (*membership_steps(self.arrived), *self.given_up, *steps)
             self.given_up.clear()
@@ -197,7 +198,7 @@ class _Run:
         self.arrived = changes
         if not changes:
             return
-        self.previous = self.balance = None
+        self.previous = self.steps = self.balance = None
         for change in changes:
             self._regroup(change)
             if change.settings:

@@ -50,14 +50,14 @@ class RunningBalance:
     def _change(self, instance: int, old: Holding, new: Holding) -> set[str]:
         """Count what an instance holds now; return the subtopologies of which it runs more or fewer tasks."""
         lost, gained = difference(old.active, new.active)
-        stateful, subtopologies = self._group.stateful_flags, self._group.subtopologies
+        is_stateful, subtopology_of = self._group.stateful_flags.__getitem__, self._group.subtopologies.__getitem__
         self._active[instance] = len(new.active)
-        self._stateful[instance] += sum(stateful[task] for task in gained) - sum(stateful[task] for task in lost)
+        self._stateful[instance] += sum(map(is_stateful, gained)) - sum(map(is_stateful, lost))
         self._standby[instance] = len(new.standby) + len(new.warmup)
         tasks = self._active[instance] + self._standby[instance]
         self._per_thread[instance] = tasks / self._group.capacities[instance]
-        changes = Counter(subtopologies[task] for task in gained)
-        changes.subtract(subtopologies[task] for task in lost)
+        changes = Counter(map(subtopology_of, gained))
+        changes.subtract(map(subtopology_of, lost))
         touched = {subtopology for subtopology, change in changes.items() if change}
         for subtopology in touched:
             by_instance = self._tasks.setdefault(subtopology, [0] * len(self._active))

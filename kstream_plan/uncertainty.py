@@ -8,7 +8,7 @@ from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note, Rates
 from kstream_plan.movement_queue import MovementQueue
 from kstream_plan.ranking import is_caught_up
-from kstream_plan.steps import HandOver, KeepTemporary, Place, Promote, Round, Step, Withhold
+from kstream_plan.steps import HandOver, KeepTemporary, Place, Promote, Step, Withhold
 
 
 def has_rate(rates: Rates) -> bool:
@@ -16,18 +16,17 @@ def has_rate(rates: Rates) -> bool:
     return rates.any_restore
 
 
-def without_rate(group: Group, rounds: Iterable[Round], rate_of: Callable[[str], float | None]) -> tuple[str, ...]:
+def without_rate(group: Group, steps: Iterable[Step], rate_of: Callable[[str], float | None]) -> tuple[str, ...]:
     """Return the tasks that a plan restores somewhere at a rate nobody knows, in task order.
 
     Either no rate of the instance is known (``rate_of`` its process id), or no end offset of the task.
     """
     tasks = set()
-    for rnd in rounds:
-        for step in rnd.steps:
-            if isinstance(step, Place | HandOver | Promote) and step.restore_records != 0:
-                task = group.task_index[step.task_id]
-                if not group.tasks[task].end_offset_known or rate_of(step.to.process_id) is None:
-                    tasks.add(task)
+    for step in steps:
+        if isinstance(step, Place | HandOver | Promote) and step.restore_records != 0:
+            task = group.task_index[step.task_id]
+            if not group.tasks[task].end_offset_known or rate_of(step.to.process_id) is None:
+                tasks.add(task)
     return _names(group, tasks)
 
 

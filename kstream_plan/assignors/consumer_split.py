@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from heapq import heapify, heappop
@@ -64,7 +63,7 @@ def with_stateless(held: Sequence[Holding], stateless: list[int], group: Group) 
 
 def _as_hash_set(tasks: Sequence[int], group: Group) -> list[int]:
     """Order tasks (sorted) as Kafka's set of their ids iterates."""
-    return [tasks[position] for position in hash_order(group.tasks[task].task_id for task in tasks)]
+    return [tasks[position] for position in hash_order([group.tasks[task].task_id for task in tasks])]
 
 
 def deal_copies(
@@ -170,17 +169,18 @@ def _give_back(left: set[int], room: list[int], reported: _Reported) -> tuple[li
 
 
 def _fill_up(left: set[int], given: list[list[int]], room: list[int]) -> list[int]:
-    """Deal in task order to the consumers with room, one at a time each; return what is still left."""
-    if not left:
-        return []
-    queue = deque(sorted(left))
-    hungry = deque(consumer for consumer, mine in enumerate(given) if len(mine) < room[consumer])
-    while hungry:
-        consumer = hungry.popleft()
-        given[consumer].append(queue.popleft())
-        if len(given[consumer]) < room[consumer]:
-            hungry.append(consumer)
-    return list(queue)
+    """Deal in task order to the consumers with room, one at a time each; return what is still left.
+
+    As long as the same consumers have room, whole rows are dealt at once.
+    """
+    queue, first = sorted(left), 0
+    while hungry := [consumer for consumer, mine in enumerate(given) if len(mine) < room[consumer]]:
+        rows = min(room[consumer] - len(given[consumer]) for consumer in hungry)
+        end = first + rows * len(hungry)
+        for place, consumer in enumerate(hungry):
+            given[consumer] += queue[first + place : end : len(hungry)]
+        first = end
+    return queue[first:]
 
 
 def _give_back_one_more(

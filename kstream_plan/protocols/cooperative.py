@@ -58,6 +58,8 @@ def _reported_as_standby(state: GroupState, task: int, consumer: int, owner: int
     instance_of = state.group.instance_of
     if instance_of[owner] == instance_of[consumer]:
         return False  # the instance's own active task: it was never a standby there
+    if task in state.group.stateless_set:
+        return False
     return any(copy.instance == instance_of[consumer] and copy.lag is not None for copy in state.copies[task])
 
 
