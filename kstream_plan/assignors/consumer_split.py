@@ -139,7 +139,7 @@ def _deal_step_by_step(
     if rest:
         at_share = [consumer for consumer, mine in enumerate(given) if len(mine) == room[consumer]]
         returned = _give_back_one_more(rest, given, at_share, skipped)
-        if len(rest) > 1:
+        if len(rest) > 2:  # a heap of two has them in order
             taken = [reported.by_lag(mine[:count]) for mine, count in zip(given, kept, strict=True)]
             polled = len(left) - len(returned) - len(rest)
             rest = _array_order(java_order(tasks), chain.from_iterable(taken), polled, returned)

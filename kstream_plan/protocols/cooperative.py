@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import filterfalse
 from types import MappingProxyType
 
 from kstream_plan.histories import unlike
@@ -49,17 +50,15 @@ def _kept_back(state: GroupState, decision: Assignment, consumer: int, owner_of_
     gained = set(decided).difference(owned) if decided != owned else ()
     return [
         Withheld(task, owner_of_lost[task], consumer, _reported_as_standby(state, task, consumer, owner_of_lost[task]))
-        for task in sorted(gained)
+        for task in gained
         if task in owner_of_lost
     ]
 
 
 def _reported_as_standby(state: GroupState, task: int, consumer: int, owner: int) -> bool:
     instance_of = state.group.instance_of
-    if instance_of[owner] == instance_of[consumer]:
+    if instance_of[owner] == instance_of[consumer] or task in state.group.stateless_set:
         return False  # the instance's own active task: it was never a standby there
-    if task in state.group.stateless_set:
-        return False
     return any(copy.instance == instance_of[consumer] and copy.lag is not None for copy in state.copies[task])
 
 
@@ -68,8 +67,8 @@ def _held(decided: Holding, kept_back: list[Withheld]) -> Holding:
         return decided
     tasks = {entry.task for entry in kept_back}
     return Holding(
-        active=tuple(task for task in decided.active if task not in tasks),
+        active=tuple(filterfalse(tasks.__contains__, decided.active)),
         standby=decided.standby,
         warmup=decided.warmup,
-        temporary=tuple(entry.task for entry in kept_back if entry.temporary),
+        temporary=tuple(sorted(entry.task for entry in kept_back if entry.temporary)),
     )
