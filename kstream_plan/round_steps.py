@@ -6,7 +6,7 @@ The steps follow from what every instance held before and after; the reasons fro
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import compress
+from itertools import compress, repeat
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
@@ -77,10 +77,10 @@ class StepMaker:
         """
         before, after = _held_otherwise(state, transition)
         changes: list[tuple[tuple[int, int], _Held | None, _Held | None]] = []
-        changes += ((place, old, after.get(place)) for place, old in before.items())
+        changes += zip(before, before.values(), map(after.get, before), strict=True)
         changes += ((place, None, new) for place, new in after.items() if place not in before)
         stateless, known = self._group.stateless_set, self._known
-        stateful = {place[0] for place, _, _ in changes}.difference(stateless)
+        stateful = set(map(itemgetter(0), before.keys() | after.keys())).difference(stateless)
         explain = _Explanation(state, decision, transition, self._config, stateful)
         drafts: list[tuple[int, int, int, Step]] = []  # no two alike in the first three, so that these give the order
         for (task, instance), old, new in changes:
@@ -102,8 +102,8 @@ class StepMaker:
             drafts.append((task, 1, consumer, step))
         drafts.sort()
         return RoundSteps(
-            tuple([step for *_, step in drafts]),
-            tuple([step for task, _, _, step in drafts if task in stateful]) if stateful else (),
+            all=tuple(map(itemgetter(3), drafts)),
+            stateful=tuple([draft[3] for draft in drafts if draft[0] in stateful]) if stateful else (),
         )
 
 
@@ -116,8 +116,8 @@ def _held_otherwise(state: GroupState, transition: Transition) -> tuple[_Held_of
         for role, old, new in zip(_ROLES, state.holdings[consumer], transition.holdings[consumer], strict=True):
             if old != new:
                 held, had, has = _Held(consumer, role), set(old), set(new)
-                before.update(((task, instance), held) for task in had - has)
-                after.update(((task, instance), held) for task in has - had)
+                before.update(dict.fromkeys(zip(had - has, repeat(instance)), held))
+                after.update(dict.fromkeys(zip(has - had, repeat(instance)), held))
     return before, after
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, filterfalse
 
 from kstream_plan.assignors.consumer_split import (
     deal_copies,
@@ -118,7 +118,7 @@ def _still(tasks: tuple[int, ...], placed: set[int], open_tasks: frozenset[int])
     """Return those of a consumer's tasks that stay on its instance and are settled; the very tuple if all do."""
     if placed.issuperset(tasks) and open_tasks.isdisjoint(tasks):
         return tasks
-    return tuple([task for task in tasks if task in placed and task not in open_tasks])
+    return tuple(filterfalse(open_tasks.__contains__, filter(placed.__contains__, tasks)))
 
 
 def _with_copies(

@@ -47,17 +47,19 @@ def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] 
 
 def _kept_back(state: GroupState, decision: Assignment, consumer: int, owner_of_lost: dict[int, int]) -> list[Withheld]:
     owned, decided = state.holdings[consumer].active, decision.consumers[consumer].active
-    gained = set(decided).difference(owned) if decided != owned else ()
+    if decided == owned:
+        return []
+    kept_back = [(task, owner_of_lost[task]) for task in set(decided).difference(owned) if task in owner_of_lost]
+    stateless = state.group.stateless_set
     return [
-        Withheld(task, owner_of_lost[task], consumer, _reported_as_standby(state, task, consumer, owner_of_lost[task]))
-        for task in gained
-        if task in owner_of_lost
+        Withheld(task, owner, consumer, task not in stateless and _reported_as_standby(state, task, consumer, owner))
+        for task, owner in kept_back
     ]
 
 
 def _reported_as_standby(state: GroupState, task: int, consumer: int, owner: int) -> bool:
     instance_of = state.group.instance_of
-    if instance_of[owner] == instance_of[consumer] or task in state.group.stateless_set:
+    if instance_of[owner] == instance_of[consumer]:
         return False  # the instance's own active task: it was never a standby there
     return any(copy.instance == instance_of[consumer] and copy.lag is not None for copy in state.copies[task])
 
