@@ -29,12 +29,14 @@ def move_helps(source_tasks: int, source_capacity: int, destination_tasks: int, 
     return now > 0 and 0 <= then < now
 
 
-def deal_to_least_loaded(tasks: Iterable[int], counts: Sequence[int], capacities: Sequence[int]) -> list[list[int]]:
+def deal_to_least_loaded(tasks: Sequence[int], counts: Sequence[int], capacities: Sequence[int]) -> list[list[int]]:
     """Give each task in turn to the instance with the lowest (load, instance); ``counts`` are the tasks it has before.
 
     Returns:
         The tasks that each instance was given, in the order given.
     """
+    if len(set(capacities)) == 1:
+        return _deal_level_by_level(tasks, counts)
     given: list[list[int]] = [[] for _ in capacities]
     held = list(counts)
     queue = [(count / capacities[i], i) for i, count in enumerate(held)]
@@ -44,6 +46,23 @@ def deal_to_least_loaded(tasks: Iterable[int], counts: Sequence[int], capacities
         given[instance].append(task)
         held[instance] += 1
         heapreplace(queue, (held[instance] / capacities[instance], instance))
+    return given
+
+
+def _deal_level_by_level(tasks: Sequence[int], counts: Sequence[int]) -> list[list[int]]:
+    """Do the same where all capacities are equal: those with the fewest tasks take turns until the next ones join in.
+
+    That deals whole rows at once, however many tasks there are.
+    """
+    given: list[list[int]] = [[] for _ in counts]
+    levels = sorted(set(counts))
+    first = 0
+    for level, higher in zip(levels, [*levels[1:], None], strict=True):
+        takers = [instance for instance, count in enumerate(counts) if count <= level]
+        end = len(tasks) if higher is None else min(len(tasks), first + (higher - level) * len(takers))
+        for place, instance in enumerate(takers):
+            given[instance] += tasks[first + place : end : len(takers)]
+        first = end
     return given
 
 

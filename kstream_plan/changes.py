@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -28,7 +28,7 @@ class Side:
     config: AssignmentConfig
     generation: int
     captured_at: str | None = None
-    copies: tuple[tuple[Copy, ...], ...] | None = None
+    copies: Sequence[tuple[Copy, ...]] | None = None
     newcomers: frozenset[str] = frozenset()
     protocol: str = "mixed"
     decided: tuple[Holding, ...] | None = None

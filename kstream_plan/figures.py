@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
-from operator import is_not
 
 from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.histories import extra_copies
 from kstream_plan.model import Group, Holding, Target
 from kstream_plan.pauses import pauses, standstill
 from kstream_plan.steps import (
@@ -39,20 +38,9 @@ class InstanceLoad:
     subtopologies: Mapping[str, int]
 
 
-def instance_loads(
-    group: Group,
-    decided: Sequence[Holding],
-    known: tuple[Sequence[Holding], Sequence[InstanceLoad]] | None = None,
-) -> tuple[InstanceLoad, ...]:
-    """Count every instance's tasks; ``known`` is what was decided earlier and its loads: only changes are counted."""
-    if known is None:
-        return tuple(_count(group, decided[of.start : of.stop]) for of in group.consumers_of)
-    before, loads = known[0], list(known[1])
-    changed = compress(group.instance_of, map(is_not, before, decided))
-    for instance in dict.fromkeys(changed):
-        consumers = group.consumers_of[instance]
-        loads[instance] = _count(group, decided[consumers.start : consumers.stop])
-    return tuple(loads)
+def instance_loads(group: Group, decided: Sequence[Holding]) -> tuple[InstanceLoad, ...]:
+    """Count every instance's tasks; ``decided`` is by consumer."""
+    return tuple(_count(group, decided[of.start : of.stop]) for of in group.consumers_of)
 
 
 def _count(group: Group, held: Sequence[Holding]) -> InstanceLoad:
@@ -151,6 +139,7 @@ def summarize(
     group: Group,
     initial: Sequence[Holding],
     rounds: Sequence[Round],
+    steps: Iterable[tuple[Step, int]],
     bounds: LowerBounds,
     config: AssignmentConfig,
     *,
@@ -159,12 +148,13 @@ def summarize(
 ) -> Summary:
     """Add up a plan's rounds.
 
-    ``initial`` is what the consumers of ``group`` held before the first one, ``stopping`` as in :func:`standstill`.
+    ``initial`` is what the consumers of ``group`` held before the first one, ``steps`` all steps with how often each
+    is taken (:func:`~kstream_plan.histories.counted`), ``stopping`` as in :func:`standstill`.
     """
     final = rounds[-1].assigned if rounds else initial
-    tally = _Tally(group, initial)
-    for rnd in rounds:
-        tally.add(rnd)
+    tally = _Tally(group)
+    for step, times in steps:
+        tally.add(step, times)
     paused = standstill(pauses(group, initial, rounds, stopping, config))
     worst = min(paused.ms, key=lambda task: (-paused.ms[task], task.sort_key), default=None)
     return Summary(
@@ -179,7 +169,7 @@ def summarize(
         restored_records=tally.restored_records,
         paused_task_ms=sum(paused.ms.values()),
         max_paused_task=None if worst is None else PausedTask(worst, paused.ms[worst], paused.times[worst]),
-        peak_extra_copies=tally.peak_extra_copies,
+        peak_extra_copies=max(extra_copies([rnd.assigned for rnd in rounds]), default=0),
         stateless_hops=tally.hops[False],
         lower_bounds=bounds,
     )
@@ -199,50 +189,36 @@ def _moves(group: Group, initial: Sequence[Holding], final: Sequence[Holding]) -
 
 
 class _Tally:
-    """Running totals over the rounds of one plan."""
+    """Running totals over the steps of one plan."""
 
-    def __init__(self, group: Group, initial: Sequence[Holding]) -> None:
-        self._held: Sequence[Holding] = initial
-        self._extra = sum(map(_extra, initial))
+    def __init__(self, group: Group) -> None:
         self._stateful = {task.task_id: task.stateful for task in group.tasks}
         self.hops: Counter[bool] = Counter()
         self.warmups = 0
         self.cold_handovers = 0
         self.restored_records: int | None = 0
-        self.peak_extra_copies = 0
 
-    def add(self, rnd: Round) -> None:
-        for step in rnd.steps:
-            self._add(step)
-        for consumer in compress(range(len(rnd.assigned)), map(is_not, self._held, rnd.assigned)):
-            self._extra += _extra(rnd.assigned[consumer]) - _extra(self._held[consumer])
-        self._held = rnd.assigned
-        self.peak_extra_copies = max(self.peak_extra_copies, self._extra)
-
-    def _add(self, step: Step) -> None:
+    def add(self, step: Step, times: int) -> None:
+        """Count a step that is taken so many times."""
         match step:
             case HandOver() | Promote():
-                self._started(step)
+                self._started(step, times)
             case Place():
-                self.warmups += step.to.role is Role.WARMUP
+                self.warmups += times * (step.to.role is Role.WARMUP)
                 if step.from_ is None:
-                    self._restores(step.restore_records)
+                    self._restores(step.restore_records, times)
             case _:
                 pass
 
-    def _started(self, step: HandOver | Promote) -> None:
+    def _started(self, step: HandOver | Promote, times: int) -> None:
         same_instance = isinstance(step, HandOver) and step.from_ and step.from_.process_id == step.to.process_id
-        self.hops[self._stateful[step.task_id]] += not same_instance
+        self.hops[self._stateful[step.task_id]] += 0 if same_instance else times
         if not step.caught_up:
-            self.cold_handovers += 1
-            self._restores(step.restore_records)
+            self.cold_handovers += times
+            self._restores(step.restore_records, times)
 
-    def _restores(self, records: int | None) -> None:
+    def _restores(self, records: int | None, times: int) -> None:
         if records is None or self.restored_records is None:
             self.restored_records = None
         else:
-            self.restored_records += records
-
-
-def _extra(held: Holding) -> int:
-    return len(held.warmup) + len(held.temporary)
+            self.restored_records += records * times

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import compress
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, compress
 from operator import is_not
 from typing import TypeAlias
 
 from kstream_plan.model import Holding
+from kstream_plan.steps import Round, Step
 
 #: A consumer with what it held before and what it holds now.
 Change: TypeAlias = tuple[int, Holding, Holding]
@@ -26,6 +28,13 @@ def changed_holdings(history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int
 def unlike(one: Sequence[Holding], other: Sequence[Holding]) -> Iterator[int]:
     """Yield where two sequences of the same length hold different objects."""
     return compress(range(len(one)), map(is_not, one, other))
+
+
+def counted(rounds: Iterable[Round]) -> list[tuple[Step, int]]:
+    """Return every step, and how many of the rounds' steps are that very object: once made, it is used again."""
+    steps = list(chain.from_iterable(rnd.steps for rnd in rounds))
+    by_id = dict(zip(map(id, steps), steps, strict=True))
+    return [(by_id[key], times) for key, times in Counter(map(id, steps)).items()]
 
 
 def extra_copies(history: Sequence[Sequence[Holding]]) -> Iterator[int]:

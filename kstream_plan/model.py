@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
+from kstream_plan.shared_sequence import SharedSequence
 
 #: Kafka's marker for the running active owner: caught up whatever the limit.
 LATEST = -2
@@ -37,7 +38,10 @@ def java_string_key(text: str) -> bytes:
 
 
 class TaskId(NamedTuple):
-    """A unit of work: ``subtopology_partition``, with a named topology ``name__subtopology_partition``."""
+    """A unit of work: ``subtopology_partition``, with a named topology ``name__subtopology_partition``.
+
+    A tuple, for plans look up millions of them; but Kafka's order is that of ``sort_key``.
+    """
 
     subtopology: int
     partition: int
@@ -220,6 +224,11 @@ class Group:
         return tuple(index for index, task in enumerate(self.tasks) if not task.stateful)
 
     @cached_property
+    def stateless_set(self) -> frozenset[int]:
+        """Indices of the stateless tasks."""
+        return frozenset(self.stateless)
+
+    @cached_property
     def subtopologies(self) -> tuple[str, ...]:
         """Task index → its subtopology (with its topology's name, if it has one)."""
         return tuple(task.task_id.group for task in self.tasks)
@@ -289,7 +298,7 @@ class GroupState:
     generation: int
     at_ms: int
     holdings: tuple[Holding, ...]
-    copies: tuple[tuple[Copy, ...], ...]
+    copies: Sequence[tuple[Copy, ...]]
     leader: int | None = None
     revoked: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -321,18 +330,16 @@ class GroupState:
         revoked: Mapping[int, int],
     ) -> GroupState:
         """Return the state one generation later; ``copies`` has every task of which a holder or a copy changed."""
-        all_copies = list(self.copies)
-        for task, of_task in copies.items():
-            all_copies[task] = of_task
+        before = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
+        changed = sorted(task for task, of_task in copies.items() if of_task is not before[task])
         after = replace(
             self,
             generation=self.generation + 1,
             at_ms=at_ms,
             holdings=holdings,
-            copies=tuple(all_copies),
+            copies=before.replaced({task: copies[task] for task in changed}) if changed else before,
             revoked=MappingProxyType(dict(revoked)),
         )
-        changed = sorted(task for task, of_task in copies.items() if of_task is not self.copies[task])
         vars(after)["_changed_since"] = (weakref.ref(self), changed)
         # Known without looking at every task again, which would take longer than the decision itself.
         settled = {task for task, of_task in copies.items() if of_task and _is_settled(of_task, of_task[0].consumer)}
@@ -448,18 +455,17 @@ class Assignment:
     """An assignor's decision.
 
     ``instances`` is the decision per instance, ``consumers`` its split over the threads (by consumer index), roles
-    disjoint (``temporary`` always empty). ``movements_in_order``: the movements are of active tasks only and sorted by
-    (number of caught-up instances, task). ``short_standbys`` lists the tasks for which there were not
-    enough instances, with the number that is missing. ``warnings`` is what else it could not keep to, ``notes`` what is
-    worth knowing about it; ``keeps_stateless``: stateless tasks stay unless the balance needs them to move.
+    disjoint (``temporary`` always empty). ``movements`` are in the order of handling. ``short_standbys`` lists the
+    tasks for which there were not enough instances, with the number that is missing. ``warnings`` is what else it could
+    not keep to, ``notes`` what is worth knowing about it; ``keeps_stateless``: stateless tasks stay unless the balance
+    needs them to move.
     """
 
     instances: tuple[Holding, ...]
     consumers: tuple[Holding, ...]
     probing_rebalance: bool
     target: Target
-    movements: tuple[Movement, ...] = ()
-    movements_in_order: bool = False
+    movements: Sequence[Movement] = ()
     short_standbys: tuple[tuple[int, int], ...] = ()
     warnings: tuple[Note, ...] = ()
     notes: tuple[Note, ...] = ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple, assert_never
 
 from kstream_plan.assignment_config import AssignmentConfig
@@ -23,7 +24,6 @@ from kstream_plan.steps import (
     Role,
     Round,
     Seat,
-    Step,
     ThreadMove,
     Withhold,
 )
@@ -67,14 +67,11 @@ def plan_standstill(plan: Plan) -> Standstill:
 def standstill(found: Sequence[Pause]) -> Standstill:
     """Add up pauses."""
     ms: Counter[TaskId] = Counter()
-    for pause in found:
-        ms[pause.task_id] += pause.length_ms
-    return Standstill(
-        ms,
-        Counter(pause.task_id for pause in found),
-        max((pause.length_ms for pause in found), default=0),
-        _most_at_once(found),
-    )
+    for task_id, from_ms, to_ms in found:
+        ms[task_id] += to_ms - from_ms
+    spans = Counter([pause[1:] for pause in found])
+    longest_ms = max((to_ms - from_ms for from_ms, to_ms in spans), default=0)
+    return Standstill(ms, Counter([pause[0] for pause in found]), longest_ms, _most_at_once(spans))
 
 
 def pauses(
@@ -98,7 +95,7 @@ def pauses(
         config: its ``heartbeat_interval_ms`` is the typical time that such a consumer waits.
     """
     found: list[Pause] = []
-    held, running = initial, _Running(group, initial, stopping)
+    held, stopped = initial, _Stopped(group, stopping)
     for rnd in rounds:
         stopped_ms = rnd.at_ms - config.heartbeat_interval_ms
         found += [
@@ -106,51 +103,56 @@ def pauses(
             for consumer in sorted(stopping)
             for task in held[consumer].active
         ]
-        for step in rnd.steps:
-            found += running.ended(step, rnd.at_ms)
+        found += stopped.until(rnd, held)
         held = rnd.assigned
     return tuple(found)
 
 
-class _Running:
-    """Follows, step by step, who runs each task and since when it stands still."""
+class _Stopped:
+    """Follows, round by round, since when each task stands still."""
 
-    def __init__(self, group: Group, initial: Sequence[Holding], stopping: Collection[int]) -> None:
-        self._stopped: dict[TaskId, int] = {}
-        self._running: dict[str, set[TaskId]] = {instance.process_id: set() for instance in group.instances}
+    def __init__(self, group: Group, stopping: Collection[int]) -> None:
+        self._group = group
+        self._since: dict[TaskId, int] = {}
         self._stop_before = {
             (group.instances[group.instance_of[c]].process_id, group.consumer_ids[c]) for c in stopping
         }
-        for consumer, held in enumerate(initial):
-            process_id = group.instances[group.instance_of[consumer]].process_id
-            self._running[process_id].update(group.tasks[task].task_id for task in held.active)
 
-    def ended(self, step: Step, at_ms: int) -> tuple[Pause, ...]:
-        """Take one step of a round at ``at_ms``; return the pause that it ends, if any."""
-        match step:
-            case Revoke() | Demote():
-                self._running[step.from_.process_id].discard(step.task_id)
-                if step.from_[:2] not in self._stop_before:
-                    self._stopped[step.task_id] = at_ms
-            case MemberLeft():
-                left = self._running[step.process_id]
-                self._stopped.update(dict.fromkeys(left, step.stopped_at_ms))
-                left.clear()
-            case HandOver() | Promote() | ThreadMove(to=Seat(role=Role.ACTIVE)):
-                self._running[step.to.process_id].add(step.task_id)
-                if step.task_id in self._stopped:
-                    return (Pause(step.task_id, self._stopped.pop(step.task_id), at_ms),)
-            case MemberJoined() | Place() | Withhold() | KeepTemporary() | Drop() | ThreadMove():
-                pass
-            case _:
-                assert_never(step)
-        return ()
+    def until(self, rnd: Round, held: Sequence[Holding]) -> list[Pause]:
+        """Take the steps of a round, before which this was ``held``; return the pauses that they end."""
+        since, at_ms, ended = self._since, rnd.at_ms, list[Pause]()
+        gone: set[str] = set()
+        for step in rnd.steps:
+            match step:
+                case Withhold():  # by far the most, beside the next ones
+                    pass
+                case HandOver() | Promote() | ThreadMove(to=Seat(role=Role.ACTIVE)):
+                    from_ms = since.pop(step.task_id, None)
+                    if from_ms is not None:
+                        ended.append(Pause(step.task_id, from_ms, at_ms))
+                case Revoke() | Demote():
+                    if not self._stop_before or step.from_[:2] not in self._stop_before:
+                        since[step.task_id] = at_ms
+                case MemberLeft():
+                    if step.process_id not in gone:
+                        since.update(dict.fromkeys(self._run_by(step.process_id, held), step.stopped_at_ms))
+                    gone.add(step.process_id)
+                case MemberJoined() | Place() | KeepTemporary() | Drop() | ThreadMove():
+                    pass
+                case _:
+                    assert_never(step)
+        return ended
+
+    def _run_by(self, process_id: str, held: Sequence[Holding]) -> list[TaskId]:
+        group = self._group
+        consumers = group.consumers_of[group.instance_index[process_id]]
+        return [group.tasks[task].task_id for consumer in consumers for task in held[consumer].active]
 
 
-def _most_at_once(found: Sequence[Pause]) -> int:
-    changes = sorted([(pause.to_ms, -1) for pause in found] + [(pause.from_ms, 1) for pause in found])
-    running = worst = 0
-    for _, change in changes:
-        running += change
-        worst = max(worst, running)
-    return worst
+def _most_at_once(spans: Mapping[tuple[int, int], int]) -> int:
+    """Return the most that stand still at once, given how many do from when to when."""
+    changes: Counter[tuple[int, bool]] = Counter()
+    for (from_ms, to_ms), times in spans.items():
+        changes[to_ms, False] -= times
+        changes[from_ms, True] += times
+    return max(accumulate((changes[moment] for moment in sorted(changes)), initial=0))

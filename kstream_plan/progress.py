@@ -7,12 +7,10 @@ where the assignment put it (:func:`_seated`), and each instance later reports w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import compress
-from operator import is_not
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates
+from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Rates
 from kstream_plan.restoring import Phase, Restoring, beginning, produced
 from kstream_plan.transition import Transition
 
@@ -52,7 +50,7 @@ def advance(
     phases = phases or (Phase(rates, interval.to_ms - interval.from_ms),)
     generation = state.generation + 1
     copies = {task: state.copies[task] for task in state.unsettled}
-    for task, seats in _changed_seats(state, transition.holdings).items():
+    for task, seats in _changed_seats(state, transition).items():
         copies[task] = _seated(state, task, seats, generation, interval.from_ms)
     report = _Report(state=state, transition=transition, interval=interval, config=config, phases=phases, copies=copies)
     return state.followed_by(
@@ -67,11 +65,11 @@ def advance(
 _Seats = Mapping[int, tuple[int, bool] | None]
 
 
-def _changed_seats(state: GroupState, holdings: tuple[Holding, ...]) -> dict[int, dict[int, tuple[int, bool] | None]]:
-    instance_of, tasks = state.group.instance_of, state.group.tasks
+def _changed_seats(state: GroupState, transition: Transition) -> dict[int, dict[int, tuple[int, bool] | None]]:
+    instance_of, stateless = state.group.instance_of, state.group.stateless_set
     changed: dict[int, dict[int, tuple[int, bool] | None]] = {}
-    for consumer in compress(range(len(holdings)), map(is_not, state.holdings, holdings)):
-        old, new = state.holdings[consumer], holdings[consumer]
+    for consumer in transition.changed:
+        old, new = state.holdings[consumer], transition.holdings[consumer]
         instance = instance_of[consumer]
         for before, after, seat in (
             (old.active, new.active, (consumer, True)),
@@ -79,12 +77,10 @@ def _changed_seats(state: GroupState, holdings: tuple[Holding, ...]) -> dict[int
         ):
             if before == after:
                 continue
-            for task in set(before).difference(after):
-                if tasks[task].stateful:
-                    changed.setdefault(task, {}).setdefault(instance, None)
-            for task in set(after).difference(before):
-                if tasks[task].stateful:
-                    changed.setdefault(task, {})[instance] = seat
+            for task in set(before).difference(after, stateless):
+                changed.setdefault(task, {}).setdefault(instance, None)
+            for task in set(after).difference(before, stateless):
+                changed.setdefault(task, {})[instance] = seat
     return changed
 
 

@@ -5,12 +5,10 @@ Lags are in records. An instance that reported nothing about a task lags by the 
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import MAX_LONG
-from kstream_plan.model import LATEST, UNKNOWN, GroupState, Movement, whole_sum
+from kstream_plan.model import LATEST, UNKNOWN, GroupState, whole_sum
 
 
 class Candidate(NamedTuple):
@@ -57,15 +55,3 @@ def number_caught_up(state: GroupState, task: int, acceptable_recovery_lag: int)
         if lag is not None and (lag == LATEST or 0 <= lag <= acceptable_recovery_lag):
             number += 1
     return number
-
-
-def place_of(movements: Sequence[Movement], state: GroupState, task: int, acceptable_recovery_lag: int) -> int:
-    """Return where a task's movement is, or would be, among ``movements`` sorted by (number caught up, task).
-
-    ``state`` is the one that they were decided for; the limit is below 2^63-1.
-    """
-
-    def key(movement: Movement) -> tuple[int, int]:
-        return number_caught_up(state, movement[0], acceptable_recovery_lag), movement[0]
-
-    return bisect_left(movements, (number_caught_up(state, task, acceptable_recovery_lag), task), key=key)

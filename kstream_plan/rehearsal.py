@@ -12,14 +12,14 @@ from kstream_plan.assignors import Assignor
 from kstream_plan.course import Course
 from kstream_plan.diagnosis import cause
 from kstream_plan.everyone import Everyone
-from kstream_plan.figures import InstanceLoad, balance, instance_loads
 from kstream_plan.membership import Disk, disk_of, regrouped
 from kstream_plan.model import Assignment, Group, GroupState, Holding, Note, Rates, Target
 from kstream_plan.progress import AT_ONCE_MS, Interval, advance
 from kstream_plan.protocols import Protocol
 from kstream_plan.recurrence import Recurrence
 from kstream_plan.round_record import first_joined, given_up, membership_steps, phases_of
-from kstream_plan.round_steps import steps_of
+from kstream_plan.round_steps import StepMaker
+from kstream_plan.running_balance import RunningBalance
 from kstream_plan.steps import Round, Step, Trigger, Verdict
 from kstream_plan.timeline import GroupChange
 from kstream_plan.transition import Transition
@@ -102,7 +102,8 @@ class _Run:
     at_ms: int = 0
     rounds: list[Round] = field(default_factory=list)
     previous: tuple[GroupState, Assignment] | None = None
-    loads: tuple[InstanceLoad, ...] | None = None
+    steps: StepMaker | None = None
+    balance: RunningBalance | None = None
     revoked_by: Mapping[int, int] = field(default_factory=dict)
     arrived: list[GroupChange] = field(default_factory=list)
     disks: dict[str, Disk] = field(default_factory=dict)
@@ -116,15 +117,15 @@ class _Run:
     def record(self, decision: Assignment, transition: Transition) -> bool:
         """Write down the round; return whether nothing follows from it."""
         state, group = self.state, self.state.group
-        known = (self.previous[1].consumers, self.loads) if self.previous and self.loads else None
-        self.loads = instance_loads(group, decision.consumers, known)
-        steps = steps_of(state, decision, transition, self.config, {**self.revoked_by, **transition.given_up})
+        if self.steps is None or self.balance is None:
+            self.steps, self.balance = StepMaker(group, self.config), RunningBalance(group)
+        steps, stateful = self.steps.steps_of(state, decision, transition, {**self.revoked_by, **transition.given_up})
         if self.previous is None:
             self.short |= {task for task, _ in decision.short_standbys}
         if not self.rounds:
             self.notes = decision.notes
         else:
-            self.races |= uncertainty.taken_back(state, steps)
+            self.races |= uncertainty.taken_back(state, stateful)
         if self.arrived:
             steps = (*membership_steps(self.arrived), *self.given_up, *steps)
             self.given_up.clear()
@@ -140,7 +141,7 @@ class _Run:
                 phases=phases_of(decision, transition, steps, settled=settled),
                 probing_rebalance=decision.probing_rebalance,
                 steps=steps,
-                balance=self.everyone.balance(group, balance(self.loads)),
+                balance=self.everyone.balance(group, self.balance.of(decision.instances)),
                 decided=self.everyone.holdings(group, decision.consumers),
                 assigned=self.everyone.holdings(group, transition.holdings),
             )
@@ -185,7 +186,7 @@ class _Run:
             return False
         generation, idle = (
             self.state.generation,
-            Transition(holdings=self.state.holdings, withheld=(), revoking=frozenset()),
+            Transition(holdings=self.state.holdings, changed=(), withheld=(), revoking=frozenset()),
         )
         self._pass(idle, self.course.earliest_end_ms(change_ms))
         self.state = replace(self.state, generation=generation)
@@ -197,7 +198,7 @@ class _Run:
         self.arrived = changes
         if not changes:
             return
-        self.previous = self.loads = None
+        self.previous = self.steps = self.balance = None
         for change in changes:
             self._regroup(change)
             if change.settings:

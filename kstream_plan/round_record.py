@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from kstream_plan.model import Assignment, Group, GroupState
 from kstream_plan.starting_state import newcomers
@@ -59,7 +60,7 @@ def phases_of(
     decision: Assignment, transition: Transition, steps: tuple[Step, ...], *, settled: bool
 ) -> tuple[Phase, ...]:
     """Return what the round is for."""
-    warming_up = any(held.warmup for held in decision.consumers)
+    warming_up = any(map(attrgetter("warmup"), decision.instances))
     cutting_over = bool(transition.withheld) or any(_starts(step) for step in steps)
     phases = [phase for phase, holds in ((Phase.WARM_UP, warming_up), (Phase.CUT_OVER, cutting_over)) if holds]
     if settled:

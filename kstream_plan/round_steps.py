@@ -5,14 +5,15 @@ The steps follow from what every instance held before and after; the reasons fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import compress
-from operator import is_not, itemgetter
+from collections.abc import Mapping, Sequence
+from itertools import compress, repeat
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import Assignment, Copy, GroupState, Holding, Movement, TaskId
-from kstream_plan.ranking import is_caught_up, place_of
+from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, TaskId
+from kstream_plan.movement_queue import MovementQueue
+from kstream_plan.ranking import is_caught_up
 from kstream_plan.steps import (
     Demote,
     Drop,
@@ -42,44 +43,82 @@ class _Held(NamedTuple):
 #: (task, instance) → what the instance holds of the task
 _Held_of: TypeAlias = dict[tuple[int, int], _Held]
 
+#: What a step of a stateless task follows from: the task, its consumer before and after, who revoked it in the round
+#: before, and whom it is withheld from now (``None``: nobody). Of a withheld one: the task, its owner, that consumer.
+_Stateless: TypeAlias = tuple[int | None, ...]
 
-def steps_of(
-    state: GroupState,
-    decision: Assignment,
-    transition: Transition,
-    config: AssignmentConfig,
-    revoked_by: Mapping[int, int],
-) -> tuple[Step, ...]:
-    """Return the steps of one round, by task, at each task giving up before taking over.
 
-    ``state`` is the group before the round, ``revoked_by`` maps each task that was revoked in the round before to the
-    consumer that gave it up.
+class RoundSteps(NamedTuple):
+    """The steps of a round, by task, at each task giving up before taking over; and those of stateful tasks alone."""
+
+    all: tuple[Step, ...]
+    stateful: tuple[Step, ...]
+
+
+class StepMaker:
+    """Makes the steps of one round after the other, for the same members under the same settings.
+
+    Thousands of stateless tasks may go back and forth from round to round (they are dealt anew in each): a step that
+    comes up again is the same object.
     """
-    before = _held_only_in(state.holdings, transition.holdings, state)
-    after = _held_only_in(transition.holdings, state.holdings, state)
-    explain = _Explanation(state, decision, transition, config, {task for task, _ in before.keys() | after.keys()})
-    drafts: list[tuple[int, int, int, Step]] = []
-    for task, instance in before.keys() | after.keys():
-        old, new = before.get((task, instance)), after.get((task, instance))
-        step = _step(explain, task, instance, old, new, revoked_by.get(task))
-        drafts.append((task, 0 if new is None else 2, instance, step))
-    drafts += [
-        (entry.task, 1, entry.consumer, explain.withhold(entry.task, entry.owner, entry.consumer))
-        for entry in transition.withheld
-    ]
-    return tuple(step for *_, step in sorted(drafts, key=lambda draft: draft[:3]))
+
+    def __init__(self, group: Group, config: AssignmentConfig) -> None:
+        self._group = group
+        self._config = config
+        self._known: dict[_Stateless, Step] = {}
+
+    def steps_of(
+        self, state: GroupState, decision: Assignment, transition: Transition, revoked_by: Mapping[int, int]
+    ) -> RoundSteps:
+        """Return the steps of one round.
+
+        ``state`` is the group before the round, ``revoked_by`` maps each task that was revoked in the round before to
+        the consumer that gave it up.
+        """
+        before, after = _held_otherwise(state, transition)
+        changes: list[tuple[tuple[int, int], _Held | None, _Held | None]] = []
+        changes += zip(before, before.values(), map(after.get, before), strict=True)
+        changes += ((place, None, new) for place, new in after.items() if place not in before)
+        stateless, known = self._group.stateless_set, self._known
+        stateful = set(map(itemgetter(0), before.keys() | after.keys())).difference(stateless)
+        explain = _Explanation(state, decision, transition, self._config, stateful)
+        drafts: list[tuple[int, int, int, Step]] = []  # no two alike in the first three, so that these give the order
+        for (task, instance), old, new in changes:
+            step, key, revoked = None, None, revoked_by.get(task)
+            if task in stateless:
+                key = (task, old and old.consumer, new and new.consumer, revoked, explain.new_owner.get(task))
+                step = known.get(key)
+            if step is None:
+                step = _step(explain, task, instance, old, new, revoked)
+                if key is not None:
+                    known[key] = step
+            drafts.append((task, 0 if new is None else 2, instance, step))
+        for task, owner, consumer, _ in transition.withheld:
+            step = known.get((task, owner, consumer)) if task in stateless else None
+            if step is None:
+                step = explain.withhold(task, owner, consumer)
+                if task in stateless:
+                    known[task, owner, consumer] = step
+            drafts.append((task, 1, consumer, step))
+        drafts.sort()
+        return RoundSteps(
+            all=tuple(map(itemgetter(3), drafts)),
+            stateful=tuple([draft[3] for draft in drafts if draft[0] in stateful]) if stateful else (),
+        )
 
 
-def _held_only_in(holdings: tuple[Holding, ...], others: tuple[Holding, ...], state: GroupState) -> _Held_of:
-    """What ``holdings`` has and ``others`` has not, at the same consumer in the same role."""
-    instance_of = state.group.instance_of
-    return {
-        (task, instance_of[consumer]): _Held(consumer, role)
-        for consumer in compress(range(len(holdings)), map(is_not, holdings, others))
-        for role, tasks, other_tasks in zip(_ROLES, holdings[consumer], others[consumer], strict=True)
-        if tasks != other_tasks
-        for task in set(tasks).difference(other_tasks)
-    }
+def _held_otherwise(state: GroupState, transition: Transition) -> tuple[_Held_of, _Held_of]:
+    """What is held before and not after at the same consumer in the same role, and the other way round."""
+    before: _Held_of = {}
+    after: _Held_of = {}
+    for consumer in transition.changed:
+        instance = state.group.instance_of[consumer]
+        for role, old, new in zip(_ROLES, state.holdings[consumer], transition.holdings[consumer], strict=True):
+            if old != new:
+                held, had, has = _Held(consumer, role), set(old), set(new)
+                before.update(dict.fromkeys(zip(had - has, repeat(instance)), held))
+                after.update(dict.fromkeys(zip(has - had, repeat(instance)), held))
+    return before, after
 
 
 def _step(
@@ -93,12 +132,10 @@ def _step(
     return explain.copied(task, instance, old, new)
 
 
-def _movements_of(tasks: set[int], state: GroupState, decision: Assignment, limit: int) -> list[Movement]:
-    movements = decision.movements
-    if not decision.movements_in_order:
-        return list(compress(movements, map(tasks.__contains__, map(itemgetter(0), movements))))
-    places = ((task, place_of(movements, state, task, limit)) for task in tasks if state.group.tasks[task].stateful)
-    return [movements[place] for task, place in places if place < len(movements) and movements[place].task == task]
+def _movements_of(tasks: set[int], movements: Sequence[Movement]) -> list[Movement]:
+    if isinstance(movements, MovementQueue):
+        return [movement for task in tasks if (movement := movements.of(task)) is not None]
+    return list(compress(movements, map(tasks.__contains__, map(itemgetter(0), movements))))
 
 
 class _Explanation:
@@ -115,14 +152,14 @@ class _Explanation:
         self._state = state
         self._group = state.group
         self._limit = config.acceptable_recovery_lag
-        self._seats: dict[_Held, Seat] = {}  # with many stateless tasks the same ones come up a thousand times a round
-        movements = _movements_of(tasks, state, decision, self._limit)
+        self._seats: dict[_Held, Seat] = {}
+        movements = _movements_of(tasks, decision.movements)
         self._active_movement = {m.task: m for m in movements if m.kind == "active"}
         self._standby_destination = {(m.task, m.destination): m for m in movements if m.kind == "standby"}
         self._why_stateless = (
             ReasonCode.STATELESS_EVENED_OUT if decision.keeps_stateless else ReasonCode.STATELESS_LEAST_LOADED
         )
-        self._new_owner = {entry.task: entry.consumer for entry in transition.withheld}
+        self.new_owner = {entry.task: entry.consumer for entry in transition.withheld}
 
     def given_up(self, task: int, old: _Held) -> Step:
         seat, task_id = self._seat(old), self._task_id(task)
@@ -186,7 +223,7 @@ class _Explanation:
         return Reason(ReasonCode.STANDBY_WANTED, lag, self._limit)
 
     def _why_given_up(self, task: int, old: _Held) -> Reason:
-        consumer = self._new_owner.get(task)
+        consumer = self.new_owner.get(task)
         if consumer is None:
             return Reason(ReasonCode.MOVES_AWAY)
         instance = self._group.instance_of[consumer]

@@ -32,10 +32,12 @@ class Transition:
     A follow-up rebalance comes at once if and only if something is withheld. ``revoking`` are the consumers that
     give up an active task; together with those that have something withheld they rejoin at once (``disturbed``),
     the others hear of the follow-up by heartbeat. ``given_up`` maps every active task that was given up before the
-    rebalance to the consumer that had it.
+    rebalance to the consumer that had it. ``changed`` has, in order, every consumer that holds something else than
+    before, so that nobody has to look for them among thousands.
     """
 
     holdings: tuple[Holding, ...]
+    changed: tuple[int, ...]
     withheld: tuple[Withheld, ...]
     revoking: frozenset[int]
     given_up: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import Assignment, Copy, Group, GroupState, Note, Rates
-from kstream_plan.ranking import is_caught_up, place_of
-from kstream_plan.steps import HandOver, KeepTemporary, Place, Promote, Round, Step, Withhold
+from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note, Rates
+from kstream_plan.movement_queue import MovementQueue
+from kstream_plan.ranking import is_caught_up
+from kstream_plan.steps import HandOver, KeepTemporary, Place, Promote, Step, Withhold
 
 
 def has_rate(rates: Rates) -> bool:
@@ -15,18 +16,17 @@ def has_rate(rates: Rates) -> bool:
     return rates.any_restore
 
 
-def without_rate(group: Group, rounds: Iterable[Round], rate_of: Callable[[str], float | None]) -> tuple[str, ...]:
+def without_rate(group: Group, steps: Iterable[Step], rate_of: Callable[[str], float | None]) -> tuple[str, ...]:
     """Return the tasks that a plan restores somewhere at a rate nobody knows, in task order.
 
     Either no rate of the instance is known (``rate_of`` its process id), or no end offset of the task.
     """
     tasks = set()
-    for rnd in rounds:
-        for step in rnd.steps:
-            if isinstance(step, Place | HandOver | Promote) and step.restore_records != 0:
-                task = group.task_index[step.task_id]
-                if not group.tasks[task].end_offset_known or rate_of(step.to.process_id) is None:
-                    tasks.add(task)
+    for step in steps:
+        if isinstance(step, Place | HandOver | Promote) and step.restore_records != 0:
+            task = group.task_index[step.task_id]
+            if not group.tasks[task].end_offset_known or rate_of(step.to.process_id) is None:
+                tasks.add(task)
     return _names(group, tasks)
 
 
@@ -53,15 +53,13 @@ def cleaned_up(before: GroupState, after: GroupState, decision: Assignment, conf
     deleted = {
         task for task in after.changed_since(before) if _lost_caught_up(before.copies[task], after.copies[task], config)
     }
-    return {task for task in deleted if _is_queued(task, before, decision, config)}
+    return {task for task in deleted if _is_queued(task, decision.movements)}
 
 
-def _is_queued(task: int, state: GroupState, decision: Assignment, config: AssignmentConfig) -> bool:
-    movements = decision.movements
-    if not decision.movements_in_order:
-        return any(movement.task == task for movement in movements)
-    place = place_of(movements, state, task, config.acceptable_recovery_lag)
-    return place < len(movements) and movements[place].task == task
+def _is_queued(task: int, movements: Sequence[Movement]) -> bool:
+    if isinstance(movements, MovementQueue):
+        return movements.of(task) is not None
+    return any(movement.task == task for movement in movements)
 
 
 def _lost_caught_up(before: tuple[Copy, ...], after: tuple[Copy, ...], config: AssignmentConfig) -> bool:

@@ -52,6 +52,22 @@ def test_a_hash_set_filled_in_order_iterates_as_javas() -> None:
     assert [str(ids[n]) for n in hash_order(ids)] == case["order"]
 
 
+@given(
+    st.one_of(
+        st.sets(st.sampled_from(COLLIDING)),
+        st.tuples(st.integers(0, 2000), st.integers(1, 400)).map(
+            lambda drawn: {TaskId(2, partition) for partition in range(drawn[0], drawn[0] + drawn[1])}
+        ),
+    )
+)
+def test_a_hash_set_filled_in_order_iterates_as_the_table_does(drawn: set[TaskId]) -> None:
+    ids = sorted(drawn, key=lambda task_id: task_id.sort_key)
+    table = TaskHashTable(ids)
+    for position in range(len(ids)):
+        table.put(position)
+    assert hash_order(ids) == list(table)
+
+
 @pytest.mark.parametrize(("text", "value"), RECORDED["string_hashes"].items())
 def test_strings_hash_by_utf_16(text: str, value: int) -> None:
     assert string_hash(text) == value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -11,14 +12,17 @@ import memberships
 import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
-from strategies import changed_members, first_starts, snapshots
+from strategies import changed_members, first_starts, groups, snapshots
 
+from kstream_plan import planner, rehearsal
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.checks import broken_invariants
-from kstream_plan.model import GroupState, Rates, Snapshot
+from kstream_plan.figures import balance, instance_loads
+from kstream_plan.model import Copy, Group, GroupState, Holding, Rates, Snapshot
 from kstream_plan.planner import plan
 from kstream_plan.protocols import PROTOCOLS
-from kstream_plan.steps import Plan, Trigger
+from kstream_plan.round_steps import RoundSteps, StepMaker
+from kstream_plan.steps import Balance, Plan, Trigger
 
 every_assignor = pytest.mark.parametrize("assignor", list(ASSIGNORS))
 every_protocol = pytest.mark.parametrize("protocol", list(PROTOCOLS))
@@ -79,6 +83,54 @@ def test_a_change_of_members_settles_within_the_bound(assignor: str, protocol: s
 @given(snapshot=snapshots())
 def test_the_same_snapshot_gives_the_same_plan(snapshot: Snapshot) -> None:
     assert plan(snapshot, max_rounds=20) == plan(snapshot, max_rounds=20)
+
+
+class _FreshSteps(StepMaker):
+    """Makes every step anew."""
+
+    def steps_of(self, *args: Any) -> RoundSteps:
+        return StepMaker(self._group, self._config).steps_of(*args)
+
+
+class _FreshBalance:
+    """Counts every decision from nothing."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+
+    def of(self, decided: Sequence[Holding]) -> Balance:
+        by_consumer = [
+            of
+            for held, at in zip(decided, self._group.capacities, strict=True)
+            for of in (held, *[Holding()] * (at - 1))
+        ]
+        return balance(instance_loads(self._group, by_consumer))
+
+
+def _followed_anew(state: GroupState, *, copies: Mapping[int, tuple[Copy, ...]], **change: Any) -> GroupState:
+    everything = tuple(copies.get(task, of_task) for task, of_task in enumerate(state.copies))
+    return replace(state, generation=state.generation + 1, copies=everything, **change)
+
+
+@every_assignor
+@every_protocol
+@given(snapshot=snapshots(groups(max_tasks=24)), rates=rates)
+def test_carrying_on_gives_what_a_full_recompute_gives(
+    assignor: str, protocol: str, snapshot: Snapshot, rates: Rates
+) -> None:
+    snapshot = replace(snapshot, rates=rates)
+    carried_on = plan(snapshot, assignor=assignor, protocol=protocol, max_rounds=20)
+    decides = ASSIGNORS[assignor]
+    forgetful = replace(decides, assign=lambda state, config, _: decides(state, config))
+    with (
+        mock.patch.object(planner, "ASSIGNORS", {assignor: forgetful}),
+        mock.patch.object(GroupState, "followed_by", _followed_anew),
+        mock.patch.object(rehearsal, "StepMaker", _FreshSteps),
+        mock.patch.object(rehearsal, "RunningBalance", _FreshBalance),
+    ):
+        anew = plan(snapshot, assignor=assignor, protocol=protocol, max_rounds=20)
+    note(_history(carried_on))
+    assert carried_on == anew
 
 
 @given(snapshot=snapshots(), rates=rates)

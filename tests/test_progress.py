@@ -8,6 +8,7 @@ import pytest
 from small_groups import group, state
 
 from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.histories import unlike
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates
 from kstream_plan.progress import Interval, advance
 from kstream_plan.restoring import Phase
@@ -33,7 +34,8 @@ def _advance(
     phases: tuple[Phase, ...] = (),
 ) -> GroupState:
     holdings = tuple(after.get(c, Holding()) for c in range(6))
-    transition = Transition(holdings=holdings, withheld=withheld, revoking=revoking)
+    changed = tuple(unlike(before.holdings, holdings))
+    transition = Transition(holdings=holdings, changed=changed, withheld=withheld, revoking=revoking)
     return advance(before, transition, interval, CONFIG, rates or Rates(), phases)
 
 

@@ -125,7 +125,7 @@ def _carried_on(state: GroupState, config: AssignmentConfig, before: GroupState,
     owner_of, standbys_of = owners(group, decided.target), standby_instances(group, decided.target)
     owner = {task: owner_of[task] for task in group.stateful}
     standbys = {task: standbys_of[task] for task in group.stateful}
-    changed = [task for task in group.stateful if state.copies[task] is not before.copies[task]]
+    changed = state.changed_since(before)
     found = list(prospects(state, config, changed))
     for was, one in zip(prospects(before, config, changed), found, strict=True):
         if not still_cheapest(was, one, owner[one.task], standbys[one.task]):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from heapq import heapify, heappop
-from itertools import chain
+from itertools import chain, filterfalse
 from typing import NamedTuple
 
 from kstream_plan.assignors.java_collections import hash_order, remove_from_heap
@@ -38,21 +37,33 @@ def split_over_consumers(
     """
     if len(consumers) == 1:
         return (Holding(placement.active, placement.standby, placement.warmup),)
-
-    def as_hash_set(tasks: list[int]) -> list[int]:
-        return [tasks[position] for position in hash_order(group.tasks[task].task_id for task in tasks)]
-
-    previous, is_stateful = _Reported(reported, lag_of), group.stateful_flags
-    stateful = [task for task in placement.active if is_stateful[task]]
+    stateful, stateless = stateful_and_stateless(placement.active, group)
+    previous = _Reported(reported, lag_of)
     load = [0] * len(consumers)
-    active = _deal(stateful, previous, load, as_hash_set)
+    active = _deal(stateful, previous, load, lambda tasks: _as_hash_set(tasks, group))
     copies = _deal(sorted(placement.standby + placement.warmup), previous, load, list)
-    if len(stateful) < len(placement.active):
-        stateless = [task for task in placement.active if not is_stateful[task]]
-        dealt = _deal(stateless, _Reported([frozenset()] * len(load), lag_of), load, as_hash_set)
-        active = [mine + more for mine, more in zip(active, dealt, strict=True)]
     warmups = frozenset(placement.warmup)
-    return tuple(_holding(a, c, warmups) for a, c in zip(active, copies, strict=True))
+    held = tuple(_holding(a, c, warmups) for a, c in zip(active, copies, strict=True))
+    return with_stateless(held, stateless, group) if stateless else held
+
+
+def stateful_and_stateless(tasks: Sequence[int], group: Group) -> tuple[list[int], list[int]]:
+    """Tell the stateful tasks from the stateless ones, both in the order they come in."""
+    is_stateless = group.stateless_set.__contains__
+    return list(filterfalse(is_stateless, tasks)), list(filter(is_stateless, tasks))
+
+
+def with_stateless(held: Sequence[Holding], stateless: list[int], group: Group) -> tuple[Holding, ...]:
+    """Return the third pass alone: ``held`` after the first two, and the instance's stateless tasks (sorted)."""
+    load = [len(of.active) + len(of.standby) + len(of.warmup) for of in held]
+    nothing = _Reported([frozenset()] * len(load), lambda _: 0)
+    dealt = _deal(stateless, nothing, load, lambda tasks: _as_hash_set(tasks, group))
+    return tuple(of._replace(active=tuple(sorted([*of.active, *more]))) for of, more in zip(held, dealt, strict=True))
+
+
+def _as_hash_set(tasks: Sequence[int], group: Group) -> list[int]:
+    """Order tasks (sorted) as Kafka's set of their ids iterates."""
+    return [tasks[position] for position in hash_order([group.tasks[task].task_id for task in tasks])]
 
 
 def deal_copies(
@@ -128,7 +139,7 @@ def _deal_step_by_step(
     if rest:
         at_share = [consumer for consumer, mine in enumerate(given) if len(mine) == room[consumer]]
         returned = _give_back_one_more(rest, given, at_share, skipped)
-        if len(rest) > 1:
+        if len(rest) > 2:  # a heap of two has them in order
             taken = [reported.by_lag(mine[:count]) for mine, count in zip(given, kept, strict=True)]
             polled = len(left) - len(returned) - len(rest)
             rest = _array_order(java_order(tasks), chain.from_iterable(taken), polled, returned)
@@ -158,17 +169,18 @@ def _give_back(left: set[int], room: list[int], reported: _Reported) -> tuple[li
 
 
 def _fill_up(left: set[int], given: list[list[int]], room: list[int]) -> list[int]:
-    """Deal in task order to the consumers with room, one at a time each; return what is still left."""
-    if not left:
-        return []
-    queue = deque(sorted(left))
-    hungry = deque(consumer for consumer, mine in enumerate(given) if len(mine) < room[consumer])
-    while hungry:
-        consumer = hungry.popleft()
-        given[consumer].append(queue.popleft())
-        if len(given[consumer]) < room[consumer]:
-            hungry.append(consumer)
-    return list(queue)
+    """Deal in task order to the consumers with room, one at a time each; return what is still left.
+
+    As long as the same consumers have room, whole rows are dealt at once.
+    """
+    queue, first = sorted(left), 0
+    while hungry := [consumer for consumer, mine in enumerate(given) if len(mine) < room[consumer]]:
+        rows = min(room[consumer] - len(given[consumer]) for consumer in hungry)
+        end = first + rows * len(hungry)
+        for place, consumer in enumerate(hungry):
+            given[consumer] += queue[first + place : end : len(hungry)]
+        first = end
+    return queue[first:]
 
 
 def _give_back_one_more(

@@ -12,6 +12,7 @@ Each instance's tasks are then split over its consumers: ``consumer_split``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
@@ -22,6 +23,8 @@ from kstream_plan.assignors.splitting import split
 from kstream_plan.assignors.stateless import deal_stateless
 from kstream_plan.assignors.target import balanced_target
 from kstream_plan.model import Assignment, GroupState, Holding, Movement, Target
+from kstream_plan.movement_queue import MovementQueue
+from kstream_plan.ranking import number_caught_up
 
 
 class Decision(NamedTuple):
@@ -30,7 +33,7 @@ class Decision(NamedTuple):
     instances: tuple[Holding, ...]
     probing_rebalance: bool
     target: Target
-    movements: tuple[Movement, ...]
+    movements: Sequence[Movement]
     short_standbys: tuple[tuple[int, int], ...]
 
 
@@ -53,7 +56,6 @@ def assign(
         probing_rebalance=decision.probing_rebalance,
         target=decision.target,
         movements=decision.movements,
-        movements_in_order=config.num_standby_replicas == 0 and config.acceptable_recovery_lag < MAX_LONG,
         short_standbys=decision.short_standbys,
     )
 
@@ -89,14 +91,18 @@ def _target(
     return balanced_target(state.group, config)
 
 
-def _movements(state: GroupState, config: AssignmentConfig, target: Target) -> tuple[Movement, ...]:
-    """Move active tasks, then standbys; nothing moves if any lag is acceptable."""
+def _movements(state: GroupState, config: AssignmentConfig, target: Target) -> Sequence[Movement]:
+    """Move active tasks, then standbys; nothing moves if any lag is acceptable.
+
+    Without standbys a queue comes out, of which the next decision takes what it can (:mod:`reuse`).
+    """
     if config.acceptable_recovery_lag == MAX_LONG:
         return ()
     draft = MovementsDraft.of(state, config, target)
     move_active(draft)
-    if config.num_standby_replicas > 0:
-        move_standbys(draft)
+    if config.num_standby_replicas == 0:
+        return MovementQueue(draft.done, lambda task: number_caught_up(state, task, config.acceptable_recovery_lag))
+    move_standbys(draft)
     return tuple(draft.done)
 
 

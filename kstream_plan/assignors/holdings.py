@@ -2,72 +2,91 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from kstream_plan.model import Holding, Movement
 
 
 class HoldingsDraft:
-    """Holdings by instance that are thawed only where something changes."""
+    """Holdings by instance that are thawed, into sorted lists, only where something changes."""
 
     def __init__(self, holdings: Sequence[Holding]) -> None:
         self._holdings = holdings
-        self._active: dict[int, set[int]] = {}
-        self._standby: dict[int, set[int]] = {}
-        self._warmup: dict[int, set[int]] = {}
+        self._active: dict[int, list[int]] = {}
+        self._standby: dict[int, list[int]] = {}
+        self._warmup: dict[int, list[int]] = {}
 
     def apply(self, movement: Movement) -> None:
         """Let the movement happen."""
         task, kind, how, source, destination, warm_up = movement
         if kind == "active":
-            self.active(source).add(task)
-            self.active(destination).discard(task)
+            _add(self.active(source), task)
+            _discard(self.active(destination), task)
             if how.startswith("swap"):
-                self._standbys(source).discard(task)
-                self._standbys(destination).add(task)
+                _discard(self._standbys(source), task)
+                _add(self._standbys(destination), task)
         else:
-            self._standbys(source).add(task)
-            self._standbys(destination).discard(task)
+            _add(self._standbys(source), task)
+            _discard(self._standbys(destination), task)
         if warm_up:
-            self._warmups(destination).add(task)
+            _add(self._warmups(destination), task)
 
     def revert(self, movement: Movement) -> None:
         """Undo a movement, as if it had never happened; not for a swap."""
         task, kind, _, source, destination, warm_up = movement
         of = self.active if kind == "active" else self._standbys
-        of(source).discard(task)
-        of(destination).add(task)
+        _discard(of(source), task)
+        _add(of(destination), task)
         if warm_up:
-            self._warmups(destination).discard(task)
+            _discard(self._warmups(destination), task)
 
-    def active(self, instance: int) -> set[int]:
-        """Return the instance's active tasks, to be changed in place."""
+    def active(self, instance: int) -> list[int]:
+        """Return the instance's active tasks, sorted, to be changed in place."""
         if instance not in self._active:
-            self._active[instance] = set(self._holdings[instance].active)
+            self._active[instance] = list(self._holdings[instance].active)
         return self._active[instance]
 
+    def active_now(self, instance: int) -> Sequence[int]:
+        """Return the instance's active tasks, sorted, only to be read."""
+        return self._active.get(instance, self._holdings[instance].active)
+
     def frozen(self) -> tuple[Holding, ...]:
-        """Return the holdings; those that nothing touched are the very objects the draft began with."""
+        """Return the holdings; those that did not change are the very objects the draft began with."""
         frozen = list(self._holdings)
         for instance in self._active.keys() | self._standby.keys() | self._warmup.keys():
-            held = frozen[instance]
-            frozen[instance] = Holding(
-                active=_sorted(self._active.get(instance), held.active),
-                standby=_sorted(self._standby.get(instance), held.standby),
-                warmup=_sorted(self._warmup.get(instance), held.warmup),
+            was = frozen[instance]
+            held = Holding(
+                active=_frozen(self._active.get(instance), was.active),
+                standby=_frozen(self._standby.get(instance), was.standby),
+                warmup=_frozen(self._warmup.get(instance), was.warmup),
             )
+            if held != was:
+                frozen[instance] = held
         return tuple(frozen)
 
-    def _standbys(self, instance: int) -> set[int]:
+    def _standbys(self, instance: int) -> list[int]:
         if instance not in self._standby:
-            self._standby[instance] = set(self._holdings[instance].standby)
+            self._standby[instance] = list(self._holdings[instance].standby)
         return self._standby[instance]
 
-    def _warmups(self, instance: int) -> set[int]:
+    def _warmups(self, instance: int) -> list[int]:
         if instance not in self._warmup:
-            self._warmup[instance] = set(self._holdings[instance].warmup)
+            self._warmup[instance] = list(self._holdings[instance].warmup)
         return self._warmup[instance]
 
 
-def _sorted(tasks: set[int] | None, untouched: tuple[int, ...]) -> tuple[int, ...]:
-    return untouched if tasks is None else tuple(sorted(tasks))
+def _add(tasks: list[int], task: int) -> None:
+    place = bisect_left(tasks, task)
+    if tasks[place : place + 1] != [task]:
+        tasks.insert(place, task)
+
+
+def _discard(tasks: list[int], task: int) -> None:
+    place = bisect_left(tasks, task)
+    if tasks[place : place + 1] == [task]:
+        del tasks[place]
+
+
+def _frozen(tasks: list[int] | None, untouched: tuple[int, ...]) -> tuple[int, ...]:
+    return untouched if tasks is None else tuple(tasks)

@@ -6,6 +6,7 @@ decides who gets a task (reference section 4, "Details that change results"). On
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -39,7 +40,7 @@ def string_hash(text: str) -> int:
 
 
 def task_id_hash(task_id: TaskId) -> int:
-    """Return ``TaskId.hashCode``: of subtopology, partition and the topology's name (0 if it has none)."""
+    """Return ``TaskId.hashCode()``: of subtopology, partition and the topology's name (0 if it has none)."""
     name = string_hash(task_id.topology_name) if task_id.topology_name else 0
     return signed_int(31 * (31 * (31 + task_id.subtopology) + task_id.partition) + name)
 
@@ -49,10 +50,29 @@ def hash_order(task_ids: Iterable[TaskId]) -> list[int]:
 
     The ids must be distinct and sorted.
     """
-    table = TaskHashTable(task_ids)
+    ids = list(task_ids)
+    order = _order_of_chains(list(map(_hash_in_table, ids)))
+    if order is not None:
+        return order
+    table = TaskHashTable(ids)
     for position in range(len(table.hashes)):
         table.put(position)
     return list(table)
+
+
+def _order_of_chains(hashes: list[int]) -> list[int] | None:
+    """Return the order if every bin stays a short chain, as nearly always, else ``None``.
+
+    A chain keeps the order of insertion whenever the table doubles, so only the last table counts.
+    """
+    bins = _INITIAL_BINS
+    while True:
+        places = [value & bins - 1 for value in hashes[: bins * 3 // 4 + 1]]  # with the last of these it doubles
+        if len(places) > _LONGEST_CHAIN and max(Counter(places).values()) > _LONGEST_CHAIN:
+            return None
+        if len(hashes) <= bins * 3 // 4:
+            return sorted(range(len(hashes)), key=places.__getitem__)
+        bins *= 2
 
 
 class TaskHashTable:
@@ -63,7 +83,7 @@ class TaskHashTable:
     """
 
     def __init__(self, task_ids: Iterable[TaskId]) -> None:
-        self.hashes = [_spread(task_id_hash(task_id)) for task_id in task_ids]
+        self.hashes = list(map(_hash_in_table, task_ids))
         self._bins: list[list[int]] = [[] for _ in range(_INITIAL_BINS)]
         self._trees: dict[int, TreeBin] = {}
         self._size = 0
@@ -118,8 +138,10 @@ class TaskHashTable:
                     self._trees[half] = TreeBin(keys, hashes)
 
 
-def _spread(value: int) -> int:
-    """Mix the high half of a hash into the low one, as ``HashMap.hash`` does."""
+@lru_cache(maxsize=1 << 16)
+def _hash_in_table(task_id: TaskId) -> int:
+    """Mix the high half of an id's hash into the low one, as ``HashMap.hash`` does."""
+    value = task_id_hash(task_id)
     return signed_int(value ^ (value & 2**32 - 1) >> 16)
 
 

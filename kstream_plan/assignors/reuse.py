@@ -7,11 +7,11 @@ Where two or more instances are caught up, the choice depends on the loads, so t
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable
+from itertools import islice
 from typing import NamedTuple
 
-from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
+from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors.movements import (
     MovementsDraft,
     Pending,
@@ -22,7 +22,7 @@ from kstream_plan.assignors.movements import (
 )
 from kstream_plan.assignors.target import owners_of
 from kstream_plan.model import Assignment, GroupState, Movement, Target
-from kstream_plan.ranking import number_caught_up, place_of
+from kstream_plan.movement_queue import MovementQueue
 
 #: If more tasks than one in this many have changed, deciding anew is as fast.
 _FEW = 4
@@ -31,7 +31,7 @@ _FEW = 4
 class Redone(NamedTuple):
     """All movements of the new decision, those of the earlier one that are gone, and those it did not have."""
 
-    all: tuple[Movement, ...]
+    all: MovementQueue
     withdrawn: tuple[Movement, ...]
     new: tuple[Movement, ...]
 
@@ -44,83 +44,89 @@ def move_again(state: GroupState, config: AssignmentConfig, before: GroupState, 
     """
     changed = changed_tasks(before, state)
     limit = config.acceptable_recovery_lag
-    if config.num_standby_replicas > 0 or limit == MAX_LONG or len(changed) * _FEW > len(state.copies):
+    if not isinstance(decided.movements, MovementQueue) or len(changed) * _FEW > len(state.copies):
         return None
     owner = owners_of(state.group, decided.target)
     fresh = in_order(pending_of(state, owner, limit, changed))
-    kept, dropped = _told_apart(decided.movements, before, changed, limit)
-    choices = bisect_left(kept, 2, key=lambda movement: number_caught_up(state, movement.task, limit))
-    sole, chosen_anew, done = kept, kept[choices:], list[Movement]()
-    del sole[choices:]
-    inserted = _insert(sole, state, config, [one for one in fresh if len(one[2]) < 2])
-    flipped = _ration_warm_ups(sole, config.max_warmup_replicas, len(inserted))
+    queue, dropped = _told_apart(decided.movements, changed)
+    sole, chosen_anew = queue.parted(2)
+    sole, inserted = _insert(sole, state, config, [one for one in fresh if len(one[2]) < 2])
+    sole, flipped = _ration_warm_ups(sole, config.max_warmup_replicas, len(inserted))
+    queue, done = sole, list[Movement]()
     several = [one for one in fresh if len(one[2]) > 1]
     if several or chosen_anew:
         several += pending_of(state, owner, limit, [movement.task for movement in chosen_anew])
-        done = _choose(sole, sorted(several), state, config, decided.target)
+        several = in_order(sorted(several))
+        done = _choose(sole, several, state, config, decided.target)
+        for movement, one in zip(done, several, strict=True):
+            queue = queue.with_one(len(one[2]), movement)
     gone = dict.fromkeys([*dropped, *(was for was, _ in flipped), *chosen_anew])
     new = dict.fromkeys([*inserted, *(now for _, now in flipped), *done])
     return Redone(
-        all=(*sole, *done) if done else tuple(sole),
+        all=queue,
         withdrawn=tuple(movement for movement in gone if movement not in new),
         new=tuple(movement for movement in new if movement not in gone),
     )
 
 
 def _choose(
-    sole: Sequence[Movement], several: list[Pending], state: GroupState, config: AssignmentConfig, target: Target
+    sole: Iterable[Movement], several: list[Pending], state: GroupState, config: AssignmentConfig, target: Target
 ) -> list[Movement]:
     """Make the movements of tasks with two or more caught-up instances, by the loads that the others leave."""
     draft = MovementsDraft.of(state, config, target)
     for movement in sole:
         draft.shift(movement.source, movement.destination, warm_up=movement.warmup)
-    draft.budget -= len(sole)
-    handle_active(draft, in_order(several))
+        draft.budget -= 1
+    handle_active(draft, several)
     return draft.done
 
 
-def _told_apart(
-    movements: Sequence[Movement], before: GroupState, tasks: Sequence[int], limit: int
-) -> tuple[list[Movement], list[Movement]]:
+def _told_apart(movements: MovementQueue, tasks: Iterable[int]) -> tuple[MovementQueue, list[Movement]]:
     """Return the movements of other tasks, then those of these."""
-    places = ((task, place_of(movements, before, task, limit)) for task in tasks)
-    found = sorted(place for task, place in places if place < len(movements) and movements[place].task == task)
-    kept = list(movements)
-    for place in reversed(found):
-        del kept[place]
-    return kept, [movements[place] for place in found]
+    found = [movement for task in tasks if (movement := movements.of(task)) is not None]
+    for movement in found:
+        movements = movements.without(movement.task)
+    return movements, found
 
 
 def _insert(
-    queue: list[Movement], state: GroupState, config: AssignmentConfig, fresh: Sequence[Pending]
-) -> list[Movement]:
-    """Put new movements of tasks with at most one caught-up instance into their places in the queue; return them.
+    queue: MovementQueue, state: GroupState, config: AssignmentConfig, fresh: Iterable[Pending]
+) -> tuple[MovementQueue, list[Movement]]:
+    """Put new movements of tasks with at most one caught-up instance into their places in the queue.
 
-    Both are in the order of handling, so a place is final once it is taken.
+    They come in the order of handling, so a place is final once it is taken.
+
+    Returns:
+        The queue with them, and they alone.
     """
-    limit, inserted = config.acceptable_recovery_lag, []
+    inserted = []
     for task, destination, caught_up in fresh:
         source = caught_up[0] if caught_up else first_by_lag(state.copies[task])
         how = "move_caught_up" if caught_up else "move_most_caught_up"
-        place = place_of(queue, state, task, limit)
-        movement = Movement(task, "active", how, source, destination, place < config.max_warmup_replicas)
-        queue.insert(place, movement)
-        inserted.append(movement)
-    return inserted
+        warm_up = queue.place(len(caught_up), task) < config.max_warmup_replicas
+        inserted.append(Movement(task, "active", how, source, destination, warm_up))
+        queue = queue.with_one(len(caught_up), inserted[-1])
+    return queue, inserted
 
 
-def _ration_warm_ups(queue: list[Movement], budget: int, inserted: int) -> list[tuple[Movement, Movement]]:
-    """Give a warm-up to the first movements of the queue; return those for which that changed, as they were and are.
+def _ration_warm_ups(
+    queue: MovementQueue, budget: int, inserted: int
+) -> tuple[MovementQueue, list[tuple[Movement, Movement]]]:
+    """Give a warm-up to the first movements of the queue.
 
     The earlier decision did the same, so those that had one are at most as many places further back as movements
     were inserted.
+
+    Returns:
+        The queue, and the movements for which that changed, as they were and are.
     """
     flipped = []
-    for place, movement in enumerate(queue[: budget + inserted]):
+    for place, movement in enumerate(islice(queue, budget + inserted)):
         if movement.warmup != (place < budget):
-            queue[place] = movement._replace(warmup=place < budget)
-            flipped.append((movement, queue[place]))
-    return flipped
+            flipped.append((movement, movement._replace(warmup=place < budget)))
+    for _, now in flipped:
+        queue = queue.replaced(now)
+    return queue, flipped
 
 
 def changed_tasks(before: GroupState, after: GroupState) -> list[int]:

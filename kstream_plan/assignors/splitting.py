@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, filterfalse
 
-from kstream_plan.assignors.consumer_split import deal_copies, split_over_consumers
+from kstream_plan.assignors.consumer_split import (
+    deal_copies,
+    split_over_consumers,
+    stateful_and_stateless,
+    with_stateless,
+)
 from kstream_plan.assignors.reuse import changed_tasks, reports
+from kstream_plan.histories import unlike
 from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, whole_sum
 
 
@@ -15,10 +21,11 @@ def split(
     """Split what each instance was given over its consumers.
 
     An instance's split depends on nothing but what it was given and what its consumers reported about that; where
-    neither has changed since ``previous``, its split is taken from there.
+    neither has changed since ``previous``, or everybody reported what it was given then (:func:`_stays`), its split is
+    taken from there.
 
     Returns:
-        One holding per consumer of the group.
+        One holding per consumer of the group; who keeps what it owns gets the very object.
     """
     group = state.group
     if previous is None:
@@ -30,12 +37,29 @@ def split(
         for instance, _, _ in reports(before, task) ^ reports(state, task)
         if any(task in role for role in instances[instance])
     }
+    given_otherwise = set(unlike(instances, decided.instances))
     consumers = list(decided.consumers)
-    for i, held in enumerate(instances):
-        if i in told_otherwise or held != decided.instances[i]:
-            mine = group.consumers_of[i]
-            consumers[mine.start : mine.stop] = _split_one(state, i, held)
+    for i in sorted(told_otherwise | given_otherwise):
+        if i not in given_otherwise and _stays(state, i, instances[i], decided.consumers):
+            continue
+        for consumer, held in zip(group.consumers_of[i], _split_one(state, i, instances[i]), strict=True):
+            owned = state.holdings[consumer]
+            consumers[consumer] = owned if owned == held else held
     return tuple(consumers)
+
+
+def _stays(state: GroupState, instance: int, held: Holding, given: tuple[Holding, ...]) -> bool:
+    """Tell whether every consumer has just what it was ``given`` of the same tasks, and alone reported it.
+
+    Then each gets its own back: those that were dealt to it have its share or one more.
+    """
+    if any(state.holdings[consumer] != given[consumer] for consumer in state.group.consumers_of[instance]):
+        return False
+    for task in state.unsettled.intersection(chain(held.active, held.standby, held.warmup)):
+        reporters = _copy(state, task, instance).reporters
+        if len(reporters) != 1 or not any(task in role for role in given[reporters[0]]):
+            return False
+    return True
 
 
 def _split_one(state: GroupState, instance: int, held: Holding) -> tuple[Holding, ...]:
@@ -43,11 +67,13 @@ def _split_one(state: GroupState, instance: int, held: Holding) -> tuple[Holding
 
     A settled task is reported by who runs it, so only the copies of the others have to be looked at.
     """
-    consumers, unsettled = state.group.consumers_of[instance], state.unsettled
-    if not state.group.stateless and len(consumers) > 1:
-        kept = _kept(state, instance, held, consumers)
+    group = state.group
+    consumers, unsettled = group.consumers_of[instance], state.unsettled
+    if len(consumers) > 1:
+        stateful, stateless = stateful_and_stateless(held.active, group) if group.stateless else (held.active, [])
+        kept = _kept(state, instance, held._replace(active=tuple(stateful)), consumers)
         if kept is not None:
-            return kept
+            return with_stateless(kept, stateless, group) if stateless else kept
     reported = [set(state.holdings[consumer].active) - unsettled for consumer in consumers]
     for task in unsettled.intersection(held.active + held.standby + held.warmup):
         for consumer in _copy(state, task, instance).reporters:
@@ -56,9 +82,9 @@ def _split_one(state: GroupState, instance: int, held: Holding) -> tuple[Holding
     def lag_of(task: int) -> int:
         if task not in unsettled:
             return LATEST
-        return whole_sum(_copy(state, task, instance).lag, state.group.end_offset_sums[task])
+        return whole_sum(_copy(state, task, instance).lag, group.end_offset_sums[task])
 
-    return split_over_consumers(consumers, held, reported, lag_of, state.group)
+    return split_over_consumers(consumers, held, reported, lag_of, group)
 
 
 def _kept(state: GroupState, instance: int, held: Holding, consumers: range) -> tuple[Holding, ...] | None:
@@ -84,21 +110,15 @@ def _kept(state: GroupState, instance: int, held: Holding, consumers: range) -> 
         for c, tasks in zip(consumers, mine, strict=True)
     ]
     if not held.standby and not held.warmup:
-        return tuple(
-            _unless_the_same(Holding(tasks), state.holdings[c]) for c, tasks in zip(consumers, active, strict=True)
-        )
+        return tuple(map(Holding, active))
     return _with_copies(state, instance, held, consumers, active)
-
-
-def _unless_the_same(held: Holding, before: Holding) -> Holding:
-    return before if before == held else held
 
 
 def _still(tasks: tuple[int, ...], placed: set[int], open_tasks: frozenset[int]) -> tuple[int, ...]:
     """Return those of a consumer's tasks that stay on its instance and are settled; the very tuple if all do."""
     if placed.issuperset(tasks) and open_tasks.isdisjoint(tasks):
         return tasks
-    return tuple([task for task in tasks if task in placed and task not in open_tasks])
+    return tuple(filterfalse(open_tasks.__contains__, filter(placed.__contains__, tasks)))
 
 
 def _with_copies(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import filterfalse
+
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import rack_aware
 from kstream_plan.assignors.holdings import HoldingsDraft
@@ -21,14 +23,14 @@ def deal_stateless(group: Group, config: AssignmentConfig, holdings: HoldingsDra
     """
     if not group.stateless:
         return
-    stateless = set(group.stateless)
-    instances = range(len(group.instances))
-    stateful_counts = [len(holdings.active(i) - stateless) for i in instances]
-    dealt = [set(tasks) for tasks in deal_to_least_loaded(group.stateless, stateful_counts, group.capacities)]
+    is_stateless = group.stateless_set.__contains__
+    active = [holdings.active_now(instance) for instance in range(len(group.instances))]
+    before = [list(filter(is_stateless, tasks)) for tasks in active]
+    stateful_counts = [len(tasks) - len(stateless) for tasks, stateless in zip(active, before, strict=True)]
+    dealt = deal_to_least_loaded(group.stateless, stateful_counts, group.capacities)
     if rack_aware.enabled(group, config):
-        dealt = rack_aware.optimize_active(group, config, group.stateless, dealt, stateless=True)
-    for instance in instances:
-        active = holdings.active(instance)
-        if active & stateless != dealt[instance]:
-            active -= stateless
-            active |= dealt[instance]
+        exchanged = rack_aware.optimize_active(group, config, group.stateless, list(map(set, dealt)), stateless=True)
+        dealt = list(map(sorted, exchanged))
+    for instance, stateless in enumerate(dealt):
+        if before[instance] != stateless:
+            holdings.active(instance)[:] = sorted([*filterfalse(is_stateless, active[instance]), *stateless])

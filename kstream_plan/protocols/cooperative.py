@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import compress
-from operator import is_not
+from itertools import filterfalse
 from types import MappingProxyType
 
+from kstream_plan.histories import unlike
 from kstream_plan.model import Assignment, Group, GroupState, Holding
 from kstream_plan.transition import Transition, Withheld
 
@@ -21,11 +21,11 @@ def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] 
     that is withheld is held as a temporary standby if its new instance reported state of it and did not own it
     (reference, "One Kafka generation").
     """
-    changed = list(compress(range(len(state.holdings)), map(is_not, state.holdings, decision.consumers)))
+    changed = tuple(unlike(state.holdings, decision.consumers))
     owner_of_lost = {
         task: consumer
         for consumer in changed
-        if consumer not in stopping
+        if consumer not in stopping and state.holdings[consumer].active != decision.consumers[consumer].active
         for task in set(state.holdings[consumer].active).difference(decision.consumers[consumer].active)
     }
     holdings = list(state.holdings)
@@ -36,6 +36,7 @@ def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] 
         holdings[consumer] = _held(decision.consumers[consumer], kept_back)
     return Transition(
         holdings=tuple(holdings) if withheld else decision.consumers,
+        changed=changed,
         withheld=tuple(sorted(withheld)),
         revoking=frozenset(owner_of_lost.values()),
         given_up=MappingProxyType(
@@ -50,11 +51,14 @@ def gives_up(_group: Group) -> frozenset[int]:
 
 
 def _kept_back(state: GroupState, decision: Assignment, consumer: int, owner_of_lost: dict[int, int]) -> list[Withheld]:
-    gained = set(decision.consumers[consumer].active).difference(state.holdings[consumer].active)
+    owned, decided = state.holdings[consumer].active, decision.consumers[consumer].active
+    if decided == owned:
+        return []
+    kept_back = [(task, owner_of_lost[task]) for task in set(decided).difference(owned) if task in owner_of_lost]
+    stateless = state.group.stateless_set
     return [
-        Withheld(task, owner_of_lost[task], consumer, _reported_as_standby(state, task, consumer, owner_of_lost[task]))
-        for task in sorted(gained)
-        if task in owner_of_lost
+        Withheld(task, owner, consumer, task not in stateless and _reported_as_standby(state, task, consumer, owner))
+        for task, owner in kept_back
     ]
 
 
@@ -70,8 +74,8 @@ def _held(decided: Holding, kept_back: list[Withheld]) -> Holding:
         return decided
     tasks = {entry.task for entry in kept_back}
     return Holding(
-        active=tuple(task for task in decided.active if task not in tasks),
+        active=tuple(filterfalse(tasks.__contains__, decided.active)),
         standby=decided.standby,
         warmup=decided.warmup,
-        temporary=tuple(entry.task for entry in kept_back if entry.temporary),
+        temporary=tuple(sorted(entry.task for entry in kept_back if entry.temporary)),
     )

@@ -1,0 +1,109 @@
+"""A frozen sequence of which a version with a few other items is made without copying the rest."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain
+from typing import Any, TypeVar, overload
+
+T_co = TypeVar("T_co", covariant=True)
+
+#: The items of a piece at first: for ten thousands of items about as long to copy as the list of pieces is to make.
+_PIECE = 512
+
+
+class SharedSequence(Sequence[T_co]):
+    """Items in pieces; a changed version (:meth:`replaced`, :meth:`spliced`) shares the pieces that did not change.
+
+    With thousands of tasks of which a round changes two, copying the rest would take longer than all else. It equals a
+    tuple of the same items.
+    """
+
+    __slots__ = ("_pieces", "_starts")
+
+    def __init__(self, items: Iterable[T_co] = ()) -> None:
+        everything = tuple(items)
+        self._pieces: tuple[tuple[T_co, ...], ...] = _in_pieces(everything)
+        self._starts = _starts(self._pieces)
+
+    def replaced(self, items: Mapping[int, T_co]) -> SharedSequence[T_co]:
+        """Return the sequence with these items, by index, in the place of those that are there."""
+        pieces = list(self._pieces)
+        drafts: dict[int, list[T_co]] = {}
+        for index, item in items.items():
+            number = bisect_right(self._starts, index) - 1
+            draft = drafts.setdefault(number, [])
+            if not draft:
+                draft += pieces[number]
+            draft[index - self._starts[number]] = item
+        for number, draft in drafts.items():
+            pieces[number] = tuple(draft)
+        return _made_of(tuple(pieces), self._starts)
+
+    def spliced(self, index: int, removed: int, items: Sequence[T_co] = ()) -> SharedSequence[T_co]:
+        """Return the sequence with ``items`` in the place of the ``removed`` ones from ``index`` on."""
+        pieces, starts = self._pieces, self._starts
+        if not pieces:
+            return SharedSequence(items)
+        first = max(bisect_right(starts, index) - 1, 0)
+        last = max(bisect_right(starts, index + removed - 1) - 1, first)
+        head = pieces[first][: index - starts[first]]
+        tail = pieces[last][index + removed - starts[last] :]
+        joined = (*head, *items, *tail)
+        between = (joined,) if len(joined) < 2 * _PIECE and joined else _in_pieces(joined)
+        together = (*pieces[:first], *between, *pieces[last + 1 :])
+        return _made_of(together, _starts(together))
+
+    def place(self, key: Any) -> int:
+        """Return where the first item is that is not below ``key``; the items are sorted."""
+        pieces: Sequence[tuple[Any, ...]] = self._pieces
+        if not pieces:
+            return 0
+        number = max(bisect_left(pieces, (key,)) - 1, 0)
+        return self._starts[number] + bisect_left(pieces[number], key)
+
+    @overload
+    def __getitem__(self, index: int) -> T_co: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T_co, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> T_co | tuple[T_co, ...]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        if index < 0:
+            index += len(self)
+        number = bisect_right(self._starts, index) - 1
+        if number < 0:
+            raise IndexError(index)
+        return self._pieces[number][index - self._starts[number]]
+
+    def __len__(self) -> int:
+        return self._starts[-1] + len(self._pieces[-1]) if self._pieces else 0
+
+    def __iter__(self) -> Iterator[T_co]:
+        return chain.from_iterable(self._pieces)
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, tuple | SharedSequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+def _made_of(pieces: tuple[tuple[T_co, ...], ...], starts: list[int]) -> SharedSequence[T_co]:
+    made: SharedSequence[T_co] = object.__new__(SharedSequence)
+    made._pieces, made._starts = pieces, starts
+    return made
+
+
+def _in_pieces(items: tuple[T_co, ...]) -> tuple[tuple[T_co, ...], ...]:
+    return tuple(items[start : start + _PIECE] for start in range(0, len(items), _PIECE))
+
+
+def _starts(pieces: tuple[tuple[T_co, ...], ...]) -> list[int]:
+    return list(accumulate(map(len, pieces[:-1]), initial=0)) if pieces else []
