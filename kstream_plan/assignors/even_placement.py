@@ -192,7 +192,8 @@ class _Search:
         return self._flow(rows)
 
     def _shares(self) -> _Rows:
-        return {row: shares(size, self._capacities, self._factor) for row, size in self._sizes.items()}
+        by_size = {size: shares(size, self._capacities, self._factor) for size in self._sizes.values()}
+        return {row: by_size[size] for row, size in self._sizes.items()}
 
     def _split(self, flow: _Flow) -> list[_Rows]:
         """Return the two halves of the box in which the first broken window lies; nothing if none is broken."""
