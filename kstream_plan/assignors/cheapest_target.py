@@ -34,7 +34,7 @@ def cheapest_target(group: Group, config: AssignmentConfig, stateful: Sequence[P
     instance than its active and, where they can be kept apart, with other values of the configured client tags (and in
     another rack, if a rack strategy is configured); then the copies of all roles are evened out per instance.
     """
-    placed = place_evenly(group, [_placeable(one) for one in stateful], config.balance_factor)
+    placed = place_evenly(group, map(_placeable, stateful), config.balance_factor)
     return CheapestTarget(
         placed.instance_of, *place_standbys(group, config, stateful, placed.instance_of), placed.proven
     )

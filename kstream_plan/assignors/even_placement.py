@@ -6,11 +6,11 @@ it; everybody else is reached through one "cold" node per subtopology. The bound
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import count
+from itertools import count, repeat
 from operator import gt
 from typing import NamedTuple, TypeAlias
 
@@ -23,15 +23,19 @@ from kstream_plan.model import Group
 _MOST_ARCS = 3_000_000
 
 
+#: Records to restore, then moves (0 or 1).
+Costs: TypeAlias = tuple[int, int]
+
+
 class Placeable(NamedTuple):
-    """One task and what it costs to place it: records to restore, then moves (0 or 1).
+    """One task and what it costs to place it.
 
     ``special`` is by instance; ``cold`` is everywhere else.
     """
 
     task: int
-    special: Mapping[int, tuple[int, int]]
-    cold: tuple[int, int]
+    special: Mapping[int, Costs]
+    cold: Costs
 
 
 class Bounds(NamedTuple):
@@ -67,7 +71,7 @@ def shares(tasks: int, capacities: Sequence[int], balance_factor: int) -> Bounds
 
 
 def place_evenly(
-    group: Group, tasks: Sequence[Placeable], balance_factor: int, loads: Sequence[int] | None = None
+    group: Group, tasks: Iterable[Placeable], balance_factor: int, loads: Sequence[int] | None = None
 ) -> Placement:
     """Place the tasks so that instances and subtopologies are balanced, at the least cost.
 
@@ -84,7 +88,8 @@ def place_evenly(
         loads: tasks that each instance has already. With unequal capacities they may make a balance impossible; then
             as few tasks as possible are out of bounds.
     """
-    return _Search(group, tasks, balance_factor, loads).run() if tasks else Placement({}, (0, 0), True)
+    columns = _columns(group, tasks)
+    return _Search(group, columns, balance_factor, loads).run() if len(columns.task) else Placement({}, (0, 0), True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +120,21 @@ class _Columns(NamedTuple):
     cells: Numbers
 
 
-def _columns(tasks: Sequence[Placeable], subtopologies: Sequence[int], instances: int) -> _Columns:
-    base = len(tasks) + 1
-    task, row = np.array([one.task for one in tasks]), np.array(subtopologies)
-    place = np.array([place for place, one in enumerate(tasks) for _ in one.special], dtype=np.int64)
-    instance = np.array([instance for one in tasks for instance in one.special], dtype=np.int64)
-    price = [records * base + moves for one in tasks for records, moves in one.special.values()]
-    cells, own_cell = np.unique(row[place] * instances + instance, return_inverse=True)
+def _columns(group: Group, tasks: Iterable[Placeable]) -> _Columns:
+    """Take the tasks one by one and keep none of them: so many objects at once are much work for the collector."""
+    found, places, instances, cold, special = list[int](), list[int](), list[int](), list[Costs](), list[Costs]()
+    for number, one in enumerate(tasks):
+        found.append(one.task)
+        cold.append(one.cold)
+        places.extend(repeat(number, len(one.special)))
+        instances.extend(one.special)
+        special.extend(one.special.values())
+    numbers: dict[str, int] = {}
+    row = np.array([numbers.setdefault(group.subtopologies[task], len(numbers)) for task in found], dtype=np.int64)
+    task, place, instance = (np.array(of, dtype=np.int64) for of in (found, places, instances))
+    base = len(found) + 1
+    price = [records * base + moves for records, moves in special]
+    cells, own_cell = np.unique(row[place] * len(group.instances) + instance, return_inverse=True)
     cold_order = _TIES * spread_order(task)
     # The order of a pair is what the cold arcs of the task and of the cell are worth together, so that a pair keeps its
     # place when its instance gets a copy. Beyond that it tells who of several tasks with copies on the same instances
@@ -131,7 +144,7 @@ def _columns(tasks: Sequence[Placeable], subtopologies: Sequence[int], instances
     return _Columns(
         task=task,
         row=row,
-        cold_price=[one.cold[0] * base + one.cold[1] for one in tasks],
+        cold_price=[records * base + moves for records, moves in cold],
         cold_order=cold_order,
         own_place=place,
         own_instance=instance,
@@ -146,19 +159,15 @@ def _columns(tasks: Sequence[Placeable], subtopologies: Sequence[int], instances
 class _Search:
     """Best first over boxes of windows."""
 
-    def __init__(
-        self, group: Group, tasks: Sequence[Placeable], balance_factor: int, loads: Sequence[int] | None
-    ) -> None:
-        self._group, self._tasks, self._factor = group, tasks, balance_factor
+    def __init__(self, group: Group, columns: _Columns, balance_factor: int, loads: Sequence[int] | None) -> None:
+        self._columns, self._factor = columns, balance_factor
         self._capacities = group.capacities
         self._equal = len(set(group.capacities)) == 1
         self._soft = loads is not None and not self._equal
         self._loads = tuple(loads) if loads is not None else (0,) * len(group.capacities)
-        numbers: dict[str, int] = {}
-        self._subtopology = [numbers.setdefault(group.subtopologies[one.task], len(numbers)) for one in tasks]
-        self._sizes = dict(sorted(Counter(self._subtopology).items()))
-        self._sizes[_INSTANCES] = len(tasks) + sum(self._loads)
-        self._columns = _columns(tasks, self._subtopology, len(group.capacities))
+        self._number = len(columns.task)
+        self._sizes = dict(enumerate(np.bincount(columns.row).tolist()))
+        self._sizes[_INSTANCES] = self._number + sum(self._loads)
         self._arcs = 0
 
     def run(self) -> Placement:
@@ -180,8 +189,7 @@ class _Search:
         raise AssertionError("there is always a balanced placement: every share rounded up or down")
 
     def _placement(self, flow: _Flow, *, proven: bool) -> Placement:
-        base = len(self._tasks) + 1
-        return Placement(flow.placement, divmod(flow.costs[1], base), proven)
+        return Placement(flow.placement, divmod(flow.costs[1], self._number + 1), proven)
 
     def _narrowed(self) -> _Flow | None:
         """Fix every window at the share rounded down; ``None``: ``loads`` leave no room for that."""
@@ -192,7 +200,8 @@ class _Search:
         return self._flow(rows)
 
     def _shares(self) -> _Rows:
-        return {row: shares(size, self._capacities, self._factor) for row, size in self._sizes.items()}
+        by_size = {size: shares(size, self._capacities, self._factor) for size in self._sizes.values()}
+        return {row: by_size[size] for row, size in self._sizes.items()}
 
     def _split(self, flow: _Flow) -> list[_Rows]:
         """Return the two halves of the box in which the first broken window lies; nothing if none is broken."""
@@ -200,8 +209,8 @@ class _Search:
             return []
         counts = {row: [0] * len(self._capacities) for row in flow.rows}
         counts[_INSTANCES] = list(self._loads)
-        for one, row in zip(self._tasks, self._subtopology, strict=True):
-            instance = flow.placement[one.task]
+        for task, row in zip(self._columns.task.tolist(), self._columns.row.tolist(), strict=True):
+            instance = flow.placement[task]
             counts[row][instance] += 1
             counts[_INSTANCES][instance] += 1
         for row, bounds in flow.rows.items():
@@ -219,7 +228,7 @@ class _Search:
             return None
         network, arcs = Network(4), self._columns
         instances, pools = network.nodes(len(self._capacities)), network.nodes(len(rows) - 1)
-        tasks, cells = network.nodes(len(self._tasks), 1), network.nodes(len(arcs.cells))
+        tasks, cells = network.nodes(self._number, 1), network.nodes(len(arcs.cells))
         own = network.arcs(
             arcs.own_place + tasks.start,
             arcs.own_cell + cells.start,
@@ -255,12 +264,12 @@ class _Search:
         return slots
 
     def _sinks(self, network: Network, bounds: Bounds, instances: range) -> None:
-        sink = network.node(-len(self._tasks))
+        sink = network.node(-self._number)
         for instance, node in enumerate(instances):
             lower = max(0, bounds.lower[instance] - self._loads[instance])
             upper = max(0, bounds.upper[instance] - self._loads[instance])
             if self._soft:
-                soft_bounds(network, node, sink, lower, upper, len(self._tasks))
+                soft_bounds(network, node, sink, lower, upper, self._number)
             else:
                 network.arc(node, sink, upper, None, lower)
 

@@ -45,10 +45,10 @@ class Prospect(NamedTuple):
 
     def active_cost(self, instance: int) -> tuple[int, int]:
         """Return what it costs to have the task run there in the end: (records to restore, moves)."""
-        if instance == self.home:
-            return 0, 0
-        records = 0 if instance in self.hot else min(self.rank(instance), self.cold)
-        return records, int(self.home is not None)
+        hot = self.hot
+        if instance in hot:
+            return (0, 0) if instance == hot[0] else (0, 1)
+        return min(self.rank(instance), self.cold), int(bool(hot))
 
     def standby_cost(self, instance: int) -> tuple[int, int]:
         """Return the same for a standby; that counts as moved unless it is one now."""
@@ -61,23 +61,25 @@ def prospects(state: GroupState, config: AssignmentConfig, tasks: Iterable[int])
     wanted = 1 + min(config.num_standby_replicas, len(state.group.instances) - 1)
     for task in tasks:
         whole = rank(None, sums[task], limit)
-        found = []
-        running = next((copy.instance for copy in state.copies[task] if copy.active), None)
+        found, running, revoked = [], None, state.revoked.get(task)
         for copy in state.copies[task]:
-            behind = min(whole, rank(copy.lag, sums[task], limit))
-            role = "standby" if copy.consumer is not None else ""
-            if copy.active or state.revoked.get(task) == copy.instance:
-                role = "active"
-            if role or behind < whole:
-                found.append((behind, role != "active", not role, copy.instance, role))
+            instance, behind = copy.instance, min(whole, rank(copy.lag, sums[task], limit))
+            if copy.active:
+                running = instance
+            if copy.active or revoked == instance:
+                found.append((behind, False, False, instance, "active"))
+            elif copy.consumer is not None:
+                found.append((behind, True, False, instance, "standby"))
+            elif behind < whole:
+                found.append((behind, True, True, instance, ""))
         found.sort()
         yield Prospect(
             task=task,
             whole=whole,
-            ranks={instance: behind for behind, _, _, instance, _ in found},
-            hot=tuple(instance for _, _, _, instance, _ in found[:wanted]),
+            ranks={one[3]: one[0] for one in found},
+            hot=tuple([one[3] for one in found[:wanted]]),
             complete=len(found) >= wanted,
-            copies={instance: role for *_, instance, role in found},
+            copies={one[3]: one[4] for one in found},
             running=running,
         )
 

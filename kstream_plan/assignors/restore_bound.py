@@ -37,7 +37,7 @@ def least_restored(
     """
     if not all(state.group.tasks[task].end_offset_known for task in state.group.stateful):
         return None
-    tasks = list(_lacking(state, present, config))
+    tasks = _lacking(state, present, config)
     if subtopologies:
         return place_evenly(present, tasks, config.balance_factor).costs[0]
     network = Network(1)
@@ -47,7 +47,7 @@ def least_restored(
         network.arc(node, cold, 1, one.cold[:1])
         for instance, costs in one.special.items():
             network.arc(node, instances[instance], 1, costs[:1])
-    sink = network.node(-len(tasks))
+    sink = network.node(-len(state.group.stateful))
     loads: dict[int, list[int]] = defaultdict(list)
     for capacity, of in zip(present.capacities, target.active, strict=True):
         loads[capacity].append(len(of))
