@@ -12,6 +12,7 @@ from kstream_plan.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.model import Snapshot
 from kstream_plan.policy import TagCounts
 from kstream_plan.steps import Plan
+from kstream_plan.studies.what_ifs import remedies
 
 #: Settings by name of :class:`AssignmentConfig`.
 Settings: TypeAlias = Mapping[str, int | tuple[str, ...]]
@@ -137,16 +138,14 @@ def _spread_over_tags(plan: Plan, finding: Finding) -> Iterator[Settings]:
     yield {"rack_aware_assignment_tags": tags, "num_standby_replicas": standbys}
 
 
-def _easier_to_catch_up(plan: Plan, _finding: Finding) -> Iterator[Settings]:
-    """Where copies never come within the limit, a larger limit may let the plan settle."""
-    lag = max(plan.config.acceptable_recovery_lag, 1)
-    for factor in (10, 100, 1000):
-        yield {"acceptable_recovery_lag": lag * factor}
+def _against_the_cause(plan: Plan, _finding: Finding) -> Iterator[Settings]:
+    """What may help against what keeps the plan from settling, as for simulations."""
+    yield from ({setting: value} for setting, value in remedies(plan))
 
 
 _CANDIDATES: Mapping[str, _Candidates] = MappingProxyType(
     {
-        "must_settle": _easier_to_catch_up,
+        "must_settle": _against_the_cause,
         "max_duration": _faster,
         "max_rebalances": _more_warmups,
         "max_pause_per_task": _less_paused,

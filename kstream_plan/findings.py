@@ -13,7 +13,7 @@ from kstream_plan.model import TaskId
 from kstream_plan.policy import Limit, LimitValue, Policy, Waiver
 from kstream_plan.rules import GUARDS, RULES, Kind, Measurement, Offence, Rule, Subject
 from kstream_plan.rules.origins import age
-from kstream_plan.rules.over_draws import OverDraws, with_worst
+from kstream_plan.rules.over_draws import OverDraws, over_draws
 from kstream_plan.steps import Plan
 
 
@@ -216,8 +216,8 @@ def _find(
     name: str, rule: Rule, limit: Limit, subject: Subject, earlier: Subject | None, draws: OverDraws | None = None
 ) -> Finding:
     allowed, measurement = _measure(rule, limit, subject)
-    if draws is not None and allowed is not None and name in draws.worst:
-        measurement = with_worst(rule, measurement, draws.worst[name], allowed, draws.number)
+    if draws is not None and allowed is not None:
+        measurement = over_draws(name, rule, measurement, draws, allowed)
     before = None if earlier is None else _measure(rule, limit, earlier)[1]
     return Finding(
         rule=name,

@@ -94,6 +94,7 @@ def plan(
     return Plan(
         group=group,
         digest=input_digest(snapshot.state, snapshot.config, snapshot.rates, scenario),
+        snapshot_digest=input_digest(snapshot.state, snapshot.config, snapshot.rates),
         generation=state.generation,
         captured_at=snapshot.captured_at,
         assignor=assignor,
@@ -104,6 +105,7 @@ def plan(
         initial=initial,
         rounds=rounds,
         final=rounds[-1].assigned if rounds else initial,
+        members=tuple((instance.process_id, instance.capacity) for instance in rehearsal.group.instances),
         target=everyone.target(rehearsal.group, rehearsal.target),
         summary=summarize(
             group,

@@ -399,13 +399,16 @@ class Verdict:
 class Plan:
     """What follows when a rebalance starts now.
 
-    ``digest`` is the SHA-256 of the canonical input model, ``generation`` and ``captured_at`` (RFC 3339 or ``None``)
-    are the snapshot's. ``initial`` and ``final`` are by consumer index of ``group``: everyone who ever takes
-    part. ``config`` counts from the start, ``later_configs`` (number of the first round, settings) from then on.
+    ``digest`` is the SHA-256 of the canonical input model, ``snapshot_digest`` that of the snapshot and the settings
+    alone (the same unless a scenario is played), ``generation`` and ``captured_at`` (RFC 3339 or ``None``) are the
+    snapshot's. ``initial`` and ``final`` are by consumer index of ``group``: everyone who ever takes part. ``members``
+    are the process ids and numbers of stream threads of those who do at the end. ``config`` counts from the start,
+    ``later_configs`` (number of the first round, settings) from then on.
     """
 
     group: Group
     digest: str
+    snapshot_digest: str
     generation: int
     captured_at: str | None
     assignor: str
@@ -415,11 +418,24 @@ class Plan:
     initial: tuple[Holding, ...]
     rounds: tuple[Round, ...]
     final: tuple[Holding, ...]
+    members: tuple[tuple[str, int], ...]
     target: Target
     summary: Summary
     warnings: tuple[Note, ...]
     verdict: Verdict
     later_configs: tuple[tuple[int, AssignmentConfig], ...] = ()
+
+    @property
+    def first_members(self) -> tuple[str, ...]:
+        """The process ids of those who take part before the first rebalance, joining in which they do not."""
+        last = {process_id for process_id, _ in self.members}
+        joins_first: dict[str, bool] = {}
+        for rnd in self.rounds:
+            for step in rnd.steps:
+                if isinstance(step, MemberJoined | MemberLeft):
+                    joins_first.setdefault(step.process_id, isinstance(step, MemberJoined))
+        ids = (instance.process_id for instance in self.group.instances)
+        return tuple(one for one in ids if not joins_first.get(one, one not in last))
 
     def config_of(self, round_number: int) -> AssignmentConfig:
         """Return the settings that a round was decided with."""

@@ -5,21 +5,28 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import captured_scenarios
 import plan_cases
 import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
+from random_scenarios import random_case
 
 from kstream_plan.figures import balance, instance_loads
 from kstream_plan.model import Consumer, Group, Holding, Instance, Task, TaskId
 from kstream_plan.pauses import plan_pauses
+from kstream_plan.planner import plan
 from kstream_plan.policy import LimitValue
-from kstream_plan.rules import GUARDS, RULES, Measurement, Subject
+from kstream_plan.protocols import PROTOCOLS
+from kstream_plan.rules import GUARDS, RULES, Kind, Measurement, Subject
+from kstream_plan.scenario import Scenario, Threads
 from kstream_plan.steps import Plan
+from kstream_plan.studies.drawing import drawn
 
 NOW = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
 
@@ -139,7 +146,12 @@ def _running(*tasks_of: str, threads: tuple[int, ...] | None = None) -> Plan:
     final = [Holding()] * len(group.consumer_ids)
     for consumers, held in zip(group.consumers_of, names, strict=True):
         final[consumers.start] = Holding(tuple(sorted(group.task_index[TaskId.parse(name)] for name in held)))
-    return replace(plan_cases.case("settled"), group=group, initial=tuple(final), final=tuple(final))
+    return _of_group(group, tuple(final))
+
+
+def _of_group(group: Group, final: tuple[Holding, ...]) -> Plan:
+    members = tuple((of.process_id, of.capacity) for of in group.instances)
+    return replace(plan_cases.case("settled"), group=group, initial=final, final=final, members=members, rounds=())
 
 
 def _figures(instance: int, subtopology: int, literal: int) -> tuple[tuple[str, int], ...]:
@@ -208,7 +220,7 @@ def test_balance_factor_is_what_counting_gives(group: Group, rng: random.Random,
     for task in range(len(group.tasks)):
         rng.choice(held).append(task)
     final = tuple(Holding(tuple(of)) for of in held)
-    found = measure("balance_factor", limit, replace(plan_cases.case("settled"), group=group, final=final, rounds=()))
+    found = measure("balance_factor", limit, _of_group(group, final))
     of = balance(instance_loads(group, final))
     figures = dict(found.figures)
     assert figures["instances_per_subtopology"] == of.subtopology_spread
@@ -234,7 +246,41 @@ def _with_threads(plan: Plan, first: int) -> Plan:
     place = len(one.consumers)
     empty = type(plan.final[0])()
     final = (*plan.final[:place], *[empty] * first, *plan.final[place:])
-    return replace(plan, group=group, final=final)
+    return _of_group(group, final)
+
+
+def test_balance_factor_goes_by_the_threads_at_the_end() -> None:
+    before = captured_scenarios.before("scale-out")
+    i3 = next(of.process_id for of in before.state.group.instances if of.host == "i3")
+    fewer = plan(before, scenario=Scenario(events=(Threads(at_ms=0, process_id=i3, threads=1),)))
+    assert sorted(threads for _, threads in fewer.members) == [1, 2, 2]
+    assert sum(fewer.group.capacities) == 6
+    assert dict(measure("balance_factor", 9, fewer).figures)["instance_balance"] == 0
+
+
+_NUMBERS = (Kind.COUNT, Kind.DURATION)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if rule.kind in _NUMBERS and not rule.of_input])
+def test_no_rule_is_put_off_by_what_may_happen(name: str, protocol: str) -> None:
+    for made in _whatever_happens(protocol):
+        low, high = (measure(name, limit, made) for limit in (0, 2**63 - 1))
+        assert low.value == high.value or not made.group.stateful
+        if not RULES[name].at_least:
+            assert bool(low.offences) == bool(low.value)
+            assert not high.offences
+        for one in (*low.offences, *high.offences):
+            assert one.round_number is None or 1 <= one.round_number <= len(made.rounds)
+
+
+@cache
+def _whatever_happens(protocol: str) -> tuple[Plan, ...]:
+    cases = (random_case(seed) for seed in range(25))
+    return tuple(
+        plan(snapshot, scenario=drawn(scenario, snapshot.state.group, 0), protocol=protocol, max_rounds=60)
+        for snapshot, scenario in cases
+    )
 
 
 def test_min_standbys_blames_the_tasks_that_are_short() -> None:

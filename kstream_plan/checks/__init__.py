@@ -41,6 +41,7 @@ INVARIANTS: Mapping[str, Invariant] = MappingProxyType(
         "rounds-in-order": outcome.rounds_in_order,
         "steps-are-lossless": outcome.steps_are_lossless,
         "verdict-fits": outcome.verdict_fits,
+        "holders-are-members": outcome.holders_are_members,
         "settles-at-target": outcome.settles_at_target,
         "target-covers-every-task": outcome.target_covers_every_task,
         "summary-adds-up": outcome.summary_adds_up,

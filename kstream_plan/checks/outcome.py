@@ -65,6 +65,15 @@ def settles_at_target(subject: Subject) -> Iterator[tuple[int | None, str]]:
             yield None, f"{subject.process(instance)} does not run what the target gives it"
 
 
+def holders_are_members(subject: Subject) -> Iterator[tuple[int | None, str]]:
+    """Who holds anything at the end takes part then."""
+    plan = subject.plan
+    members = {plan.group.instance_index[process_id] for process_id, _ in plan.members}
+    holding = {plan.group.instance_of[consumer] for consumer, held in enumerate(plan.final) if any(held)}
+    for instance in sorted(holding - members):
+        yield None, f"{subject.process(instance)} holds tasks at the end and is no member"
+
+
 def target_covers_every_task(subject: Subject) -> Iterator[tuple[int | None, str]]:
     """The target runs every stateful task exactly once."""
     plan = subject.plan

@@ -65,7 +65,7 @@ def check_snapshots(
             tell(f"looking for cures, {what}", done, total)
 
         def check_again(other: Snapshot) -> CheckedPlan:
-            again = make(other, tell=cures_told)
+            again = make(other, given={**given, "bounds": False}, tell=cures_told)
             return check_plan(again.plan, standard, draws=again.draws)
 
         return with_cures(first, snapshot, check_again)

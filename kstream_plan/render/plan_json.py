@@ -58,7 +58,12 @@ def plan_document(plan: Plan, *, full: bool = False) -> dict[str, Json]:
         "kind": "plan",
         "application_id": group.application_id,
         "tool": {"name": "kstream-plan", "version": __version__, "models": MODELS},
-        "input": {"digest": plan.digest, "generation": plan.generation, "captured_at": plan.captured_at},
+        "input": {
+            "digest": plan.digest,
+            "snapshot_digest": plan.snapshot_digest,
+            "generation": plan.generation,
+            "captured_at": plan.captured_at,
+        },
         "assignor": plan.assignor,
         "protocol": plan.protocol,
         "config": asdict(plan.config),
@@ -69,6 +74,7 @@ def plan_document(plan: Plan, *, full: bool = False) -> dict[str, Json]:
         "initial_balance": _balance(initial_balance(group, plan.initial, plan.rounds)),
         "rounds": [_round(group, round_, full=full) for round_ in plan.rounds],
         "final": _holdings(group, plan.final),
+        "members": [_member(process_id, threads) for process_id, threads in plan.members],
         "target": _target(plan),
         "summary": _summary(plan.summary),
         "warnings": _notes(plan.warnings),
@@ -79,6 +85,10 @@ def plan_document(plan: Plan, *, full: bool = False) -> dict[str, Json]:
             "cause": _cause(plan.verdict.cause),
         },
     }
+
+
+def _member(process_id: str, threads: int) -> Json:
+    return {"process_id": process_id, "threads": threads}
 
 
 def _cause(cause: Cause | None) -> Json:

@@ -21,7 +21,8 @@ def balance(subject: Subject, limit: LimitValue) -> Measurement:
 
     To blame are the instances with the most and with the least tasks, or the one farthest off its share.
     """
-    group, capacities = subject.plan.group, [subject.plan.group.capacities[i] for i in subject.present]
+    members = subject.plan.members
+    capacities = [threads for _, threads in members]
     loads, by_subtopology = _loads(subject)
     all_tasks = _Spread("", loads, capacities)
     spreads = [_Spread(of, counts, capacities) for of, counts in by_subtopology.items()]
@@ -33,17 +34,15 @@ def balance(subject: Subject, limit: LimitValue) -> Measurement:
     )
     broken = sorted((one for one in (all_tasks, *spreads) if one.width > number(limit)), key=lambda one: -one.width)
     offences = tuple(
-        Offence(one.width, process_id=group.instances[subject.present[place]].process_id, note=note)
-        for one in broken
-        for place, note in one.to_blame()
+        Offence(one.width, process_id=members[place][0], note=note) for one in broken for place, note in one.to_blame()
     )
     return Measurement(max(width for _, width in figures[:2]), offences, figures)
 
 
 def _loads(subject: Subject) -> tuple[list[int], dict[str, list[int]]]:
-    """Return the active tasks of each present instance: of all, and of each subtopology (in the order of its tasks)."""
+    """Return how many active tasks each member has at the end: of all, and of each subtopology (in task order)."""
     group = subject.plan.group
-    place = {instance: place for place, instance in enumerate(subject.present)}
+    place = {group.instance_index[process_id]: place for place, (process_id, _) in enumerate(subject.plan.members)}
     loads = [0] * len(place)
     by_subtopology: dict[str, list[int]] = {}
     runs = ((task, place[group.instance_of[c]]) for c, held in enumerate(subject.plan.final) for task in held.active)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from kstream_plan.model import TaskId
 from kstream_plan.pauses import Pause, plan_pauses
 from kstream_plan.policy import LimitValue, Percent
-from kstream_plan.steps import MemberJoined, MemberLeft, Plan, Round, Step
+from kstream_plan.steps import Plan, Round, Step
 
 
 class Kind(StrEnum):
@@ -65,23 +66,15 @@ class Subject:
         """Every pause that ends within the plan."""
         return plan_pauses(self.plan)
 
-    @cached_property
-    def round_at(self) -> dict[int, int]:
-        """Time on the plan's clock → number of the first round then."""
-        found: dict[int, int] = {}
-        for rnd in self.plan.rounds:
-            found.setdefault(rnd.at_ms, rnd.number)
-        return found
+    def round_at(self, at_ms: int) -> int:
+        """Return the number of the first round at a time of the plan's clock, else of the last one before it.
 
-    @cached_property
-    def present(self) -> tuple[int, ...]:
-        """Indices of the instances that take part at the end."""
-        away: dict[str, bool] = {}
-        for _, step in steps(self.plan.rounds):
-            if isinstance(step, MemberLeft | MemberJoined):
-                away[step.process_id] = isinstance(step, MemberLeft)
-        instances = self.plan.group.instances
-        return tuple(i for i, instance in enumerate(instances) if not away.get(instance.process_id))
+        What is given up for the first one, or what an instance ran that is gone, stands still before it.
+        """
+        found = bisect_left(self.plan.rounds, at_ms, key=lambda rnd: rnd.at_ms)
+        if found < len(self.plan.rounds) and self.plan.rounds[found].at_ms == at_ms:
+            return self.plan.rounds[found].number
+        return self.plan.rounds[max(found - 1, 0)].number
 
 
 Measure: TypeAlias = Callable[[Subject, LimitValue], Measurement]

@@ -36,7 +36,8 @@ def generation(subject: Subject, limit: LimitValue) -> Measurement:
 
 
 def digest(subject: Subject, limit: LimitValue) -> Measurement:
-    """Compare the fingerprint of the input (its beginning) with those that are expected."""
+    """Compare the fingerprint of the input, or of the snapshot alone, (its beginning) with those that are expected."""
     assert isinstance(limit, tuple)
-    fits = any(subject.plan.digest.startswith(str(expected)) for expected in limit)
+    found = (subject.plan.digest, subject.plan.snapshot_digest)
+    fits = any(digest.startswith(str(expected)) for digest in found for expected in limit)
     return Measurement(int(fits), () if fits else (Offence(0, note=subject.plan.digest),))

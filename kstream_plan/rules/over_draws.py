@@ -2,56 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, cast
 
-from kstream_plan.policy import LimitValue
+from kstream_plan.policy import LimitValue, TagCounts
 from kstream_plan.rules import RULES
-from kstream_plan.rules.measuring import Kind, Measurement, Offence, Rule, Subject
+from kstream_plan.rules.measuring import Kind, Measurement, Offence, Rule, Subject, number
 from kstream_plan.steps import Plan
 
 _NO_LIMIT = 2**63 - 1
 
 
 class OverDraws(NamedTuple):
-    """How many draws there are, and what rules measure in their worst one (``None``: unknown in one of them)."""
+    """How many draws there are, and what rules measure in their worst one (``None``: unknown in one of them).
+
+    A rule about client tags is there once per tag, as ``distinct_tag_values zone``; a rule that has nothing to measure
+    in any draw is not there.
+    """
 
     number: int
     worst: Mapping[str, int | None]
 
 
 def measured(plan: Plan) -> dict[str, int | None]:
-    """Return what every rule measures that is not about the input; client tags are left out.
+    """Return what every rule measures that is not about the input, as far as there is anything to measure."""
+    return {key: value for key, value in _measured(plan) if value != _NO_LIMIT}
 
-    Those are counted for the tags that a policy names, and how copies are spread over them does not go by random ids.
-    """
+
+def _measured(plan: Plan) -> Iterator[tuple[str, int | None]]:
     subject = Subject(plan)
-    rules = {name: rule for name, rule in RULES.items() if not rule.of_input and rule.kind is not Kind.TAGS}
-    return {name: rule.measure(subject, _easiest(rule)).value for name, rule in rules.items()}
+    tags = sorted({tag for instance in plan.group.instances for tag, _ in instance.client_tags})
+    for name, rule in RULES.items():
+        if rule.kind is Kind.TAGS:
+            for tag in tags if plan.group.stateful else ():
+                yield _of_tag(name, tag), rule.measure(subject, ((tag, 0),)).value
+        elif not rule.of_input:
+            limit: LimitValue = False if rule.kind is Kind.SWITCH else _NO_LIMIT
+            yield name, rule.measure(subject, limit).value
+
+
+def always_measured() -> list[str]:
+    """Return the rules that have something to measure in every plan."""
+    return [name for name, rule in RULES.items() if not (rule.of_input or rule.at_least)]
 
 
 def worst(draws: Iterable[Mapping[str, int | None]]) -> dict[str, int | None]:
     """Return the worst of what every rule measures in some draws."""
     together: dict[str, list[int | None]] = {}
     for draw in draws:
-        for name, value in draw.items():
-            together.setdefault(name, []).append(value)
-    return {name: _worst(RULES[name], values) for name, values in together.items()}
+        for key, value in draw.items():
+            together.setdefault(key, []).append(value)
+    return {key: _worst(RULES[key.partition(" ")[0]], values) for key, values in together.items()}
 
 
-def with_worst(rule: Rule, shown: Measurement, value: int | None, limit: LimitValue, number: int) -> Measurement:
-    """Return what a rule measures of ``number`` draws whose worst has ``value``; ``shown`` is that of one of them."""
-    together = _worst(rule, (shown.value, value))
+def over_draws(name: str, rule: Rule, shown: Measurement, draws: OverDraws, limit: LimitValue) -> Measurement:
+    """Return what a rule measures of all draws; ``shown`` is that of one of them."""
+    if rule.kind is Kind.TAGS:
+        return _tags_over_draws(name, shown, draws, cast(TagCounts, limit))
+    if name not in draws.worst:
+        return shown
+    together = _worst(rule, (shown.value, draws.worst[name]))
     if together == shown.value:
         return shown
     offences = shown.offences or (() if _keeps(rule, together, limit) else (Offence(together),))
-    return Measurement(together, offences, worst_of=number)
+    return Measurement(together, offences, worst_of=draws.number)
 
 
-def _easiest(rule: Rule) -> LimitValue:
-    if rule.kind is Kind.SWITCH:
-        return False
-    return 0 if rule.at_least else _NO_LIMIT
+def _tags_over_draws(name: str, shown: Measurement, draws: OverDraws, limit: TagCounts) -> Measurement:
+    least, short = shown.value, []
+    for tag, wanted in limit:
+        value = draws.worst.get(_of_tag(name, tag))
+        if value is not None:
+            least = value if least is None else min(least, value)
+            short += [Offence(value, note=f"{tag}: {wanted}")] if value < wanted else []
+    if least == shown.value and bool(short) == bool(shown.offences):
+        return shown
+    return Measurement(least, shown.offences or tuple(short), worst_of=draws.number)
+
+
+def _of_tag(name: str, tag: str) -> str:
+    return f"{name} {tag}"
 
 
 def _worst(rule: Rule, values: Sequence[int | None]) -> int | None:
@@ -62,10 +92,9 @@ def _worst(rule: Rule, values: Sequence[int | None]) -> int | None:
 
 
 def _keeps(rule: Rule, value: int | None, limit: LimitValue) -> bool:
-    assert isinstance(limit, int)
     if value is None:
         return False
-    return value >= limit if _more_is_better(rule) else value <= limit
+    return value >= number(limit) if _more_is_better(rule) else value <= number(limit)
 
 
 def _more_is_better(rule: Rule) -> bool:

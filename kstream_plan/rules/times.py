@@ -10,7 +10,7 @@ from kstream_plan.rules.measuring import Measurement, Offence, Subject, number, 
 
 
 def duration(subject: Subject, limit: LimitValue) -> Measurement:
-    """Measure the time from the first to the last rebalance; to blame is the first round beyond the limit."""
+    """Measure the time from now to the last rebalance; to blame is the first round beyond the limit."""
     plan = subject.plan
     late = next((rnd for rnd in plan.rounds if rnd.at_ms > number(limit)), None)
     offences = () if late is None else (Offence(plan.summary.duration_ms, late.number),)
@@ -25,7 +25,7 @@ def pause_per_task(subject: Subject, limit: LimitValue) -> Measurement:
     for pause in subject.pauses:
         totals[pause.task_id] += pause.length_ms
         times[pause.task_id] += 1
-        last[pause.task_id] = subject.round_at[pause.to_ms]
+        last[pause.task_id] = subject.round_at(pause.to_ms)
     offences = (
         Offence(total, last[task_id], task_id, note=f"{times[task_id]:,} pause{'s' if times[task_id] > 1 else ''}")
         for task_id, total in totals.items()
@@ -37,7 +37,7 @@ def pause_per_task(subject: Subject, limit: LimitValue) -> Measurement:
 def pause_per_handover(subject: Subject, limit: LimitValue) -> Measurement:
     """Measure the longest single pause."""
     offences = (
-        Offence(pause.length_ms, subject.round_at[pause.to_ms], pause.task_id)
+        Offence(pause.length_ms, subject.round_at(pause.to_ms), pause.task_id)
         for pause in subject.pauses
         if pause.length_ms > number(limit)
     )
@@ -56,5 +56,5 @@ def paused_at_once(subject: Subject, limit: LimitValue) -> Measurement:
         still += changes[at_ms]
         worst = max(worst, still)
         if still > number(limit):
-            offences.append(Offence(still, subject.round_at[at_ms]))
+            offences.append(Offence(still, subject.round_at(at_ms)))
     return Measurement(worst, worst_first(offences))

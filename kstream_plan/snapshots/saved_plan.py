@@ -17,7 +17,7 @@ from kstream_plan.errors import ConfigError, PlanFileError
 from kstream_plan.model import Consumer, Group, Holding, Instance, Partition, Target, Task, TaskId
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.replay import Outcome, replay
-from kstream_plan.rules.over_draws import OverDraws
+from kstream_plan.rules.over_draws import OverDraws, always_measured
 from kstream_plan.snapshots.json_fields import JsonFields
 from kstream_plan.snapshots.saved_figures import read_notes, read_summary, read_verdict
 from kstream_plan.snapshots.saved_steps import read_step
@@ -132,6 +132,7 @@ def _plan(document: JsonFields) -> Plan:
     return Plan(
         group=group,
         digest=origin["digest"].text(),
+        snapshot_digest=origin["snapshot_digest"].text(),
         generation=origin["generation"].integer(),
         captured_at=origin.get("captured_at").or_none(JsonFields.text),
         assignor=document["assignor"].text(),
@@ -141,6 +142,7 @@ def _plan(document: JsonFields) -> Plan:
         initial=initial,
         rounds=rounds,
         final=final,
+        members=tuple(_member(item, group) for item in document["members"]),
         target=_target(document["target"], group),
         summary=read_summary(document["summary"]),
         warnings=read_notes(document["warnings"]),
@@ -154,8 +156,15 @@ def _draws(document: JsonFields) -> OverDraws | None:
     if simulation.is_null or simulation.get("draws").is_null:
         return None
     draws = simulation["draws"]
+    number = draws["number"].integer()
+    if number < 1:
+        raise draws["number"].fail(f"is {number}, which is no number of draws")
     worst = {name: value.or_none(JsonFields.integer) for name, value in draws["worst"].items()}
-    return OverDraws(draws["number"].integer(), worst)
+    missing = [name for name in always_measured() if name not in worst] if number > 1 else []
+    if missing:
+        fix = "simulate again with this version"
+        raise draws["worst"].fail(f"does not say what {missing[0]} comes to in the worst draw", fix)
+    return OverDraws(number, worst)
 
 
 def _check_kind(document: JsonFields) -> None:
@@ -260,6 +269,15 @@ def _holdings(field: JsonFields, group: Group) -> tuple[Holding, ...]:
     if held.keys() != expected:
         raise field.fail("does not name the instances and consumers of the plan")
     return tuple(held[i.process_id, c.consumer_id] for i in group.instances for c in i.consumers)
+
+
+def _member(item: JsonFields, group: Group) -> tuple[str, int]:
+    process_id, threads = item["process_id"].text(), item["threads"].integer()
+    if process_id not in group.instance_index:
+        raise item["process_id"].fail(f"is {process_id!r}, which is not among the instances")
+    if threads < 1:
+        raise item["threads"].fail(f"is {threads}, which is no number of threads")
+    return process_id, threads
 
 
 def _task_indices(field: JsonFields, group: Group) -> tuple[int, ...]:

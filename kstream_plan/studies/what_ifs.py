@@ -73,12 +73,12 @@ def cure(made: Plan, play: Play) -> WhatIf | None:
     """Return the first setting that makes a plan settle that does not, as simulated; ``None`` if none does."""
     if made.verdict.kind == "settled":
         return None
-    tried = (what_if(made.config, setting, value, play) for setting, value in _remedies(made))
+    tried = (what_if(made.config, setting, value, play) for setting, value in remedies(made))
     return next((one for one in tried if one.verdict == "settled"), None)
 
 
-def _remedies(made: Plan) -> Sequence[tuple[str, int]]:
-    """Return what may help against the cause, what costs least first.
+def remedies(made: Plan) -> Sequence[tuple[str, int]]:
+    """Return what may help against the cause why a plan does not settle, what costs least first: (setting, value).
 
     Fewer copies at once share an instance's restore rate; a higher limit lets a copy start that is behind.
     """
@@ -104,7 +104,7 @@ def _halves(number: int) -> list[int]:
 
 
 def _limits(made: Plan) -> list[int]:
-    """Return higher limits, by powers of ten up to the largest state."""
+    """Return higher limits by powers of ten; the last resort is the largest state: with that, an empty disk will do."""
     largest = max((task.end_offset_sum for task in made.group.tasks if task.end_offset_known), default=0)
     powers = (10**exponent for exponent in range(1, 19))
     steps = [value for value in powers if made.config.acceptable_recovery_lag < value < largest]

@@ -17,6 +17,7 @@ from junitparser import JUnitXml
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
+from kstream_plan.planner import plan
 from kstream_plan.render.plan_json import plan_json
 from kstream_plan.render.reports.markdown_report import MARK
 from kstream_plan.snapshots.saved_plan import read_plan_file
@@ -277,6 +278,33 @@ def test_a_scenario_is_played_first(capsys: pytest.CaptureFixture[str]) -> None:
     Path("stop.yaml").write_text("version: 1\nevents: [{at: 0s, leave: [i3]}]\n", encoding="utf-8")
     assert run(["check", "x.json", "--scenario", "stop.yaml", *policy("defaults: {max_cold_handovers: 0}")]) == 3
     assert capsys.readouterr().out.startswith("✗ S1 3 → 2 instances breaks 1 of 2 rules")
+
+
+@pytest.mark.usefixtures("before")
+@pytest.mark.parametrize(
+    ("events", "members"),
+    [
+        ("{at: 0s, bounce: {instances: all, restart: 20s}}", "3 instances"),
+        ("{at: 0s, stop: [i3]}, {at: 5m, return: {instances: i3, disk: true}}", "3 instances"),
+        ("{at: 0s, stop: [i3]}, {at: 5m, join: 2}", "3 → 4 instances"),
+    ],
+)
+def test_the_heading_counts_who_is_there_before_and_after(
+    events: str, members: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("events.yaml").write_text(f"version: 1\nevents: [{events}]\n", encoding="utf-8")
+    rules = policy("defaults: {max_paused_tasks_at_once: 0}")
+    assert run(["check", "x.json", "--scenario", "events.yaml", "--draws", "3", *rules]) == 3
+    assert capsys.readouterr().out.startswith(f"✗ S1 {members} breaks 1 of 2 rules")
+
+
+@pytest.mark.usefixtures("before")
+def test_the_digest_of_the_snapshot_alone_is_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    digest = plan(captured_scenarios.before("scale-out")).digest
+    assert run(["check", "x.json", "--add", "2", "--draws", "3", "--expect-digest", digest]) == 0
+    other = plan(captured_scenarios.before("scale-out-traffic")).digest
+    assert run(["check", "x.json", "--add", "2", "--draws", "3", "--expect-digest", other]) == 3
+    assert "which is not expected" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.usefixtures("before")

@@ -10,7 +10,7 @@ from kstream_plan.policy import LimitValue, Percent, TagCounts
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, duration, several
 from kstream_plan.rules import Kind
-from kstream_plan.steps import MemberJoined, MemberLeft, Plan
+from kstream_plan.steps import Plan
 
 #: Rules that hold for each task by itself; of the others a task is one of those beyond the limit.
 _PER_TASK = ("max_pause_per_task", "max_pause_per_handover", "min_standbys", "distinct_tag_values")
@@ -69,14 +69,14 @@ def sentence(finding: Finding, plan: Plan, names: Names) -> str:
     parts += [f"Why: {names.escape_message(finding.limit.reason)}"] if finding.limit.reason else []
     parts += _waiver(finding, names)
     parts += [f"Before: {_figure(finding, finding.before, plan)}"] if finding.kept_before is not None else []
-    parts += [f"Cure: {cure(finding.cure, finding)}"] if finding.cure else []
+    parts += [f"Cure: {cure(finding.cure, finding, plan)}"] if finding.cure else []
     return ". ".join(parts)
 
 
-def cure(found: Cure, finding: Finding) -> str:
+def cure(found: Cure, finding: Finding, plan: Plan) -> str:
     """Return the settings, with Kafka's names, and what is measured then: ``max.warmup.replicas=8: 9.0 s``."""
     settings = " ".join(f"{_kafka_name(name)}={_setting(value)}" for name, value in found.settings)
-    return settings if finding.kind is Kind.SWITCH else f"{settings}: {measure(finding.kind, found.measured)}"
+    return settings if finding.kind is Kind.SWITCH else f"{settings}: {_figure(finding, found.measured, plan)}"
 
 
 def measure(kind: Kind, value: int | None) -> str:
@@ -95,6 +95,8 @@ def _violation(finding: Finding, plan: Plan, names: Names) -> str:
     note = f", {worst.note}" if finding.rule in _WITH_NOTE and worst.note != "old" else ""
     if worst.round_number is not None:
         note += f", {'from' if finding.rule in _ADDS_UP else 'in'} round {worst.round_number:,}"
+    if finding.worst_of is not None and (note or tasks):
+        return f"{figure}; in the one shown{note.removeprefix(',')}{f': {tasks}' if tasks else ''}"
     if finding.rule in _PER_TASK and tasks:
         return f"{tasks}{':' if len(finding.tasks) > _MOST_NAMED else ''} {figure}{note}"
     return f"{figure}{note}{f': {tasks}' if tasks else ''}"
@@ -113,7 +115,8 @@ def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
         case Kind.TAGS:
             worst = finding.offences[0]
             tag, _, wanted = worst.note.rpartition(": ")
-            return f"{measure(finding.kind, worst.measured)} of {wanted} values of {names.escape(tag)}"
+            found = measure(finding.kind, worst.measured)
+            return f"{found} of {wanted} values of {names.escape(tag)}{_of_draws(finding)}"
     sign = "<" if finding.at_least else ">"
     return f"{_figure(finding, finding.measured, plan)} {sign} {allowed(finding.allowed, finding)}{_of_draws(finding)}"
 
@@ -188,11 +191,9 @@ def _tasks(tasks: tuple[TaskId, ...], names: Names) -> str:
 
 
 def _members(plan: Plan) -> str:
-    steps = [step for rnd in plan.rounds for step in rnd.steps if isinstance(step, MemberJoined | MemberLeft)]
-    joined = {step.process_id for step in steps if isinstance(step, MemberJoined)}
-    left = {step.process_id for step in steps if isinstance(step, MemberLeft)}
-    before, after = (len(plan.group.instances) - len(changed) for changed in (joined, left))
-    return f"{before:,} → {count(after, 'instance')}" if joined or left else count(after, "instance")
+    before, after = len(plan.first_members), len(plan.members)
+    changed = {*plan.first_members} != {process_id for process_id, _ in plan.members}
+    return f"{before:,} → {count(after, 'instance')}" if changed else count(after, "instance")
 
 
 def _all(rules: int) -> str:
