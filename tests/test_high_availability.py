@@ -89,7 +89,8 @@ def test_an_earlier_decision_saves_work_and_changes_nothing(data: st.DataObject,
         decision = assign(drawn, config, previous)
         assert decision == assign(drawn, config)
         previous = (drawn, decision)
-        drawn = data.draw(strategies.successors(drawn))
+        holdings = data.draw(st.sampled_from([drawn.holdings, decision.consumers]))
+        drawn = replace(data.draw(strategies.successors(drawn)), holdings=holdings)
 
 
 @given(st.data(), strategies.configs())
@@ -109,6 +110,20 @@ def test_what_nothing_touched_is_the_very_object_of_the_earlier_decision() -> No
     assert all(new is old for new, old in zip(unchanged.instances, decided.instances, strict=True))
     assert all(new is old for new, old in zip(unchanged.consumers, decided.consumers, strict=True))
     assert unchanged.target is decided.target
+
+
+def test_who_reports_what_another_was_given_gets_it_though_the_instance_keeps_it() -> None:
+    members = group(stateful=3, stateless=0)
+    running = {task: (Copy(task, LATEST, (2 * task,)),) for task in members.stateful}
+    config = AssignmentConfig(acceptable_recovery_lag=0)
+    before = state(members, {}, running)
+    decided = assign(before, config)
+    by_the_second = {**running, 0: (Copy(0, LATEST, (1,)),)}
+    after = replace(state(members, {}, by_the_second), holdings=decided.consumers)
+    again = assign(after, config, (before, decided))
+    assert again.instances == decided.instances
+    assert [held.active for held in again.consumers[:2]] == [(), (0,)]
+    assert again == assign(after, config)
 
 
 def test_under_an_unbounded_limit_everything_starts_at_its_target() -> None:

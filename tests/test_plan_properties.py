@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,10 +17,11 @@ from hypothesis import strategies as st
 from strategies import changed_members, first_starts, groups, snapshots
 
 from kstream_plan import planner, rehearsal
-from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.assignors import ASSIGNORS, Assign, Assignor
 from kstream_plan.checks import broken_invariants
 from kstream_plan.figures import balance, instance_loads
-from kstream_plan.model import Copy, Group, GroupState, Holding, Rates, Snapshot
+from kstream_plan.model import Consumer, Copy, Group, GroupState, Holding, Instance, Rates, Snapshot, Task, TaskId
 from kstream_plan.planner import plan
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.round_steps import RoundSteps, StepMaker
@@ -112,6 +115,23 @@ def _followed_anew(state: GroupState, *, copies: Mapping[int, tuple[Copy, ...]],
     return replace(state, generation=state.generation + 1, copies=everything, **change)
 
 
+def _forgetting(assignor: Assignor) -> Assign:
+    return lambda state, config, _previous=None: assignor(state, config)
+
+
+def _carried_on_and_anew(snapshot: Snapshot, **options: Any) -> tuple[Plan, Plan]:
+    """The same plan as it is made, and made with nothing taken over from the round before."""
+    carried_on = plan(snapshot, **options)
+    every = {name: replace(of, assign=_forgetting(of)) for name, of in ASSIGNORS.items()}
+    with (
+        mock.patch.object(planner, "ASSIGNORS", every),
+        mock.patch.object(GroupState, "followed_by", _followed_anew),
+        mock.patch.object(rehearsal, "StepMaker", _FreshSteps),
+        mock.patch.object(rehearsal, "RunningBalance", _FreshBalance),
+    ):
+        return carried_on, plan(snapshot, **options)
+
+
 @every_assignor
 @every_protocol
 @given(snapshot=snapshots(groups(max_tasks=24)), rates=rates)
@@ -119,17 +139,42 @@ def test_carrying_on_gives_what_a_full_recompute_gives(
     assignor: str, protocol: str, snapshot: Snapshot, rates: Rates
 ) -> None:
     snapshot = replace(snapshot, rates=rates)
-    carried_on = plan(snapshot, assignor=assignor, protocol=protocol, max_rounds=20)
-    decides = ASSIGNORS[assignor]
-    forgetful = replace(decides, assign=lambda state, config, _: decides(state, config))
-    with (
-        mock.patch.object(planner, "ASSIGNORS", {assignor: forgetful}),
-        mock.patch.object(GroupState, "followed_by", _followed_anew),
-        mock.patch.object(rehearsal, "StepMaker", _FreshSteps),
-        mock.patch.object(rehearsal, "RunningBalance", _FreshBalance),
-    ):
-        anew = plan(snapshot, assignor=assignor, protocol=protocol, max_rounds=20)
+    carried_on, anew = _carried_on_and_anew(snapshot, assignor=assignor, protocol=protocol, max_rounds=20)
     note(_history(carried_on))
+    assert carried_on == anew
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_carrying_on_gives_the_same_where_many_stateless_tasks_go_back_and_forth(seed: int) -> None:
+    rng = random.Random(seed)
+    made = [
+        Task(task_id=TaskId(s, p), stateful=s < 3, end_offset_sum=50_000 if s < 3 else 0)
+        for s in range(6)
+        for p in range(rng.randint(5, 20))
+    ]
+    threads = rng.choice([lambda: 3, lambda: 4, lambda: rng.randint(1, 4)])
+    members = [
+        Instance(
+            process_id=(of := str(uuid.UUID(int=rng.getrandbits(128), version=4))),
+            consumers=tuple(Consumer(consumer_id=f"{of}-StreamThread-{t}") for t in range(threads())),
+        )
+        for _ in range(rng.randint(4, 7))
+    ]
+    first = Group.of("orders", made, members[:-2])
+    empty = GroupState(
+        group=first,
+        generation=0,
+        at_ms=0,
+        holdings=(Holding(),) * len(first.consumer_ids),
+        copies=((),) * len(made),
+        leader=0,
+    )
+    config = AssignmentConfig(
+        max_warmup_replicas=rng.randint(1, 3), num_standby_replicas=rng.choice([0, 0, 0, 1]), acceptable_recovery_lag=0
+    )
+    settled = memberships.settled(Snapshot(state=empty, config=config))
+    carried_on, anew = _carried_on_and_anew(memberships.with_members(settled, members))
+    assert carried_on.summary.stateless_hops > 0
     assert carried_on == anew
 
 

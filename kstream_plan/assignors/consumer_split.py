@@ -108,7 +108,8 @@ def _deal(
         return [[] for _ in load]
     share = (sum(load) + len(tasks)) // len(load)
     room = [share - already for already in load]
-    given = _give_back_all(tasks, room, reported) or _deal_step_by_step(tasks, room, reported, java_order)
+    given = _give_back_all(tasks, room, reported) if any(reported.tasks) else None
+    given = given or _deal_step_by_step(tasks, room, reported, java_order)
     for consumer, mine in enumerate(given):
         load[consumer] += len(mine)
     return given

@@ -37,7 +37,7 @@ def split(
         for instance, _, _ in reports(before, task) ^ reports(state, task)
         if any(task in role for role in instances[instance])
     }
-    given_otherwise = set(unlike(instances, decided.instances))
+    given_otherwise = {i for i in unlike(instances, decided.instances) if instances[i] != decided.instances[i]}
     consumers = list(decided.consumers)
     for i in sorted(told_otherwise | given_otherwise):
         if i not in given_otherwise and _stays(state, i, instances[i], decided.consumers):

@@ -1,12 +1,14 @@
 """How long a whole plan takes, and what deciding anew in every round instead would cost.
 
-Usage: ``python tests/benchmarks/whole_plan.py [TASKS] [INSTANCES] [JOINING] [MAX_WARMUP_REPLICAS]``
-(default 10000 50 10 20: about 480 probing rebalances). CPU seconds of this process; the snapshot is made before.
+Usage: ``python tests/benchmarks/whole_plan.py [TASKS] [INSTANCES] [JOINING] [MAX_WARMUP_REPLICAS] [STATELESS]``
+(default 10000 50 10 20 0: about 480 probing rebalances). CPU seconds of this process, and its peak memory; the snapshot
+is made before. TASKS are stateful; with STATELESS ones beside them, thousands of these change places in a round.
 """
 
 from __future__ import annotations
 
 import random
+import resource
 import sys
 import time
 import uuid
@@ -30,10 +32,10 @@ THREADS = 4
 T = TypeVar("T")
 
 
-def scale_out(tasks: int, instances: int, joining: int, max_warmup_replicas: int) -> Snapshot:
-    """A settled group of stateful tasks without standbys that empty instances have just joined."""
+def scale_out(tasks: int, instances: int, joining: int, max_warmup_replicas: int, stateless: int = 0) -> Snapshot:
+    """A settled group of stateful tasks (and stateless ones) without standbys that empty instances have just joined."""
     rng = random.Random(1)
-    group = Group.of("bench", _tasks(rng, tasks), [_instance(rng) for _ in range(instances)])
+    group = Group.of("bench", _tasks(rng, tasks) + _stateless(stateless), [_instance(rng) for _ in range(instances)])
     empty = GroupState(
         group=group,
         generation=0,
@@ -56,6 +58,10 @@ def _tasks(rng: random.Random, count: int) -> list[Task]:
     ]
 
 
+def _stateless(count: int) -> list[Task]:
+    return [Task(task_id=TaskId(SUBTOPOLOGIES, partition), stateful=False) for partition in range(count)]
+
+
 def _instance(rng: random.Random) -> Instance:
     process_id = str(uuid.UUID(int=rng.getrandbits(128), version=4))
     consumers = tuple(Consumer(consumer_id=f"{process_id}-StreamThread-{t + 1}") for t in range(THREADS))
@@ -71,14 +77,18 @@ def cpu_seconds(work: Callable[[], T]) -> tuple[float, T]:
 
 def main() -> None:
     """Print the figures."""
-    sizes = [int(text) for text in sys.argv[1:]] or [10_000, 50, 10, 20]
+    given = [int(text) for text in sys.argv[1:]]
+    sizes = [*given, *[10_000, 50, 10, 20, 0][len(given) :]]
     snapshot = scale_out(*sizes)
     seconds, made = cpu_seconds(lambda: planner.plan(snapshot))
+    peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     checking, _ = cpu_seconds(lambda: broken_invariants(made))
     print(
-        f"{sizes[0]} stateful tasks, {sizes[1]} -> {sizes[1] + sizes[2]} instances, max_warmup_replicas {sizes[3]}: "
-        f"{seconds:.1f} s for {len(made.rounds)} rounds, {made.summary.probing_rebalances} of them probing "
-        f"({made.summary.hops} hops); checking every invariant {checking:.1f} s"
+        f"{sizes[0]} stateful and {sizes[4]} stateless tasks, {sizes[1]} -> {sizes[1] + sizes[2]} instances, "
+        f"max_warmup_replicas {sizes[3]}: {seconds:.1f} s for {len(made.rounds)} rounds, "
+        f"{made.summary.probing_rebalances} of them probing ({made.summary.hops} hops, "
+        f"{sum(len(rnd.steps) for rnd in made.rounds)} steps), peak {peak_mib:.0f} MiB; "
+        f"checking every invariant {checking:.1f} s"
     )
     small = scale_out(2_000, 10, 2, 20)
     incremental, first = cpu_seconds(lambda: planner.plan(small))
