@@ -59,6 +59,8 @@ def snapshot_side(snapshot: Snapshot) -> Side:
 def plan_side(plan: Plan, number: int | None = None) -> Side:
     """Return a plan after round ``number`` (default: its last one; 0: as it begins) as a side.
 
+    Who joins in the very next round has only just come; who joins later is not there yet.
+
     Raises:
         IndexError: the plan has no such round.
     """
@@ -75,9 +77,31 @@ def plan_side(plan: Plan, number: int | None = None) -> Side:
         protocol=plan.protocol,
         decided=None if rnd is None else rnd.decided,
     )
-    joining = {s.process_id for later in plan.rounds[number:] for s in later.steps if isinstance(s, MemberJoined)}
-    gone = {s.process_id for earlier in plan.rounds[:number] for s in earlier.steps if isinstance(s, MemberLeft)}
-    return without(side, joining | gone)
+    joining, gone = _joining(plan, number), _gone(plan, number)
+    later = {process_id for process_id, at in joining.items() if at > number + 1}
+    there = without(side, later | (gone - joining.keys()))
+    return replace(there, newcomers=frozenset(joining.keys() - later))
+
+
+def _joining(plan: Plan, number: int) -> dict[str, int]:
+    """Return who is no member after round ``number`` and will be one, and from which round on."""
+    found: dict[str, tuple[bool, int]] = {}
+    for rnd in plan.rounds[number:]:
+        for step in rnd.steps:
+            if isinstance(step, MemberJoined | MemberLeft):
+                found.setdefault(step.process_id, (isinstance(step, MemberJoined), rnd.number))
+    return {process_id: at for process_id, (joins, at) in found.items() if joins}
+
+
+def _gone(plan: Plan, number: int) -> set[str]:
+    """Return who was a member and is none any more after round ``number``."""
+    found = {
+        step.process_id: isinstance(step, MemberLeft)
+        for rnd in plan.rounds[:number]
+        for step in rnd.steps
+        if isinstance(step, MemberJoined | MemberLeft)
+    }
+    return {process_id for process_id, left in found.items() if left}
 
 
 def without(side: Side, process_ids: set[str]) -> Side:

@@ -61,6 +61,24 @@ class TestBounce:
         assert made.verdict.kind == "settled"
 
 
+def test_new_instances_can_be_named_as_they_are_shown() -> None:
+    before = captured_scenarios.before("scale-out")
+    events = "{at: 0s, join: 2}, {at: 1h, join: 1}, {at: 2h, leave: new-1}, {at: 3h, crash: [new-3]}"
+    made = _play(before, events)
+    ids = {instance.host: instance.process_id for instance in made.group.instances}
+    assert sorted(host for host in ids if host and host.startswith("new")) == ["new-1", "new-2", "new-3"]
+    left = [step.process_id for rnd in made.rounds for step in rnd.steps if isinstance(step, MemberLeft)]
+    assert left == [ids["new-1"], ids["new-3"]]
+
+
+def test_names_that_are_taken_are_passed_over() -> None:
+    events = "{at: 0s, join: 1}, {at: 1h, join: {hosts: [new-1]}}"
+    made = _play(captured_scenarios.before("scale-out"), events)
+    joined = [step.process_id for rnd in made.rounds for step in rnd.steps if isinstance(step, MemberJoined)]
+    hosts = {instance.process_id: instance.host for instance in made.group.instances}
+    assert [hosts[process_id] for process_id in joined] == ["new-2", "new-1"]
+
+
 def test_a_rolling_bounce_takes_one_after_the_other() -> None:
     made = _play(_settled(), "{at: 0s, bounce: {restart: 5s, pause: 1m}}")
     assert [rnd.at_ms for rnd in made.rounds] == [10_000, 75_000, 140_000]

@@ -96,5 +96,5 @@ def _next(plan: Plan) -> list[Fact]:
     more = Fact("NEXT", (f"other settings: kstream-plan assign SNAPSHOT --num-standby-replicas {standbys}",))
     return [
         *([more] if standbys < len(plan.group.instances) else []),
-        Fact("NEXT", ("more instances: add them to the snapshot, with no tasks, and run assign again",)),
+        Fact("NEXT", ("more instances: kstream-plan simulate-scaleout SNAPSHOT --add 1",)),
     ]
