@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -111,6 +112,29 @@ def test_a_damaged_plan_is_refused_or_can_be_shown(damage: Damage) -> None:
     _show(saved.plan)
     _compare(saved.plan)
     _check(saved)
+
+
+@pytest.mark.parametrize(
+    "place", [("assignor",), ("application_id",), ("verdict", "reason"), ("tasks", 0, "topics", 0)]
+)
+@pytest.mark.parametrize("name", ["settled", "unfinished"])
+def test_texts_of_a_plan_are_harmless_wherever_they_are_shown(name: str, place: tuple[str | int, ...]) -> None:
+    document = _replaced(json.loads(plan_json(plan_cases.case(name))), place, _EVIL)
+    (saved,) = read_saved(json.dumps(document).encode(), "f")
+    _show(saved.plan)
+    _compare(saved.plan)
+    _check(saved)
+
+
+def test_a_digest_is_one_and_is_shown_as_a_name() -> None:
+    plan = plan_cases.case("settled")
+    document = json.loads(plan_json(plan))
+    for digest in (_EVIL, "0" * 63, "0" * 65, "A" * 64, f"{'0' * 64}\n"):
+        for name in ("digest", "snapshot_digest"):
+            damaged_one = _replaced(document, ("input", name), digest)
+            with pytest.raises(PlanFileError, match=rf"input.{name} is not a SHA-256 digest"):
+                read_saved(json.dumps(damaged_one).encode(), "f")
+    _check(SavedPlan(replace(plan, digest=_EVIL)))
 
 
 _UNKNOWN_IDS = [
