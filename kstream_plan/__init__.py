@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from kstream_plan.snapshots.live_group.source import group_history as group_history
     from kstream_plan.snapshots.live_group.source import running_group as running_group
     from kstream_plan.snapshots.live_group.topology_text import read_topology as read_topology
-    from kstream_plan.snapshots.saved_plan import read_plan_file as load_plans
+    from kstream_plan.snapshots.plan_files import read_plan_file as load_plans
     from kstream_plan.steps import Plan as Plan
     from kstream_plan.studies import plan_checked as plan
     from kstream_plan.studies.drain import drain as drain
@@ -72,7 +72,7 @@ _PUBLIC = {
     "group_history": ("kstream_plan.snapshots.live_group.source", "group_history"),
     "load_client_properties": ("kstream_plan.config.client_properties", "load_client_properties"),
     "load_scenario": ("kstream_plan.config.scenario_file", "load_scenario"),
-    "load_plans": ("kstream_plan.snapshots.saved_plan", "read_plan_file"),
+    "load_plans": ("kstream_plan.snapshots.plan_files", "read_plan_file"),
     "load_streams_config": ("kstream_plan.config.streams_config", "load_streams_config"),
     "plan": ("kstream_plan.studies", "plan_checked"),
     "plan_course": ("kstream_plan.sides", "plan_course"),

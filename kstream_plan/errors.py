@@ -13,30 +13,34 @@ class KstreamPlanError(Exception):
         what: what is wrong, one sentence without a full stop.
         where: the place (file, application, field, line), or empty if there is none.
         fix: what the reader can do about it, or empty if ``what`` says it already.
+        application_id: the application it is about, ``None`` if that cannot be told or it is about no single one.
     """
 
     exit_code = 1
 
-    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", fix: str = "", application_id: str | None = None) -> None:
         super().__init__(what)
         self.what = what
         self.where = where
         self.fix = fix
+        self.application_id = application_id
 
     def __str__(self) -> str:
         head = f"{self.where}: {self.what}" if self.where else self.what
         return f"{head}. Fix: {self.fix}" if self.fix else head
 
+    def came_up_in(self, application_id: str) -> None:
+        """Keep the application that was worked on, and name it in the place unless the error does already."""
+        if self.application_id is not None:
+            return
+        self.application_id = application_id
+        if repr(application_id) not in f"{self.where} {self.what}":
+            application = f"application {application_id!r}"
+            self.where = f"{application}, {self.where}" if self.where else application
+
 
 class SnapshotError(KstreamPlanError):
-    """A snapshot or a lag row cannot be read or contradicts itself (README, input contract).
-
-    ``application_id`` is the application it is about, ``None`` if that cannot be told.
-    """
-
-    def __init__(self, what: str, *, where: str = "", fix: str = "", application_id: str | None = None) -> None:
-        super().__init__(what, where=where, fix=fix)
-        self.application_id = application_id
+    """A snapshot or a lag row cannot be read or contradicts itself (README, input contract)."""
 
 
 class ConfigError(KstreamPlanError):

@@ -87,8 +87,10 @@ class _Members:
 
     def apply(self, step: Step) -> None:
         match step:
-            case MemberJoined() | Withhold():
-                pass
+            case MemberJoined():
+                self._instance(step.process_id)
+            case Withhold():
+                self.consumer(step.from_)
             case MemberLeft():
                 self._empty(step.process_id)
             case Place() | KeepTemporary():
@@ -101,6 +103,8 @@ class _Members:
             case Revoke() | Drop():
                 self._end(step.task_id, step.from_)
             case HandOver() | Promote() | ThreadMove():
+                if step.from_ is not None:
+                    self.consumer(step.from_)
                 self._end_copies(step.task_id, step.to)
                 self._begin(step.task_id, step.to)
             case _:
@@ -149,10 +153,14 @@ class _Members:
         self._changed.add((consumer, role))
         return True
 
-    def _empty(self, process_id: str) -> None:
-        instance = self._group.instance_index.get(process_id)
-        if instance is None:
+    def _instance(self, process_id: str) -> int:
+        index = self._group.instance_index.get(process_id)
+        if index is None:
             raise ValueError(f"there is no instance {process_id!r}")
+        return index
+
+    def _empty(self, process_id: str) -> None:
+        instance = self._instance(process_id)
         for consumer in self._group.consumers_of[instance]:
             for role, tasks in self._roles[consumer].items():
                 tasks.clear()

@@ -16,14 +16,9 @@ from kstream_plan.cli.option_groups import Chance, Deciding, NewInstances, Readi
 from kstream_plan.cli.progress import Report
 from kstream_plan.errors import KstreamPlanError, PlanFileError, UsageError
 from kstream_plan.findings import CheckedPlan, Standard, check_plan
-from kstream_plan.snapshots.saved_plan import (
-    SavedPlan,
-    are_plans,
-    is_plan_file,
-    read_plan_file,
-    read_saved,
-    read_saved_file,
-)
+from kstream_plan.snapshots.plan_files import are_plans, each_saved_in, is_plan_file, read_plan_file
+from kstream_plan.snapshots.saved_plan import SavedPlan, each_saved
+from kstream_plan.snapshots.sources import check_paths
 from kstream_plan.steps import Plan
 
 #: Options that say how snapshots are read and planned; a saved plan is checked as it is.
@@ -41,25 +36,32 @@ class Source(NamedTuple):
 
 
 def sort_paths(given: Mapping[str, Any]) -> Source:
-    """Tell saved plans and snapshots apart by looking at them.
+    """Tell saved plans and snapshots apart by looking at them; folders and globs may hold both.
 
     Raises:
+        SnapshotError: a path that does not exist, matches nothing or is empty.
         UsageError: an option that is for snapshots, and there are only saved plans.
     """
-    paths = given["paths"]
-    data = sys.stdin.buffer.read() if STDIN in paths else None
+    paths = check_paths(given["paths"])
+    data = sys.stdin.buffer.read() if paths.stdin else None
     piped_plans = data is not None and are_plans(data)
-    files = tuple(path for path in paths if path != STDIN and is_plan_file(path))
-    snapshots = tuple(path for path in paths if path not in files and not (path == STDIN and piped_plans))
+    plans: list[str] = []
+    snapshots = [*paths.remote, *([STDIN] if paths.stdin and not piped_plans else [])]
+    for file in paths.local:
+        (plans if is_plan_file(file.path) else snapshots).append(file.name)
     if not snapshots:
-        for name, default in _FOR_SNAPSHOTS.items():
-            if given[name] not in (default, None):
-                option = f"--{name.replace('_', '-')}"
-                raise UsageError(
-                    f"{option} is for snapshots, a saved plan is checked as it is",
-                    fix=f"give the snapshot, or leave out {option}",
-                )
-    return Source(files, data if piped_plans else None, snapshots, None if piped_plans else data)
+        _refuse_for_plans(given)
+    return Source(tuple(plans), data if piped_plans else None, tuple(snapshots), None if piped_plans else data)
+
+
+def _refuse_for_plans(given: Mapping[str, Any]) -> None:
+    for name, default in _FOR_SNAPSHOTS.items():
+        if given[name] not in (default, None):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(
+                f"{option} is for snapshots, a saved plan is checked as it is",
+                fix=f"give the snapshot, or leave out {option}",
+            )
 
 
 def baselines(files: Sequence[Path]) -> dict[str, Plan]:
@@ -115,18 +117,28 @@ def _read(
     """Return the plans that are selected, and where each is kept (empty: nowhere)."""
     globs = given["application_id"] or ()
     found: list[tuple[SavedPlan, str]] = []
+    known: set[str] = set()
+    for saved, file in _each(source, tell):
+        of = saved.application_id if isinstance(saved, PlanFileError) else saved.plan.group.application_id
+        known |= set() if of is None else {of}
+        if of is not None and globs and not any(fnmatchcase(of, glob) for glob in globs):
+            continue
+        if not isinstance(saved, PlanFileError):
+            found.append((saved, file))
+        elif given["keep_going"]:
+            errors.append(saved)
+        else:
+            raise saved
+    if not found and not errors and not source.snapshots:
+        fix = f"give one of {sorted(known)[:5]}"
+        raise UsageError("no plan is of such an application", where="--application-id", fix=fix)
+    return found
+
+
+def _each(source: Source, tell: Report) -> Iterator[tuple[SavedPlan | PlanFileError, str]]:
+    """Yield every plan, or what is wrong with it, and where it is kept."""
     for number, file in enumerate(source.plan_files):
         tell(f"reading {file}", done=number, total=len(source.plan_files))
-        try:
-            found += [(saved, file) for saved in read_saved_file(file)]
-        except KstreamPlanError as error:
-            if not given["keep_going"]:
-                raise
-            errors.append(error)
+        yield from ((saved, file) for saved in each_saved_in(file))
     if source.plans_from_stdin is not None:
-        found += [(saved, "") for saved in read_saved(source.plans_from_stdin, "standard input")]
-    ids = sorted({saved.plan.group.application_id for saved, _ in found})
-    wanted = {name for name in ids if not globs or any(fnmatchcase(name, glob) for glob in globs)}
-    if not wanted and not errors and not source.snapshots:
-        raise UsageError("no plan is of such an application", where="--application-id", fix=f"give one of {ids[:5]}")
-    return [one for one in found if one[0].plan.group.application_id in wanted]
+        yield from ((saved, "") for saved in each_saved(source.plans_from_stdin, "standard input"))

@@ -17,7 +17,8 @@ from kstream_plan.errors import ScenarioError, UsageError
 from kstream_plan.model import TaskId
 from kstream_plan.render.detail import Focus
 from kstream_plan.render.names import Names
-from kstream_plan.snapshots.saved_plan import read_plan_file, read_plans
+from kstream_plan.snapshots.plan_files import read_plan_file
+from kstream_plan.snapshots.saved_plan import read_plans
 from kstream_plan.snapshots.selection import Selection
 from kstream_plan.steps import Plan
 from kstream_plan.studies.members import process_id_of

@@ -22,7 +22,7 @@ def settled_facts(plan: Plan, names: Names) -> list[Fact]:
         _balance(plan),
         balance_fact(plan)._replace(label=""),
         _copies(plan, names),
-        _settings(plan),
+        _settings(plan, names),
         *_next(plan),
     ]
 
@@ -78,12 +78,12 @@ def _worst_loss(plan: Plan, alone: set[int]) -> tuple[str, int | None]:
     return group.instances[index].process_id, -cost if known else None
 
 
-def _settings(plan: Plan) -> Fact:
+def _settings(plan: Plan, names: Names) -> Fact:
     config = plan.config
     return Fact(
         "SETTINGS",
         (
-            f"{plan.assignor}; {count(config.num_standby_replicas, 'standby', 'standbys')}, "
+            f"{names.escape(plan.assignor)}; {count(config.num_standby_replicas, 'standby', 'standbys')}, "
             f"{count(config.max_warmup_replicas, 'warm-up')} at once, ready: lag ≤ {config.acceptable_recovery_lag:,}, "
             f"probes every {interval(config.probing_rebalance_interval_ms)}",
         ),

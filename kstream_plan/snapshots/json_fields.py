@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import TypeVar
@@ -11,6 +12,8 @@ from kstream_plan.errors import PlanFileError
 _Enum = TypeVar("_Enum", bound=StrEnum)
 _Value = TypeVar("_Value")
 
+#: Beyond any sum of records, milliseconds or copies, and small enough to be divided, shown and saved again.
+_MOST = 2**95
 _DAMAGED = "save the plan again with kstream-plan assign --out"
 
 
@@ -55,6 +58,11 @@ class JsonFields:
         document = self._typed(dict, "an object")
         return JsonFields(document.get(name), self._where, self, name)
 
+    def text_or_none(self, name: str) -> str | None:
+        """Return the text in a field; ``None`` if there is no such field, or no text in it."""
+        value = self._value.get(name) if isinstance(self._value, dict) else None
+        return value if isinstance(value, str) else None
+
     def text_at(self, name: str) -> str:
         """Return the text in a field that has to be there."""
         value = self._value.get(name) if isinstance(self._value, dict) else None
@@ -89,7 +97,7 @@ class JsonFields:
     def integer_at(self, name: str) -> int | None:
         """Return the whole number in a field; ``None`` if it is null or missing."""
         value = self._value.get(name) if isinstance(self._value, dict) else True
-        return value if value is None or type(value) is int else self[name].integer()
+        return value if value is None or (type(value) is int and -_MOST < value < _MOST) else self[name].integer()
 
     def items(self) -> Iterator[tuple[str, JsonFields]]:
         """Yield an object's fields with their names."""
@@ -114,27 +122,33 @@ class JsonFields:
         """Return a whole number; true, false and 1.0 are none."""
         if isinstance(self._value, bool):
             raise self.fail("is not a whole number")
-        return self._typed(int, "a whole number")
+        value = self._typed(int, "a whole number")
+        if not -_MOST < value < _MOST:
+            raise self.fail("is too large a number")
+        return value
 
     def number(self) -> float:
         """Return a number."""
         if isinstance(self._value, int) and not isinstance(self._value, bool):
-            return float(self._value)
-        return self._typed(float, "a number")
+            return float(self.integer())
+        value = self._typed(float, "a number")
+        if not math.isfinite(value):
+            raise self.fail("is too large a number")
+        return value
 
     def integers(self) -> tuple[int, ...]:
         """Return a list of whole numbers, looked at as a whole: there may be many."""
         values = self._typed(list, "a list")
-        if set(map(type, values)) - {int}:
+        if set(map(type, values)) - {int} or not -_MOST < min(values, default=0) <= max(values, default=0) < _MOST:
             return tuple(item.integer() for item in self)
         return tuple(values)
 
     def numbers(self) -> tuple[float, ...]:
         """Return a list of numbers."""
         values = self._typed(list, "a list")
-        if set(map(type, values)) - {int, float}:
+        if set(map(type, values)) - {float} or not all(map(math.isfinite, values)):
             return tuple(item.number() for item in self)
-        return tuple(map(float, values))
+        return tuple(values)
 
     def texts(self) -> Sequence[str]:
         """Return a list of texts, looked at as a whole: there may be many."""

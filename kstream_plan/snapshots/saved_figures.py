@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kstream_plan.model import Note, TaskId
+from kstream_plan.model import Group, Note, TaskId
 from kstream_plan.snapshots.json_fields import JsonFields
-from kstream_plan.steps import Cause, CauseCode, LowerBounds, PausedTask, Summary, Verdict
+from kstream_plan.steps import Balance, Cause, CauseCode, LowerBounds, PausedTask, Summary, Verdict
 
 _DURATION_KINDS: tuple[Literal["floor", "estimate"], ...] = ("floor", "estimate")
 _VERDICTS: tuple[Literal["settled", "stuck", "cyclic", "unfinished"], ...] = (
@@ -29,11 +29,36 @@ def read_notes(field: JsonFields) -> tuple[Note, ...]:
     )
 
 
-def read_summary(field: JsonFields) -> Summary:
-    """Return the plan's figures."""
+def read_balance(field: JsonFields, group: Group) -> Balance:
+    """Return how evenly a round spreads the load.
+
+    Raises:
+        PlanFileError: a figure is missing or of another type, or there is not one for each instance of ``group``.
+    """
+    balance = Balance(
+        active=field["active"].integers(),
+        standby=field["standby"].integers(),
+        load_per_thread=field["load_per_thread"].numbers(),
+        instance_spread=field["instance_spread"].integer(),
+        balance_factor=field["balance_factor"].integer(),
+        subtopology_spread=field["subtopology_spread"].integer(),
+        subtopology_task_spread=field["subtopology_task_spread"].integer(),
+    )
+    for name in ("active", "standby", "load_per_thread"):
+        if len(getattr(balance, name)) != len(group.instances):
+            raise field[name].fail(f"does not hold one number for each of {len(group.instances)} instances")
+    return balance
+
+
+def read_summary(field: JsonFields, group: Group) -> Summary:
+    """Return the plan's figures.
+
+    Raises:
+        PlanFileError: a figure is missing or of another type, or the task that pauses longest is not in ``group``.
+    """
 
     def paused_task(paused: JsonFields) -> PausedTask:
-        return PausedTask(paused["task_id"].parsed(TaskId.parse), paused["ms"].integer(), paused["times"].integer())
+        return PausedTask(_task_id(paused["task_id"], group), paused["ms"].integer(), paused["times"].integer())
 
     bounds = field["lower_bounds"]
     return Summary(
@@ -58,20 +83,41 @@ def read_summary(field: JsonFields) -> Summary:
     )
 
 
-def read_verdict(field: JsonFields) -> Verdict:
-    """Return how the plan ends."""
+def read_verdict(field: JsonFields, group: Group) -> Verdict:
+    """Return how the plan ends.
+
+    Raises:
+        PlanFileError: an unknown verdict, or it names a task or an instance that is not in ``group``.
+    """
     return Verdict(
         kind=field["kind"].choice(_VERDICTS),
-        tasks=field["tasks"].all_parsed(TaskId.parse),
+        tasks=_task_ids(field["tasks"], group),
         reason=field["reason"].text(),
-        cause=field.get("cause").or_none(_cause),
+        cause=field.get("cause").or_none(lambda cause: _cause(cause, group)),
     )
 
 
-def _cause(field: JsonFields) -> Cause:
+def _cause(field: JsonFields, group: Group) -> Cause:
+    process_id = field["process_id"].text()
+    if process_id not in group.instance_index:
+        raise field["process_id"].fail(f"is {process_id!r}, which is not among the instances")
     return Cause(
         code=field["code"].one_of(CauseCode),
-        task_id=field["task_id"].parsed(TaskId.parse),
-        process_id=field["process_id"].text(),
+        task_id=_task_id(field["task_id"], group),
+        process_id=process_id,
         message=field["message"].text(),
     )
+
+
+def _task_id(field: JsonFields, group: Group) -> TaskId:
+    task_id = field.parsed(TaskId.parse)
+    if task_id not in group.task_index:
+        raise field.fail(f"is {field.text()!r}, which is not among the tasks")
+    return task_id
+
+
+def _task_ids(field: JsonFields, group: Group) -> tuple[TaskId, ...]:
+    task_ids = field.all_parsed(TaskId.parse)
+    if group.task_index.keys() >= set(task_ids):
+        return task_ids
+    return tuple(_task_id(item, group) for item in field)

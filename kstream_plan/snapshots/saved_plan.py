@@ -5,11 +5,8 @@ Unknown fields are ignored; what each round decided and left held is rebuilt fro
 
 from __future__ import annotations
 
-import json
-import mmap
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import CONFIG_NAMES, AssignmentConfig
@@ -19,14 +16,15 @@ from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.replay import Outcome, replay
 from kstream_plan.rules.over_draws import OverDraws, always_measured
 from kstream_plan.snapshots.json_fields import JsonFields
-from kstream_plan.snapshots.saved_figures import read_notes, read_summary, read_verdict
+from kstream_plan.snapshots.saved_documents import documents_in
+from kstream_plan.snapshots.saved_figures import read_balance, read_notes, read_summary, read_verdict
 from kstream_plan.snapshots.saved_steps import read_step
-from kstream_plan.steps import Balance, Phase, Plan, Role, Round, Step, Trigger
+from kstream_plan.snapshots.times import parse_time
+from kstream_plan.steps import Phase, Plan, Role, Round, Step, Trigger
 
 _MAJOR_VERSION = "1"
 _MAX_LONG = 2**63 - 1
-#: What every saved plan has and no snapshot.
-_KIND = re.compile(rb'"kind"\s*:\s*"plan"')
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class SavedPlan(NamedTuple):
@@ -34,43 +32,6 @@ class SavedPlan(NamedTuple):
 
     plan: Plan
     draws: OverDraws | None = None
-
-
-def read_plan_file(path: str | Path) -> list[Plan]:
-    """Return the plans of one file, in file order; see :func:`read_saved`.
-
-    Raises:
-        PlanFileError: the file cannot be read, or is damaged.
-    """
-    return [saved.plan for saved in read_saved_file(path)]
-
-
-def read_saved_file(path: str | Path) -> list[SavedPlan]:
-    """Return the plans of one file, in file order, and what is known of other draws; see :func:`read_saved`.
-
-    Raises:
-        PlanFileError: the file cannot be read, or is damaged.
-    """
-    try:
-        return read_saved(Path(path).read_bytes(), str(path))
-    except OSError as error:
-        raise PlanFileError(
-            f"cannot read the file: {error.strerror or error}", where=str(path), fix="check the path"
-        ) from error
-
-
-def is_plan_file(path: str | Path) -> bool:
-    """Tell by a look at it whether a path is a file of saved plans; what cannot be read is none."""
-    try:
-        with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _KIND.search(data) is not None
-    except (OSError, ValueError):
-        return False
-
-
-def are_plans(data: bytes) -> bool:
-    """Tell by a look at them whether these are saved plans."""
-    return _KIND.search(data) is not None
 
 
 def read_plans(data: bytes, where: str) -> list[Plan]:
@@ -83,41 +44,39 @@ def read_plans(data: bytes, where: str) -> list[Plan]:
 
 
 def read_saved(data: bytes, where: str) -> list[SavedPlan]:
-    """Return what is in ``data``: JSON documents one after another, usually one a line; ``where`` names the source.
+    """Return what is in ``data``, as :func:`each_saved` reads it.
 
     Raises:
         PlanFileError: not JSON, no plan, a plan of another major version, or one that contradicts itself.
     """
-    saved = [SavedPlan(_plan(document), _draws(document)) for document in _documents(data, where)]
-    if not saved:
-        raise PlanFileError("there is no plan", where=where, fix="save one with kstream-plan assign --out")
-    return saved
+    found = []
+    for saved in each_saved(data, where):
+        if isinstance(saved, PlanFileError):
+            raise saved
+        found.append(saved)
+    return found
 
 
-def _documents(data: bytes, where: str) -> Iterator[JsonFields]:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise PlanFileError("not UTF-8 text", where=where, fix="give a plan saved with --out") from error
-    decoder = json.JSONDecoder()
-    start = _after_blanks(text, 0)
-    while start < len(text):
-        line = text.count("\n", 0, start) + 1
-        here = f"{where}, line {line}"
+def each_saved(data: bytes, where: str) -> Iterator[SavedPlan | PlanFileError]:
+    """Yield every plan in ``data``, or what is wrong with it.
+
+    Args:
+        data: JSON documents one after another, usually one a line; UTF-8, plain or gzip.
+        where: the source, to name it with the line.
+    """
+    number = 0
+    for document in documents_in(data, where):
+        number += 1
+        if isinstance(document, PlanFileError):
+            yield document
+            continue
         try:
-            value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError) as error:
-            raise PlanFileError(
-                f"not JSON: {error}", where=here, fix="save the plan again with kstream-plan assign --out"
-            ) from error
-        yield JsonFields(value, here)
-        start = _after_blanks(text, end)
-
-
-def _after_blanks(text: str, start: int) -> int:
-    while start < len(text) and text[start] in " \t\r\n":
-        start += 1
-    return start
+            yield SavedPlan(_plan(document), _draws(document))
+        except PlanFileError as error:
+            error.application_id = document.text_or_none("application_id")
+            yield error
+    if not number:
+        yield PlanFileError("there is no plan", where=where, fix="save one with kstream-plan assign --out")
 
 
 def _plan(document: JsonFields) -> Plan:
@@ -131,10 +90,10 @@ def _plan(document: JsonFields) -> Plan:
     origin = document["input"]
     return Plan(
         group=group,
-        digest=origin["digest"].text(),
-        snapshot_digest=origin["snapshot_digest"].text(),
+        digest=_digest(origin["digest"]),
+        snapshot_digest=_digest(origin["snapshot_digest"]),
         generation=origin["generation"].integer(),
-        captured_at=origin.get("captured_at").or_none(JsonFields.text),
+        captured_at=origin.get("captured_at").or_none(_time),
         assignor=document["assignor"].text(),
         protocol=document["protocol"].choice(list(PROTOCOLS)),
         config=_config(document["config"]),
@@ -142,13 +101,24 @@ def _plan(document: JsonFields) -> Plan:
         initial=initial,
         rounds=rounds,
         final=final,
-        members=tuple(_member(item, group) for item in document["members"]),
+        members=_members(document["members"], group, final),
         target=_target(document["target"], group),
-        summary=read_summary(document["summary"]),
+        summary=read_summary(document["summary"], group),
         warnings=read_notes(document["warnings"]),
-        verdict=read_verdict(document["verdict"]),
+        verdict=read_verdict(document["verdict"], group),
         later_configs=document.get("later_configs").or_none(_later_configs) or (),
     )
+
+
+def _digest(field: JsonFields) -> str:
+    if _DIGEST.fullmatch(field.text()) is None:
+        raise field.fail("is not a SHA-256 digest, 64 hexadecimal digits")
+    return field.text()
+
+
+def _time(field: JsonFields) -> str:
+    field.parsed(parse_time)
+    return field.text()
 
 
 def _draws(document: JsonFields) -> OverDraws | None:
@@ -231,12 +201,11 @@ def _rounds(document: JsonFields, group: Group, initial: tuple[Holding, ...]) ->
             outcome = next(outcomes)
         except ValueError as error:
             raise item["steps"].fail(f"do not fit what is held: {error}") from None
-        rounds.append(_round(item, its_steps, outcome))
+        rounds.append(_round(item, its_steps, outcome, group))
     return tuple(rounds)
 
 
-def _round(item: JsonFields, steps: tuple[Step, ...], outcome: Outcome) -> Round:
-    balance = item["balance"]
+def _round(item: JsonFields, steps: tuple[Step, ...], outcome: Outcome, group: Group) -> Round:
     return Round(
         number=item["number"].integer(),
         generation=item["generation"].integer(),
@@ -245,15 +214,7 @@ def _round(item: JsonFields, steps: tuple[Step, ...], outcome: Outcome) -> Round
         phases=tuple(phase.one_of(Phase) for phase in item["phases"]),
         probing_rebalance=item["probing_rebalance"].boolean(),
         steps=steps,
-        balance=Balance(
-            active=balance["active"].integers(),
-            standby=balance["standby"].integers(),
-            load_per_thread=balance["load_per_thread"].numbers(),
-            instance_spread=balance["instance_spread"].integer(),
-            balance_factor=balance["balance_factor"].integer(),
-            subtopology_spread=balance["subtopology_spread"].integer(),
-            subtopology_task_spread=balance["subtopology_task_spread"].integer(),
-        ),
+        balance=read_balance(item["balance"], group),
         decided=outcome.decided,
         assigned=outcome.assigned,
     )
@@ -269,6 +230,17 @@ def _holdings(field: JsonFields, group: Group) -> tuple[Holding, ...]:
     if held.keys() != expected:
         raise field.fail("does not name the instances and consumers of the plan")
     return tuple(held[i.process_id, c.consumer_id] for i in group.instances for c in i.consumers)
+
+
+def _members(field: JsonFields, group: Group, final: tuple[Holding, ...]) -> tuple[tuple[str, int], ...]:
+    members = tuple(_member(item, group) for item in field)
+    process_ids = {process_id for process_id, _ in members}
+    if len(process_ids) < len(members):
+        raise field.fail("name an instance twice")
+    holding = {group.instances[group.instance_of[c]].process_id for c, held in enumerate(final) if any(held)}
+    if holding - process_ids:
+        raise field.fail(f"do not name {min(holding - process_ids)!r}, which holds tasks at the end")
+    return members
 
 
 def _member(item: JsonFields, group: Group) -> tuple[str, int]:

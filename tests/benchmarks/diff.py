@@ -19,7 +19,7 @@ from kstream_plan.render.diff_json import diff_json
 from kstream_plan.render.diff_table import diff_table
 from kstream_plan.render.plan_json import plan_json
 from kstream_plan.sides import Pair
-from kstream_plan.snapshots.saved_plan import read_plan_file
+from kstream_plan.snapshots.plan_files import read_plan_file
 from kstream_plan.snapshots.two_sides import Given, read_pairs
 
 

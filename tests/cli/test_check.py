@@ -20,7 +20,7 @@ from kstream_plan.cli import run
 from kstream_plan.planner import plan
 from kstream_plan.render.plan_json import plan_json
 from kstream_plan.render.reports.markdown_report import MARK
-from kstream_plan.snapshots.saved_plan import read_plan_file
+from kstream_plan.snapshots.plan_files import read_plan_file
 
 TODAY = ["--today", "2026-11-21T13:02:40Z"]
 
@@ -204,6 +204,7 @@ def test_a_snapshot_is_planned_first_and_its_cures_are_tried(
 ) -> None:
     reader = _Reader("scale-out")
     monkeypatch.setattr(snapshots, "read", reader)
+    Path("snapshot.json").write_text("{}", encoding="utf-8")
     arguments = policy("defaults: {max_pause_per_task: 30s}")
     assert run(["check", "snapshot.json", *arguments, "--out", "made.json", "--lags", "l.json"]) == 3
     assert reader.asked[0][0] == ("snapshot.json",)
@@ -243,6 +244,7 @@ def test_a_snapshot_file_with_real_reading(spark: object, plan_file: str, capsys
 @pytest.fixture
 def before(plan_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read is a captured group before its scale-out."""
+    Path("x.json").write_text("{}", encoding="utf-8")
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (captured_scenarios.before("scale-out"),))
 
 

@@ -22,7 +22,7 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Snapshot
 from kstream_plan.render.plan_json import plan_json
 from kstream_plan.render.table import table
-from kstream_plan.snapshots.saved_plan import read_plan_file
+from kstream_plan.snapshots.plan_files import read_plan_file
 
 
 class FakeReader:

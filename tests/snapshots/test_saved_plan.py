@@ -1,7 +1,9 @@
 """A plan survives being saved."""
 
 import copy
+import gzip
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,8 @@ from kstream_plan.model import Group, Partition
 from kstream_plan.render.plan_json import plan_document, plan_json
 from kstream_plan.replay import replay
 from kstream_plan.snapshots import json_schemas
-from kstream_plan.snapshots.saved_plan import read_plan_file, read_plans
+from kstream_plan.snapshots.plan_files import are_plans, is_plan_file, read_plan_file
+from kstream_plan.snapshots.saved_plan import SavedPlan, each_saved, read_plans
 from kstream_plan.steps import Plan
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("plan")))
@@ -127,6 +130,15 @@ def _document(name: str = "scale-out") -> Any:
         (("tasks", 0, "task_id"), "0_1", r"tasks name something twice"),
         (("tasks",), None, r"tasks is missing"),
         (("instances", 0, "consumers", 0, "consumer_id"), 7, r"consumers\[0\].consumer_id is not text"),
+        (("input", "captured_at"), "noon", r"input.captured_at is not right: 'noon' is not a time"),
+        (("verdict", "tasks"), ["0_0", "9_9"], r"verdict.tasks\[1\] is '9_9', which is not among the tasks"),
+        (("summary", "max_paused_task", "task_id"), "9_9", r"max_paused_task.task_id is '9_9', which is not among"),
+        (("rounds", 0, "balance", "active"), [1], r"balance.active does not hold one number for each of 5 instances"),
+        (("rounds", 0, "balance", "load_per_thread", 1), 10**400, r"load_per_thread\[1\] is too large a number"),
+        (("rounds", 0, "at_ms"), 10**400, r"rounds\[0\].at_ms is too large a number"),
+        (("summary", "restored_records"), float("nan"), r"not JSON: NaN is no number"),
+        (("members", 0, "process_id"), "x", r"members\[0\].process_id is 'x', which is not among the instances"),
+        (("members",), [], r"members do not name '.*', which holds tasks at the end"),
     ],
 )
 def test_a_damaged_plan_is_refused_with_the_place(path: tuple[str | int, ...], value: object, message: str) -> None:
@@ -154,6 +166,32 @@ def test_a_damaged_plan_is_refused_with_the_place(path: tuple[str | int, ...], v
 def test_what_is_no_plan_at_all_is_refused(data: bytes, message: str) -> None:
     with pytest.raises(PlanFileError, match=message):
         read_plans(data, "f")
+
+
+def test_what_stands_beside_a_broken_document_is_read_still() -> None:
+    good = plan_json(plan_cases.case("settled"))
+    other = json.dumps(json.loads(good) | {"application_id": "other", "protocol": "learner"})
+    pretty = json.dumps(json.loads(good), indent=2)
+    data = f"{good}\n{good[:2000]}\n{other}\n\nnonsense\n{pretty}\n{pretty[:1000]}\n{good}\n".encode()
+    found = list(each_saved(data, "f"))
+    plan = as_saved(plan_cases.case("settled"))
+    assert [of.plan for of in found if isinstance(of, SavedPlan)] == [plan] * 3
+    errors = [of for of in found if isinstance(of, PlanFileError)]
+    lines = [re.match(r"f, line (\d+)", error.where)[1] for error in errors]  # type: ignore[index]
+    assert lines == ["2", "3", "5", str(6 + len(pretty.splitlines()))]
+    assert [error.application_id for error in errors] == [None, "other", None, None]
+
+
+def test_a_gzip_file_is_a_plan_file(tmp_path: Path) -> None:
+    content = gzip.compress(plan_json(plan_cases.case("settled")).encode())
+    path = tmp_path / "plan.json.gz"
+    path.write_bytes(content)
+    assert is_plan_file(path)
+    assert are_plans(content)
+    assert read_plan_file(path) == [as_saved(plan_cases.case("settled"))]
+    path.write_bytes(content[:-20])
+    with pytest.raises(PlanFileError, match=r"plan.json.gz: a damaged gzip file"):
+        read_plan_file(path)
 
 
 def test_a_truncated_file_is_refused_wherever_it_ends() -> None:

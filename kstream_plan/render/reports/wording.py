@@ -111,7 +111,7 @@ def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
         case Kind.GENERATION:
             return f"generation {measure(finding.kind, finding.measured)}, not {allowed(finding.allowed, finding)}"
         case Kind.DIGEST:
-            return f"the plan's input has the digest {plan.digest[:12]}, which is not expected"
+            return f"the plan's input has the digest {names.escape(plan.digest[:12])}, which is not expected"
         case Kind.TAGS:
             worst = finding.offences[0]
             tag, _, wanted = worst.note.rpartition(": ")

@@ -1,0 +1,52 @@
+"""Files of saved plans: which files are some, and what is in them; JSON, plain or gzip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from kstream_plan.errors import PlanFileError, SnapshotError
+from kstream_plan.snapshots.document_kind import kind_of
+from kstream_plan.snapshots.saved_plan import SavedPlan, each_saved
+from kstream_plan.snapshots.sources import HEAD_BYTES, LocalFile, read_head, unzipped_head
+from kstream_plan.steps import Plan
+
+
+def read_plan_file(path: str | Path) -> list[Plan]:
+    """Return the plans of one file, in file order.
+
+    Raises:
+        PlanFileError: the file cannot be read, or is damaged.
+    """
+    plans = []
+    for saved in each_saved_in(path):
+        if isinstance(saved, PlanFileError):
+            raise saved
+        plans.append(saved.plan)
+    return plans
+
+
+def each_saved_in(path: str | Path) -> Iterator[SavedPlan | PlanFileError]:
+    """Yield every plan of one file, or what is wrong with it, if only that the file cannot be read."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        yield PlanFileError(f"cannot read the file: {error.strerror or error}", where=str(path), fix="check the path")
+        return
+    yield from each_saved(data, str(path))
+
+
+def is_plan_file(path: str | Path) -> bool:
+    """Tell by a look at its beginning whether a path is a file of saved plans; what cannot be read is none."""
+    try:
+        return kind_of(read_head(LocalFile(str(path), str(path))).content) == "plan"
+    except SnapshotError:
+        return False
+
+
+def are_plans(data: bytes) -> bool:
+    """Tell by a look at their beginning whether these are saved plans, plain or gzip; what is damaged is none."""
+    try:
+        return kind_of(unzipped_head(data[:HEAD_BYTES], "").content) == "plan"
+    except SnapshotError:
+        return False
