@@ -69,7 +69,8 @@ def simulation_facts(simulated: Simulation, names: Names, record_size: int | Non
     """Return what the first lines say."""
     plan = simulated.plan
     if not plan.rounds:
-        return [Fact("TAKES", ("no time: nothing that happens starts a rebalance",))]
+        nothing = Fact("TAKES", ("no time: a rebalance now changes nothing, and nothing that happens starts another",))
+        return [nothing, pauses_fact(plan, names)] if plan.outages else [nothing]
     facts = [
         _takes(simulated, names),
         _relief(plan),

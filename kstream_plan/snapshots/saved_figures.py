@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from kstream_plan.model import Note, TaskId
 from kstream_plan.snapshots.json_fields import JsonFields
-from kstream_plan.steps import Cause, CauseCode, LowerBounds, PausedTask, Summary, Verdict
+from kstream_plan.steps import Cause, CauseCode, LowerBounds, Outage, PausedTask, Summary, Verdict
 
 _DURATION_KINDS: tuple[Literal["floor", "estimate"], ...] = ("floor", "estimate")
 _VERDICTS: tuple[Literal["settled", "stuck", "cyclic", "unfinished"], ...] = (
@@ -66,6 +67,20 @@ def read_verdict(field: JsonFields) -> Verdict:
         reason=field["reason"].text(),
         cause=field.get("cause").or_none(_cause),
     )
+
+
+def read_outages(field: JsonFields, known: Collection[str]) -> tuple[Outage, ...]:
+    """Return the outages in a list, of instances whose process ids are ``known``."""
+
+    def outage(one: JsonFields) -> Outage:
+        found = Outage(one["process_id"].text(), one["from_ms"].integer(), one["to_ms"].integer())
+        if found.process_id not in known:
+            raise one["process_id"].fail(f"is {found.process_id!r}, which is not among the instances")
+        if found.to_ms <= found.from_ms:
+            raise one["to_ms"].fail(f"is {found.to_ms}, which is not after from_ms")
+        return found
+
+    return tuple(map(outage, field))
 
 
 def _cause(field: JsonFields) -> Cause:
