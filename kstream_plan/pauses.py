@@ -45,13 +45,14 @@ class Pause(NamedTuple):
 
 
 class Standstill(NamedTuple):
-    """Pauses in milliseconds of the plan's clock: their sum and number per task, and the longest one.
+    """Pauses in milliseconds of the plan's clock: their sum and number per task, the shortest and the longest one.
 
     ``most_at_once`` is how many tasks stand still at the same time, at worst.
     """
 
     ms: Counter[TaskId]
     times: Counter[TaskId]
+    shortest_ms: int
     longest_ms: int
     most_at_once: int
 
@@ -80,8 +81,9 @@ def standstill(found: Sequence[Pause]) -> Standstill:
     for task_id, from_ms, to_ms in found:
         ms[task_id] += to_ms - from_ms
     spans = Counter([pause[1:] for pause in found])
-    longest_ms = max((to_ms - from_ms for from_ms, to_ms in spans), default=0)
-    return Standstill(ms, Counter([pause[0] for pause in found]), longest_ms, _most_at_once(spans))
+    lengths_ms = [to_ms - from_ms for from_ms, to_ms in spans] or [0]
+    times = Counter([pause[0] for pause in found])
+    return Standstill(ms, times, min(lengths_ms), max(lengths_ms), _most_at_once(spans))
 
 
 def pauses(
