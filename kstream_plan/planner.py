@@ -98,10 +98,12 @@ def plan(
             snapshot.config,
             rate_known=rate_known,
             stopping=gives_up(group, protocol),
+            outages=outside.unnoticed,
         ),
         warnings=snapshot.warnings + rehearsal.warnings,
         verdict=rehearsal.verdict,
         later_configs=rehearsal.settings,
+        outages=outside.unnoticed,
     )
 
 

@@ -11,8 +11,7 @@ from kstream_plan.changes import Course, Side, Start, TaskClass
 from kstream_plan.compare import compare
 from kstream_plan.evidence import held_copies
 from kstream_plan.model import LATEST, UNKNOWN, Group, Note, Snapshot, TaskId
-from kstream_plan.pauses import pauses, standstill
-from kstream_plan.protocols import gives_up
+from kstream_plan.pauses import plan_pauses, standstill
 from kstream_plan.starting_state import newcomers
 from kstream_plan.steps import (
     Demote,
@@ -136,7 +135,7 @@ def _held(side: Side) -> dict[str, list[list[TaskId]]]:
 
 def plan_course(plan: Plan, first: int, last: int) -> Course:
     """Return what a plan tells of the way from after round ``first`` to after round ``last``."""
-    group, rounds, limit = plan.group, plan.rounds[first:last], plan.config.acceptable_recovery_lag
+    rounds, limit = plan.rounds[first:last], plan.config.acceptable_recovery_lag
     restored: dict[tuple[TaskId, str], int | None] = {}
     left_over: dict[tuple[TaskId, str], int | None] = {}
     held = held_copies(plan_side(plan, first))
@@ -162,9 +161,7 @@ def plan_course(plan: Plan, first: int, last: int) -> Course:
                 needs = None if warm is None or cold is None else warm + cold
                 is_held = isinstance(step, Promote) or key in held
                 starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
-    held_first = plan.rounds[first - 1].assigned if first else plan.initial
-    pauses_ms = standstill(pauses(group, held_first, rounds, gives_up(group, plan.protocol), plan.config)).ms
-    return Course(starts=starts, restored=restored, pauses_ms=pauses_ms)
+    return Course(starts=starts, restored=restored, pauses_ms=standstill(plan_pauses(plan, first, last)).ms)
 
 
 def history_course(sides: Sequence[Side]) -> Course:

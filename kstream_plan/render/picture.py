@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from kstream_plan.model import Holding
+from kstream_plan.model import Holding, TaskId
 from kstream_plan.pauses import plan_pauses
 from kstream_plan.render.activity import Event, membership
 from kstream_plan.render.names import Names
@@ -90,26 +90,33 @@ def _rows(plan: Plan, names: Names) -> tuple[list[int], str]:
 def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[_Column]:
     ids = [plan.group.instances[index].process_id for index in shown]
     absent = set(membership(plan)[0])
-    stopped = Counter(pause.to_ms for pause in plan_pauses(plan))
+    paused = _paused(plan, [event.rounds[0].at_ms for event in found])
     columns = []
-    for event in found:
+    for event, paused_tasks in zip(found, paused, strict=True):
         for rnd in event.rounds:
             for step in rnd.steps:
                 if isinstance(step, MemberLeft):
                     absent.add(step.process_id)
                 elif isinstance(step, MemberJoined):
                     absent.discard(step.process_id)
-        paused = sum(stopped[at_ms] for at_ms in {rnd.at_ms for rnd in event.rounds})
         columns.append(
             _Column(
                 head=_head(event),
                 at=clock(event.rounds[0].at_ms),
                 cells=tuple(_cells(plan, event, shown, ids, absent)),
-                paused=str(paused) if paused else "",
+                paused=str(paused_tasks) if paused_tasks else "",
                 plain=event.probe is not None and not event.cold and event.ready == event.expected,
             )
         )
     return columns
+
+
+def _paused(plan: Plan, starts_ms: Sequence[int]) -> list[int]:
+    """Return how many tasks stood still, by the event after whose start they went on, the first one if before it."""
+    stopped: list[set[TaskId]] = [set() for _ in starts_ms]
+    for pause in plan_pauses(plan):
+        stopped[max(0, bisect_right(starts_ms, pause.to_ms) - 1)].add(pause.task_id)
+    return [len(tasks) for tasks in stopped]
 
 
 def _head(event: Event) -> str:
