@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kstream_plan.histories import warmup_counts
 from kstream_plan.model import Holding, TaskId
 from kstream_plan.pauses import plan_standstill
 from kstream_plan.render.activity import Event, membership
@@ -249,7 +250,7 @@ def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
 
 def _copies_to_restore(plan: Plan) -> str:
     """Return how many copies warm up at once, at worst, and how many new standbys have something to restore."""
-    at_once = max((sum(len(held.warmup) for held in round_.assigned) for round_ in plan.rounds), default=0)
+    at_once = max(map(sum, warmup_counts(plan.group, [round_.assigned for round_ in plan.rounds])), default=0)
     standbys = sum(
         isinstance(step, Place) and step.from_ is None and step.to.role is Role.STANDBY and step.restore_records != 0
         for round_ in plan.rounds

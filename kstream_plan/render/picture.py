@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from kstream_plan.model import Holding, TaskId
+from kstream_plan.histories import stateful_loads
+from kstream_plan.model import TaskId
 from kstream_plan.pauses import plan_pauses
 from kstream_plan.render.activity import Event, membership
 from kstream_plan.render.names import Names
@@ -80,7 +81,7 @@ def _rows(plan: Plan, names: Names) -> tuple[list[int], str]:
     )
     if len(everyone) <= _ALL:
         return everyone, ""
-    before, after = stateful_loads(plan, plan.initial), stateful_loads(plan, plan.final)
+    before, after = stateful_loads(plan.group, [plan.initial, plan.final])
     by_change = sorted(everyone, key=lambda index: -abs(before[index] - after[index]))
     return [index for index in everyone if index in by_change[:_MOST_CHANGED]], count(
         len(everyone) - _MOST_CHANGED, "other instance"
@@ -92,7 +93,8 @@ def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[_
     absent = set(membership(plan)[0])
     paused = _paused(plan, [event.rounds[0].at_ms for event in found])
     columns = []
-    for event, paused_tasks in zip(found, paused, strict=True):
+    loads = stateful_loads(plan.group, [event.rounds[-1].assigned for event in found])
+    for event, paused_tasks, counts in zip(found, paused, loads, strict=True):
         for rnd in event.rounds:
             for step in rnd.steps:
                 if isinstance(step, MemberLeft):
@@ -103,7 +105,7 @@ def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[_
             _Column(
                 head=_head(event),
                 at=clock(event.rounds[0].at_ms),
-                cells=tuple(_cells(plan, event, shown, ids, absent)),
+                cells=tuple(_cells(plan, event, counts, shown, ids, absent)),
                 paused=str(paused_tasks) if paused_tasks else "",
                 plain=event.probe is not None and not event.cold and event.ready == event.expected,
             )
@@ -123,9 +125,10 @@ def _head(event: Event) -> str:
     return _HEADS[event.rounds[0].trigger] if event.probe is None else str(event.probe)
 
 
-def _cells(plan: Plan, event: Event, shown: Sequence[int], ids: Sequence[str], absent: set[str]) -> Iterable[str]:
+def _cells(
+    plan: Plan, event: Event, counts: Sequence[int], shown: Sequence[int], ids: Sequence[str], absent: set[str]
+) -> Iterable[str]:
     held = event.rounds[-1].assigned
-    counts = stateful_loads(plan, held)
     restoring = {move.destination for move in event.cold}
     for index, process_id in zip(shown, ids, strict=True):
         if process_id in absent:
@@ -133,15 +136,6 @@ def _cells(plan: Plan, event: Event, shown: Sequence[int], ids: Sequence[str], a
             continue
         warms_up = any(held[consumer].warmup for consumer in plan.group.consumers_of[index])
         yield f"{counts[index]}{'w' * warms_up}{'r' * (process_id in restoring)}"
-
-
-def stateful_loads(plan: Plan, holdings: Sequence[Holding]) -> list[int]:
-    """Return how many stateful tasks every instance runs."""
-    stateful = plan.group.stateful_flags
-    return [
-        sum(stateful[task] for consumer in consumers for task in holdings[consumer].active)
-        for consumers in plan.group.consumers_of
-    ]
 
 
 def _kept(columns: Sequence[_Column], room: int) -> list[_Column]:

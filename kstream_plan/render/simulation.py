@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
-from kstream_plan.model import Holding, Instance
+from kstream_plan.histories import stateful_loads, warmup_counts
+from kstream_plan.model import Instance
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.activity import events, membership
 from kstream_plan.render.balance import balance_fact
@@ -16,7 +17,7 @@ from kstream_plan.render.happenings import happened
 from kstream_plan.render.headline import Fact, cause_sentence, pauses_fact, restore_fact, tasks_phrase
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import amount, clock, cold_starts, count, duration, interval, several, span
-from kstream_plan.render.picture import picture, stateful_loads
+from kstream_plan.render.picture import picture
 from kstream_plan.render.remarks import remarks
 from kstream_plan.render.table import coloured, fact_lines, title_lines
 from kstream_plan.render.wrapping import paragraph, wrapped
@@ -148,17 +149,13 @@ def _span(figure: Range | None) -> str:
 
 def _relief(plan: Plan) -> Fact:
     """Return how many stateful tasks the busiest instance runs, and when that changes for good or worse."""
-
-    def busiest(holdings: Sequence[Holding]) -> int:
-        return max(stateful_loads(plan, holdings), default=0)
-
-    now = busiest(plan.initial)
+    history = [plan.initial, *(rnd.assigned for rnd in plan.rounds)]
+    now, *later = (max(loads, default=0) for loads in stateful_loads(plan.group, history))
     changes: list[tuple[int, int]] = []
     last = now
-    for index, rnd in enumerate(plan.rounds):
+    for index, load in enumerate(later):
         # what is being handed over has no owner for a moment; it counts once it has one
         follows = index + 1 < len(plan.rounds) and plan.rounds[index + 1].trigger.value == "follow-up"
-        load = busiest(rnd.assigned)
         if load != last and not follows:
             start = index
             while start > 0 and plan.rounds[start].trigger.value == "follow-up":
@@ -251,14 +248,13 @@ def _restore(simulated: Simulation, record_size: int | None) -> Fact:
 
 def _most_restoring(plan: Plan) -> int:
     """Return how many tasks an instance restores at once, at worst: its warm-ups and cold starts of one round."""
-    most = 0
-    for rnd in plan.rounds:
-        restoring = Counter(
+    group, most = plan.group, 0
+    for rnd, warming in zip(plan.rounds, warmup_counts(group, [rnd.assigned for rnd in plan.rounds]), strict=True):
+        cold = Counter(
             step.to.process_id for step in rnd.steps if isinstance(step, HandOver | Promote) and not step.caught_up
         )
-        for instance, consumers in zip(plan.group.instances, plan.group.consumers_of, strict=True):
-            restoring[instance.process_id] += sum(len(rnd.assigned[consumer].warmup) for consumer in consumers)
-        most = max(most, *restoring.values())
+        both = (starts + warming[group.instance_index[process_id]] for process_id, starts in cold.items())
+        most = max(most, *warming, *both)
     return most
 
 
