@@ -93,6 +93,14 @@ Snapshots = Annotated[
         metavar="SNAPSHOT...", help="Paths, folders or globs of JSON or Parquet snapshots; - is standard input."
     ),
 ]
+SnapshotsFirst = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SNAPSHOT...",
+        help="Paths, folders or globs of JSON or Parquet snapshots; - is standard input.",
+        show_default=False,
+    ),
+]
 Lags = Annotated[
     list[str] | None,
     typer.Option("--lags", metavar="PATH", help="Lag rows instead of the snapshot's own; repeatable."),
