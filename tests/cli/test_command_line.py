@@ -229,7 +229,7 @@ def test_every_setting_is_an_option(reads: Any, capsys: pytest.CaptureFixture[st
     arguments = [
         part for name, (text, _) in given.items() for part in (f"--{name.removesuffix('_ms').replace('_', '-')}", text)
     ]
-    assert run(["assign", "x", "--output", "json", *arguments]) == 0
+    assert run(["assign", "x", "--output", "json", "--assignor", "balanced", *arguments]) == 0
     assert json.loads(capsys.readouterr().out)["config"] == {name: value for name, (_, value) in given.items()}
 
 
