@@ -66,7 +66,7 @@ def _check_new(given: Mapping[str, Any], add: int) -> None:
     """Check what is said of ``add`` new instances.
 
     Raises:
-        UsageError: it is of nobody, or there is more of it than instances.
+        UsageError: it is of nobody, there is more of it than instances, or two have one id.
     """
     for name in _OF_NEW_INSTANCES:
         value, option = given[name], f"--{name.replace('_', '-')}"
@@ -79,6 +79,9 @@ def _check_new(given: Mapping[str, Any], add: int) -> None:
         if isinstance(value, list) and len(value) > add:
             what = f"{option} is given {len(value)} times for {count(add, 'new instance')}"
             raise UsageError(what, fix=f"give {option} once per new instance at most")
+    ids = given["process_id"] or ()
+    if len(set(ids)) < len(ids):
+        raise UsageError("--process-id names an id twice", fix="give every new instance its own")
 
 
 def _scale_out(group: Group, given: Mapping[str, Any]) -> Scenario:

@@ -25,7 +25,10 @@ OneSnapshot = Annotated[
     str, typer.Argument(metavar="SNAPSHOT", help="A path, folder or glob of JSON or Parquet; - is standard input.")
 ]
 Instances = Annotated[
-    list[str], typer.Argument(metavar="INSTANCE...", help="Who is to stop: process ids, their beginnings, or hosts.")
+    list[str],
+    typer.Argument(
+        metavar="INSTANCE...", parser=_name, help="Who is to stop: process ids, their beginnings, or hosts."
+    ),
 ]
 RequireWarm = Annotated[bool, typer.Option("--require-warm", help="Exit code 3 if any task would start cold now.")]
 LeaveCleanly = Annotated[
@@ -50,6 +53,7 @@ Remove = Annotated[
     typer.Option(
         "--remove",
         metavar="ID",
+        parser=_name,
         help="This instance stops, by a default close: process id, the beginning of it, or host; repeatable.",
     ),
 ]

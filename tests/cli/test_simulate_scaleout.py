@@ -130,6 +130,8 @@ def test_an_id_unlike_the_others_is_a_warning(capsys: pytest.CaptureFixture[str]
         (["--add", "0", "--client-tags", "a=b"], "--client-tags is for new instances, and nobody joins"),
         (["--add", "1", "--process-id", "a", "--process-id", "b"], "--process-id is given 2 times for 1 new instance"),
         (["--add", "2", *["--client-tags", "a=b"] * 3], "--client-tags is given 3 times for 2 new instances"),
+        (["--add", "2", "--process-id", "a", "--process-id", "a"], "--process-id names an id twice"),
+        (["--remove", " "], "'--remove': it is empty"),
         (["--add", "1", "--rack", ""], "'--rack': it is empty"),
         (["--add", "1", "--draws-within", "0s"], "0s is below 1ms"),
     ],
