@@ -77,6 +77,15 @@ def test_in_the_middle_of_a_move_every_task_that_runs_there_now_is_told(scenario
             drained = drain(snapshot, [instance.process_id], leave=leave)
             assert [task.task_id for task in drained.now] == [group.tasks[task].task_id for task in sorted(runs)]
             assert all(task.destination != instance.process_id for task in drained.now)
+            assert leave or all(task.pause_ms >= snapshot.config.session_timeout_ms for task in drained.now)
+
+
+def test_nobody_takes_over_before_the_group_has_noticed_under_any_protocol() -> None:
+    snapshot = captured.inputs("scale-out")[5]
+    for protocol in ("cooperative", "eager", "mixed"):
+        drained = drain(snapshot, ["i5"], protocol=protocol)
+        assert drained.now
+        assert all(task.pause_ms >= snapshot.config.session_timeout_ms for task in drained.now)
 
 
 def test_standbys_make_it_warm() -> None:
