@@ -67,7 +67,8 @@ def rehearse(
 ) -> Rehearsal:
     """Play the rebalances of ``state``, and of ``course``, until nothing follows any more.
 
-    The first rebalance starts at 0, unless it would change nothing: then with the first change from outside. A change
+    The first rebalance starts at 0, unless it would change nothing: then with the first change from outside. It ends
+    at 0 too, unless a member stopped right then: then when the group has noticed that, or it is back. A change
     while a follow-up is pending is taken in by it; else it starts a rebalance of its own, in place of the probing one.
     """
     run = _Run(state, config, rules, course, everyone, Recurrence(config), trigger=first_trigger)
@@ -75,6 +76,8 @@ def rehearse(
     while True:
         decision = rules.assign(run.state, run.config, run.previous)
         transition = rules.rebalance(run.state, decision)
+        if not run.rounds and not run.arrived and run.stands_still():
+            continue
         if not run.rounds and not run.arrived and _nothing_to_do(run.state, decision):
             if not run.wait():
                 run.short |= {task for task, _ in decision.short_standbys}
@@ -179,19 +182,30 @@ class _Run:
         self.deletions |= uncertainty.cleaned_up(self.previous[0], self.state, decision, self.config)
         self.take_in(self.course.due(to_ms))
 
+    def stands_still(self) -> bool:
+        """Let the time pass in which no rebalance can end, for a member is away; return whether there was any."""
+        end_ms = self.course.earliest_end_ms(self.at_ms)
+        if end_ms == self.at_ms:
+            return False
+        self._wait_until(end_ms)
+        return True
+
     def wait(self) -> bool:
         """Let the time until the first change from outside pass; return whether there is any."""
         change_ms = self.course.next_change_ms()
         if change_ms is None:
             return False
+        self._wait_until(self.course.earliest_end_ms(change_ms))
+        return True
+
+    def _wait_until(self, to_ms: int) -> None:
         generation, idle = (
             self.state.generation,
             Transition(holdings=self.state.holdings, changed=(), withheld=(), revoking=frozenset()),
         )
-        self._pass(idle, self.course.earliest_end_ms(change_ms))
+        self._pass(idle, to_ms)
         self.state = replace(self.state, generation=generation)
         self.take_in(self.course.due(self.at_ms))
-        return True
 
     def take_in(self, changes: list[GroupChange]) -> None:
         """Let members come and go, and settings change, now."""

@@ -109,6 +109,16 @@ def test_what_waits_for_a_static_member_stands_still_once() -> None:
     assert made.summary.paused_task_ms == sum(plan_standstill(made).ms.values())
 
 
+@pytest.mark.parametrize(("static", "ends_ms", "trigger"), [("true", 6_000, Trigger.MANUAL), ("false", 10_000, None)])
+def test_no_rebalance_of_a_group_on_its_way_ends_while_a_member_is_away(
+    static: str, ends_ms: int, trigger: Trigger | None
+) -> None:
+    on_its_way = replace(captured.inputs("scale-out-standbys")[5], config=_settled().config)
+    made = _play(on_its_way, f"{{at: 0s, bounce: {{instances: i1, restart: 6s, static: {static}}}}}")
+    assert made.rounds[0].at_ms == ends_ms
+    assert made.rounds[0].trigger is (trigger or Trigger.MEMBER_RESTART)
+
+
 def test_new_instances_can_be_named_as_they_are_shown() -> None:
     before = captured_scenarios.before("scale-out")
     events = "{at: 0s, join: 2}, {at: 1h, join: 1}, {at: 2h, leave: new-1}, {at: 3h, crash: [new-3]}"

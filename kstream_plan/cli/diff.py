@@ -50,14 +50,14 @@ class Options:
     new: New = None
     old_round: OldRound = None
     new_round: NewRound = None
-    from_point: options.From = None
-    to_point: options.To = None
+    from_point: options.FromPoint = None
+    to_point: options.ToPoint = None
     application_id: options.ApplicationId = None
     view: ProtocolViewWanted = False
     output: options.Output = OutputForm.TABLE
     out: options.Out = None
-    verbose: options.Verbose = False
-    fail_on_changes: options.FailOnChanges = False
+    verbose: options.EveryTask = False
+    fail_on_changes: options.FailIfChanged = False
     debug: options.Debug = False
 
 

@@ -93,6 +93,14 @@ Snapshots = Annotated[
         metavar="SNAPSHOT...", help="Paths, folders or globs of JSON or Parquet snapshots; - is standard input."
     ),
 ]
+SnapshotsFirst = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SNAPSHOT...",
+        help="Paths, folders or globs of JSON or Parquet snapshots; - is standard input.",
+        show_default=False,
+    ),
+]
 Lags = Annotated[
     list[str] | None,
     typer.Option("--lags", metavar="PATH", help="Lag rows instead of the snapshot's own; repeatable."),
@@ -121,13 +129,25 @@ ApplicationId = Annotated[
     list[str] | None,
     typer.Option("--application-id", metavar="ID", help="Only these applications; a glob, repeatable."),
 ]
-_TO_HELP = "Up to where: a time of a history, for diff also a generation; for upgrade the protocol."
-From = Annotated[
-    str | None,
-    typer.Option("--from", metavar="TIME", help="From where: a time of a history, for diff also a generation."),
+FromTime = Annotated[
+    str | None, typer.Option("--from", metavar="TIME", help="A history of the generations from this time on.")
 ]
-To = Annotated[str | None, typer.Option("--to", metavar="TIME", help=_TO_HELP)]
-ToProtocol = Annotated[str, typer.Option("--to", **_one_of([COOPERATIVE]), help=_TO_HELP)]
+ToTime = Annotated[
+    str | None, typer.Option("--to", metavar="TIME", help="A history of the generations up to this time.")
+]
+FromPoint = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="POINT", help="From where in a history: a generation or a time (default: its oldest)."
+    ),
+]
+ToPoint = Annotated[
+    str | None,
+    typer.Option(
+        "--to", metavar="POINT", help="Up to where in a history: a generation or a time (default: its newest)."
+    ),
+]
+ToProtocol = Annotated[str, typer.Option("--to", **_one_of([COOPERATIVE]), help="The protocol to get to.")]
 KeepGoing = Annotated[
     bool,
     typer.Option("--keep-going", help="Report bad applications and plan the others."),
@@ -251,9 +271,15 @@ Out = Annotated[
     typer.Option("--out", metavar="FILE", help="Write the JSON to this file."),
 ]
 Full = Annotated[bool, typer.Option("--full", help="JSON with each round's outcome in full.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Every step with its reason.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Every step with its reason; of several applications all in full.")
+]
+EveryTask = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Every task that changed; of several applications all in full.")
+]
 ShowRanks = Annotated[bool, typer.Option("--show-ranks", help="Who could run each task.")]
 FailOnChanges = Annotated[bool, typer.Option("--fail-on-changes", help="Exit code 5 if anything would move.")]
+FailIfChanged = Annotated[bool, typer.Option("--fail-on-changes", help="Exit code 5 if anything changed.")]
 Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark master (default: local).")]
 SparkConf = Annotated[
     list[str] | None,

@@ -49,8 +49,8 @@ class Options:
     leader_log: LeaderLog = None
     listed: List = False
     as_of: options.AsOf = None
-    from_time: options.From = None
-    to_time: options.To = None
+    from_time: options.FromTime = None
+    to_time: options.ToTime = None
     everything: All = False
     application_id: options.ApplicationId = None
     streams_config: options.StreamsConfig = None

@@ -33,6 +33,8 @@ from kstream_plan.scenario import (
 #: what an event's value says, when it happens → the event
 _Read: TypeAlias = Callable[[ScenarioNode, int], Event]
 
+#: What every snapshot has and no scenario.
+_OF_SNAPSHOTS = {"application_id", "instances"}
 _MOST_EVENTS = 10_000
 _MOST_INSTANCES = 10_000
 
@@ -67,6 +69,9 @@ def read_scenario(text: bytes | str, where: str) -> Scenario:
         raise ScenarioError(
             f"not YAML: {getattr(error, 'reason', error)}", where=where, fix="save the file as UTF-8 text"
         ) from error
+    if root.is_mapping and _OF_SNAPSHOTS & root.any_fields().keys():
+        fix = "give snapshots first and the scenario last"
+        raise ScenarioError("this is a snapshot, not a scenario", where=where, fix=fix)
     fields = root.fields({"version", "events"}, required={"events"})
     if "version" in fields and fields["version"].whole_number(0, MAX_INT) != 1:
         raise fields["version"].fail("is not 1, the only version there is", "write version: 1")

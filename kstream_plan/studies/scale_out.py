@@ -32,12 +32,17 @@ def scale_out(
 
     Raises:
         ScenarioError: an instance to remove is not there.
-        UsageError: there are more process ids than new instances.
+        UsageError: there are more process ids than new instances, or one is the host of somebody else.
     """
     if len(process_ids) > add:
         raise UsageError(
             f"{len(process_ids)} process ids for {add} new instances", fix="give one --process-id per new instance"
         )
+    hosts = {instance.host for instance in group.instances}
+    for name in process_ids:
+        if name in hosts:
+            what = f"process id {name!r} is the host of an instance that is there"
+            raise UsageError(what, fix="give a new process id")
     events: list[Event] = []
     leaving = tuple(process_id_of(group, name, "--remove") for name in remove)
     if leaving:

@@ -229,7 +229,7 @@ def test_every_setting_is_an_option(reads: Any, capsys: pytest.CaptureFixture[st
     arguments = [
         part for name, (text, _) in given.items() for part in (f"--{name.removesuffix('_ms').replace('_', '-')}", text)
     ]
-    assert run(["assign", "x", "--output", "json", *arguments]) == 0
+    assert run(["assign", "x", "--output", "json", "--assignor", "balanced", *arguments]) == 0
     assert json.loads(capsys.readouterr().out)["config"] == {name: value for name, (_, value) in given.items()}
 
 
@@ -368,6 +368,9 @@ def test_show_of_something_else_is_exit_code_1(capsys: pytest.CaptureFixture[str
     path.write_text('{"application_id": "a", "tasks": []}')
     assert run(["show", str(path)]) == 1
     assert "this is not a saved plan. Fix: kstream-plan assign plans a snapshot" in capsys.readouterr().err
+    path.write_text("null")
+    assert run(["show", str(path)]) == 1
+    assert "line 1: this is not a saved plan, it is not an object. Fix: save one" in capsys.readouterr().err
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:

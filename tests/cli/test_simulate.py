@@ -52,6 +52,19 @@ def test_a_bad_file_is_told_before_anything_is_read(
     assert "s.yaml, line 2, column 14: crsh is not known here. Fix: is it crash?" in error
 
 
+@pytest.mark.parametrize(("file", "missing"), [("x.json", "scenario"), ("s.yaml", "snapshot")])
+def test_what_is_missing_is_named(file: str, missing: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", file]) == 2
+    error = capsys.readouterr().err
+    assert f"there is no {missing} beside '{file}'. Fix: write kstream-plan simulate SNAPSHOT... SCENARIO.yaml" in error
+
+
+def test_arguments_the_wrong_way_round_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _file(tmp_path, '{"format_version": "1.0", "application_id": "x", "instances": []}')
+    assert run(["simulate", "s.yaml", path]) == 1
+    assert "this is a snapshot, not a scenario. Fix: give snapshots first" in capsys.readouterr().err
+
+
 def test_an_event_that_does_not_fit_names_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", "x.json", _file(tmp_path, "events:\n  - crash: i9")]) == 1
     assert "s.yaml, line 2, column 12: there is no instance 'i9'" in capsys.readouterr().err
