@@ -99,6 +99,10 @@ def test_what_never_settles_is_told_by_the_exit_code(capsys: pytest.CaptureFixtu
         ([], "nobody joins or stops"),
         (["--add", "1", "--to", "5"], "say the same thing"),
         (["--to", "2"], "is less"),
+        (
+            ["--add", "2", "--process-id", "x", "--process-id", "x"],
+            "--process-id: 'x' is given twice. Fix: give every new instance an id of its own",
+        ),
         (["--add", "1", "--lags-tolerance", "1m"], "goes with --lags"),
     ],
 )
@@ -110,6 +114,24 @@ def test_options_that_do_not_go_together(options: list[str], message: str, capsy
 def test_an_unknown_instance_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*X, "--remove", "i9"]) == 1
     assert "there is no instance 'i9'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--remove", "i1", "--remove", "i2", "--remove", "i3"],
+            "--remove: no instance is left. Fix: leave one of them out, or add new ones with --add",
+        ),
+        (
+            ["--remove", "i1", "--remove", "i2", "--remove", "i3", "--add", "1", "--add-at", "1h"],
+            "--remove: no instance is left at 10s. Fix: let one of them stay, or another one run",
+        ),
+    ],
+)
+def test_somebody_has_to_stay(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*X, *options, "--no-what-if"]) == 1
+    assert message in capsys.readouterr().err
 
 
 def test_errors_of_one_application_do_not_stop_the_others(
