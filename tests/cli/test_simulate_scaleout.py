@@ -171,6 +171,24 @@ def test_several_applications_get_one_line_each_worst_first(
     assert in_full.index("S1: 3 → 2") < in_full.index("S2b: 3 → 2")
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--remove", "i1", "--remove", "i2", "--remove", "i3"],
+            "--remove: no instance is left. Fix: leave one of them out, or add new ones with --add",
+        ),
+        (
+            ["--remove", "i1", "--remove", "i2", "--remove", "i3", "--add", "1", "--add-at", "1h"],
+            "--remove: no instance is left at 10s. Fix: let one of them stay, or another one run",
+        ),
+    ],
+)
+def test_somebody_has_to_stay(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*X, *options, "--no-what-if"]) == 1
+    assert message in capsys.readouterr().err
+
+
 def test_errors_of_one_application_do_not_stop_the_others(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

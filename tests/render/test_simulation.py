@@ -18,7 +18,8 @@ from kstream_plan.render.activity import events
 from kstream_plan.render.markdown import markdown
 from kstream_plan.render.numbers import amount, durations
 from kstream_plan.render.plan_json import plan_document
-from kstream_plan.render.simulation import _relief_in_short, _told, simulation_table
+from kstream_plan.render.relief import relief_in_short, told
+from kstream_plan.render.simulation import simulation_table
 from kstream_plan.render.simulation_json import simulation_json
 from kstream_plan.render.table import table
 from kstream_plan.snapshots import json_schemas
@@ -97,15 +98,15 @@ def test_a_shortened_relief_leaves_out_neither_the_worst_nor_a_sign(
 ) -> None:
     now, changes = found
     loads = [load for load, _ in changes]
-    told = _told(changes, number)
-    shown = [int(item.removeprefix("… ").split(" ")[0]) for item in told.split(", ")]
+    text = told(changes, number)
+    shown = [int(item.removeprefix("… ").split(" ")[0]) for item in text.split(", ")]
     assert shown[-1] == loads[-1]
     assert {max(loads), min(loads)} <= set(shown)
     assert len(shown) <= number
-    assert ("…" in told) == (f"({len(changes)} changes)" in told) == (len(shown) < len(loads))
-    if "…" not in told:
+    assert ("…" in text) == (f"({len(changes)} changes)" in text) == (len(shown) < len(loads))
+    if "…" not in text:
         assert shown == loads
-    for text in _relief_in_short(now, changes):
+    for text in relief_in_short(now, changes):
         assert text.endswith(f"{loads[-1]} from {len(changes)}:00 on")
         numbers = {int(number) for number in re.findall(r"(?<![:\d])\d+(?![:\d])", text)}
         assert {max(now, *loads), min(now, *loads)} <= numbers
