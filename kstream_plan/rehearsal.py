@@ -76,9 +76,7 @@ def rehearse(
     while True:
         decision = rules.assign(run.state, run.config, run.previous)
         transition = rules.rebalance(run.state, decision)
-        if not run.rounds and not run.arrived and run.stands_still():
-            continue
-        if not run.rounds and not run.arrived and _nothing_to_do(run.state, decision):
+        if not run.rounds and not run.arrived and (run.somebody_is_away() or _nothing_to_do(run.state, decision)):
             if not run.wait():
                 run.short |= {task for task, _ in decision.short_standbys}
                 return run.ended(decision, Verdict("settled", (), "nothing would change"))
@@ -182,30 +180,23 @@ class _Run:
         self.deletions |= uncertainty.cleaned_up(self.previous[0], self.state, decision, self.config)
         self.take_in(self.course.due(to_ms))
 
-    def stands_still(self) -> bool:
-        """Let the time pass in which no rebalance can end, for a member is away; return whether there was any."""
-        end_ms = self.course.earliest_end_ms(self.at_ms)
-        if end_ms == self.at_ms:
-            return False
-        self._wait_until(end_ms)
-        return True
+    def somebody_is_away(self) -> bool:
+        """Tell whether no rebalance can end now."""
+        return self.course.earliest_end_ms(self.at_ms) > self.at_ms
 
     def wait(self) -> bool:
-        """Let the time until the first change from outside pass; return whether there is any."""
-        change_ms = self.course.next_change_ms()
-        if change_ms is None:
+        """Let the time pass until everybody is there, or else the first change comes; return whether there is any."""
+        to_ms = self.at_ms if self.somebody_is_away() else self.course.next_change_ms()
+        if to_ms is None:
             return False
-        self._wait_until(self.course.earliest_end_ms(change_ms))
-        return True
-
-    def _wait_until(self, to_ms: int) -> None:
         generation, idle = (
             self.state.generation,
             Transition(holdings=self.state.holdings, changed=(), withheld=(), revoking=frozenset()),
         )
-        self._pass(idle, to_ms)
+        self._pass(idle, self.course.earliest_end_ms(to_ms))
         self.state = replace(self.state, generation=generation)
         self.take_in(self.course.due(self.at_ms))
+        return True
 
     def take_in(self, changes: list[GroupChange]) -> None:
         """Let members come and go, and settings change, now."""

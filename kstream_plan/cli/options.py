@@ -129,24 +129,6 @@ ApplicationId = Annotated[
     list[str] | None,
     typer.Option("--application-id", metavar="ID", help="Only these applications; a glob, repeatable."),
 ]
-FromTime = Annotated[
-    str | None, typer.Option("--from", metavar="TIME", help="A history of the generations from this time on.")
-]
-ToTime = Annotated[
-    str | None, typer.Option("--to", metavar="TIME", help="A history of the generations up to this time.")
-]
-FromPoint = Annotated[
-    str | None,
-    typer.Option(
-        "--from", metavar="POINT", help="From where in a history: a generation or a time (default: its oldest)."
-    ),
-]
-ToPoint = Annotated[
-    str | None,
-    typer.Option(
-        "--to", metavar="POINT", help="Up to where in a history: a generation or a time (default: its newest)."
-    ),
-]
 ToProtocol = Annotated[str, typer.Option("--to", **_one_of([COOPERATIVE]), help="The protocol to get to.")]
 KeepGoing = Annotated[
     bool,
@@ -274,12 +256,8 @@ Full = Annotated[bool, typer.Option("--full", help="JSON with each round's outco
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Every step with its reason; of several applications all in full.")
 ]
-EveryTask = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Every task that changed; of several applications all in full.")
-]
 ShowRanks = Annotated[bool, typer.Option("--show-ranks", help="Who could run each task.")]
 FailOnChanges = Annotated[bool, typer.Option("--fail-on-changes", help="Exit code 5 if anything would move.")]
-FailIfChanged = Annotated[bool, typer.Option("--fail-on-changes", help="Exit code 5 if anything changed.")]
 Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark master (default: local).")]
 SparkConf = Annotated[
     list[str] | None,
