@@ -20,6 +20,7 @@ from typing import BinaryIO, NamedTuple
 from urllib.parse import unquote, urlparse
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.document_kind import WRITTEN, kind_of
 from kstream_plan.snapshots.fields import printable, shown
 
 #: Standard input among the paths.
@@ -140,9 +141,13 @@ def local_input(file: LocalFile, folder: Path, number: int) -> Input:
     replaced by a link in ``folder``, named after ``number``.
 
     Raises:
-        BrokenFileError: it cannot be read, or is neither JSON nor Parquet.
+        BrokenFileError: it cannot be read, is neither JSON nor Parquet, or is something that this tool has written.
     """
     head = read_head(file)
+    kind = kind_of(head.content)
+    if kind is not None:
+        what, fix = WRITTEN[kind]
+        raise BrokenFileError(file.name, f"is {what}, not a snapshot", fix)
     form = form_of(head, file.name)
     suffix = Path(file.path).suffix
     is_plain = _PLAIN_PATH.fullmatch(file.path) and not Path(file.path).name.startswith((".", "_"))
