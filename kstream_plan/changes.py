@@ -141,7 +141,7 @@ class InstanceChange(NamedTuple):
 
 
 class Skew(NamedTuple):
-    """How unevenly the active tasks lie: most minus least.
+    """How unevenly the active tasks lie: most minus least; an instance that has only just come counts as empty.
 
     ``instance`` of stateful tasks per instance, ``thread`` of tasks per consumer, ``subtopology`` of one subtopology's
     tasks per instance (the worst one's); ``balance_factor`` and ``subtopology_spread`` are KIP-441's two figures.

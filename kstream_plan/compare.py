@@ -211,18 +211,14 @@ def _totals(old: Side, new: Side, changes: Sequence[TaskChange], unchanged: int,
         restore_records=None if None in amounts else sum(amount for amount in amounts if amount is not None),
         pause_ms=stopped_ms + sum(change.pause_ms for change in changes),
         pause_is="floor" if classes[TaskClass.COLD] else "estimate",
-        skew_before=_skew(old, _only_just_come(old, new)),
-        skew_after=_skew(new, frozenset()),
+        skew_before=_skew(old),
+        skew_after=_skew(new),
     )
 
 
-def _skew(side: Side, without: frozenset[str]) -> Skew:
-    """The skew over the instances of a side, but for some that take part only later and hold nothing yet."""
+def _skew(side: Side) -> Skew:
+    """The skew over the instances of a side; who has only just come counts as empty, as in a plan's balance."""
     group, holdings = side.group, side.holdings
-    if without:
-        kept = [i for i, instance in enumerate(group.instances) if instance.process_id not in without]
-        holdings = tuple(holdings[c] for i in kept for c in group.consumers_of[i])
-        group = Group(group.application_id, group.tasks, tuple(group.instances[i] for i in kept))
     found = balance(instance_loads(group, holdings))
     return Skew(
         instance=found.instance_spread,

@@ -10,7 +10,8 @@ from kstream_plan.membership import moved_rates
 from kstream_plan.model import Group, Rates
 from kstream_plan.restoring import Phase
 from kstream_plan.scenario import Burst, ProduceRate, RestoreRate
-from kstream_plan.timeline import GroupChange, Outage, PaceChange
+from kstream_plan.steps import Outage
+from kstream_plan.timeline import GroupChange, PaceChange
 
 
 @dataclass(slots=True)

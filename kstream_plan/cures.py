@@ -23,13 +23,16 @@ _MOST_WARMUPS = 64
 _LEAST_HEARTBEAT_MS, _LEAST_PROBING_MS = 100, 60_000
 
 
-def with_cures(checked: CheckedPlan, snapshot: Snapshot, check_again: Callable[[Snapshot], CheckedPlan]) -> CheckedPlan:
+def with_cures(
+    checked: CheckedPlan, snapshot: Snapshot, check_again: Callable[[Snapshot], Iterator[CheckedPlan]]
+) -> CheckedPlan:
     """Return the findings with a cure for each violation that has one.
 
     Args:
         checked: the plan that was made from ``snapshot``, and its findings.
         snapshot: what to plan again from, with other settings.
-        check_again: plans as the checked plan was made, and checks that.
+        check_again: plans as the checked plan was made, and checks that; it may begin with a part of the draws, so
+            that what does not hold there need not be looked at any further.
 
     A cure keeps to the violated rule, and to every other one that the checked plan keeps to.
     """
@@ -49,20 +52,34 @@ class _Trials:
     """Plans with other settings, each made once."""
 
     snapshot: Snapshot
-    check_again: Callable[[Snapshot], CheckedPlan]
-    _done: dict[tuple[tuple[str, object], ...], CheckedPlan | None] = field(default_factory=dict)
+    check_again: Callable[[Snapshot], Iterator[CheckedPlan]]
+    _done: dict[tuple[tuple[str, object], ...], _Trial] = field(default_factory=dict)
 
-    def check(self, settings: Settings) -> CheckedPlan | None:
-        """Plan and check with changed settings; ``None`` if they are out of range."""
+    def check(self, settings: Settings) -> Iterator[CheckedPlan]:
+        """Plan and check with changed settings, ever more thoroughly; nothing comes if they are out of range."""
         key = tuple(sorted(settings.items()))
         if key not in self._done:
             try:
                 config = replace(self.snapshot.config, **settings)  # type: ignore[arg-type]
             except ConfigError:
-                self._done[key] = None
+                self._done[key] = _Trial(iter(()))
             else:
-                self._done[key] = self.check_again(replace(self.snapshot, config=config))
-        return self._done[key]
+                self._done[key] = _Trial(self.check_again(replace(self.snapshot, config=config)))
+        return iter(self._done[key])
+
+
+class _Trial:
+    """What was made of a trial so far, and what is still to come."""
+
+    def __init__(self, coming: Iterator[CheckedPlan]) -> None:
+        self._made: list[CheckedPlan] = []
+        self._coming = coming
+
+    def __iter__(self) -> Iterator[CheckedPlan]:
+        yield from self._made
+        for checked in self._coming:
+            self._made.append(checked)
+            yield checked
 
 
 def _cured(finding: Finding, checked: CheckedPlan, trials: _Trials) -> Finding:
@@ -70,11 +87,14 @@ def _cured(finding: Finding, checked: CheckedPlan, trials: _Trials) -> Finding:
         return finding
     kept = {one.rule for one in checked.of(Status.PASSED)} | {finding.rule}
     for settings in _CANDIDATES[finding.rule](checked.plan, finding):
-        trial = trials.check(settings)
-        if trial is None or any(one.offences and one.rule in kept for one in trial.findings if not _guard(one)):
-            continue
-        measured = next(one.measured for one in trial.findings if one.rule == finding.rule)
-        return replace(finding, cure=Cure(tuple(sorted(settings.items())), measured))
+        found = None
+        for trial in trials.check(settings):
+            broken = any(one.offences and one.rule in kept for one in trial.findings if not _guard(one))
+            found = None if broken else next(one for one in trial.findings if one.rule == finding.rule)
+            if broken:
+                break
+        if found is not None:
+            return replace(finding, cure=Cure(tuple(sorted(settings.items())), found.measured))
     return finding
 
 

@@ -16,6 +16,7 @@ from kstream_plan.steps import (
     LowerBounds,
     MemberJoined,
     MemberLeft,
+    Outage,
     PausedTask,
     Place,
     Promote,
@@ -145,17 +146,19 @@ def summarize(
     *,
     rate_known: bool,
     stopping: Collection[int] = (),
+    outages: Sequence[Outage] = (),
 ) -> Summary:
     """Add up a plan's rounds.
 
     ``initial`` is what the consumers of ``group`` held before the first one, ``steps`` all steps with how often each
-    is taken (:func:`~kstream_plan.histories.counted`), ``stopping`` as in :func:`standstill`.
+    is taken (:func:`~kstream_plan.histories.counted`), ``stopping`` and ``outages`` as in
+    :func:`~kstream_plan.pauses.pauses`.
     """
     final = rounds[-1].assigned if rounds else initial
     tally = _Tally(group)
     for step, times in steps:
         tally.add(step, times)
-    paused = standstill(pauses(group, initial, rounds, stopping, config))
+    paused = standstill(pauses(group, initial, rounds, stopping, config, outages))
     worst = min(paused.ms, key=lambda task: (-paused.ms[task], task.sort_key), default=None)
     return Summary(
         rebalances=len(rounds),

@@ -9,7 +9,7 @@ from itertools import chain, compress
 from operator import is_not
 from typing import TypeAlias
 
-from kstream_plan.model import Holding
+from kstream_plan.model import Group, Holding
 from kstream_plan.steps import Round, Step
 
 #: A consumer with what it held before and what it holds now.
@@ -44,6 +44,26 @@ def extra_copies(history: Sequence[Sequence[Holding]]) -> Iterator[int]:
         for _, old, new in changes:
             copies += len(new.warmup) + len(new.temporary) - len(old.warmup) - len(old.temporary)
         yield copies
+
+
+def stateful_loads(group: Group, history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int, ...]]:
+    """Yield for each state how many stateful tasks every instance runs, counting only what changed."""
+    loads = [0] * len(group.instances)
+    for _, changes in changed_holdings(history):
+        for consumer, old, new in changes:
+            lost, gained = difference(old.active, new.active)
+            stateful = (sum(map(group.stateful_flags.__getitem__, tasks)) for tasks in (gained, lost))
+            loads[group.instance_of[consumer]] += next(stateful) - next(stateful)
+        yield tuple(loads)
+
+
+def warmup_counts(group: Group, history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int, ...]]:
+    """Yield for each state how many warm-ups every instance has, counting only what changed."""
+    found = [0] * len(group.instances)
+    for _, changes in changed_holdings(history):
+        for consumer, old, new in changes:
+            found[group.instance_of[consumer]] += len(new.warmup) - len(old.warmup)
+        yield tuple(found)
 
 
 class Alike:

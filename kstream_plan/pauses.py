@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
+from math import inf
 from typing import NamedTuple, assert_never
 
 from kstream_plan.assignment_config import AssignmentConfig
@@ -17,6 +18,7 @@ from kstream_plan.steps import (
     KeepTemporary,
     MemberJoined,
     MemberLeft,
+    Outage,
     Place,
     Plan,
     Promote,
@@ -43,20 +45,29 @@ class Pause(NamedTuple):
 
 
 class Standstill(NamedTuple):
-    """Pauses in milliseconds of the plan's clock: their sum and number per task, and the longest one.
+    """Pauses in milliseconds of the plan's clock: their sum and number per task, the shortest and the longest one.
 
     ``most_at_once`` is how many tasks stand still at the same time, at worst.
     """
 
     ms: Counter[TaskId]
     times: Counter[TaskId]
+    shortest_ms: int
     longest_ms: int
     most_at_once: int
 
 
-def plan_pauses(plan: Plan) -> tuple[Pause, ...]:
-    """Return every pause that ends within a plan, in the order of its end."""
-    return pauses(plan.group, plan.initial, plan.rounds, gives_up(plan.group, plan.protocol), plan.config)
+def plan_pauses(plan: Plan, first: int = 0, last: int | None = None) -> tuple[Pause, ...]:
+    """Return every pause that ends within a plan, in the order of its end.
+
+    With ``first`` or ``last``: what follows from the rounds after number ``first``, up to number ``last``.
+    """
+    rounds = plan.rounds[first:last]
+    held = plan.rounds[first - 1].assigned if first else plan.initial
+    from_ms = plan.rounds[first - 1].at_ms if first else 0
+    until_ms = inf if last is None or last >= len(plan.rounds) else plan.rounds[last].at_ms
+    outages = [outage for outage in plan.outages if from_ms <= outage.from_ms < until_ms]
+    return pauses(plan.group, held, rounds, gives_up(plan.group, plan.protocol), plan.config, outages)
 
 
 def plan_standstill(plan: Plan) -> Standstill:
@@ -70,8 +81,9 @@ def standstill(found: Sequence[Pause]) -> Standstill:
     for task_id, from_ms, to_ms in found:
         ms[task_id] += to_ms - from_ms
     spans = Counter([pause[1:] for pause in found])
-    longest_ms = max((to_ms - from_ms for from_ms, to_ms in spans), default=0)
-    return Standstill(ms, Counter([pause[0] for pause in found]), longest_ms, _most_at_once(spans))
+    lengths_ms = [to_ms - from_ms for from_ms, to_ms in spans] or [0]
+    times = Counter([pause[0] for pause in found])
+    return Standstill(ms, times, min(lengths_ms), max(lengths_ms), _most_at_once(spans))
 
 
 def pauses(
@@ -80,12 +92,13 @@ def pauses(
     rounds: Sequence[Round],
     stopping: Collection[int],
     config: AssignmentConfig,
+    outages: Sequence[Outage] = (),
 ) -> tuple[Pause, ...]:
     """Return every pause that ends within the rounds, in the order of its end.
 
     A task that is withheld stands still from the round in which it is revoked until it starts; one whose instance has
     gone, from then on. The consumers in ``stopping`` stop all they run when they hear of a rebalance, by heartbeat,
-    whether they get it back or not.
+    whether they get it back or not. What an instance runs when an outage begins stands still until that is over.
 
     Args:
         group: the group.
@@ -93,6 +106,7 @@ def pauses(
         rounds: the rounds.
         stopping: consumers that give up everything before they join a rebalance.
         config: its ``heartbeat_interval_ms`` is the typical time that such a consumer waits.
+        outages: those that the group does not notice, in time; no round ends during one.
     """
     found: list[Pause] = []
     held, stopped = initial, _Stopped(group, stopping)
@@ -105,7 +119,42 @@ def pauses(
         ]
         found += stopped.until(rnd, held)
         held = rnd.assigned
-    return tuple(found)
+    return _joined(found, _in_outages(group, initial, rounds, outages)) if outages else tuple(found)
+
+
+def _in_outages(
+    group: Group, initial: Sequence[Holding], rounds: Sequence[Round], outages: Sequence[Outage]
+) -> list[Pause]:
+    """Return the standstills of what each instance runs when its outage begins."""
+    found, decided = [], 0
+    for process_id, from_ms, to_ms in outages:
+        while decided < len(rounds) and rounds[decided].at_ms <= from_ms:
+            decided += 1
+        held = rounds[decided - 1].assigned if decided else initial
+        found += [Pause(task_id, from_ms, to_ms) for task_id in _run_by(group, process_id, held)]
+    return found
+
+
+def _joined(found: Sequence[Pause], in_outages: Sequence[Pause]) -> tuple[Pause, ...]:
+    """Return all pauses in the order of their ends, a task's own as one where an outage touches another one."""
+    concerned = {pause.task_id for pause in in_outages}
+    joined = [pause for pause in found if pause.task_id not in concerned]
+    last: dict[TaskId, Pause] = {}
+    own = [pause for pause in found if pause.task_id in concerned]
+    for pause in sorted([*own, *in_outages], key=lambda one: one.from_ms):
+        before = last.get(pause.task_id)
+        if before is not None and pause.from_ms <= before.to_ms:
+            last[pause.task_id] = before._replace(to_ms=max(before.to_ms, pause.to_ms))
+            continue
+        if before is not None:
+            joined.append(before)
+        last[pause.task_id] = pause
+    return tuple(sorted([*joined, *last.values()], key=lambda one: one.to_ms))
+
+
+def _run_by(group: Group, process_id: str, held: Sequence[Holding]) -> list[TaskId]:
+    consumers = group.consumers_of[group.instance_index[process_id]]
+    return [group.tasks[task].task_id for consumer in consumers for task in held[consumer].active]
 
 
 class _Stopped:
@@ -135,18 +184,14 @@ class _Stopped:
                         since[step.task_id] = at_ms
                 case MemberLeft():
                     if step.process_id not in gone:
-                        since.update(dict.fromkeys(self._run_by(step.process_id, held), step.stopped_at_ms))
+                        run = _run_by(self._group, step.process_id, held)
+                        since.update(dict.fromkeys(run, step.stopped_at_ms))
                     gone.add(step.process_id)
                 case MemberJoined() | Place() | KeepTemporary() | Drop() | ThreadMove():
                     pass
                 case _:
                     assert_never(step)
         return ended
-
-    def _run_by(self, process_id: str, held: Sequence[Holding]) -> list[TaskId]:
-        group = self._group
-        consumers = group.consumers_of[group.instance_index[process_id]]
-        return [group.tasks[task].task_id for consumer in consumers for task in held[consumer].active]
 
 
 def _most_at_once(spans: Mapping[tuple[int, int], int]) -> int:

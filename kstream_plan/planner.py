@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.course import Course
+from kstream_plan.cycle_collector import without_cycle_collector
 from kstream_plan.digest import input_digest
 from kstream_plan.everyone import Everyone
 from kstream_plan.figures import lower_bounds, summarize
@@ -26,23 +24,7 @@ from kstream_plan.uncertainty import has_rate, without_rate
 __all__ = ["OnRound", "assign_once", "plan"]
 
 
-@contextmanager
-def _without_cycle_collector() -> Iterator[None]:
-    """Let Python's collector of reference cycles rest.
-
-    Nothing that a plan is made of refers back to itself, so all of it goes by its reference counts; but the collector
-    would walk the millions of steps and holdings again and again as they grow, for a third of the time.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-@_without_cycle_collector()
+@without_cycle_collector()
 def plan(
     snapshot: Snapshot,
     *,
@@ -116,10 +98,12 @@ def plan(
             snapshot.config,
             rate_known=rate_known,
             stopping=gives_up(group, protocol),
+            outages=outside.unnoticed,
         ),
         warnings=snapshot.warnings + rehearsal.warnings,
         verdict=rehearsal.verdict,
         later_configs=rehearsal.settings,
+        outages=outside.unnoticed,
     )
 
 

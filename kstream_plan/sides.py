@@ -11,8 +11,7 @@ from kstream_plan.changes import Course, Side, Start, TaskClass
 from kstream_plan.compare import compare
 from kstream_plan.evidence import held_copies
 from kstream_plan.model import LATEST, UNKNOWN, Group, Note, Snapshot, TaskId
-from kstream_plan.pauses import pauses, standstill
-from kstream_plan.protocols import gives_up
+from kstream_plan.pauses import plan_pauses, standstill
 from kstream_plan.starting_state import newcomers
 from kstream_plan.steps import (
     Demote,
@@ -59,6 +58,8 @@ def snapshot_side(snapshot: Snapshot) -> Side:
 def plan_side(plan: Plan, number: int | None = None) -> Side:
     """Return a plan after round ``number`` (default: its last one; 0: as it begins) as a side.
 
+    Who joins in the very next round has only just come; who joins later is not there yet.
+
     Raises:
         IndexError: the plan has no such round.
     """
@@ -75,9 +76,31 @@ def plan_side(plan: Plan, number: int | None = None) -> Side:
         protocol=plan.protocol,
         decided=None if rnd is None else rnd.decided,
     )
-    joining = {s.process_id for later in plan.rounds[number:] for s in later.steps if isinstance(s, MemberJoined)}
-    gone = {s.process_id for earlier in plan.rounds[:number] for s in earlier.steps if isinstance(s, MemberLeft)}
-    return without(side, joining | gone)
+    joining, gone = _joining(plan, number), _gone(plan, number)
+    later = {process_id for process_id, at in joining.items() if at > number + 1}
+    there = without(side, later | (gone - joining.keys()))
+    return replace(there, newcomers=frozenset(joining.keys() - later))
+
+
+def _joining(plan: Plan, number: int) -> dict[str, int]:
+    """Return who is no member after round ``number`` and will be one, and from which round on."""
+    found: dict[str, tuple[bool, int]] = {}
+    for rnd in plan.rounds[number:]:
+        for step in rnd.steps:
+            if isinstance(step, MemberJoined | MemberLeft):
+                found.setdefault(step.process_id, (isinstance(step, MemberJoined), rnd.number))
+    return {process_id: at for process_id, (joins, at) in found.items() if joins}
+
+
+def _gone(plan: Plan, number: int) -> set[str]:
+    """Return who was a member and is none any more after round ``number``."""
+    found = {
+        step.process_id: isinstance(step, MemberLeft)
+        for rnd in plan.rounds[:number]
+        for step in rnd.steps
+        if isinstance(step, MemberJoined | MemberLeft)
+    }
+    return {process_id for process_id, left in found.items() if left}
 
 
 def without(side: Side, process_ids: set[str]) -> Side:
@@ -112,7 +135,7 @@ def _held(side: Side) -> dict[str, list[list[TaskId]]]:
 
 def plan_course(plan: Plan, first: int, last: int) -> Course:
     """Return what a plan tells of the way from after round ``first`` to after round ``last``."""
-    group, rounds, limit = plan.group, plan.rounds[first:last], plan.config.acceptable_recovery_lag
+    rounds, limit = plan.rounds[first:last], plan.config.acceptable_recovery_lag
     restored: dict[tuple[TaskId, str], int | None] = {}
     left_over: dict[tuple[TaskId, str], int | None] = {}
     held = held_copies(plan_side(plan, first))
@@ -138,9 +161,7 @@ def plan_course(plan: Plan, first: int, last: int) -> Course:
                 needs = None if warm is None or cold is None else warm + cold
                 is_held = isinstance(step, Promote) or key in held
                 starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
-    held_first = plan.rounds[first - 1].assigned if first else plan.initial
-    pauses_ms = standstill(pauses(group, held_first, rounds, gives_up(group, plan.protocol), plan.config)).ms
-    return Course(starts=starts, restored=restored, pauses_ms=pauses_ms)
+    return Course(starts=starts, restored=restored, pauses_ms=standstill(plan_pauses(plan, first, last)).ms)
 
 
 def history_course(sides: Sequence[Side]) -> Course:

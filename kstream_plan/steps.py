@@ -310,6 +310,14 @@ class Round:
     assigned: tuple[Holding, ...]
 
 
+class Outage(NamedTuple):
+    """An instance does not run, in milliseconds of the plan's clock, though the group counts it in."""
+
+    process_id: str
+    from_ms: int
+    to_ms: int
+
+
 class PausedTask(NamedTuple):
     """The task that stands still longest: its id, for how long in all, and how often."""
 
@@ -340,7 +348,7 @@ class Summary:
     ``moves``: stateful tasks whose owning instance differs at the end (one that nobody ran at first has not moved);
     ``hops``: changes of owning instance on the way;
     ``stateless_hops`` those of stateless tasks; ``cold_handovers``: hand-overs of a stateful task to a copy above the
-    limit; ``paused_task_ms``: over all tasks, the time between revoked and handed over;
+    limit; ``paused_task_ms``: over all tasks, the time that they stand still;
     ``peak_extra_copies``: most warm-up and temporary copies at once.
     """
 
@@ -403,7 +411,8 @@ class Plan:
     alone (the same unless a scenario is played), ``generation`` and ``captured_at`` (RFC 3339 or ``None``) are the
     snapshot's. ``initial`` and ``final`` are by consumer index of ``group``: everyone who ever takes part. ``members``
     are the process ids and numbers of stream threads of those who do at the end. ``config`` counts from the start,
-    ``later_configs`` (number of the first round, settings) from then on.
+    ``later_configs`` (number of the first round, settings) from then on. ``outages`` are those that the group does not
+    notice, in time: restarts of static members within the session time-out, which no round tells of.
     """
 
     group: Group
@@ -424,6 +433,7 @@ class Plan:
     warnings: tuple[Note, ...]
     verdict: Verdict
     later_configs: tuple[tuple[int, AssignmentConfig], ...] = ()
+    outages: tuple[Outage, ...] = ()
 
     @property
     def first_members(self) -> tuple[str, ...]:

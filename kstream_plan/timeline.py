@@ -29,7 +29,7 @@ from kstream_plan.scenario import (
     Stop,
     Threads,
 )
-from kstream_plan.steps import Trigger
+from kstream_plan.steps import Outage, Trigger
 
 PaceChange: TypeAlias = ProduceRate | RestoreRate | Burst
 
@@ -48,14 +48,6 @@ class Arrival(NamedTuple):
     disk_of: str | None = None
 
 
-class Outage(NamedTuple):
-    """The group counts an instance in that does not run."""
-
-    process_id: str
-    from_ms: int
-    to_ms: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupChange:
     """What is different from a rebalance on. ``members`` are all instances then; ``settings`` are new ones."""
@@ -70,10 +62,14 @@ class GroupChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """All changes in time; ``everyone``: every instance that ever takes part, with all threads it ever has."""
+    """All changes in time; ``everyone``: every instance that ever takes part, with all threads it ever has.
+
+    ``unnoticed`` are those of the outages, in time, after which the group goes on as if nothing had happened.
+    """
 
     changes: tuple[GroupChange, ...]
     outages: tuple[Outage, ...]
+    unnoticed: tuple[Outage, ...]
     paces: tuple[PaceChange, ...]
     everyone: tuple[Instance, ...]
 
@@ -91,10 +87,15 @@ def timeline(members: Sequence[Instance], config: AssignmentConfig, events: Iter
     draft.notice_until(None)
     return Timeline(
         changes=tuple(draft.changes),
-        outages=tuple(outage for outage in draft.outages if outage.to_ms > outage.from_ms),
+        outages=_lasting(draft.outages + draft.unnoticed),
+        unnoticed=_lasting(draft.unnoticed),
         paces=tuple(draft.paces),
         everyone=tuple(draft.everyone.values()),
     )
+
+
+def _lasting(outages: Iterable[Outage]) -> tuple[Outage, ...]:
+    return tuple(sorted((one for one in outages if one.to_ms > one.from_ms), key=lambda one: one[1:]))
 
 
 def in_time(events: Sequence[Event]) -> list[Event]:
@@ -136,6 +137,7 @@ class _Draft:
     down: dict[str, _Down] = field(default_factory=dict)
     changes: list[GroupChange] = field(default_factory=list)
     outages: list[Outage] = field(default_factory=list)
+    unnoticed: list[Outage] = field(default_factory=list)
     paces: list[PaceChange] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -210,7 +212,7 @@ class _Draft:
                 arrivals.append(arrival)
                 self.gone.pop(process_id)
             elif event.keeps_disk and (event.static or is_static(known)):
-                self.outages.append(Outage(process_id, down.stopped_at_ms, event.at_ms))
+                self.unnoticed.append(Outage(process_id, down.stopped_at_ms, event.at_ms))
                 del self.down[process_id]
             else:
                 down.back = arrival

@@ -47,7 +47,7 @@ def _checked(name: str, policy: bytes | Policy, *, cures: bool = False, baseline
     checked = check_plan(plan_cases.case(name), standard, baseline=before, source="plan.json")
     if not cures:
         return checked
-    return with_cures(checked, plan_cases.snapshot(name), lambda again: check_plan(plan(again), standard))
+    return with_cures(checked, plan_cases.snapshot(name), lambda again: iter([check_plan(plan(again), standard)]))
 
 
 def _waived() -> Policy:

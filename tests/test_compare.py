@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import captured
+import captured_scenarios
 import plan_cases
 import pytest
 from hypothesis import given
@@ -16,9 +17,11 @@ from strategies import snapshots, two_snapshots
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.changes import Comparison, CopyChangeKind, InstanceChangeKind, Side, TaskClass
 from kstream_plan.compare import compare
+from kstream_plan.figures import initial_balance
 from kstream_plan.model import LATEST, Copy, Group, Holding, Snapshot, TaskId
 from kstream_plan.planner import plan
 from kstream_plan.ranking import is_caught_up
+from kstream_plan.scenario import Return, Scenario, Stop
 from kstream_plan.sides import history_course, plan_course, plan_side, snapshot_side, starts_at
 from kstream_plan.steps import Role, Seat
 
@@ -261,6 +264,28 @@ def test_a_copy_within_the_limit_is_promoted_and_swapped_and_left_over_state_abo
     warm = compare(OLD, _side(wider, c0=Holding((0, 2)), c2=Holding((), (0,)), c4=Holding((1,))))
     assert [change.kind for change in warm.tasks] == [TaskClass.WARM]
     assert warm.totals.pause_ms == wider.heartbeat_interval_ms
+
+
+@pytest.mark.parametrize("name", ["scale-out", "scale-out-standbys", "crash", "settled", "many-instances"])
+def test_a_plan_s_own_sides_are_as_balanced_as_the_plan_says(name: str) -> None:
+    made = plan_cases.case(name)
+    first = initial_balance(made.group, made.initial, made.rounds)
+    found = compare(plan_side(made, 0), plan_side(made)).totals
+    for skew, balance in (
+        ((found.skew_before, first), (found.skew_after, made.rounds[-1].balance)) if made.rounds else ()
+    ):
+        assert skew.balance_factor == balance.balance_factor
+        assert skew.subtopology == balance.subtopology_task_spread
+        assert skew.subtopology_spread == balance.subtopology_spread
+
+
+def test_who_returns_later_was_there_before() -> None:
+    before = captured_scenarios.before("scale-out")
+    events = (Stop(at_ms=0, process_ids=(before.state.group.instances[0].process_id,)),)
+    back = Return(at_ms=200_000, process_ids=events[0].process_ids)
+    made = plan(before, scenario=Scenario(events=(*events, back)))
+    assert len(plan_side(made, 0).group.instances) == len(plan_side(made).group.instances) == 3
+    assert compare(plan_side(made, 0), plan_side(made)).instances == ()
 
 
 def test_a_task_between_threads_and_one_that_nobody_runs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import check_cases
@@ -19,9 +20,9 @@ def cured(name: str, policy: bytes) -> tuple[CheckedPlan, list[Snapshot]]:
     standard = Standard(read_policy(policy, "p"), check_cases.NOW)
     tried: list[Snapshot] = []
 
-    def check_again(snapshot: Snapshot) -> CheckedPlan:
+    def check_again(snapshot: Snapshot) -> Iterator[CheckedPlan]:
         tried.append(snapshot)
-        return check_plan(plan(snapshot), standard)
+        yield check_plan(plan(snapshot), standard)
 
     checked = check_plan(plan_cases.case(name), standard)
     return with_cures(checked, plan_cases.snapshot(name), check_again), tried
@@ -72,3 +73,21 @@ def test_a_plan_that_keeps_to_its_rules_is_not_planned_again() -> None:
 defaults: {max_duration: 5m}
 waivers: [{application: "*", rule: max_duration, until: 2027-01-01, reason: x}]"""
     assert cured("scale-out", waived)[1] == []
+
+
+def test_a_cure_that_does_not_hold_at_first_is_not_looked_at_any_further() -> None:
+    standard = Standard(read_policy(b"version: 1\ndefaults: {max_pause_per_task: 30s}", "p"), check_cases.NOW)
+    thorough: list[int] = []
+
+    def check_again(snapshot: Snapshot) -> Iterator[CheckedPlan]:
+        glance = check_plan(plan(snapshot), standard)
+        yield glance
+        thorough.append(snapshot.config.max_warmup_replicas)
+        # what holds at the first look breaks in another draw, but for the last candidate
+        yield glance if snapshot.config.max_warmup_replicas >= 8 else check_plan(plan_cases.case("scale-out"), standard)
+
+    checked = check_plan(plan_cases.case("scale-out"), standard)
+    [finding, *_] = with_cures(checked, plan_cases.snapshot("scale-out"), check_again).findings
+    assert finding.cure is not None
+    assert dict(finding.cure.settings) == {"max_warmup_replicas": 8}
+    assert thorough == [4, 8]

@@ -67,6 +67,18 @@ def test_every_task_of_the_instance_is_told_once() -> None:
     assert {task.pause_ms for task in drained.now} == {10_000}
 
 
+@pytest.mark.parametrize("scenario", ["scale-out", "scale-out-standbys"])
+@pytest.mark.parametrize("leave", [False, True])
+def test_in_the_middle_of_a_move_every_task_that_runs_there_now_is_told(scenario: str, leave: bool) -> None:
+    for snapshot in captured.inputs(scenario)[2:12:3]:
+        group = snapshot.state.group
+        for index, instance in enumerate(group.instances):
+            runs = {task for consumer in group.consumers_of[index] for task in snapshot.state.holdings[consumer].active}
+            drained = drain(snapshot, [instance.process_id], leave=leave)
+            assert [task.task_id for task in drained.now] == [group.tasks[task].task_id for task in sorted(runs)]
+            assert all(task.destination != instance.process_id for task in drained.now)
+
+
 def test_standbys_make_it_warm() -> None:
     drained = CASES["with-standbys"]()
     assert drained.cold_now == ()
@@ -77,6 +89,24 @@ def test_a_cold_start_pauses_for_what_it_restores() -> None:
     drained = drain(captured_scenarios.before("scale-out", 100.0), ["i3"])
     [task] = [task for task in drained.cold_now if str(task.task_id) == "0_0"]
     assert task.pause_ms >= 10_000 + 2_000 * 1000 // 100
+
+
+def test_a_pause_is_a_floor_where_nobody_knows_how_long_the_restore_takes() -> None:
+    unknown = drain(captured_scenarios.before("scale-out"), ["i3"])
+    known = drain(captured_scenarios.before("scale-out", 1000.0), ["i3"])
+    assert {task.pause_is for task in unknown.cold_now} == {"floor"}
+    assert {task.pause_is for task in known.now} == {"estimate"}
+    assert {task.pause_is for task in unknown.now if task.caught_up} == {"estimate"}
+    assert "the longest ≥ " in drain_table(unknown)
+    assert " or more" in drain_table(unknown)
+    assert "the longest ~" in drain_table(known)
+    assert " or more" not in drain_table(known)
+
+
+def test_a_floor_of_nothing_is_no_figure() -> None:
+    shown = drain_table(drain(captured_scenarios.before("scale-out"), ["i3"], leave=True))
+    assert "0.0 s" not in shown
+    assert "2,000 records" in shown
 
 
 def test_a_clean_leave_is_noticed_at_once() -> None:

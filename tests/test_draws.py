@@ -90,12 +90,13 @@ def test_the_number_of_draws_follows_the_size_of_the_group() -> None:
 
 def test_new_instances_are_like_most_others_unless_told_otherwise() -> None:
     members = captured_scenarios.before("scale-out").state.group
-    [event] = scale_out(members, add=3, racks=["a", "b"], client_tags=[(("zone", "x"),)]).events
+    scenario = scale_out(members, add=3, racks=["a", "b"], client_tags=[(("zone", "x"),)])
+    [event] = drawn(scenario, members, 0).events
     assert isinstance(event, Join)
-    assert [(of.threads, of.rack, of.host) for of in event.instances if isinstance(of, NewInstance)] == [
-        (None, "a", "new-1"),
-        (None, "b", "new-2"),
-        (None, "a", "new-3"),
+    assert [(of.capacity, of.rack, of.host) for of in event.instances if isinstance(of, Instance)] == [
+        (2, "a", "new-1"),
+        (2, "b", "new-2"),
+        (2, "a", "new-3"),
     ]
 
 

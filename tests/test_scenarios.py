@@ -12,9 +12,13 @@ import pytest
 from kstream_plan.config.scenario_file import read_scenario
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Rates, Snapshot
+from kstream_plan.pauses import plan_pauses, plan_standstill
 from kstream_plan.planner import plan
 from kstream_plan.render.activity import membership
-from kstream_plan.steps import MemberJoined, MemberLeft, Plan, Trigger
+from kstream_plan.render.plan_json import plan_json
+from kstream_plan.render.table import table
+from kstream_plan.snapshots.saved_plan import read_plans
+from kstream_plan.steps import Demote, MemberJoined, MemberLeft, Plan, Revoke, Trigger
 from kstream_plan.studies.drawing import drawn
 
 
@@ -59,6 +63,68 @@ class TestBounce:
         made = _play(_settled(), f"{{at: 0s, bounce: {{instances: {host}, restart: 6s, static: true}}}}")
         assert made.rounds == ()
         assert made.verdict.kind == "settled"
+        found = plan_standstill(made)
+        ran = sum(len(made.initial[c].active) for c in made.group.consumers_of[_place(made, host)])
+        assert sum(found.times.values()) == found.most_at_once == ran
+        assert set(found.ms.values()) == {6_000}
+        assert made.summary.paused_task_ms == 6_000 * ran
+        assert made.summary.max_paused_task is not None
+        assert made.summary.max_paused_task[1:] == (6_000, 1)
+
+
+def _place(made: Plan, host: str) -> int:
+    return next(index for index, instance in enumerate(made.group.instances) if instance.host == host)
+
+
+def test_restarts_of_static_members_stop_every_task_once() -> None:
+    made = _play(_settled(), "{at: 0s, bounce: {restart: 5s, pause: 1m, static: true}}")
+    assert made.rounds == ()
+    assert [(outage.from_ms, outage.to_ms) for outage in made.outages] == [
+        (0, 5_000),
+        (65_000, 70_000),
+        (130_000, 135_000),
+    ]
+    assert dict(plan_standstill(made).ms) == {task.task_id: 5_000 for task in made.group.tasks}
+    assert "\nPAUSES   ~5.0 s each" in table(made)
+    assert read_plans(plan_json(made).encode(), "x") == [made]
+
+
+def test_what_waits_for_a_static_member_stands_still_once() -> None:
+    """A join while it is away ends when it is back; what it then gives up stands still from its stop on."""
+    made = _play(
+        _settled(),
+        "{at: 0s, stop: i2}, {at: 1s, join: {hosts: [a, b]}}, {at: 7s, return: {instances: i2, static: true}}",
+    )
+    assert made.rounds[0].at_ms == 7_000
+    revoked = {step.task_id for step in made.rounds[0].steps if isinstance(step, Revoke | Demote)}
+    held = {
+        made.group.tasks[task].task_id
+        for c in made.group.consumers_of[_place(made, "i2")]
+        for task in made.initial[c].active
+    }
+    assert revoked & held
+    stopped = {pause.task_id: pause for pause in plan_pauses(made) if pause.from_ms == 0}
+    assert stopped.keys() == held
+    assert all((stopped[task_id].to_ms > 7_000) == (task_id in revoked) for task_id in held)
+    assert made.summary.paused_task_ms == sum(plan_standstill(made).ms.values())
+
+
+def test_new_instances_can_be_named_as_they_are_shown() -> None:
+    before = captured_scenarios.before("scale-out")
+    events = "{at: 0s, join: 2}, {at: 1h, join: 1}, {at: 2h, leave: new-1}, {at: 3h, crash: [new-3]}"
+    made = _play(before, events)
+    ids = {instance.host: instance.process_id for instance in made.group.instances}
+    assert sorted(host for host in ids if host and host.startswith("new")) == ["new-1", "new-2", "new-3"]
+    left = [step.process_id for rnd in made.rounds for step in rnd.steps if isinstance(step, MemberLeft)]
+    assert left == [ids["new-1"], ids["new-3"]]
+
+
+def test_names_that_are_taken_are_passed_over() -> None:
+    events = "{at: 0s, join: 1}, {at: 1h, join: {hosts: [new-1]}}"
+    made = _play(captured_scenarios.before("scale-out"), events)
+    joined = [step.process_id for rnd in made.rounds for step in rnd.steps if isinstance(step, MemberJoined)]
+    hosts = {instance.process_id: instance.host for instance in made.group.instances}
+    assert [hosts[process_id] for process_id in joined] == ["new-2", "new-1"]
 
 
 def test_a_rolling_bounce_takes_one_after_the_other() -> None:

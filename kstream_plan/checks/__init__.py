@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from kstream_plan.checks import copies, outcome
 from kstream_plan.checks.subject import Subject
+from kstream_plan.cycle_collector import without_cycle_collector
 from kstream_plan.steps import Plan
 
 
@@ -49,6 +50,7 @@ INVARIANTS: Mapping[str, Invariant] = MappingProxyType(
 )
 
 
+@without_cycle_collector()
 def broken_invariants(plan: Plan, *, rebuilt: bool = False) -> tuple[Broken, ...]:
     """Check every invariant; nothing is returned for a sound plan.
 

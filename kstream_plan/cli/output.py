@@ -17,6 +17,9 @@ from kstream_plan.errors import KstreamPlanError
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.escape import encodable, printable
 
+#: What stands below a summary of several applications.
+ONE_IN_FULL = "\nOne of them in full: --application-id ID; all of them: --verbose\n"
+
 
 class OutputForm(StrEnum):
     """What stdout shows."""

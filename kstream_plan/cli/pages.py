@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kstream_plan.cli.output import OutputForm, Page
+from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
 from kstream_plan.model import Snapshot
 from kstream_plan.render.detail import Focus
 from kstream_plan.render.escape import fenced
@@ -14,8 +14,6 @@ from kstream_plan.render.plan_json import plan_json
 from kstream_plan.render.ranks import ranks
 from kstream_plan.render.table import excerpt, table
 from kstream_plan.steps import Plan
-
-_ONE_IN_FULL = "\nOne of them in full: --application-id ID; all of them: --verbose\n"
 
 
 def plan_lines(plans: Sequence[Plan], *, full: bool) -> str:
@@ -65,4 +63,4 @@ def _overview(plans: Sequence[Plan], form: OutputForm, page: Page) -> list[str]:
 
 
 def _hint(plans: Sequence[Plan], verbose: bool) -> str:
-    return _ONE_IN_FULL if len(plans) > 1 and not verbose else ""
+    return ONE_IN_FULL if len(plans) > 1 and not verbose else ""

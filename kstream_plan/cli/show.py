@@ -13,13 +13,15 @@ from kstream_plan.cli import options
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.output import OutputForm, page, say
 from kstream_plan.cli.pages import excerpts_page, plans_page
-from kstream_plan.errors import UsageError
+from kstream_plan.errors import ScenarioError, UsageError
 from kstream_plan.model import TaskId
 from kstream_plan.render.detail import Focus
 from kstream_plan.render.names import Names
 from kstream_plan.snapshots.plan_files import read_plan_file
 from kstream_plan.snapshots.saved_plan import read_plans
+from kstream_plan.snapshots.selection import Selection
 from kstream_plan.steps import Plan
+from kstream_plan.studies.members import process_id_of
 
 
 def show(
@@ -30,8 +32,11 @@ def show(
     task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Only the steps of this task.")] = None,
     instance: Annotated[
         str | None,
-        typer.Option("--instance", metavar="ID", help="Only this instance: its id, a prefix of it, or its host."),
+        typer.Option(
+            "--instance", metavar="ID", help="Only this instance: its process id, the beginning of it, or host."
+        ),
     ] = None,
+    application_id: options.ApplicationId = None,
     output: options.Output = OutputForm.TABLE,
     full: options.Full = False,
     verbose: options.Verbose = False,
@@ -39,7 +44,7 @@ def show(
 ) -> None:
     """Show plans saved by --out or --output json."""
     with expected_failures(debug=debug):
-        plans = [plan for file in files for plan in _read(file)]
+        plans = _selected([plan for file in files for plan in _read(file)], application_id or (), files)
         if round_number is None and task is None and instance is None:
             say(plans_page(plans, output, page(), full=full, verbose=verbose))
             return
@@ -53,6 +58,20 @@ def _read(file: str) -> list[Plan]:
     if file == "-":
         return read_plans(sys.stdin.buffer.read(), "standard input")
     return read_plan_file(Path(file))
+
+
+def _selected(plans: Sequence[Plan], application_ids: Sequence[str], files: Sequence[str]) -> Sequence[Plan]:
+    """Return the plans of the applications that are wanted.
+
+    Raises:
+        SnapshotError: there is none of an application.
+    """
+    wanted = Selection(tuple(application_ids))
+    known = sorted({plan.group.application_id for plan in plans})
+    missing = wanted.missing(known)
+    if missing:
+        raise wanted.nothing_found(missing, known, files)[0]
+    return [plan for plan in plans if wanted.wants(plan.group.application_id)]
 
 
 def _focused(
@@ -105,15 +124,8 @@ def _instance(plan: Plan, text: str | None) -> str | None:
     if text is None:
         return None
     names = Names(plan.group)
-    ids = [instance.process_id for instance in plan.group.instances]
-    exact = [
-        instance.process_id
-        for instance in plan.group.instances
-        if text in (instance.process_id, instance.host, names.instance(instance.process_id))
-    ]
-    matches = exact or [process_id for process_id in ids if process_id.startswith(text.lower())]
-    if len(matches) != 1:
-        known = ", ".join(names.instances(ids[:10])) + (", ..." if len(ids) > 10 else "")
-        what = f"{len(matches)} instances match {text!r}" if matches else f"there is no instance {text!r}"
-        raise UsageError(what, where="--instance", fix=f"give one of {known}")
-    return matches[0]
+    shown = [process_id for process_id in plan.group.instance_index if names.instance(process_id) == text]
+    try:
+        return shown[0] if shown else process_id_of(plan.group, text)
+    except ScenarioError as error:
+        raise UsageError(error.what, where="--instance", fix=error.fix) from None

@@ -8,7 +8,7 @@ from typing import Any
 from kstream_plan.cli.each_application import each_application
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies, outcome
 from kstream_plan.cli.failures import report
-from kstream_plan.cli.output import OutputForm, Page, page, say, written_at_once
+from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page, page, say, written_at_once
 from kstream_plan.cli.progress import Report, progress
 from kstream_plan.cli.reading import check_before_reading, read_snapshots
 from kstream_plan.cli.scenarios import ScenarioOf
@@ -16,6 +16,11 @@ from kstream_plan.cli.settings import overrides
 from kstream_plan.model import Snapshot
 from kstream_plan.render.escape import fenced
 from kstream_plan.render.simulation import simulation_table
+from kstream_plan.render.simulation_fleet import (
+    simulation_badness,
+    simulation_markdown_summary,
+    simulation_summary,
+)
 from kstream_plan.render.simulation_json import simulation_json
 from kstream_plan.studies.draws import processors
 from kstream_plan.studies.simulation import Simulation, simulate
@@ -85,15 +90,25 @@ def _lines(simulations: Sequence[Simulation], *, full: bool) -> str:
 def _page(simulations: Sequence[Simulation], form: OutputForm, shown: Page, given: Mapping[str, Any]) -> str:
     if form is OutputForm.JSON:
         return _lines(simulations, full=given["full"])
-    wide = form is OutputForm.MARKDOWN
+    wide, verbose, several = form is OutputForm.MARKDOWN, given["verbose"], len(simulations) > 1
+    in_full = sorted(simulations, key=simulation_badness) if verbose or not several else []
     tables = [
         simulation_table(
             simulated,
             width=shown.width,
             colour=shown.colour and not wide,
-            verbose=given["verbose"],
+            verbose=verbose,
             record_size=given["record_size"],
         )
-        for simulated in simulations
+        for simulated in in_full
     ]
-    return "\n".join(f"{fenced(text)}\n" for text in tables) if wide else "\n".join(tables)
+    pages = [f"{fenced(text)}\n" for text in tables] if wide else tables
+    if several:
+        pages.insert(0, _summary(simulations, form, shown))
+    return "\n".join(pages) + (ONE_IN_FULL if several and not verbose and not wide else "")
+
+
+def _summary(simulations: Sequence[Simulation], form: OutputForm, shown: Page) -> str:
+    if form is OutputForm.MARKDOWN:
+        return simulation_markdown_summary(simulations)
+    return simulation_summary(simulations, width=shown.width, colour=shown.colour)

@@ -42,7 +42,9 @@ To = Annotated[
 Remove = Annotated[
     list[str] | None,
     typer.Option(
-        "--remove", metavar="ID", help="This instance stops, by a default close; process id or host, repeatable."
+        "--remove",
+        metavar="ID",
+        help="This instance stops, by a default close: process id, the beginning of it, or host; repeatable.",
     ),
 ]
 NewThreads = Annotated[

@@ -72,8 +72,9 @@ class Event:
 
     ``rounds`` are its rounds, ``probe`` its number among the probes (``None`` if it is none), ``ready`` of
     ``expected`` warm-up copies were found caught up by it. ``stateless`` counts changes of instance of stateless
-    tasks, ``threads`` those of the thread of an active task within its instance; ``dropped`` are the places of copies
-    that are given up and not taken up again.
+    tasks, ``threads`` those of the thread of an active task within its instance, ``cold_threads`` those among them that
+    start from a copy that is not caught up; ``dropped`` are the places of copies that are given up and not taken up
+    again.
     """
 
     rounds: list[Round]
@@ -85,18 +86,19 @@ class Event:
     moves: list[Move] = field(default_factory=list)
     stateless: int = 0
     threads: int = 0
+    cold_threads: list[Move] = field(default_factory=list)
     copies: list[NewCopy] = field(default_factory=list)
     dropped: set[tuple[TaskId, str]] = field(default_factory=set)
     awaited: list[AwaitedCopy] = field(default_factory=list)
 
     @property
     def cold(self) -> list[Move]:
-        """The moves to a copy that is not caught up."""
-        return [move for move in self.moves if move.cold]
+        """The starts from a copy that is not caught up, on another instance or on another thread of the same."""
+        return [move for move in self.moves if move.cold] + self.cold_threads
 
     @property
     def warm(self) -> list[Move]:
-        """The other moves."""
+        """The moves to a copy that is caught up."""
         return [move for move in self.moves if not move.cold]
 
     def kept_copies(self) -> list[NewCopy]:
@@ -172,6 +174,7 @@ class _Owners:
 
     def __init__(self, plan: Plan) -> None:
         group = plan.group
+        self._gone: set[TaskId] = set()
         self._stateful = {task.task_id: task.stateful for task in group.tasks}
         self._owner: dict[TaskId, str] = {
             group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id
@@ -204,6 +207,7 @@ class _Owners:
                 event.joined.append(step.process_id)
             case MemberLeft():
                 event.left.append(step.process_id)
+                self._gone |= {task_id for task_id, owner in self._owner.items() if owner == step.process_id}
             case HandOver() | Promote():
                 self._started(step, event)
             case ThreadMove():
@@ -224,9 +228,14 @@ class _Owners:
     def _started(self, step: HandOver | Promote, event: Event) -> None:
         source, destination = self._owner.get(step.task_id), step.to.process_id
         self._owner[step.task_id] = destination
+        if source == destination and step.task_id in self._gone:  # it was gone and is back
+            source = None
+        self._gone.discard(step.task_id)
+        move = Move(step.task_id, source, destination, not step.caught_up, step.restore_records)
         if source == destination:
             event.threads += 1
+            event.cold_threads += [move] if move.cold else []
         elif self._stateful[step.task_id]:
-            event.moves.append(Move(step.task_id, source, destination, not step.caught_up, step.restore_records))
+            event.moves.append(move)
         else:
             event.stateless += 1

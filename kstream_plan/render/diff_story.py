@@ -101,9 +101,9 @@ def names_of_both(found: Comparison, escape: Escape = TERMINAL) -> Names:
 
 
 def verdict(found: Comparison) -> str:
-    """Return the whole in one line: ``12 of 240 tasks moved, all warm; skew 3 → 1``."""
+    """Return the whole in one line: ``12 of 240 tasks moved, all warm; balance 3 → 1``."""
     totals = found.totals
-    skew = f"skew {_arrow(totals.skew_before.instance, totals.skew_after.instance)}"
+    skew = f"balance {_arrow(totals.skew_before.balance_factor, totals.skew_after.balance_factor)}"
     if found.empty:
         return f"nothing changed; {skew}"
     parts = [f"{totals.moved:,} of {count(totals.tasks, 'task')} moved" if totals.moved else "no task moved"]
@@ -170,12 +170,15 @@ def _facts(found: Comparison, names: Names) -> list[Fact]:
     if not found.empty:
         facts += [_restore(found), _pauses(found, names)]
     before, after = totals.skew_before, totals.skew_after
-    figures = [
-        f"{name} {_arrow(a, b)}"
-        for name, a, b in zip(("instance", "thread", "subtopology"), before, after, strict=False)
-    ]
-    kip = f"KIP-441: balance factor {_arrow(before[3], after[3])}, subtopologies {_arrow(before[4], after[4])}"
-    return [*facts, Fact("SKEW", (f"{', '.join(figures)}; {kip}", ", ".join(figures)))]
+    figures = {
+        "instance": (before.balance_factor, after.balance_factor),
+        "subtopology": (before.subtopology, after.subtopology),
+        "instances per subtopology": (before.subtopology_spread, after.subtopology_spread),
+        "thread": (before.thread, after.thread),
+    }
+    parts = [f"{name} {_arrow(*change)}" for name, change in figures.items()]
+    line = ", ".join(parts)
+    return [*facts, Fact("BALANCE", (f"{line} (most - least)", line, ", ".join(parts[:3])))]
 
 
 def _arrow(before: int, after: int) -> str:

@@ -77,8 +77,11 @@ def _pauses(drained: Drain, names: Names) -> Fact:
     if not drained.now:
         return Fact("PAUSES", ("none: no running task is stopped",))
     worst = max(drained.now, key=lambda task: task.pause_ms)
-    floor = "≥ " if drained.cold_now and drained.plan.summary.duration_is == "floor" else "~"
-    each = f"{count(len(drained.now), 'task')}, the longest {floor}{duration(worst.pause_ms)}"
+    tasks = count(len(drained.now), "task")
+    is_floor = any(task.pause_is == "floor" for task in drained.now)
+    if is_floor and not worst.pause_ms:
+        return Fact("PAUSES", (f"{tasks}; each that starts cold for as long as it restores",))
+    each = f"{tasks}, the longest {'≥ ' if is_floor else '~'}{duration(worst.pause_ms)}"
     return Fact("PAUSES", (f"{each} ({names.task_and_topic(worst.task_id)})", each))
 
 
@@ -105,8 +108,13 @@ def _lags(drained: Drain, names: Names) -> Fact:
 
 
 def _cold(task: DrainedTask, names: Names) -> str:
-    where = f"{names.task(task.task_id)} starts on {names.instance(task.destination)}"
-    return f"{where} with {records(task.restore_records)} records to restore, after {duration(task.pause_ms)} or more"
+    starts = f"{names.task(task.task_id)} starts on {names.instance(task.destination)}"
+    amount = f"with {records(task.restore_records)} records to restore"
+    if task.pause_is == "estimate":
+        return f"{starts} {amount}, and runs after ~{duration(task.pause_ms)}"
+    return (
+        f"{starts} {amount}, after {duration(task.pause_ms)} or more" if task.pause_ms else f"{starts} {amount} first"
+    )
 
 
 def _amount(tasks: Sequence[DrainedTask]) -> str:

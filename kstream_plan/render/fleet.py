@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rich.cells import cell_len
 
@@ -13,33 +14,65 @@ from kstream_plan.render.table import coloured
 from kstream_plan.render.wrapping import padded, paragraph, wrapped
 from kstream_plan.steps import Plan
 
-_HEADS = ("application", "outcome", "moves", "cold", "worst pause", "to restore")
-_RIGHT = (False, False, True, True, True, True)
+
+class Column(NamedTuple):
+    """A column's heading, and whether its cells are set to the right."""
+
+    head: str
+    right: bool = False
+
+
+_COLUMNS = (
+    Column("application"),
+    Column("outcome"),
+    Column("moves", right=True),
+    Column("cold", right=True),
+    Column("worst pause", right=True),
+    Column("to restore", right=True),
+)
 
 
 def summary(plans: Sequence[Plan], *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return a heading and one line per application, worst first, as lines of text, each ended."""
     ordered = sorted(plans, key=badness)
     rows = [_cells(plan, TERMINAL) for plan in ordered]
-    widths = [max(cell_len(row[column]) for row in (_HEADS, *rows)) for column in range(len(_HEADS))]
+    return overview(_counts(plans), _COLUMNS, rows, list(map(_is_bad, ordered)), width=width, colour=colour)
+
+
+def markdown_summary(plans: Sequence[Plan]) -> str:
+    """Return a heading and one row per application, worst first, as Markdown."""
+    return markdown_overview(_counts(plans), _COLUMNS, [_cells(plan, MARKDOWN) for plan in sorted(plans, key=badness)])
+
+
+def overview(
+    heading: str,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    marked: Sequence[bool],
+    *,
+    width: int = DEFAULT_WIDTH,
+    colour: bool = False,
+) -> str:
+    """Return a heading and rows under each other, the bad ones ``marked``; the first column takes what room is left."""
+    heads = [column.head for column in columns]
+    widths = [max(map(cell_len, cells)) for cells in zip(heads, *rows, strict=True)]
     widths[0] = max(10, min(widths[0], width - sum(widths[1:]) - 2 * (len(widths) - 1) - 2))
-    lines = [*paragraph(_counts(plans), width, "", "  "), ""]
-    for plan, row in zip([None, *ordered], [_HEADS, *rows], strict=True):
-        mark = "! " if plan is not None and _is_bad(plan) else "  "
-        name, *rest = row
+    lines = [*paragraph(heading, width, "", "  "), ""]
+    for bad, (name, *rest) in zip([False, *marked], [heads, *rows], strict=True):
         first, *more = wrapped([name], "", widths[0])
-        lines.append(mark + _line((first, *rest), widths).rstrip())
+        cells = zip((first, *rest), widths, columns, strict=True)
+        line = "  ".join(padded(cell, room, right=column.right) for cell, room, column in cells)
+        lines.append(f"{'!' if bad else ' '} {line.rstrip()}")
         lines += [f"  {part}" for part in more]
     text = "\n".join(lines) + "\n"
     return coloured(text) if colour else text
 
 
-def markdown_summary(plans: Sequence[Plan]) -> str:
-    """Return a heading and one row per application, worst first, as Markdown."""
-    rows = [_cells(plan, MARKDOWN) for plan in sorted(plans, key=badness)]
-    rule = ["--:" if right else "---" for right in _RIGHT]
-    table = [markdown_row(cells) for cells in (_HEADS, rule, *rows)]
-    return "\n".join([_counts(plans), "", *table]) + "\n"
+def markdown_overview(heading: str, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
+    """Return the same as Markdown."""
+    rule = ["--:" if column.right else "---" for column in columns]
+    table = [markdown_row(cells) for cells in ([column.head for column in columns], rule, *rows)]
+    return "\n".join([heading, "", *table]) + "\n"
 
 
 def badness(plan: Plan) -> tuple[bool, int, int, int, int, str]:
@@ -80,7 +113,7 @@ def _cells(plan: Plan, escape: Escape) -> tuple[str, ...]:
     stateful = sum(task.stateful for task in plan.group.tasks)
     return (
         name,
-        _outcome(plan),
+        outcome(plan, figures.duration_ms),
         f"{figures.moves:,}/{stateful:,}",
         f"{figures.cold_handovers:,}",
         duration(worst.ms) if worst else "",
@@ -88,15 +121,12 @@ def _cells(plan: Plan, escape: Escape) -> tuple[str, ...]:
     )
 
 
-def _outcome(plan: Plan) -> str:
-    length = duration(plan.summary.duration_ms)
+def outcome(plan: Plan, duration_ms: int) -> str:
+    """Return how a plan with rounds ends, and after how long."""
+    length = duration(duration_ms)
     if plan.verdict.kind != "settled":
         kinds = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}
         return f"{kinds[plan.verdict.kind]} after {length}"
-    if not plan.summary.duration_ms:
+    if not duration_ms:
         return "settles at once"
     return f"settles {'≥ ' if plan.summary.duration_is == 'floor' else '~'}{length}"
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(padded(cell, room, right=right) for cell, room, right in zip(cells, widths, _RIGHT, strict=True))

@@ -31,11 +31,12 @@ def happened(event: Event, names: Names) -> str:
             return f"{event.per_second:,g} records/s are written per task{_of(event.subtopology, names)}"
         case RestoreRate():
             who = _who(event.process_ids, names) if event.process_ids else "every instance"
-            return f"{who} restores {event.per_second:,g} records/s"
+            does = "restore" if len(event.process_ids) > 1 else "restores"
+            return f"{who} {does} {event.per_second:,g} records/s"
         case Burst():
             return f"{event.records:,} records are written per task{_of(event.subtopology, names)}"
         case ConfigChange():
-            return ", ".join(f"{name}={names.escape(str(value))}" for name, value in event.settings)
+            return ", ".join(f"{name.replace('_', '.')}={names.escape(str(value))}" for name, value in event.settings)
         case _:
             assert_never(event)
 

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kstream_plan.histories import warmup_counts
 from kstream_plan.model import Holding, TaskId
 from kstream_plan.pauses import plan_standstill
 from kstream_plan.render.activity import Event, membership
 from kstream_plan.render.names import Names
-from kstream_plan.render.numbers import count, duration, interval, records, several
+from kstream_plan.render.numbers import cold_starts, count, duration, durations, interval, records, several
 from kstream_plan.steps import Place, Plan, Role, Trigger
 
 
@@ -75,7 +76,7 @@ def _verdict(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
     how_long = _how_long(plan)
     made_of, short_made_of = _rebalances(plan, found)
     total = count(summary.rebalances, "rebalance")
-    cold = f"{summary.cold_handovers:,} COLD STARTS" if summary.cold_handovers else "0 cold starts"
+    cold = cold_starts(summary.cold_handovers)
     short_cold = cold if summary.cold_handovers else "0 cold"
     if kind == "settled":
         return Fact(
@@ -157,7 +158,7 @@ def _moves(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
         warm, all_warm = f"{summary.cold_handovers:,} COLD", f"{summary.cold_handovers:,} COLD"
     else:
         warm, all_warm = "all warm", "all warmed up first" if summary.warmups >= summary.hops else "all warm"
-    where, where_short = _where_to(plan, found, names)
+    where, where_short = _where_to(plan, names)
     least = f"; least {summary.lower_bounds.moves:,}"
     head = f"{summary.moves:,} of {stateful:,} stateful{hops}"
     return Fact(
@@ -171,9 +172,9 @@ def _moves(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
     )
 
 
-def _where_to(plan: Plan, found: Sequence[Event], names: Names) -> tuple[str, str]:
+def _where_to(plan: Plan, names: Names) -> tuple[str, str]:
     """Return, long and short, how many moves end on new instances and how many only shuffle the old ones."""
-    new = [process_id for event in found for process_id in event.joined]
+    new = membership(plan)[0]
     if not new:
         return "", ""
     before, after = _stateful_owners(plan, plan.initial), _stateful_owners(plan, plan.final)
@@ -205,7 +206,8 @@ def pauses_fact(plan: Plan, names: Names) -> Fact:
     found, worst = plan_standstill(plan), plan.summary.max_paused_task
     if worst is None or not found.times:
         return Fact("PAUSES", ("none: no running task is stopped",))
-    each = f"~{duration(found.longest_ms)} each, ≤ {count(found.most_at_once, 'task')} at once"
+    each = f"~{durations(found.shortest_ms, found.longest_ms)} each, ≤ {found.most_at_once:,}"
+    at_once = f"{each} {'task' if found.most_at_once == 1 else 'tasks'} at once"
     in_all = f"{duration(worst.ms)} in {count(worst.times, 'pause')}"
     stateful = max((found.ms[task.task_id] for task in plan.group.tasks if task.stateful), default=0)
     more = f"; stateful ≤ {duration(stateful)}" if stateful and stateful < worst.ms else ""
@@ -213,9 +215,11 @@ def pauses_fact(plan: Plan, names: Names) -> Fact:
     return Fact(
         "PAUSES",
         (
-            f"{each}. Worst: {topic} {in_all}{more}",
-            f"{each}. Worst: {topic} {in_all}",
-            f"{each}. Worst: {names.task(worst.task_id)} {in_all}",
+            f"{at_once}. Worst: {topic} {in_all}{more}",
+            f"{at_once}. Worst: {topic} {in_all}",
+            f"{each} at once. Worst: {topic} {in_all}",
+            f"{at_once}. Worst: {names.task(worst.task_id)} {in_all}",
+            f"{each} at once. Worst: {names.task(worst.task_id)} {in_all}",
         ),
     )
 
@@ -246,7 +250,7 @@ def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
 
 def _copies_to_restore(plan: Plan) -> str:
     """Return how many copies warm up at once, at worst, and how many new standbys have something to restore."""
-    at_once = max((sum(len(held.warmup) for held in round_.assigned) for round_ in plan.rounds), default=0)
+    at_once = max(map(sum, warmup_counts(plan.group, [round_.assigned for round_ in plan.rounds])), default=0)
     standbys = sum(
         isinstance(step, Place) and step.from_ is None and step.to.role is Role.STANDBY and step.restore_records != 0
         for round_ in plan.rounds

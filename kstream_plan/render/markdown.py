@@ -68,6 +68,7 @@ def _time_table(story: Story) -> str:
 
 
 def _listed(items: Sequence[str]) -> str:
+    items = [item.removesuffix(",") for item in items]
     if len(items) <= _MOST_ITEMS:
         return ", ".join(items)
     shown = items[: _MOST_ITEMS - 1]

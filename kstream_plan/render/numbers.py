@@ -14,6 +14,11 @@ def count(number: int, one: str = "", many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def cold_starts(number: int) -> str:
+    """Return ``0 cold starts``, or as a warning ``1 COLD START``."""
+    return count(number, "COLD START", "COLD STARTS") if number else "0 cold starts"
+
+
 def records(number: int | None) -> str:
     """Return a number of records, ``unknown`` for ``None``."""
     return "unknown" if number is None else f"{number:,}"
@@ -58,6 +63,14 @@ def amount(size: int) -> str:
             break
         value, unit = value / 1000, bigger
     return f"{size} B" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def durations(least_ms: int, most_ms: int) -> str:
+    """Return ``3.0 s``, ``3.0-45.0 s`` or ``3.0 s-1m39s``."""
+    least, most = duration(least_ms), duration(most_ms)
+    if least == most:
+        return most
+    return f"{least.removesuffix(' s') if most.endswith(' s') else least}-{most}"
 
 
 def span(first: int, last: int) -> str:

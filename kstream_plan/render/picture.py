@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from kstream_plan.model import Holding
+from kstream_plan.histories import stateful_loads
+from kstream_plan.model import TaskId
 from kstream_plan.pauses import plan_pauses
 from kstream_plan.render.activity import Event, membership
 from kstream_plan.render.names import Names
@@ -80,7 +81,7 @@ def _rows(plan: Plan, names: Names) -> tuple[list[int], str]:
     )
     if len(everyone) <= _ALL:
         return everyone, ""
-    before, after = stateful_loads(plan, plan.initial), stateful_loads(plan, plan.final)
+    before, after = stateful_loads(plan.group, [plan.initial, plan.final])
     by_change = sorted(everyone, key=lambda index: -abs(before[index] - after[index]))
     return [index for index in everyone if index in by_change[:_MOST_CHANGED]], count(
         len(everyone) - _MOST_CHANGED, "other instance"
@@ -90,35 +91,44 @@ def _rows(plan: Plan, names: Names) -> tuple[list[int], str]:
 def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[_Column]:
     ids = [plan.group.instances[index].process_id for index in shown]
     absent = set(membership(plan)[0])
-    stopped = Counter(pause.to_ms for pause in plan_pauses(plan))
+    paused = _paused(plan, [event.rounds[0].at_ms for event in found])
     columns = []
-    for event in found:
+    loads = stateful_loads(plan.group, [event.rounds[-1].assigned for event in found])
+    for event, paused_tasks, counts in zip(found, paused, loads, strict=True):
         for rnd in event.rounds:
             for step in rnd.steps:
                 if isinstance(step, MemberLeft):
                     absent.add(step.process_id)
                 elif isinstance(step, MemberJoined):
                     absent.discard(step.process_id)
-        paused = sum(stopped[at_ms] for at_ms in {rnd.at_ms for rnd in event.rounds})
         columns.append(
             _Column(
                 head=_head(event),
                 at=clock(event.rounds[0].at_ms),
-                cells=tuple(_cells(plan, event, shown, ids, absent)),
-                paused=str(paused) if paused else "",
+                cells=tuple(_cells(plan, event, counts, shown, ids, absent)),
+                paused=str(paused_tasks) if paused_tasks else "",
                 plain=event.probe is not None and not event.cold and event.ready == event.expected,
             )
         )
     return columns
 
 
+def _paused(plan: Plan, starts_ms: Sequence[int]) -> list[int]:
+    """Return how many tasks stood still, by the event after whose start they went on, the first one if before it."""
+    stopped: list[set[TaskId]] = [set() for _ in starts_ms]
+    for pause in plan_pauses(plan):
+        stopped[max(0, bisect_right(starts_ms, pause.to_ms) - 1)].add(pause.task_id)
+    return [len(tasks) for tasks in stopped]
+
+
 def _head(event: Event) -> str:
     return _HEADS[event.rounds[0].trigger] if event.probe is None else str(event.probe)
 
 
-def _cells(plan: Plan, event: Event, shown: Sequence[int], ids: Sequence[str], absent: set[str]) -> Iterable[str]:
+def _cells(
+    plan: Plan, event: Event, counts: Sequence[int], shown: Sequence[int], ids: Sequence[str], absent: set[str]
+) -> Iterable[str]:
     held = event.rounds[-1].assigned
-    counts = stateful_loads(plan, held)
     restoring = {move.destination for move in event.cold}
     for index, process_id in zip(shown, ids, strict=True):
         if process_id in absent:
@@ -126,15 +136,6 @@ def _cells(plan: Plan, event: Event, shown: Sequence[int], ids: Sequence[str], a
             continue
         warms_up = any(held[consumer].warmup for consumer in plan.group.consumers_of[index])
         yield f"{counts[index]}{'w' * warms_up}{'r' * (process_id in restoring)}"
-
-
-def stateful_loads(plan: Plan, holdings: Sequence[Holding]) -> list[int]:
-    """Return how many stateful tasks every instance runs."""
-    stateful = plan.group.stateful_flags
-    return [
-        sum(stateful[task] for consumer in consumers for task in holdings[consumer].active)
-        for consumers in plan.group.consumers_of
-    ]
 
 
 def _kept(columns: Sequence[_Column], room: int) -> list[_Column]:

@@ -53,38 +53,43 @@ def plan_document(plan: Plan, *, full: bool = False) -> dict[str, Json]:
     """Return the plan as plain dictionaries, lists, texts and numbers; see :func:`plan_json`."""
     group = plan.group
     later: list[Json] = [{"round": first, "config": asdict(config)} for first, config in plan.later_configs]
-    return ({"later_configs": later} if later else {}) | {
-        "format_version": FORMAT_VERSION,
-        "kind": "plan",
-        "application_id": group.application_id,
-        "tool": {"name": "kstream-plan", "version": __version__, "models": MODELS},
-        "input": {
-            "digest": plan.digest,
-            "snapshot_digest": plan.snapshot_digest,
-            "generation": plan.generation,
-            "captured_at": plan.captured_at,
-        },
-        "assignor": plan.assignor,
-        "protocol": plan.protocol,
-        "config": asdict(plan.config),
-        "tasks": [_task(task) for task in group.tasks],
-        "instances": [_instance(instance) for instance in group.instances],
-        "assumptions": _notes(plan.assumptions),
-        "initial": _holdings(group, plan.initial),
-        "initial_balance": _balance(initial_balance(group, plan.initial, plan.rounds)),
-        "rounds": [_round(group, round_, full=full) for round_ in plan.rounds],
-        "final": _holdings(group, plan.final),
-        "members": [_member(process_id, threads) for process_id, threads in plan.members],
-        "target": _target(plan),
-        "summary": _summary(plan.summary),
-        "warnings": _notes(plan.warnings),
-        "verdict": {
-            "kind": plan.verdict.kind,
-            "tasks": [str(task_id) for task_id in plan.verdict.tasks],
-            "reason": plan.verdict.reason,
-            "cause": _cause(plan.verdict.cause),
-        },
-    }
+    outages: list[Json] = [outage._asdict() for outage in plan.outages]
+    return (
+        ({"later_configs": later} if later else {})
+        | ({"outages": outages} if outages else {})
+        | {
+            "format_version": FORMAT_VERSION,
+            "kind": "plan",
+            "application_id": group.application_id,
+            "tool": {"name": "kstream-plan", "version": __version__, "models": MODELS},
+            "input": {
+                "digest": plan.digest,
+                "snapshot_digest": plan.snapshot_digest,
+                "generation": plan.generation,
+                "captured_at": plan.captured_at,
+            },
+            "assignor": plan.assignor,
+            "protocol": plan.protocol,
+            "config": asdict(plan.config),
+            "tasks": [_task(task) for task in group.tasks],
+            "instances": [_instance(instance) for instance in group.instances],
+            "assumptions": _notes(plan.assumptions),
+            "initial": _holdings(group, plan.initial),
+            "initial_balance": _balance(initial_balance(group, plan.initial, plan.rounds)),
+            "rounds": [_round(group, round_, full=full) for round_ in plan.rounds],
+            "final": _holdings(group, plan.final),
+            "members": [_member(process_id, threads) for process_id, threads in plan.members],
+            "target": _target(plan),
+            "summary": _summary(plan.summary),
+            "warnings": _notes(plan.warnings),
+            "verdict": {
+                "kind": plan.verdict.kind,
+                "tasks": [str(task_id) for task_id in plan.verdict.tasks],
+                "reason": plan.verdict.reason,
+                "cause": _cause(plan.verdict.cause),
+            },
+        }
+    )
 
 
 def _member(process_id: str, threads: int) -> Json:

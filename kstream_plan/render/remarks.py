@@ -28,8 +28,12 @@ def _cold_starts(found: Sequence[Event], names: Names) -> list[str]:
         return []
     amounts = [move.records for move in cold]
     amount = records(None if None in amounts else sum(number or 0 for number in amounts))
-    tasks = several([names.task(move.task_id) for move in cold], 5)
-    return [f"COLD: {tasks} restore {amount} records before they run; the pauses above do not count that"]
+    named = list(dict.fromkeys(names.task(move.task_id) for move in cold))
+    starts = f" ({count(len(cold), 'start')})" if len(cold) > len(named) else ""
+    does, they = ("restores", "it runs") if len(named) == 1 else ("restore", "they run")
+    return [
+        f"COLD: {several(named, 5)}{starts} {does} {amount} records before {they}; the pauses above do not count that"
+    ]
 
 
 def _churn(plan: Plan) -> list[str]:
@@ -46,7 +50,8 @@ def _threads(plan: Plan, found: Sequence[Event]) -> list[str]:
     moves = sum(event.threads for event in found)
     if not moves or len(gives_up(plan.group, plan.protocol)) == len(plan.group.consumer_ids):  # all pauses anyway
         return []
-    return [f"{count(moves, 'more pause')}: a task changes its thread inside the instance it stays on"]
+    of_them = "1 of the pauses" if moves == 1 else f"{moves:,} of the pauses"
+    return [f"{of_them}: a task changes its thread inside the instance it stays on"]
 
 
 def _assumed(plan: Plan, names: Names) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kstream_plan.render.balance import balance_fact
-from kstream_plan.render.headline import Fact, title
+from kstream_plan.render.headline import Fact, pauses_fact, title
 from kstream_plan.render.loads import Load, loads
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, interval, records, span
@@ -13,6 +13,9 @@ from kstream_plan.steps import Plan
 def settled_facts(plan: Plan, names: Names) -> list[Fact]:
     """Return the title and the facts of a plan without rounds."""
     head = title(plan, names)
+    if plan.outages:
+        nothing = "a rebalance now changes nothing, and nothing that happens starts another"
+        return [head, Fact("SETTLED", (nothing,)), pauses_fact(plan, names)]
     verdict = Fact("SETTLED", ("a rebalance now changes nothing: 0 moves, 0 pauses, no probes",))
     if not plan.group.tasks:
         return [head, verdict, Fact("TASKS", ("none, so there is nothing to plan",))]
@@ -96,5 +99,5 @@ def _next(plan: Plan) -> list[Fact]:
     more = Fact("NEXT", (f"other settings: kstream-plan assign SNAPSHOT --num-standby-replicas {standbys}",))
     return [
         *([more] if standbys < len(plan.group.instances) else []),
-        Fact("NEXT", ("more instances: add them to the snapshot, with no tasks, and run assign again",)),
+        Fact("NEXT", ("more instances: kstream-plan simulate-scaleout SNAPSHOT --add 1",)),
     ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
-from kstream_plan.model import Holding, Instance
+from kstream_plan.histories import stateful_loads, warmup_counts
+from kstream_plan.model import Instance
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.activity import events, membership
 from kstream_plan.render.balance import balance_fact
@@ -15,8 +16,8 @@ from kstream_plan.render.detail import Focus, details
 from kstream_plan.render.happenings import happened
 from kstream_plan.render.headline import Fact, cause_sentence, pauses_fact, restore_fact, tasks_phrase
 from kstream_plan.render.names import Names
-from kstream_plan.render.numbers import amount, clock, count, duration, interval, several
-from kstream_plan.render.picture import picture, stateful_loads
+from kstream_plan.render.numbers import amount, clock, cold_starts, count, duration, interval, several, span
+from kstream_plan.render.picture import picture
 from kstream_plan.render.remarks import remarks
 from kstream_plan.render.table import coloured, fact_lines, title_lines
 from kstream_plan.render.wrapping import paragraph, wrapped
@@ -69,7 +70,8 @@ def simulation_facts(simulated: Simulation, names: Names, record_size: int | Non
     """Return what the first lines say."""
     plan = simulated.plan
     if not plan.rounds:
-        return [Fact("TAKES", ("no time: nothing that happens starts a rebalance",))]
+        nothing = Fact("TAKES", ("no time: a rebalance now changes nothing, and nothing that happens starts another",))
+        return [nothing, pauses_fact(plan, names)] if plan.outages else [nothing]
     facts = [
         _takes(simulated, names),
         _relief(plan),
@@ -112,7 +114,7 @@ def _takes(simulated: Simulation, names: Names) -> Fact:
     plan, draws = simulated.plan, simulated.draws
     summary = plan.summary
     sure = "≥ " if summary.duration_is == "floor" else "~"
-    cold = f"{summary.cold_handovers:,} COLD STARTS" if summary.cold_handovers else "0 cold starts"
+    cold = cold_starts(summary.cold_handovers)
     if draws is not None and draws.cold_handovers.most > summary.cold_handovers:
         cold += f" (up to {draws.cold_handovers.most:,})"
     label = _VERDICTS[plan.verdict.kind]
@@ -147,17 +149,13 @@ def _span(figure: Range | None) -> str:
 
 def _relief(plan: Plan) -> Fact:
     """Return how many stateful tasks the busiest instance runs, and when that changes for good or worse."""
-
-    def busiest(holdings: Sequence[Holding]) -> int:
-        return max(stateful_loads(plan, holdings), default=0)
-
-    now = busiest(plan.initial)
+    history = [plan.initial, *(rnd.assigned for rnd in plan.rounds)]
+    now, *later = (max(loads, default=0) for loads in stateful_loads(plan.group, history))
     changes: list[tuple[int, int]] = []
     last = now
-    for index, rnd in enumerate(plan.rounds):
+    for index, load in enumerate(later):
         # what is being handed over has no owner for a moment; it counts once it has one
         follows = index + 1 < len(plan.rounds) and plan.rounds[index + 1].trigger.value == "follow-up"
-        load = busiest(rnd.assigned)
         if load != last and not follows:
             start = index
             while start > 0 and plan.rounds[start].trigger.value == "follow-up":
@@ -166,24 +164,55 @@ def _relief(plan: Plan) -> Fact:
             last = load
     if not changes:
         return Fact("RELIEF", (f"none: the busiest instance runs {count(now, 'stateful task')} throughout",))
-    told = [_told(changes, number) for number in range(_MOST_RELIEFS, 1, -1)]
+    told = [_told(changes, number) for number in range(_MOST_RELIEFS, 2, -1)]
     return Fact(
         "RELIEF",
         (
             f"busiest instance runs {now:,} stateful tasks now, {told[0]}",
             f"busiest runs {now:,} stateful tasks now, {told[0]}",
-            *(f"busiest: {now:,} stateful tasks now, {text}" for text in told),
+            *(f"busiest: {now:,} stateful tasks now, {text}" for text in dict.fromkeys(told)),
+            *_relief_in_short(now, changes),
         ),
     )
 
 
 def _told(changes: Sequence[tuple[int, int]], number: int) -> str:
-    """Name at most so many changes of the busiest load: its peak, the last one, others evenly between."""
-    peak = max(range(len(changes)), key=lambda place: (changes[place][0], -place))
-    evenly = [place * (len(changes) - 1) // max(1, number - 2) for place in range(number - 1)]
-    places = sorted({peak, len(changes) - 1, *(evenly if number > 2 else ())})
-    shown = [changes[place] for place in (places if len(changes) > number else range(len(changes)))]
-    return ", ".join(f"{load:,} from {clock(at_ms)}" for load, at_ms in shown)
+    """Name at most so many (3 or more) changes of the busiest load: the most, the least, the last, others between.
+
+    What is left out has a ``…`` in its place.
+    """
+    if len(changes) <= number:
+        return ", ".join(f"{load:,} from {clock(at_ms)}" for load, at_ms in changes)
+    chosen = {*_extremes(changes), len(changes) - 1}
+    evenly = (place * (len(changes) - 1) // (number - 1) for place in range(1, number - 1))
+    for place in evenly:
+        if len(chosen) < number:
+            chosen.add(place)
+    items = [
+        f"{'' if place - 1 in chosen or not place else '… '}{changes[place][0]:,} from {clock(changes[place][1])}"
+        for place in sorted(chosen)
+    ]
+    return f"{', '.join(items)} ({len(changes):,} changes)"
+
+
+def _relief_in_short(now: int, changes: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """Yield shorter forms: the most and the least with their times, then between what it is meanwhile."""
+    (most, most_ms), (least, least_ms) = (changes[place] for place in _extremes(changes))
+    last, last_ms = changes[-1]
+    between = [f"most {most:,} ({clock(most_ms)})"] if most > max(now, last) else []
+    between += [f"least {least:,} ({clock(least_ms)})"] if least < min(now, last) else []
+    end = f"{last:,} from {clock(last_ms)} on"
+    yield f"busiest: {', '.join([f'{now:,} now', *between, end])}"
+    meanwhile = [load for load, _ in changes[:-1]]
+    yield f"busiest: {now:,} now, {f'then {span(min(meanwhile), max(meanwhile))}, ' if meanwhile else ''}{end}"
+
+
+def _extremes(changes: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the places of the most and of the least: the last one if it is, else the first of several."""
+    loads = [load for load, _ in changes]
+    last = len(loads) - 1
+    most, least = max(loads), min(loads)
+    return last if loads[last] == most else loads.index(most), last if loads[last] == least else loads.index(least)
 
 
 def _moves(simulated: Simulation) -> Fact:
@@ -219,14 +248,13 @@ def _restore(simulated: Simulation, record_size: int | None) -> Fact:
 
 def _most_restoring(plan: Plan) -> int:
     """Return how many tasks an instance restores at once, at worst: its warm-ups and cold starts of one round."""
-    most = 0
-    for rnd in plan.rounds:
-        restoring = Counter(
+    group, most = plan.group, 0
+    for rnd, warming in zip(plan.rounds, warmup_counts(group, [rnd.assigned for rnd in plan.rounds]), strict=True):
+        cold = Counter(
             step.to.process_id for step in rnd.steps if isinstance(step, HandOver | Promote) and not step.caught_up
         )
-        for instance, consumers in zip(plan.group.instances, plan.group.consumers_of, strict=True):
-            restoring[instance.process_id] += sum(len(rnd.assigned[consumer].warmup) for consumer in consumers)
-        most = max(most, *restoring.values())
+        both = (starts + warming[group.instance_index[process_id]] for process_id, starts in cold.items())
+        most = max(most, *warming, *both)
     return most
 
 
@@ -276,7 +304,7 @@ def _cure(simulated: Simulation, width: int) -> list[str]:
     if cure is None:
         return paragraph("CURE none of the settings that were tried makes it settle", width, " ", "      ")
     sure = "≥ " if cure.duration_is == "floor" else "~"
-    cold = f", {cure.cold_handovers:,} cold starts" if cure.cold_handovers else ""
+    cold = f", {count(cure.cold_handovers, 'cold start')}" if cure.cold_handovers else ""
     text = (
         f"CURE {_setting(cure.setting)}={_value(cure)} settles, in {sure}{duration(cure.duration_ms)}{cold}: simulated"
     )
@@ -287,7 +315,7 @@ def _what_ifs(simulated: Simulation, width: int) -> list[str]:
     lines = []
     for setting in dict.fromkeys(of.setting for of in simulated.what_ifs):
         items = [_what_if(of) for of in simulated.what_ifs if of.setting == setting]
-        tail = "; as many restores at once" if setting == "max_warmup_replicas" else ""
+        tail = "; that many copies restore at once" if setting == "max_warmup_replicas" else ""
         head, *rest = items
         lines += wrapped([f"{_setting(setting)}={head}", *rest], " | ", width - len(tail), " IF ", "    ")
         lines[-1] += tail if cell_len(lines[-1]) + len(tail) <= width else ""

@@ -57,9 +57,10 @@ def tell(plan: Plan, names: Names) -> Story:
 
 
 def _pause(plan: Plan) -> str:
-    """Return how long a hand-over takes here at most, or would take if there was one."""
+    """Return how long a task stands still here, at most if they differ, or would if it was handed over."""
     found = plan_standstill(plan)
-    return f"~{duration(found.longest_ms if found.times else plan.config.heartbeat_interval_ms)}"
+    longest = duration(found.longest_ms if found.times else plan.config.heartbeat_interval_ms)
+    return f"{'~' if duration(found.shortest_ms) == duration(found.longest_ms) else '≤ '}{longest}"
 
 
 def _ending(plan: Plan) -> tuple[str, str] | None:

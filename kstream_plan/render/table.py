@@ -100,7 +100,7 @@ def _loads(story: Story, width: int) -> list[str]:
 _STYLES = (
     (r"^(SETTLES|SETTLED|SAME|TAKES)\b", "bold green"),
     (r"^ (IF|CURE)\b", "bold"),
-    (r"^(MOVES|PAUSES|NOW|WAIT|LAGS|RELIEF|RANGE|RESTORE|BALANCE|COPIES|SETTINGS|NEXT|TASKS|CHANGED|SKEW)\b", "bold"),
+    (r"^(MOVES|PAUSES|NOW|WAIT|LAGS|RELIEF|RANGE|RESTORE|BALANCE|COPIES|SETTINGS|NEXT|TASKS|CHANGED)\b", "bold"),
     (r"^(STUCK|CYCLES|STOPPED)", "bold red"),
     (r"^ *\d[\d:,]* +(STUCK|CYCLES|NOT FINISHED).*$", "red"),
     (r"^ *\d[\d:,]* +SETTLED.*$", "green"),

@@ -66,11 +66,14 @@ class Subject:
         """Every pause that ends within the plan."""
         return plan_pauses(self.plan)
 
-    def round_at(self, at_ms: int) -> int:
+    def round_at(self, at_ms: int) -> int | None:
         """Return the number of the first round at a time of the plan's clock, else of the last one before it.
 
-        What is given up for the first one, or what an instance ran that is gone, stands still before it.
+        What is given up for the first one, or what an instance ran that is gone, stands still before it. ``None``:
+        there are no rounds.
         """
+        if not self.plan.rounds:
+            return None
         found = bisect_left(self.plan.rounds, at_ms, key=lambda rnd: rnd.at_ms)
         if found < len(self.plan.rounds) and self.plan.rounds[found].at_ms == at_ms:
             return self.plan.rounds[found].number

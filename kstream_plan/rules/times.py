@@ -21,7 +21,7 @@ def pause_per_task(subject: Subject, limit: LimitValue) -> Measurement:
     """Measure how long the worst task stands still in all."""
     totals: Counter[TaskId] = Counter()
     times: Counter[TaskId] = Counter()
-    last: dict[TaskId, int] = {}
+    last: dict[TaskId, int | None] = {}
     for pause in subject.pauses:
         totals[pause.task_id] += pause.length_ms
         times[pause.task_id] += 1

@@ -6,7 +6,7 @@ from typing import Literal
 
 from kstream_plan.model import Group, Note, TaskId
 from kstream_plan.snapshots.json_fields import JsonFields
-from kstream_plan.steps import Balance, Cause, CauseCode, LowerBounds, PausedTask, Summary, Verdict
+from kstream_plan.steps import Balance, Cause, CauseCode, LowerBounds, Outage, PausedTask, Summary, Verdict
 
 _DURATION_KINDS: tuple[Literal["floor", "estimate"], ...] = ("floor", "estimate")
 _VERDICTS: tuple[Literal["settled", "stuck", "cyclic", "unfinished"], ...] = (
@@ -95,6 +95,20 @@ def read_verdict(field: JsonFields, group: Group) -> Verdict:
         reason=field["reason"].text(),
         cause=field.get("cause").or_none(lambda cause: _cause(cause, group)),
     )
+
+
+def read_outages(field: JsonFields, group: Group) -> tuple[Outage, ...]:
+    """Return the outages in a list."""
+
+    def outage(one: JsonFields) -> Outage:
+        found = Outage(one["process_id"].text(), one["from_ms"].integer(), one["to_ms"].integer())
+        if found.process_id not in group.instance_index:
+            raise one["process_id"].fail(f"is {found.process_id!r}, which is not among the instances")
+        if found.to_ms <= found.from_ms:
+            raise one["to_ms"].fail(f"is {found.to_ms}, which is not after from_ms")
+        return found
+
+    return tuple(map(outage, field))
 
 
 def _cause(field: JsonFields, group: Group) -> Cause:

@@ -17,7 +17,7 @@ from kstream_plan.replay import Outcome, replay
 from kstream_plan.rules.over_draws import OverDraws, always_measured
 from kstream_plan.snapshots.json_fields import JsonFields
 from kstream_plan.snapshots.saved_documents import documents_in
-from kstream_plan.snapshots.saved_figures import read_balance, read_notes, read_summary, read_verdict
+from kstream_plan.snapshots.saved_figures import read_balance, read_notes, read_outages, read_summary, read_verdict
 from kstream_plan.snapshots.saved_steps import read_step
 from kstream_plan.snapshots.times import parse_time
 from kstream_plan.steps import Phase, Plan, Role, Round, Step, Trigger
@@ -107,6 +107,7 @@ def _plan(document: JsonFields) -> Plan:
         warnings=read_notes(document["warnings"]),
         verdict=read_verdict(document["verdict"], group),
         later_configs=document.get("later_configs").or_none(_later_configs) or (),
+        outages=document.get("outages").or_none(lambda field: read_outages(field, group)) or (),
     )
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kstream_plan.model import Snapshot, TaskId
-from kstream_plan.pauses import plan_pauses
 from kstream_plan.scenario import Leave, Scenario, Stop
-from kstream_plan.steps import HandOver, MemberLeft, Plan, Promote, Round
+from kstream_plan.steps import HandOver, Plan, Promote
 from kstream_plan.studies import plan_checked
 from kstream_plan.studies.members import process_id_of
 
@@ -18,13 +17,15 @@ class DrainedTask(NamedTuple):
     """What becomes of a task that a stopped instance ran.
 
     ``destination`` is the process id of the instance that starts it first; ``pause_ms`` how long nobody runs it, what
-    a cold start restores included if its rate is known. ``restore_records`` is ``None`` if the end offset is not known.
+    a cold start restores included if that is known: else ``pause_is`` a floor. ``restore_records`` is ``None`` if the
+    end offset is not known.
     """
 
     task_id: TaskId
     stateful: bool
     destination: str
     pause_ms: int
+    pause_is: Literal["floor", "estimate"]
     caught_up: bool
     restore_records: int | None
 
@@ -73,79 +74,73 @@ def drain(
     group = snapshot.state.group
     process_ids = tuple(dict.fromkeys(process_id_of(group, name) for name in names))
 
-    def stopped_at(at_ms: int) -> Plan:
+    def stopped_at(at_ms: int) -> tuple[Plan, tuple[DrainedTask, ...]]:
         end = Leave if leave else Stop
         scenario = Scenario(events=(end(at_ms=at_ms, process_ids=process_ids),))
-        return plan_checked(snapshot, scenario=scenario, assignor=assignor, protocol=protocol)
+        made = plan_checked(snapshot, scenario=scenario, assignor=assignor, protocol=protocol)
+        return made, _drained(made, snapshot, process_ids, at_ms)
 
     waiting = plan_checked(snapshot, assignor=assignor, protocol=protocol)
     under_way = bool(waiting.rounds) and waiting.verdict.kind == "settled"
     wait_ms = waiting.rounds[-1].at_ms + snapshot.config.probing_rebalance_interval_ms if under_way else None
-    now = stopped_at(0)
+    made, now = stopped_at(0)
     return Drain(
-        plan=now,
+        plan=made,
         waiting=waiting,
         process_ids=process_ids,
-        now=_drained(now, snapshot),
+        now=now,
         wait_ms=wait_ms,
-        later=() if wait_ms is None else _drained(stopped_at(wait_ms), snapshot),
+        later=() if wait_ms is None else stopped_at(wait_ms)[1],
     )
 
 
-def _drained(made: Plan, snapshot: Snapshot) -> tuple[DrainedTask, ...]:
-    """Return what becomes of the tasks that the instances ran when they stopped."""
-    left = next((rnd for rnd in made.rounds if any(isinstance(step, MemberLeft) for step in rnd.steps)), None)
-    if left is None:
-        return ()
-    stopped_at_ms = next(step.stopped_at_ms for step in left.steps if isinstance(step, MemberLeft))
-    ran = _ran(made, left)
-    ends = {
-        pause.task_id: pause.to_ms
-        for pause in reversed(plan_pauses(made))
-        if pause.from_ms == stopped_at_ms and pause.task_id in ran
-    }
+def _drained(made: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms: int) -> tuple[DrainedTask, ...]:
+    """Return what becomes of the tasks that the instances in ``gone`` ran when they stopped."""
+    ran = _ran(made, gone, stopped_at_ms)
     starts = {
-        step.task_id: step
+        step.task_id: (step, rnd.at_ms)
         for rnd in reversed(made.rounds)
-        if rnd.number >= left.number
+        if rnd.at_ms >= stopped_at_ms
         for step in rnd.steps
-        if isinstance(step, HandOver | Promote) and ends.get(step.task_id) == rnd.at_ms
+        if isinstance(step, HandOver | Promote) and step.task_id in ran and step.to.process_id not in gone
     }
-    restoring_ms = _restoring_ms(list(starts.values()), snapshot)
+    restoring_ms = _restoring_ms([start for start, _ in starts.values()], snapshot)
     return tuple(
         DrainedTask(
             task_id=task_id,
             stateful=made.group.tasks[made.group.task_index[task_id]].stateful,
             destination=start.to.process_id,
-            pause_ms=ends[task_id] - stopped_at_ms + restoring_ms.get(task_id, 0),
+            pause_ms=at_ms - stopped_at_ms + restoring_ms.get(task_id, 0),
+            pause_is="estimate" if start.caught_up or task_id in restoring_ms else "floor",
             caught_up=start.caught_up,
             restore_records=start.restore_records,
         )
-        for task_id, start in sorted(starts.items(), key=lambda item: item[0].sort_key)
+        for task_id, (start, at_ms) in sorted(starts.items(), key=lambda item: item[0].sort_key)
     )
 
 
-def _ran(made: Plan, left: Round) -> set[TaskId]:
-    """Return the tasks that ran on who left in a round when the one before it had ended."""
+def _ran(made: Plan, gone: Sequence[str], stopped_at_ms: int) -> set[TaskId]:
+    """Return the tasks that ran on ``gone`` just before they stopped: a rebalance at that very time counts no more."""
     group = made.group
-    gone = {group.instance_index[step.process_id] for step in left.steps if isinstance(step, MemberLeft)}
-    held = made.rounds[left.number - 2].assigned if left.number > 1 else made.initial
-    consumers = (consumer for instance in gone for consumer in group.consumers_of[instance])
+    held = next((rnd.assigned for rnd in reversed(made.rounds) if rnd.at_ms < stopped_at_ms), made.initial)
+    consumers = (consumer for name in gone for consumer in group.consumers_of[group.instance_index[name]])
     return {group.tasks[task].task_id for consumer in consumers for task in held[consumer].active}
 
 
 def _restoring_ms(starts: Sequence[HandOver | Promote], snapshot: Snapshot) -> dict[TaskId, int]:
-    """Return how long each cold start restores, where the rate is known; those of one instance share it evenly."""
+    """Return how long each cold start restores, where that is known; those of one instance share its rate evenly."""
     of_instance: dict[str, list[tuple[int, TaskId]]] = {}
     for start in starts:
-        if not start.caught_up and start.restore_records:
+        if not start.caught_up and start.restore_records is not None:
             of_instance.setdefault(start.to.process_id, []).append((start.restore_records, start.task_id))
     lasts: dict[TaskId, int] = {}
     for process_id, restoring in of_instance.items():
         rate = snapshot.rates.restore_rate(snapshot.state.group.instance_index[process_id])
+        if not rate:
+            continue
         restored, before, left = 0, 0, len(restoring)
         for amount, task_id in sorted(restoring, key=lambda one: (one[0], one[1].sort_key)):
             restored += (amount - before) * left
             before, left = amount, left - 1
-            lasts[task_id] = int(1000 * restored / rate) if rate else 0
+            lasts[task_id] = int(1000 * restored / rate)
     return lasts

@@ -9,7 +9,9 @@ import random
 import re
 import uuid
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 
 from kstream_plan.model import Consumer, Group, Instance, is_uuid
 from kstream_plan.scenario import (
@@ -41,13 +43,14 @@ def drawn(scenario: Scenario, group: Group, draw: int) -> Scenario:
     """Return the scenario in time, with every open id drawn and every name a process id; ``draw`` counts from 0.
 
     Ids are of the group's own style: random UUIDs, or the next numbers if the group's ids are numbered ones. New
-    instances may be named by their hosts.
+    instances without a host get one, ``new-1``, ``new-2`` and so on in the order of joining; they may be named by it.
 
     Raises:
         ScenarioError: a name stands for no instance, or for several.
     """
-    cast = _Cast(group, _Ids(group, draw))
-    return replace(scenario, events=tuple(cast.resolved(event) for event in in_time(scenario.events)))
+    events = in_time(scenario.events)
+    cast = _Cast(group, _Ids(group, draw), _free_hosts(group, events))
+    return replace(scenario, events=tuple(cast.resolved(event) for event in events))
 
 
 def usual_threads(group: Group) -> int:
@@ -96,12 +99,20 @@ def _next_number(group: Group) -> tuple[str, int] | None:
     return beginning, last + 1
 
 
+def _free_hosts(group: Group, events: Sequence[Event]) -> Iterator[str]:
+    """Yield names for new instances that nobody has, nor will be given."""
+    joining = (new for event in events if isinstance(event, Join) for new in event.instances)
+    taken = {of.host for of in (*group.instances, *joining)} | group.instance_index.keys()
+    return (name for number in count(1) if (name := f"new-{number}") not in taken)
+
+
 class _Cast:
     """Who is who, event by event."""
 
-    def __init__(self, group: Group, ids: _Ids) -> None:
+    def __init__(self, group: Group, ids: _Ids, hosts: Iterator[str]) -> None:
         self._group = group
         self._ids = ids
+        self._hosts = hosts
         self._new: dict[str, str] = {}
         self._running = {instance.process_id: None for instance in group.instances}
 
@@ -143,11 +154,15 @@ class _Cast:
         return tuple(dict.fromkeys(found))
 
     def _instance(self, new: NewInstance | Instance) -> Instance:
-        made = new if isinstance(new, Instance) else _made(new, new.process_id or self._ids.next(), self._group)
+        made = new if isinstance(new, Instance) else self._made(new)
         self._new[made.process_id] = made.process_id
         if made.host is not None:
             self._new[made.host] = made.process_id
         return made
+
+    def _made(self, new: NewInstance) -> Instance:
+        named = new if new.host is not None else replace(new, host=next(self._hosts))
+        return _made(named, new.process_id or self._ids.next(), self._group)
 
 
 def _made(new: NewInstance, process_id: str, group: Group) -> Instance:

@@ -2,28 +2,60 @@
 
 from __future__ import annotations
 
-from kstream_plan.errors import ScenarioError
-from kstream_plan.model import Group
+from collections import Counter
+from collections.abc import Callable, Sequence
 
-_LEAST_PREFIX = 4
+from kstream_plan.errors import ScenarioError
+from kstream_plan.model import Group, Instance, is_uuid
+
+_MOST_NAMED = 5
 
 
 def process_id_of(group: Group, name: str, where: str = "") -> str:
-    """Return the process id that ``name`` stands for: an id, a host, or the beginning of one id (4 characters or more).
+    """Return the process id that ``name`` stands for.
+
+    The first of these that fits anyone counts: a process id; a host; a host without its domain; the beginning of a
+    process id; a host and such a beginning, with a ``/`` between. UUIDs compare without case.
 
     Raises:
         ScenarioError: it stands for none, or for several.
     """
-    ids = [instance.process_id for instance in group.instances]
-    if name in ids:
+    if name in group.instance_index:
         return name
-    if name.lower() in ids:
-        return name.lower()
-    hosts = [instance.process_id for instance in group.instances if instance.host == name]
-    found = hosts or [of for of in ids if len(name) >= _LEAST_PREFIX and of.startswith(name)]
+    found = _meant(group.instances, name) if name else []
     if len(found) == 1:
         return found[0]
-    known = ", ".join(sorted(instance.host or instance.process_id for instance in group.instances)[:5])
-    more = ", …" if len(ids) > 5 else ""
-    what = f"{len(found)} instances are called {name!r}" if found else f"there is no instance {name!r}"
-    raise ScenarioError(what, where=where, fix=f"name one by its process id or host: {known}{more}")
+    if found:
+        fix = f"name one by its process id: {_some(found)}"
+        raise ScenarioError(f"{len(found)} instances are called {name!r}", where=where, fix=fix)
+    fix = f"name one by its process id, the beginning of it, or host: {_some(_names(group.instances))}"
+    raise ScenarioError(f"there is no instance {name!r}", where=where, fix=fix)
+
+
+def _meant(instances: Sequence[Instance], name: str) -> list[str]:
+    host, _, rest = name.rpartition("/")
+    ways: tuple[Callable[[Instance], bool], ...] = (
+        lambda of: _begins(of, name) and len(of.process_id) == len(name),
+        lambda of: of.host == name,
+        lambda of: of.host is not None and of.host.partition(".")[0] == name,
+        lambda of: _begins(of, name),
+        lambda of: bool(rest) and of.host == host and _begins(of, rest),
+    )
+    matches = ([instance.process_id for instance in instances if fits(instance)] for fits in ways)
+    return next(filter(None, matches), [])
+
+
+def _begins(instance: Instance, name: str) -> bool:
+    if is_uuid(instance.process_id):
+        return instance.process_id.lower().startswith(name.lower())
+    return instance.process_id.startswith(name)
+
+
+def _names(instances: Sequence[Instance]) -> list[str]:
+    """Return what each instance can be named by: its host if no other one has it, else its process id."""
+    times = Counter(instance.host for instance in instances)
+    return sorted(of.host if of.host and times[of.host] == 1 else of.process_id for of in instances)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")

@@ -43,11 +43,9 @@ def scale_out(
     if leaving:
         events.append(Stop(at_ms=0, process_ids=tuple(dict.fromkeys(leaving))))
     if add:
-        hosts = _free_names(group, add)
         instances = tuple(
             NewInstance(
                 threads=threads,
-                host=hosts[place],
                 rack=racks[place % len(racks)] if racks else None,
                 client_tags=client_tags[place % len(client_tags)] if client_tags else (),
                 process_id=process_ids[place] if place < len(process_ids) else None,
@@ -56,9 +54,3 @@ def scale_out(
         )
         events.append(Join(at_ms=add_at_ms, instances=instances))
     return Scenario(events=tuple(events))
-
-
-def _free_names(group: Group, number: int) -> list[str]:
-    taken = {instance.host for instance in group.instances}
-    names = (f"new-{ordinal}" for ordinal in range(1, number + len(taken) + 1))
-    return [name for name in names if name not in taken][:number]

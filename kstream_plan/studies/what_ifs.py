@@ -39,7 +39,7 @@ def what_ifs(made: Plan, play: Play) -> tuple[WhatIf, ...]:
 
 
 def _candidates(made: Plan) -> Sequence[tuple[str, int]]:
-    now, needed = made.config.max_warmup_replicas, max(made.summary.hops, 1)
+    now, needed = made.config.max_warmup_replicas, max(min(made.summary.hops, len(made.group.stateful)), 1)
     warmups = sorted({min(2 * now, needed), min(4 * now, needed), needed})
     intervals = (_LEAST_INTERVAL_MS, made.config.probing_rebalance_interval_ms // 2)
     return [

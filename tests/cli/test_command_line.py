@@ -327,6 +327,9 @@ def test_show_reads_standard_input_and_several_plans(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert run(["show", "-"]) == 0
     assert capsys.readouterr().out.startswith("2 applications")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert run(["show", "-", "--application-id", "pay*"]) == 0
+    assert capsys.readouterr().out.startswith("payments: ")
 
 
 @pytest.mark.parametrize(
@@ -335,11 +338,18 @@ def test_show_reads_standard_input_and_several_plans(
         (["--task", "0_5"], 0, "before: 0_5 is active on i2"),
         (["--instance", "i4"], 0, "before: i4 holds nothing"),
         (["--instance", "cdc4"], 0, "before: i4 holds nothing"),
+        (["--instance", "CDC"], 0, "before: i4 holds nothing"),
+        (["--application-id", "S*", "--instance", "i4"], 0, "before: i4 holds nothing"),
+        (["--application-id", "x"], 1, "no application matches 'x'. Fix: the input holds 'S1'"),
         (["--round", "3"], 0, "round 3, generation 4"),
         (["--round", "23"], 2, "there is no round 23. Fix: the plan has rounds 1 to 22"),
         (["--task", "7_0"], 2, "there is no task 7_0. Fix: the plan's tasks go from 0_0 to 2_5"),
         (["--task", "x"], 2, "is not a task id"),
-        (["--instance", "i9"], 2, "there is no instance 'i9'. Fix: give one of i1, i2, i3, i4, i5"),
+        (
+            ["--instance", "i9"],
+            2,
+            "there is no instance 'i9'. Fix: name one by its process id, the beginning of it, or host: i1",
+        ),
         (["--round", "3", "--output", "json"], 2, "pick from the table"),
     ],
 )

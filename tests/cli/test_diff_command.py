@@ -76,7 +76,7 @@ def test_several_applications_are_paired_by_their_names(plans: Path, capsys: Cap
     assert run(["diff", str(plans / "fleet.json")]) == 0
     summary = capsys.readouterr().out
     assert summary.startswith(
-        "2 applications: 2 changed\n\n- S1: 24 of 30 tasks moved, all warm; skew 0 → 1\n- payments: "
+        "2 applications: 2 changed\n\n- S1: 24 of 30 tasks moved, all warm; balance 10 → 0\n- payments: "
     )
     assert run(["diff", str(plans / "fleet.json"), "--verbose", "--output", "markdown"]) == 0
     pages = capsys.readouterr().out

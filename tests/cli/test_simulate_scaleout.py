@@ -9,6 +9,7 @@ from typing import Any
 
 import captured_scenarios
 import pytest
+from goldens import assert_golden
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
@@ -110,6 +111,28 @@ def test_options_that_do_not_go_together(options: list[str], message: str, capsy
 def test_an_unknown_instance_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*X, "--remove", "i9"]) == 1
     assert "there is no instance 'i9'" in capsys.readouterr().err
+
+
+def _two(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = (captured_scenarios.before("scale-out-standbys"), captured_scenarios.before("scale-out"))
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: found)
+
+
+def test_several_applications_get_one_line_each_worst_first(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _two(monkeypatch)
+    options = ["--remove", "i3", "--no-what-if"]
+    assert run([*X, *options]) == 0
+    text = capsys.readouterr().out
+    assert_golden("simulation/fleet.txt", text)
+    assert run([*X, *options, "--output", "markdown"]) == 0
+    assert_golden("simulation/fleet.md", capsys.readouterr().out)
+    assert run([*X, *options, "--verbose"]) == 0
+    in_full = capsys.readouterr().out
+    assert in_full.startswith(text[: text.index("One of them")].rstrip())
+    assert in_full.count("TAKES") == 2
+    assert in_full.index("S1: 3 → 2") < in_full.index("S2b: 3 → 2")
 
 
 def test_errors_of_one_application_do_not_stop_the_others(

@@ -1,14 +1,17 @@
 """Rounds become events, events become rows, and nothing important is folded away."""
 
+import captured_scenarios
 import plan_cases
 import pytest
 
+from kstream_plan.config.scenario_file import read_scenario
 from kstream_plan.pauses import plan_standstill
 from kstream_plan.render.activity import Event, events
 from kstream_plan.render.folding import WHOLE, Run, fold
 from kstream_plan.render.numbers import span
 from kstream_plan.render.sentences import because
 from kstream_plan.steps import Reason, ReasonCode, Trigger
+from kstream_plan.studies.simulation import simulate
 
 
 @pytest.mark.parametrize("name", plan_cases.NAMES)
@@ -29,6 +32,16 @@ def test_events_hold_every_round_and_every_move_of_the_summary(name: str) -> Non
     assert sum(event.probe is not None for event in found) == plan.summary.probing_rebalances
     amounts = [event.records for event in found]
     assert (None if None in amounts else sum(amounts)) == plan.summary.restored_records  # type: ignore[arg-type]
+
+
+def test_what_is_back_on_its_instance_has_not_changed_its_thread() -> None:
+    """Within the session time-out a restart changes nothing, but every task of the instance starts again."""
+    before = captured_scenarios.before("scale-out")
+    made = simulate(before, read_scenario("events: [{at: 0s, bounce: {instances: i2, restart: 5s}}]", "s.yaml")).plan
+    [event] = events(made)
+    assert event.left == event.joined
+    assert {(move.source, move.destination) for move in event.moves} == {(None, event.left[0])}
+    assert event.threads == 0
 
 
 def test_most_at_once_counts_overlaps_only() -> None:

@@ -70,6 +70,6 @@ def test_any_comparison_can_be_shown(pair: tuple[Snapshot, Snapshot]) -> None:
 
 
 def test_the_verdict_says_how_warm() -> None:
-    assert verdict(diff_cases.case("scale-out")) == "24 of 30 tasks moved, all warm; skew 0 → 1"
+    assert verdict(diff_cases.case("scale-out")) == "24 of 30 tasks moved, all warm; balance 10 → 0"
     assert "COLD" in verdict(diff_cases.case("crash"))
-    assert verdict(diff_cases.case("settled")) == "nothing changed; skew 1"
+    assert verdict(diff_cases.case("settled")) == "nothing changed; balance 0"

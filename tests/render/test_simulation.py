@@ -1,23 +1,30 @@
 """What people see of a simulation, looked at line by line once and kept."""
 
 import json
+import re
 
 import captured_scenarios
 import jsonschema
 import pytest
 import simulation_cases
 from goldens import assert_golden
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kstream_plan.render.numbers import amount
+from kstream_plan.config.scenario_file import read_scenario
+from kstream_plan.pauses import plan_standstill
+from kstream_plan.render.activity import events
+from kstream_plan.render.markdown import markdown
+from kstream_plan.render.numbers import amount, durations
 from kstream_plan.render.plan_json import plan_document
-from kstream_plan.render.simulation import simulation_table
+from kstream_plan.render.simulation import _relief_in_short, _told, simulation_table
 from kstream_plan.render.simulation_json import simulation_json
 from kstream_plan.render.table import table
 from kstream_plan.snapshots import json_schemas
 from kstream_plan.snapshots.saved_plan import read_plans
 from kstream_plan.studies.scale_out import scale_out
-from kstream_plan.studies.simulation import simulate
+from kstream_plan.studies.simulation import Simulation, simulate
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("plan")))
 
@@ -73,6 +80,89 @@ def test_bytes_are_shown_where_the_size_of_a_record_is_known() -> None:
         "5.8 MB",
         "2.0 PB",
     ]
+
+
+@st.composite
+def busiest_loads(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
+    """What the busiest instance runs now, and from when on something else."""
+    loads = [draw(st.integers(0, 12))]
+    for step in draw(st.lists(st.sampled_from([-3, -2, -1, 1, 2, 3]), min_size=1, max_size=12)):
+        loads.append(loads[-1] + step if loads[-1] + step >= 0 else loads[-1] + 1)
+    return loads[0], [(load, place * 60_000) for place, load in enumerate(loads[1:], 1)]
+
+
+@given(busiest_loads(), st.integers(3, 6))
+def test_a_shortened_relief_leaves_out_neither_the_worst_nor_a_sign(
+    found: tuple[int, list[tuple[int, int]]], number: int
+) -> None:
+    now, changes = found
+    loads = [load for load, _ in changes]
+    told = _told(changes, number)
+    shown = [int(item.removeprefix("… ").split(" ")[0]) for item in told.split(", ")]
+    assert shown[-1] == loads[-1]
+    assert {max(loads), min(loads)} <= set(shown)
+    assert len(shown) <= number
+    assert ("…" in told) == (f"({len(changes)} changes)" in told) == (len(shown) < len(loads))
+    if "…" not in told:
+        assert shown == loads
+    for text in _relief_in_short(now, changes):
+        assert text.endswith(f"{loads[-1]} from {len(changes)}:00 on")
+        numbers = {int(number) for number in re.findall(r"(?<![:\d])\d+(?![:\d])", text)}
+        assert {max(now, *loads), min(now, *loads)} <= numbers
+
+
+def test_a_setting_is_never_proposed_beyond_what_there_is_to_warm_up() -> None:
+    for name in simulation_cases.NAMES:
+        simulated = simulation_cases.case(name)
+        stateful = len(simulated.plan.group.stateful)
+        assert all(one.value <= stateful for one in simulated.what_ifs if one.setting == "max_warmup_replicas")
+
+
+def _played(events: str, restore_rate: float | None = None) -> Simulation:
+    """Play events, in one draw."""
+    before = captured_scenarios.before("scale-out", restore_rate)
+    return simulate(before, read_scenario(f"events: [{events}]", "s.yaml"), number_of_draws=1, what_ifs=False)
+
+
+def test_what_returns_is_not_new() -> None:
+    """Every instance restarts beyond the session time-out, then one joins: only that one is new."""
+    made = _played("{at: 0s, bounce: {restart: 2m, pause: 2m}}, {at: 20m, join: {hosts: [i4]}}").plan
+    assert re.search(r" to i4, \d+ only among the other 3", table(made, width=200))
+
+
+@pytest.mark.parametrize(
+    "events_of_it",
+    [
+        "{at: 0s, bounce: {restart: 2m, pause: 2m}}, {at: 20m, bounce: {restart: 2m, pause: 2m}}",
+        "{at: 0s, leave: i1}, {at: 5s, return: i1}",  # one changes its thread before it has restored
+    ],
+)
+def test_each_cold_task_is_named_once_and_each_cold_start_counted(events_of_it: str) -> None:
+    simulated = _played(events_of_it, restore_rate=5_000.0)
+    made, page = simulated.plan, simulation_table(simulated)
+    cold = [move.task_id for event in events(made) for move in event.cold]
+    assert len(cold) == made.summary.cold_handovers > len(set(cold))
+    remark = " ".join(page.split()).split("! COLD: ")[1].split(" restore ")[0]
+    named = re.findall(r"\b\d_\d+\b", remark)
+    more = int(match[1]) if (match := re.search(r"and (\d+) more", remark)) else 0
+    assert len(named) + more == len({*named}) + more == len(set(cold))
+    assert f"({len(cold)} starts)" in remark
+
+
+def test_no_more_tasks_are_paused_than_there_are() -> None:
+    simulated = _played("{at: 0s, bounce: {restart: 20s, pause: 10s}}, {at: 5m, join: 1}")
+    [paused] = re.findall(r"^ tasks paused (.*)$", simulation_table(simulated, width=200), re.MULTILINE)
+    assert max(map(int, paused.split())) <= len(simulated.plan.group.tasks)
+
+
+def test_pauses_are_called_as_long_as_they_are() -> None:
+    simulated = _played("{at: 0s, crash: i3}")
+    found = plan_standstill(simulated.plan)
+    assert found.shortest_ms < found.longest_ms == 10_000
+    page = simulation_table(simulated)
+    assert f"~{durations(found.shortest_ms, found.longest_ms)} each" in page
+    assert "≤ 10.0 s, new starts" in table(simulated.plan)
+    assert "≤ 10.0 s, new starts" in markdown(simulated.plan)
 
 
 def test_what_folds_keeps_the_first_and_the_last_column() -> None:
