@@ -29,7 +29,9 @@ STDIN = "-"
 #: How much of a file is looked at to tell what is in it.
 HEAD_BYTES = 1 << 20
 
-_GZIP_MAGIC = b"\x1f\x8b"
+#: How a gzip file begins.
+GZIP_MAGIC = b"\x1f\x8b"
+
 _PARQUET_MAGIC = b"PAR1"
 _UTF8_MARK = b"\xef\xbb\xbf"
 
@@ -177,7 +179,7 @@ def unzipped_head(head: bytes, name: str) -> Head:
     Raises:
         BrokenFileError: it begins like gzip, but is not.
     """
-    if not head.startswith(_GZIP_MAGIC):
+    if not head.startswith(GZIP_MAGIC):
         return Head(head, zipped=False)
     unzipper = zlib.decompressobj(zlib.MAX_WBITS | 16)
     try:

@@ -25,6 +25,7 @@ from kstream_plan.render.reports.json_report import json_report
 from kstream_plan.render.reports.junit_report import junit_report
 from kstream_plan.render.reports.markdown_report import MARK, markdown_report
 from kstream_plan.render.reports.table_report import table_report
+from kstream_plan.rules import Offence
 from kstream_plan.snapshots import json_schemas
 
 _SUFFIXES = {"json": "json", "markdown": "md", "junit": "xml", "github": "txt"}
@@ -171,6 +172,15 @@ def test_what_is_broken_alone_and_by_one_draw_is_said_plainly() -> None:
             assert ending in text
             assert "✓" not in text
             assert "others" not in text
+
+
+def test_a_rule_broken_in_another_draw_than_the_one_shown_has_no_more_to_tell() -> None:
+    checked = check_cases.case("strict").plans[0]
+    (paused,) = (finding for finding in checked.findings if finding.rule == "max_pause_per_handover")
+    elsewhere = replace(paused, rule="max_pause_per_task", worst_of=200, offences=(Offence(36_000),), cure=None)
+    text = table_report(check_all([replace(checked, findings=(elsewhere,), draws=200)], check_cases.NOW))
+    assert "the worst of 200 draws\n" in text
+    assert "in the one shown" not in text
 
 
 def test_the_runner_takes_no_command_from_the_table() -> None:

@@ -93,7 +93,7 @@ def _violation(finding: Finding, plan: Plan, names: Names) -> str:
     worst = finding.offences[0]
     if finding.rule == "balance_factor" and finding.figures:
         return f"{figure}: {_figures(finding)}. {_who_runs_what(finding, names)}"
-    note = f", {worst.note}" if finding.rule in _WITH_NOTE and worst.note != "old" else ""
+    note = f", {worst.note}" if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else ""
     if worst.round_number is not None:
         note += f", {'from' if finding.rule in _ADDS_UP else 'in'} round {worst.round_number:,}"
     if finding.worst_of is not None and (note or tasks):
