@@ -19,17 +19,18 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 _STAND_INS = {
     "pip": "exit 0",
     "kubectl": f'cat "{EXAMPLES}/leader-log/orders.log"',
-    "git": 'test "$1 $2" = "show origin/main:app.properties" && cat app-of-main.properties',
+    "git": 'test "$1" = show && cat "of-main/${2#origin/main:}"',
     "kstream-plan": f'exec "{sys.executable}" -m kstream_plan "$@"',
     "gh": """echo "gh $*" >> gh.log
 case "$1 $2" in
-  "run list") echo 4711 ;;
+  "run list") cat runs ;;
+  "run download") test "$3" = 4711 ;;
   "api --paginate") cat comment-id ;;
 esac""",
 }
 
 
-def _workflow(name: str) -> dict[str, Any]:
+def _workflow(name: str) -> dict[Any, Any]:
     return yaml.safe_load((EXAMPLES / "ci" / name).read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
@@ -47,9 +48,12 @@ def checkout(tmp_path: Path) -> Path:
         program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         program.chmod(0o755)
     shutil.copy(EXAMPLES / "ci/policy.yaml", tmp_path)
-    shutil.copy(EXAMPLES / "leader-log/app.properties", tmp_path)
-    shutil.copy(EXAMPLES / "leader-log/app.properties", tmp_path / "app-of-main.properties")
+    (tmp_path / "of-main").mkdir()
+    for folder in (tmp_path, tmp_path / "of-main"):
+        shutil.copy(EXAMPLES / "leader-log/app.properties", folder)
+        (folder / "replicas").write_text("5\n")
     (tmp_path / "comment-id").write_text("")
+    (tmp_path / "runs").write_text("4711\n")
     return tmp_path
 
 
@@ -58,6 +62,7 @@ def _run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     env = os.environ | {
         "PATH": f"{folder}/bin:{os.environ['PATH']}",
         "BASE": "main",
+        "DEFAULT_BRANCH": "trunk",
         "PULL_REQUEST": "12",
         "GITHUB_REPOSITORY": "shop/orders",
         "PYTHONPATH": str(EXAMPLES.parent),
@@ -79,6 +84,22 @@ def test_the_scheduled_job_publishes_a_snapshot_that_the_check_finds(checkout: P
     assert upload["with"]["path"] == "snapshot.json"
     assert f"--name {upload['with']['name']}" in _steps("check.yml")["Newest snapshot"]
     assert "snapshot.yml" in _steps("check.yml")["Newest snapshot"]
+
+
+@pytest.mark.parametrize("runs", ["", "4712\n"])
+def test_without_a_snapshot_the_check_says_so(checkout: Path, runs: str) -> None:
+    (checkout / "runs").write_text(runs)
+    done = _run(_steps("check.yml")["Newest snapshot"], checkout)
+    assert done.returncode == 1
+    assert done.stdout.startswith(
+        "::error::There is no snapshot to check against. Run the workflow snapshot.yml on trunk"
+    )
+    assert "--workflow snapshot.yml --branch trunk" in (checkout / "gh.log").read_text()
+
+
+def test_whatever_the_check_reads_starts_it() -> None:
+    paths = _workflow("check.yml")[True]["pull_request"]["paths"]  # YAML takes the name "on" for true
+    assert paths == ["app.properties", "replicas", "policy.yaml"]
 
 
 @pytest.mark.spark
@@ -103,3 +124,7 @@ def test_the_check_of_a_pull_request(checkout: Path) -> None:
     (checkout / "app.properties").write_text(changed)
     done = _run(steps["Check"], checkout)
     assert done.returncode == 0, done.stdout
+    (checkout / "replicas").write_text("6\n")
+    done = _run(steps["Check"], checkout)
+    assert "orders 5 → 6 instances" in done.stdout
+    assert "before: " in done.stdout

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import captured
+import plan_cases
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,6 +21,7 @@ from snapshot_rows import P0, P1, changed, copies, lag, row
 
 from kstream_plan.errors import SnapshotError, SparkError, UsageError
 from kstream_plan.model import LATEST, Snapshot
+from kstream_plan.render.plan_json import plan_json
 from kstream_plan.snapshots import read
 from kstream_plan.snapshots.lag_history import HistoryRow, LagHistory, StoreGrowth
 from kstream_plan.snapshots.records import snapshot_from_row
@@ -344,6 +346,14 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "null": (lines([changed("instances.0.process_id", None)]), "instances[0].process_id is null where text must be"),
     "missing": (lines([changed("tasks.0", {})]), "tasks[0].task_id is missing"),
     "major": (lines([row(format_version="2.0")]), "format_version is '2.0'"),
+    "saved plan": (plan_json(plan_cases.case("settled")).encode(), "is a saved plan, not a snapshot. Fix: give its"),
+    "zipped plan": (gzip.compress(plan_json(plan_cases.case("settled")).encode()), "is a saved plan, not a snapshot"),
+    "plan beside a snapshot": (lines([row(), row(kind="plan", captured_at=None)]), "is a saved plan, not a snapshot"),
+    "snapshot that says plan": (lines([row(kind="plan")]), "is a saved plan, not a snapshot"),
+    "diff": (lines([row(), row(kind="diff")]), "is a comparison that kstream-plan diff wrote, not a snapshot"),
+    "upgrade": (lines([{"kind": "upgrade"}]), "is an upgrade that kstream-plan upgrade wrote, not a snapshot"),
+    "check": (lines([row(), {"kind": "check"}]), "is a report of kstream-plan check, not a snapshot"),
+    "drain": (json.dumps([{"kind": "drain"}]).encode(), "is an answer of kstream-plan drain, not a snapshot"),
     "setting": (lines([row(config={"max_warmup_replicas": 0})]), "config.max_warmup_replicas is 0, outside 1 to"),
 }
 
@@ -502,7 +512,11 @@ generation_values = st.sampled_from([None, 0, 7, 8, -1, 7.5, "8", " 8 ", "x", 2*
 odd_rows = st.one_of(
     st.fixed_dictionaries(
         {"application_id": st.sampled_from(["a", "b", "c*", 7, None]), "n": st.integers(0, 3)},
-        optional={"captured_at": odd_values, "generation": generation_values},
+        optional={
+            "captured_at": odd_values,
+            "generation": generation_values,
+            "kind": st.sampled_from(["plan", "check", "x", 5, None, ["plan"]]),
+        },
     ).map(json.dumps),
     st.sampled_from(["{", "5", "null", "[1]", '"a"', '{"application_id": "a"} x']),
 )
@@ -628,6 +642,9 @@ def test_bad_lag_rows_count_only_if_they_are_selected(snapshot: str) -> None:
         (flat(minute(59), lag=3, offset=4), "offset is 4 beside a lag of 3"),
         ({"application_id": "orders", "captured_at": minute(59), "lag": 3}, "process_id is missing"),
         ({"captured_at": minute(59), "lag": 3}, "a lag row has no application_id"),
+        ({"kind": "plan", "application_id": "orders"}, "is a saved plan, not a snapshot"),
+        ({"captured_at": minute(59), "kind": "plan", "application_id": "orders"}, "is a saved plan, not a snapshot"),
+        ({"captured_at": minute(59), "kind": "check"}, "is a report of kstream-plan check, not a snapshot"),
     ):
         save(lags, [bad, flat(minute(58), store="s", lag=4)])
         assert what in refused(snapshot, lags=[str(lags)]), bad

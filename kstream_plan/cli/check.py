@@ -31,7 +31,7 @@ from kstream_plan.cli.reading import check_before_reading
 from kstream_plan.cli.scenarios import scenario_of
 from kstream_plan.cli.settings import overrides
 from kstream_plan.config.policy_file import load_policy
-from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
+from kstream_plan.errors import KstreamPlanError, UsageError
 from kstream_plan.findings import Check, Standard, check_all
 from kstream_plan.policy import LimitValue, Policy
 from kstream_plan.render.reports import REPORTS
@@ -73,7 +73,7 @@ def check(given: Given) -> None:
                 from kstream_plan.cli.checking_snapshots import check_snapshots  # noqa: PLC0415 - not for saved plans
 
                 work += check_snapshots(source, happens, standard, before, settings, given, tell)
-        errors = [(_application_of(error), str(error)) for error in work.errors]
+        errors = [(error.application_id, str(error)) for error in work.errors]
         result = check_all(work.results, standard.now, fail_on_warning=given["fail_on_warning"], errors=errors)
         unused = sorted(before.keys() - {one.application_id for one in work.results})
         _say_what_was_missed(work.errors, unused, debug=given["debug"])
@@ -111,10 +111,6 @@ def _guards(given: Mapping[str, Any]) -> dict[str, LimitValue]:
         "--expect-digest": tuple(digests) if digests else None,
     }
     return {name: value for name, value in guards.items() if value is not None}
-
-
-def _application_of(error: KstreamPlanError) -> str | None:
-    return error.application_id if isinstance(error, SnapshotError) else None
 
 
 def _say_what_was_missed(errors: Sequence[KstreamPlanError], unused: Sequence[str], *, debug: bool) -> None:

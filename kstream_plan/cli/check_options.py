@@ -34,9 +34,9 @@ def _moment(text: str) -> datetime:
 
 
 def _digest(text: str) -> str:
-    if not re.fullmatch(r"[0-9a-f]{12,64}", text):
+    if not re.fullmatch(r"[0-9a-fA-F]{12,64}", text):
         raise typer.BadParameter(f"{text!r} is not a digest in hexadecimal, nor at least 12 digits of its beginning")
-    return text
+    return text.lower()
 
 
 Checked = Annotated[

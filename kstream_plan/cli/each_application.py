@@ -34,6 +34,8 @@ def each_application(
 ) -> Work[T]:
     """Call ``work_on`` for each snapshot under the settings, with how many came before it.
 
+    Whatever goes wrong with an application names it.
+
     Raises:
         KstreamPlanError: an application cannot be read or worked on, and ``keep_going`` is not among what is ``given``.
     """
@@ -44,6 +46,8 @@ def each_application(
                 raise found
             work.results.append(work_on(settings.over(found), done))
         except KstreamPlanError as error:
+            if isinstance(found, Snapshot):
+                error.came_up_in(found.state.group.application_id)
             if not given["keep_going"]:
                 raise
             work.errors.append(error)

@@ -51,6 +51,7 @@ def read_policy(data: bytes, file: str) -> Policy:
         raise document.fail("has no version", "begin with version: 1")
     if parts["version"].text("write version: 1") != VERSION:
         raise parts["version"].fail("is of a version that is not known", "write version: 1")
+    parts = {name: part for name, part in parts.items() if not part.is_empty}
     return Policy(
         defaults=_limits(parts["defaults"]) if "defaults" in parts else MappingProxyType({}),
         applications=_applications(parts["applications"]) if "applications" in parts else MappingProxyType({}),

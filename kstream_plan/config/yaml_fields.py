@@ -42,6 +42,11 @@ class YamlField:
         """Whether it has names in it."""
         return isinstance(self._node, yaml.MappingNode)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing after its name."""
+        return isinstance(self._node, yaml.ScalarNode) and self._node.tag == _NULL
+
     def items(self, fix: str) -> Iterator[tuple[str, YamlField]]:
         """Yield a mapping's names with their values, in file order; a name may be there once."""
         if not isinstance(self._node, yaml.MappingNode):

@@ -25,7 +25,9 @@ def records(number: int | None) -> str:
 
 
 def duration(milliseconds: int) -> str:
-    """Return ``0.1 s``, ``30.1 s``, ``10m56s``, ``2h05m`` or ``3d04h``."""
+    """Return ``45 ms``, ``0.1 s``, ``30.1 s``, ``10m56s``, ``2h05m`` or ``3d04h``."""
+    if 0 < milliseconds < _SECOND // 10:
+        return f"{milliseconds} ms"
     if milliseconds < _MINUTE:
         return f"{milliseconds / _SECOND:.1f} s" if milliseconds < 59_950 else "1m00s"
     if milliseconds < _HOUR - 500:

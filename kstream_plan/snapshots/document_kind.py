@@ -65,13 +65,18 @@ def kind_of(head: bytes) -> str | None:
     return None
 
 
+def is_written(row: Row) -> bool:
+    """Tell whether a row is one of the written documents."""
+    kind = row.get("kind")
+    return isinstance(kind, str) and kind in WRITTEN
+
+
 def refuse_written(row: Row) -> None:
     """Refuse a row that is one of the written documents.
 
     Raises:
         FieldError: it is.
     """
-    kind = row.get("kind")
-    if isinstance(kind, str) and kind in WRITTEN:
-        what, fix = WRITTEN[kind]
-        raise FieldError("kind", f"is {kind!r}: this is {what}, not a snapshot", fix)
+    if is_written(row):
+        what, fix = WRITTEN[row["kind"]]
+        raise FieldError("", f"is {what}, not a snapshot", fix)

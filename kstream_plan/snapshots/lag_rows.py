@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kstream_plan.assignment_config import MAX_LONG
 from kstream_plan.model import LATEST, UNKNOWN, Group
+from kstream_plan.snapshots.document_kind import refuse_written
 from kstream_plan.snapshots.fields import (
     FieldError,
     Row,
@@ -79,10 +80,12 @@ class LagRows:
 
         Raises:
             UnknownNameError: it names a task, an instance or a consumer that is not in the group.
-            FieldError: a field of the wrong type or out of range; both ``lag`` and ``offset``, or neither; another
-                row is about the same store at the same time.
+            FieldError: it is no lag row but a document that this tool has written; a field of the wrong type or out of
+                range; both ``lag`` and ``offset``, or neither; another row is about the same store at the same time.
         """
         try:
+            if self._flat:
+                refuse_written(item)
             row = _read_lag_row(item, self._group, self._task_index, self._consumer_index)
             if self._flat:
                 required_text(item, "application_id")

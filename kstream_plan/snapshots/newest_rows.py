@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from kstream_plan.assignment_config import MAX_LONG
+from kstream_plan.snapshots.document_kind import is_written
 from kstream_plan.snapshots.selection import Selection
 from kstream_plan.snapshots.times import parse_time_us
 
@@ -120,7 +121,8 @@ def _keyed(row: RowText) -> Keyed:
     fields = parsed if isinstance(parsed, dict) else {}
     at_us, at_unreadable = _time_us(_as_text(fields.get("captured_at")))
     generation = _generation(_as_text(fields.get("generation")))
-    return Keyed(row, _as_text(fields.get("application_id")), at_unreadable or generation is None, at_us, generation)
+    unreadable = at_unreadable or generation is None or is_written(fields)
+    return Keyed(row, _as_text(fields.get("application_id")), unreadable, at_us, generation)
 
 
 def _as_text(value: Any) -> str | None:

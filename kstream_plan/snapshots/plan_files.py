@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from kstream_plan.errors import PlanFileError, SnapshotError
+from kstream_plan.errors import PlanFileError
 from kstream_plan.snapshots.document_kind import kind_of
 from kstream_plan.snapshots.saved_plan import SavedPlan, each_saved
-from kstream_plan.snapshots.sources import HEAD_BYTES, LocalFile, read_head, unzipped_head
+from kstream_plan.snapshots.sources import GZIP_MAGIC, HEAD_BYTES
 from kstream_plan.steps import Plan
 
 
@@ -39,14 +40,18 @@ def each_saved_in(path: str | Path) -> Iterator[SavedPlan | PlanFileError]:
 def is_plan_file(path: str | Path) -> bool:
     """Tell by a look at its beginning whether a path is a file of saved plans; what cannot be read is none."""
     try:
-        return kind_of(read_head(LocalFile(str(path), str(path))).content) == "plan"
-    except SnapshotError:
+        with Path(path).open("rb") as file:
+            return are_plans(file.read(HEAD_BYTES))
+    except OSError:
         return False
 
 
 def are_plans(data: bytes) -> bool:
-    """Tell by a look at their beginning whether these are saved plans, plain or gzip; what is damaged is none."""
-    try:
-        return kind_of(unzipped_head(data[:HEAD_BYTES], "").content) == "plan"
-    except SnapshotError:
-        return False
+    """Tell by a look at their beginning whether these are saved plans, plain or gzip, and if they are cut short."""
+    head = data[:HEAD_BYTES]
+    if head.startswith(GZIP_MAGIC):
+        try:
+            head = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, HEAD_BYTES)
+        except zlib.error:
+            return False
+    return kind_of(head) == "plan"

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 from kstream_plan.assignment_config import MAX_LONG
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
-from kstream_plan.snapshots.fields import Row, printable, shown
+from kstream_plan.snapshots.document_kind import refuse_written
+from kstream_plan.snapshots.fields import FieldError, Row, printable, shown
 from kstream_plan.snapshots.json_text import parse_row
 from kstream_plan.snapshots.lag_history import HistoryRow, LagHistory, StoreGrowth
-from kstream_plan.snapshots.records import snapshot_from_row
+from kstream_plan.snapshots.records import snapshot_error, snapshot_from_row
 from kstream_plan.snapshots.selection import Selection, selection
 from kstream_plan.snapshots.sources import (
     BrokenFileError,
@@ -243,9 +244,11 @@ def _limit_us(row: Row, tolerance_ms: int) -> int | None:
 
 def _nameless(text: LagText) -> SnapshotError:
     try:
-        parse_row(text.text, text.file)
+        refuse_written(parse_row(text.text, text.file))
     except SnapshotError as error:
         return error
+    except FieldError as error:
+        return snapshot_error(error, text.file)
     return SnapshotError("a lag row has no application_id", where=printable(text.file), fix="give it")
 
 
@@ -268,11 +271,11 @@ def _history(texts: Sequence[LagText], earliest_us: int | None) -> LagHistory:
 
 
 def _outcomes(found: _Found, lags_as_reported: bool, keep_going: bool) -> tuple[Outcome, ...]:
-    by_application: dict[str, list[_SnapshotRow]] = defaultdict(list)
+    by_application: dict[tuple[str, str], list[_SnapshotRow]] = defaultdict(list)
     for row in found.rows:
-        by_application[row.key].append(row)
+        by_application[row.key, "" if row.key else row.file].append(row)
     outcomes: list[tuple[str, Outcome]] = [(error.application_id or "", error) for error in found.errors]
-    for application_id, rows in by_application.items():
+    for (application_id, _), rows in by_application.items():
         try:
             outcomes.append((application_id, _only_snapshot(rows, lags_as_reported)))
         except SnapshotError as error:

@@ -12,6 +12,7 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Instance, Note, Snapshot, Task
 from kstream_plan.snapshots.config_row import read_config
 from kstream_plan.snapshots.copies import copies_of, reported_end_offsets, reports_of
+from kstream_plan.snapshots.document_kind import refuse_written
 from kstream_plan.snapshots.fields import (
     FieldError,
     Row,
@@ -119,6 +120,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
 
 
 def _read_header(row: Row) -> _Header:
+    refuse_written(row)
     application_id = required_text(row, "application_id")
     _check_format_version(row)
     _check_group_protocol(row)

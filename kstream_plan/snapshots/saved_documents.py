@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from kstream_plan.errors import PlanFileError
 from kstream_plan.snapshots.json_fields import JsonFields
+from kstream_plan.snapshots.sources import GZIP_MAGIC
 
-_GZIP_MAGIC = b"\x1f\x8b"
 #: Where the next document begins if one is broken: at a line that opens an object (those inside are indented).
 _NEXT_DOCUMENT = re.compile(r"\n(?=\{)")
 
@@ -50,7 +50,7 @@ def documents_in(data: bytes, where: str) -> Iterator[JsonFields | PlanFileError
 
 def _text(data: bytes, where: str) -> str:
     try:
-        return (gzip.decompress(data) if data.startswith(_GZIP_MAGIC) else data).decode("utf-8-sig")
+        return (gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise PlanFileError("not UTF-8 text", where=where, fix="give a plan saved with --out") from None
     except (OSError, EOFError, zlib.error) as error:

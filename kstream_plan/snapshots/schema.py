@@ -87,8 +87,14 @@ LAGS: Mapping[str, Type] = {
     "consumer_ids": ["text"],
 }
 
-#: What decides which snapshot rows count; as text, so that what is wrong with a value can still be told.
-SNAPSHOT_KEYS: Mapping[str, Type] = {"application_id": "text", "captured_at": "time", "generation": "text"}
+#: What decides which snapshot rows count; as text, so that what is wrong with a value can still be told. A row with a
+#: ``kind`` may be none at all.
+SNAPSHOT_KEYS: Mapping[str, Type] = {
+    "application_id": "text",
+    "captured_at": "time",
+    "generation": "text",
+    "kind": "text",
+}
 
 #: What decides which lag rows count and how their figures change over time.
 LAG_KEYS: Mapping[str, Type] = {name: kind for name, kind in LAGS.items() if isinstance(kind, str)}

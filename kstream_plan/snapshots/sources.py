@@ -20,6 +20,7 @@ from typing import BinaryIO, NamedTuple
 from urllib.parse import unquote, urlparse
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.document_kind import WRITTEN, kind_of
 from kstream_plan.snapshots.fields import printable, shown
 
 #: Standard input among the paths.
@@ -28,7 +29,9 @@ STDIN = "-"
 #: How much of a file is looked at to tell what is in it.
 HEAD_BYTES = 1 << 20
 
-_GZIP_MAGIC = b"\x1f\x8b"
+#: How a gzip file begins.
+GZIP_MAGIC = b"\x1f\x8b"
+
 _PARQUET_MAGIC = b"PAR1"
 _UTF8_MARK = b"\xef\xbb\xbf"
 
@@ -140,9 +143,13 @@ def local_input(file: LocalFile, folder: Path, number: int) -> Input:
     replaced by a link in ``folder``, named after ``number``.
 
     Raises:
-        BrokenFileError: it cannot be read, or is neither JSON nor Parquet.
+        BrokenFileError: it cannot be read, is neither JSON nor Parquet, or is something that this tool has written.
     """
     head = read_head(file)
+    kind = kind_of(head.content)
+    if kind is not None:
+        what, fix = WRITTEN[kind]
+        raise BrokenFileError(file.name, f"is {what}, not a snapshot", fix)
     form = form_of(head, file.name)
     suffix = Path(file.path).suffix
     is_plain = _PLAIN_PATH.fullmatch(file.path) and not Path(file.path).name.startswith((".", "_"))
@@ -172,7 +179,7 @@ def unzipped_head(head: bytes, name: str) -> Head:
     Raises:
         BrokenFileError: it begins like gzip, but is not.
     """
-    if not head.startswith(_GZIP_MAGIC):
+    if not head.startswith(GZIP_MAGIC):
         return Head(head, zipped=False)
     unzipper = zlib.decompressobj(zlib.MAX_WBITS | 16)
     try:

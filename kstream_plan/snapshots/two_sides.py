@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -16,13 +15,11 @@ from kstream_plan.model import Note, Snapshot
 from kstream_plan.sides import Pair, plan_course, plan_side, snapshot_side, starts_at
 from kstream_plan.snapshots import reading
 from kstream_plan.snapshots.fields import printable, shown
+from kstream_plan.snapshots.plan_files import are_plans
 from kstream_plan.snapshots.saved_plan import read_plans
 from kstream_plan.snapshots.selection import Selection
-from kstream_plan.snapshots.sources import STDIN, check_paths, local_path
+from kstream_plan.snapshots.sources import HEAD_BYTES, STDIN, check_paths, local_path
 from kstream_plan.steps import Plan
-
-#: No string of a JSON text can hold this: a quote inside one has a backslash before it.
-_PLAN_MARK = re.compile(rb'"kind"\s*:\s*"plan"')
 
 
 class Given(NamedTuple):
@@ -33,7 +30,10 @@ class Given(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """One side as found; ``content`` is ``None`` for a folder, a pattern, or what is no JSON object on this machine."""
+    """One side as found.
+
+    ``content`` is ``None`` for a folder, a pattern, or what is neither a plan nor a JSON object on this machine.
+    """
 
     given: Given
     content: bytes | None
@@ -87,7 +87,7 @@ def _within_plans(source: _Source, new: Given, wanted: Selection) -> list[Pair]:
 
 def _source(given: Given) -> _Source:
     content = _content(given.path)
-    return _Source(given, content, content is not None and _PLAN_MARK.search(content) is not None)
+    return _Source(given, content, content is not None and are_plans(content))
 
 
 def _content(path: str) -> bytes | None:
@@ -98,9 +98,9 @@ def _content(path: str) -> bytes | None:
         if local is None or not Path(local).is_file():
             return None
         with open(local, "rb") as file:
-            head = file.read(64)
+            head = file.read(HEAD_BYTES)
             begins = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-            return head + file.read() if begins == b"{" else None
+            return head + file.read() if begins == b"{" or are_plans(head) else None
     except OSError as error:
         raise SnapshotError(f"cannot be read: {error.strerror}", where=printable(path), fix="check the file") from None
 

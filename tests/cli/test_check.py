@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
@@ -88,12 +89,14 @@ def test_a_bad_policy_is_1_before_any_plan_is_read(plan_file: str, capsys: pytes
         (["--expect-digest", "DIGEST"], 0),
         (["--expect-digest", "0" * 64], 3),
         (["--expect-digest", "0" * 64, "--expect-digest", "DIGEST"], 0),
+        (["--expect-digest", "UPPER"], 0),
         (["--expect-digest", "xyz"], 2),
         (["--require-generation", "one"], 2),
     ],
 )
 def test_guards(plan_file: str, guard: list[str], code: int) -> None:
-    given = [plan_cases.case("scale-out").digest if word == "DIGEST" else word for word in guard]
+    digest = plan_cases.case("scale-out").digest
+    given = [{"DIGEST": digest, "UPPER": digest.upper()}.get(word, word) for word in guard]
     assert run(["check", plan_file, *TODAY, *given]) == code
 
 
@@ -164,6 +167,75 @@ def test_plans_from_standard_input(plan_file: str, monkeypatch: pytest.MonkeyPat
     assert run(["check", "-", *TODAY, "--require-generation", "2"]) == 3
 
 
+@pytest.mark.parametrize("given", ["plans", "plans/*.json*", "plans/**/*.gz", "plans/b.json.gz"])
+def test_folders_globs_and_zipped_plans(plan_file: str, capsys: pytest.CaptureFixture[str], given: str) -> None:
+    Path("plans/deep").mkdir(parents=True)
+    Path("plans/.hidden.json").write_text("{", encoding="utf-8")
+    save("settled", "plans/a.json")
+    for file in ("plans/b.json.gz", "plans/deep/c.json.gz"):
+        Path(file).write_bytes(gzip.compress(Path(plan_file).read_bytes()))
+    assert run(["check", given, *policy("defaults: {max_moves: 19}")]) == 3
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    checked = re.findall(r"plans/\S+", captured.out)
+    found = {
+        "plans": ["plans/b.json.gz", "plans/deep/c.json.gz", "plans/a.json"],
+        "plans/*.json*": ["plans/b.json.gz", "plans/a.json"],
+        "plans/**/*.gz": ["plans/b.json.gz", "plans/deep/c.json.gz"],
+        "plans/b.json.gz": ["plans/b.json.gz"],
+    }
+    assert checked == found[given]
+
+
+def test_a_folder_may_hold_plans_and_snapshots(
+    plan_file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reader = _Reader("settled")
+    monkeypatch.setattr(snapshots, "read", reader)
+    Path("both").mkdir()
+    Path("both/plan.json.gz").write_bytes(gzip.compress(Path(plan_file).read_bytes()))
+    Path("both/snapshot.json").write_text("{}", encoding="utf-8")
+    assert run(["check", "both", plan_file, f"./{plan_file}", *TODAY]) == 0
+    assert reader.asked[0][0] == ("both/snapshot.json",)
+    assert capsys.readouterr().out.startswith("3 applications: 3 passed")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("gone.json", "gone.json: does not exist"),
+        ("*.gz", "*.gz: matches no file"),
+        ("none", "a folder without a file"),
+    ],
+)
+def test_a_path_that_leads_nowhere(plan_file: str, capsys: pytest.CaptureFixture[str], path: str, message: str) -> None:
+    Path("none").mkdir()
+    assert run(["check", plan_file, path]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("command", ["assign", "simulate-scaleout --add 1", "drain i1", "upgrade --to cooperative"])
+def test_a_plan_is_no_snapshot(spark: object, plan_file: str, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    name, *options = command.split()
+    assert run([name, plan_file, *options]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("kstream-plan: error: plan.json: is a saved plan, not a snapshot. Fix: ")
+
+
+def test_zipped_baselines_and_piped_zipped_plans(
+    plan_file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    zipped = gzip.compress(Path(plan_file).read_bytes())
+    Path("before.json.gz").write_bytes(zipped)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(zipped)))
+    assert run(["check", "-", "--baseline", "before.json.gz", *policy("defaults: {max_moves: 19}")]) == 3
+    assert "Before: 20" in capsys.readouterr().out
+
+
 def test_keep_going(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.json").write_text('{"kind": "plan"}', encoding="utf-8")
     assert run(["check", "bad.json", plan_file]) == 1
@@ -172,6 +244,60 @@ def test_keep_going(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     captured = capsys.readouterr()
     assert "bad.json" in captured.err
     assert captured.out.startswith("2 applications: 1 not checked, 1 passed")
+
+
+@pytest.mark.parametrize("piped", [True, False])
+def test_keep_going_past_a_bad_document_in_a_stream_of_plans(
+    plan_file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], piped: bool
+) -> None:
+    good = Path(plan_file).read_text(encoding="utf-8")
+    bad = json.dumps(json.loads(good) | {"application_id": "payments", "protocol": "learner"})
+    text = f"{good}{good[:900]}\n{bad}\n{good}"
+    Path("plans.jsonl").write_text(text, encoding="utf-8")
+    path = "-" if piped else "plans.jsonl"
+    where = "standard input" if piped else "plans.jsonl"
+
+    def again(*options: str) -> int:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return run(["check", path, *options, *TODAY])
+
+    assert again() == 1
+    assert capsys.readouterr().out == ""
+    assert again("--keep-going", "--report", "json=r.json") == 1
+    captured = capsys.readouterr()
+    assert captured.out.startswith("4 applications: 2 not checked, 2 passed")
+    first, second = captured.err.splitlines()
+    assert f"{where}, line 2: not JSON" in first
+    assert f"{where}, line 3: protocol is 'learner'" in second
+    errors = json.loads(Path("r.json").read_text(encoding="utf-8"))["errors"]
+    assert [error["application_id"] for error in errors] == [None, "payments"]
+    assert again("--keep-going", "--application-id", "S*") == 1
+    assert "payments" not in capsys.readouterr().err
+
+
+def test_every_report_says_which_application_could_not_be_simulated(
+    plan_file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(snapshots, "read", _Reader("settled", "pods"))
+    Path("x.json").write_text("{}", encoding="utf-8")
+    Path("stop.yaml").write_text("version: 1\nevents: [{at: 0s, leave: [i3]}]\n", encoding="utf-8")
+    reports = ["--report", "json=r.json", "--report", "markdown=r.md", "--report", "junit=r.xml"]
+    arguments = ["--scenario", "stop.yaml", "--draws", "1", *TODAY]
+    assert run(["check", "x.json", *arguments, *reports, "--report", "github=-", "--keep-going"]) == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith("kstream-plan: error: application 'payments', stop.yaml, line 2, column ")
+    assert "::error title=payments::application 'payments', stop.yaml" in captured.out
+    (error,) = json.loads(Path("r.json").read_text(encoding="utf-8"))["errors"]
+    assert error["application_id"] == "payments"
+    assert "kstream-plan: payments could not be checked" in Path("r.md").read_text(encoding="utf-8")
+    assert "payments" in [suite.name for suite in JUnitXml.fromstring(Path("r.xml").read_bytes())]
+    for command in (
+        ["simulate", "x.json", "stop.yaml", "--draws", "1"],
+        ["drain", "x.json", "i3"],
+        ["check", "x.json", *arguments],
+    ):
+        assert run(command) == 1
+        assert "'payments'" in capsys.readouterr().err
 
 
 def test_the_baseline_is_shown(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
@@ -115,6 +116,22 @@ def test_what_cannot_be_compared_is_told(
     assert out == ""
     assert re.search(message, err, re.DOTALL), err
     assert "Traceback" not in err
+
+
+def test_zipped_plans_are_plans(plans: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = (plans / "scale-out.json").read_bytes()
+    (plans / "zipped.json.gz").write_bytes(gzip.compress(content))
+    assert run(["diff", str(plans / "zipped.json.gz")]) == 0
+    assert capsys.readouterr().out == diff_table(diff_cases.case("scale-out"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(content))))
+    assert run(["diff", str(plans / "settled.json"), "-"]) == 0
+    assert run(["show", str(plans / "scale-out.json")]) == 0
+    shown = capsys.readouterr().out
+    assert run(["show", str(plans / "zipped.json.gz")]) == 0
+    assert shown.endswith(capsys.readouterr().out)
+    (plans / "zipped.json.gz").write_bytes(gzip.compress(content)[:-9])
+    assert run(["diff", str(plans / "zipped.json.gz")]) == 1
+    assert "zipped.json.gz: a damaged gzip file" in capsys.readouterr().err
 
 
 def test_a_history_needs_no_spark(plans: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

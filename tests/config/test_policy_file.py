@@ -55,6 +55,14 @@ def test_an_empty_policy_has_no_limits(text: str) -> None:
     assert read_policy(text.encode(), "p.yaml") == Policy()
 
 
+@pytest.mark.parametrize("part", ["defaults", "applications", "waivers"])
+def test_a_part_with_nothing_in_it_is_empty(part: str) -> None:
+    for nothing in ("", " # all commented out", " null"):
+        text = f"version: 1\n{part}:{nothing}\n"
+        assert read_policy(text.encode(), "p.yaml") == Policy()
+        jsonschema.validate(yaml.safe_load(text), json.loads(json_schemas.load("policy")))
+
+
 def test_a_tag_may_be_called_limit() -> None:
     text = b"version: 1\ndefaults: {distinct_tag_values: {limit: 2}}"
     assert read_policy(text, "p").defaults == {"distinct_tag_values": Limit((("limit", 2),))}

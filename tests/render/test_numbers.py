@@ -9,6 +9,8 @@ from kstream_plan.render.numbers import clock, count, duration, interval, severa
     ("milliseconds", "shown"),
     [
         (0, "0.0 s"),
+        (1, "1 ms"),
+        (99, "99 ms"),
         (100, "0.1 s"),
         (30_100, "30.1 s"),
         (59_960, "1m00s"),

@@ -25,6 +25,7 @@ from kstream_plan.render.reports.json_report import json_report
 from kstream_plan.render.reports.junit_report import junit_report
 from kstream_plan.render.reports.markdown_report import MARK, markdown_report
 from kstream_plan.render.reports.table_report import table_report
+from kstream_plan.rules import Offence
 from kstream_plan.snapshots import json_schemas
 
 _SUFFIXES = {"json": "json", "markdown": "md", "junit": "xml", "github": "txt"}
@@ -138,10 +139,48 @@ def test_the_comment_fits_whatever_the_plans() -> None:
     plans = [replace(checked, source=f"{n}.json") for n in range(400) for checked in check_cases.case("fleet").plans]
     comment = markdown_report(check_all(plans, check_cases.NOW))
     assert len(comment) < 65_536
-    assert "more plans are too long for a comment" in comment
+    assert "more applications do not fit into a comment" in comment
     large = check_cases.case("sample").plans[0]
     long = replace(large, plan=replace(large.plan, rounds=large.plan.rounds * 400))
     assert "<details>" not in markdown_report(check_all([long], check_cases.NOW))
+
+
+def test_the_comment_fits_whatever_could_not_be_checked() -> None:
+    errors = [(f"shop-{n}", "x.json, line 1: " + "protocol is 'learner', not one of eager " * 9) for n in range(300)]
+    comment = markdown_report(check_all(check_cases.case("sample").plans, check_cases.NOW, errors=errors))
+    assert len(comment) < 65_536
+    told = comment.count("could not be checked")
+    assert 100 < told < 300
+    left_out = 300 - told + ("snapshot generation" not in comment)
+    assert f"✗ {left_out} more applications do not fit into a comment" in comment
+    long = [("a", "x " * 40_000)]
+    assert "✗ 1 more application does not fit into" in markdown_report(check_all([], check_cases.NOW, errors=long))
+
+
+def _broken_alone(draws: int | None = None) -> Check:
+    """The one rule there is, broken."""
+    checked = check_cases.case("uneven").plans[0]
+    (settles,) = (finding for finding in checked.findings if finding.rule == "must_settle")
+    return check_all([replace(checked, findings=(settles,), draws=draws)], check_cases.NOW)
+
+
+def test_what_is_broken_alone_and_by_one_draw_is_said_plainly() -> None:
+    for draws, ending in ((None, "0 cold · plan.json"), (1, "0 cold · plan.json"), (2, "0 cold in one of 2 draws · ")):
+        check = _broken_alone(draws)
+        for text in (table_report(check), markdown_report(check)):
+            assert "breaks the one rule (" in text or "breaks the one rule**" in text
+            assert ending in text
+            assert "✓" not in text
+            assert "others" not in text
+
+
+def test_a_rule_broken_in_another_draw_than_the_one_shown_has_no_more_to_tell() -> None:
+    checked = check_cases.case("strict").plans[0]
+    (paused,) = (finding for finding in checked.findings if finding.rule == "max_pause_per_handover")
+    elsewhere = replace(paused, rule="max_pause_per_task", worst_of=200, offences=(Offence(36_000),), cure=None)
+    text = table_report(check_all([replace(checked, findings=(elsewhere,), draws=200)], check_cases.NOW))
+    assert "the worst of 200 draws\n" in text
+    assert "in the one shown" not in text
 
 
 def test_the_runner_takes_no_command_from_the_table() -> None:

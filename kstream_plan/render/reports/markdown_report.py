@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, starmap
 
 from kstream_plan.findings import Check, CheckedPlan, Status
 from kstream_plan.render.escape import MARKDOWN
@@ -19,24 +20,29 @@ _ROOM = 60_000
 
 
 def markdown_report(check: Check) -> str:
-    """Return the comment: per plan a heading, a line per violation, one for what is kept, and its rounds folded."""
+    """Return the comment: what could not be checked; per plan a heading and a line per violation; its rounds folded."""
     text = f"{MARK}\n"
     left_out = 0
-    blocks = [(checked, _plan(checked)) for checked in check.plans]
-    for application_id, message in check.errors:
-        name = MARKDOWN.name(application_id) if application_id is not None else "an application"
-        text += f"\n✗ **kstream-plan: {name} could not be checked**: {MARKDOWN.sentence(message)}\n"
-    for _, block in blocks:
+    for block in chain(starmap(_error, check.errors), map(_plan, check.plans)):
         if len(text) + len(block) <= _ROOM:
             text += block
         else:
             left_out += 1
     if left_out:
-        text += f"\n✗ {left_out:,} more plans are too long for a comment: see the output of the check\n"
-    for checked, _ in blocks:
+        text += f"\n✗ {_too_many(left_out)} into a comment: see the output of the check\n"
+    for checked in check.plans:
         folded = _rounds(checked)
         text += folded if len(text) + len(folded) <= _ROOM else ""
     return text
+
+
+def _too_many(left_out: int) -> str:
+    return f"{left_out:,} more application{' does' if left_out == 1 else 's do'} not fit"
+
+
+def _error(application_id: str | None, message: str) -> str:
+    name = MARKDOWN.name(application_id) if application_id is not None else "an application"
+    return f"\n✗ **kstream-plan: {name} could not be checked**: {MARKDOWN.sentence(message)}\n"
 
 
 def _plan(checked: CheckedPlan) -> str:
@@ -54,7 +60,8 @@ def _items(checked: CheckedPlan, names: Names) -> Iterator[str]:
     ending = [passes(checked)]
     ending += [f"base branch: {figures(checked.baseline)}"] if checked.baseline else []
     ending += [names.escape(checked.source)] if checked.source else []
-    yield f"- {_MARKS[Status.PASSED]} {' · '.join(ending)}"
+    mark = f"{_MARKS[Status.PASSED]} " if checked.of(Status.PASSED) else ""
+    yield f"- {mark}{' · '.join(ending)}"
 
 
 def _rounds(checked: CheckedPlan) -> str:

@@ -51,4 +51,5 @@ def _plan(checked: CheckedPlan, width: int) -> list[str]:
     ending = [passes(checked)]
     ending += [f"before: {figures(checked.baseline)}"] if checked.baseline else []
     ending += [names.escape(checked.source)] if checked.source else []
-    return lines + paragraph(" · ".join(ending), width, f"  {MARKS[Status.PASSED]} ", "    ")
+    mark = MARKS[Status.PASSED] if checked.of(Status.PASSED) else " "
+    return lines + paragraph(" · ".join(ending), width, f"  {mark} ", "    ")

@@ -27,7 +27,7 @@ def heading(checked: CheckedPlan, names: Names) -> str:
     rules = len(checked.findings) - len(ours)
     waived = len(checked.of(Status.WAIVED))
     broken = rules - len(checked.of(Status.PASSED)) - waived
-    did = f"breaks {broken:,} of {count(rules, 'rule')}" if broken else f"keeps to {_all(rules)}"
+    did = f"breaks {_some(broken, rules)}" if broken else f"keeps to {_all(rules)}"
     more = f", {waived:,} waived" if waived else ""
     more += ", but the plan contradicts itself" if ours else ""
     return f"{names.escape(checked.application_id)} {_members(checked.plan)} {did}{more}"
@@ -51,10 +51,11 @@ def figures(plan: Plan) -> str:
 
 
 def passes(checked: CheckedPlan) -> str:
-    """Return what is kept: ``6 others: ≥ 11m00s, 20 moves, 0 cold``."""
+    """Return what is kept: ``6 others: ≥ 11m00s, 20 moves, 0 cold``; if all is, or nothing, only the figures."""
     passed = len(checked.of(Status.PASSED))
-    shown = figures(checked.plan) + ("" if checked.draws is None else f" in one of {count(checked.draws, 'draw')}")
-    return shown if passed == len(checked.findings) else f"{count(passed, 'other')}: {shown}"
+    draws = checked.draws if checked.draws is not None and checked.draws > 1 else None
+    shown = figures(checked.plan) + ("" if draws is None else f" in one of {count(draws, 'draw')}")
+    return f"{count(passed, 'other')}: {shown}" if 0 < passed < len(checked.findings) else shown
 
 
 def sentence(finding: Finding, plan: Plan, names: Names) -> str:
@@ -92,7 +93,7 @@ def _violation(finding: Finding, plan: Plan, names: Names) -> str:
     worst = finding.offences[0]
     if finding.rule == "balance_factor" and finding.figures:
         return f"{figure}: {_figures(finding)}. {_who_runs_what(finding, names)}"
-    note = f", {worst.note}" if finding.rule in _WITH_NOTE and worst.note != "old" else ""
+    note = f", {worst.note}" if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else ""
     if worst.round_number is not None:
         note += f", {'from' if finding.rule in _ADDS_UP else 'in'} round {worst.round_number:,}"
     if finding.worst_of is not None and (note or tasks):
@@ -194,6 +195,10 @@ def _members(plan: Plan) -> str:
     before, after = len(plan.first_members), len(plan.members)
     changed = {*plan.first_members} != {process_id for process_id, _ in plan.members}
     return f"{before:,} → {count(after, 'instance')}" if changed else count(after, "instance")
+
+
+def _some(broken: int, rules: int) -> str:
+    return "the one rule" if rules == 1 else f"{broken:,} of {count(rules, 'rule')}"
 
 
 def _all(rules: int) -> str:

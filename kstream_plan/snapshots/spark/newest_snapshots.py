@@ -13,6 +13,7 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
+from kstream_plan.snapshots.document_kind import WRITTEN
 from kstream_plan.snapshots.newest_rows import RowText, newest_rows, rows_of
 from kstream_plan.snapshots.schema import SNAPSHOT, SNAPSHOT_KEYS
 from kstream_plan.snapshots.selection import Selection
@@ -61,8 +62,9 @@ def _texts(spark: SparkSession, paths: list[str], *, whole: bool) -> list[RowTex
 def newest_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Selection) -> list[SnapshotText]:
     """Return the newest row of every selected application; several if they are of the same time and generation.
 
-    A row whose time or generation cannot be read comes before every other: it might be the newest. Of the rows without
-    a readable application one per file is returned.
+    A row whose time or generation cannot be read comes before every other: it might be the newest. So does one that is
+    no snapshot but a document that this tool has written. Of the rows without a readable application one per file is
+    returned.
 
     Raises:
         SnapshotError: a file cannot be read.
@@ -71,8 +73,9 @@ def newest_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Se
     names = {plain_path(file.path): file.name for file in inputs}
     with explained(names):
         rows = read_rows(spark, inputs, SNAPSHOT, SNAPSHOT_KEYS)
+        no_snapshot = F.coalesce(F.col("kind").isin(sorted(WRITTEN)), F.lit(False))
         rows = rows.withColumns(
-            {"number": F.expr(_GENERATION), "unreadable": F.expr(f"unreadable OR {_GENERATION} IS NULL")}
+            {"number": F.expr(_GENERATION), "unreadable": F.expr(f"unreadable OR {_GENERATION} IS NULL") | no_snapshot}
         )
         nameless = F.col("application_id").isNull()
         if selection.pattern is not None:
