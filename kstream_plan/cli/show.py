@@ -17,7 +17,7 @@ from kstream_plan.errors import UsageError
 from kstream_plan.model import TaskId
 from kstream_plan.render.detail import Focus
 from kstream_plan.render.names import Names
-from kstream_plan.snapshots.saved_plan import read_plan_file, read_plans
+from kstream_plan.snapshots.saved_plan import SavedPlan, read_saved, read_saved_file
 from kstream_plan.steps import Plan
 
 
@@ -38,9 +38,11 @@ def show(
 ) -> None:
     """Show plans saved by --out or --output json."""
     with expected_failures(debug=debug):
-        plans = [plan for file in files for plan in _read(file)]
+        saved = [of for file in files for of in _read(file)]
+        plans = [of.plan for of in saved]
         if round_number is None and task is None and instance is None:
-            say(plans_page(plans, output, page(), full=full, verbose=verbose))
+            draws = [None if of.draws is None else of.draws.number for of in saved]
+            say(plans_page(plans, output, page(), full=full, verbose=verbose, draws=draws))
             return
         if output is OutputForm.JSON:
             raise UsageError("--round, --task and --instance pick from the table", fix="leave out --output json")
@@ -48,10 +50,10 @@ def show(
         say(excerpts_page(found, focuses, output, page()))
 
 
-def _read(file: str) -> list[Plan]:
+def _read(file: str) -> list[SavedPlan]:
     if file == "-":
-        return read_plans(sys.stdin.buffer.read(), "standard input")
-    return read_plan_file(Path(file))
+        return read_saved(sys.stdin.buffer.read(), "standard input")
+    return read_saved_file(Path(file))
 
 
 def _focused(
