@@ -10,8 +10,6 @@ _PLAIN_IN_MARKDOWN = re.compile(r"(?!www\.)[A-Za-z0-9]+(?:[ .,_/→-][A-Za-z0-9]
 _PLAIN_WORD = re.compile(r"\d\d:\d\d:\d\dZ|(?!www\.)\(?[A-Za-z0-9≥≤~]+(?:[._/=→'-][A-Za-z0-9]+)*[.,;:)]*|", re.ASCII)
 #: One column wider than what they stand for, where a blank follows.
 _WIDER_ASCII_FORMS = {"→ ": "-> ", "≥ ": ">= ", "≤ ": "<= "}
-_NARROWEST = 60
-_NARROW_ASCII_FORMS = {"→ ": "->", "≥ ": ">=", "≤ ": "<="}
 _WIDER = re.compile("[→≥≤] ")
 #: As wide as what they stand for, for what has been laid out already.
 _ASCII_FORMS = (
@@ -82,14 +80,12 @@ TERMINAL = Escape(printable, printable)
 MARKDOWN = Escape(markdown, markdown_sentence)
 
 
-def _with_wider_signs(line: str, width: int) -> str:
-    """Put the wider forms into a line: each takes a blank of the gap behind it, or the room that there is."""
+def _with_wider_signs(line: str) -> str:
+    """Put the wider forms into a line, each at the cost of a blank of the gap behind it, if there is one."""
     place = 0
     while match := _WIDER.search(line, place):
-        rest = line[match.end() :]
-        fits = "   " in rest or len(line) < width
-        shown = line[: match.start()] + (_WIDER_ASCII_FORMS[match[0]] if fits else _NARROW_ASCII_FORMS[match[0]])
-        line, place = shown + (rest.replace("   ", "  ", 1) if fits else rest), len(shown)
+        shown = line[: match.start()] + _WIDER_ASCII_FORMS[match[0]]
+        line, place = shown + line[match.end() :].replace("   ", "  ", 1), len(shown)
     return line
 
 
@@ -102,9 +98,7 @@ def encodable(text: str, encoding: str) -> str:
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        lines = text.split("\n")
-        width = max(_NARROWEST, *map(len, lines))
-        text = "\n".join(_with_wider_signs(line, width) for line in lines)
+        text = "\n".join(map(_with_wider_signs, text.split("\n")))
         for sign, form in _ASCII_FORMS:
             text = text.replace(sign, form)
         return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -257,6 +257,22 @@ def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
     return Fact("RESTORE", (*forms, f"{amount}{beside}. {sure[-1]}"))
 
 
+def range_fact(draws: int, unsettled: int = 0) -> Fact:
+    """Return that a plan is one of so many draws of random ids; so many of them are known not to settle."""
+    if draws == 1:
+        return Fact("RANGE", ("new process ids are random: this is one draw of many; see --draws",))
+    shown = f"{draws:,} draws. What is shown below is one"
+    told = f" {unsettled:,} do not settle." if unsettled else ""
+    return Fact(
+        "RANGE",
+        (
+            f"new process ids are random and decide ties: {shown}.{told}",
+            f"random new process ids decide ties: {shown}.{told}",
+            f"new process ids are random: {shown.replace('What is shown below is', 'Below is')}.{told}",
+        ),
+    )
+
+
 def _copies_to_restore(plan: Plan) -> str:
     """Return how many copies warm up at once, at worst, and how many new standbys have something to restore."""
     at_once = max(map(sum, warmup_counts(plan.group, [round_.assigned for round_ in plan.rounds])), default=0)

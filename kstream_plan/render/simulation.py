@@ -14,7 +14,7 @@ from kstream_plan.render.activity import events, membership
 from kstream_plan.render.balance import balance_fact
 from kstream_plan.render.detail import Focus, details
 from kstream_plan.render.happenings import happened
-from kstream_plan.render.headline import Fact, cause_sentence, pauses_fact, restore_fact, tasks_phrase
+from kstream_plan.render.headline import Fact, cause_sentence, pauses_fact, range_fact, restore_fact, tasks_phrase
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import amount, clock, cold_starts, count, duration, interval, several
 from kstream_plan.render.picture import picture
@@ -23,7 +23,7 @@ from kstream_plan.render.remarks import remarks
 from kstream_plan.render.table import coloured, fact_lines, title_lines
 from kstream_plan.render.wrapping import paragraph, wrapped
 from kstream_plan.steps import HandOver, Plan, Promote
-from kstream_plan.studies.draws import Draws, Range
+from kstream_plan.studies.draws import Range
 from kstream_plan.studies.simulation import EventOutcome, Simulation
 from kstream_plan.studies.what_ifs import WhatIf
 
@@ -81,7 +81,7 @@ def simulation_facts(simulated: Simulation, names: Names, record_size: int | Non
         *([balance_fact(plan)] if plan.group.tasks else []),
     ]
     if simulated.draws is not None:
-        facts.append(_range(simulated.draws))
+        facts.append(range_fact(simulated.draws.number, simulated.draws.number - simulated.draws.settled))
     return facts
 
 
@@ -188,21 +188,6 @@ def _most_restoring(plan: Plan) -> int:
         both = (starts + warming[group.instance_index[process_id]] for process_id, starts in cold.items())
         most = max(most, *warming, *both)
     return most
-
-
-def _range(draws: Draws) -> Fact:
-    if draws.number == 1:
-        return Fact("RANGE", ("new process ids are random: this is one draw of many; see --draws",))
-    shown = f"{draws.number:,} draws. What is shown below is one"
-    unsettled = f" {draws.number - draws.settled:,} do not settle." if draws.settled < draws.number else ""
-    return Fact(
-        "RANGE",
-        (
-            f"new process ids are random and decide ties: {shown}.{unsettled}",
-            f"random new process ids decide ties: {shown}.{unsettled}",
-            f"new process ids are random: {shown.replace('What is shown below is', 'Below is')}.{unsettled}",
-        ),
-    )
 
 
 def _ending(plan: Plan) -> list[str]:

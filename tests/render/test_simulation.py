@@ -150,6 +150,13 @@ def test_each_cold_task_is_named_once_and_each_cold_start_counted(events_of_it: 
     assert f"({len(cold)} starts)" in remark
 
 
+def test_a_folded_row_reads_the_same_in_markdown() -> None:
+    made = _played("{at: 0s, bounce: {restart: 2m, pause: 2m}}, {at: 20m, join: {hosts: [i4]}}").plan
+    [folded, *_] = re.findall(r"\d+ tasks, \d+-\d+ a probe", table(made, width=200))
+    assert f"| {folded} |" in markdown(made)
+    assert ",," not in markdown(made)
+
+
 def test_no_more_tasks_are_paused_than_there_are() -> None:
     simulated = _played("{at: 0s, bounce: {restart: 20s, pause: 10s}}, {at: 5m, join: 1}")
     [paused] = re.findall(r"^ tasks paused (.*)$", simulation_table(simulated, width=200), re.MULTILINE)
