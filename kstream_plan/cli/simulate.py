@@ -6,8 +6,17 @@ import typer
 
 from kstream_plan.cli import options, simulation_options
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.option_groups import Applications, Chance, Deciding, Given, Reading, Settings, Spark, takes
-from kstream_plan.cli.output import OutputForm
+from kstream_plan.cli.option_groups import (
+    Applications,
+    Chance,
+    Deciding,
+    Given,
+    Reading,
+    Settings,
+    Simulating,
+    Spark,
+    takes,
+)
 from kstream_plan.cli.simulating import simulate_and_deliver
 from kstream_plan.config.scenario_file import load_scenario
 from kstream_plan.errors import UsageError
@@ -18,17 +27,9 @@ class Options:
 
     paths: options.SnapshotsFirst = None
     scenario: simulation_options.ScenarioFile
-    what_if: simulation_options.WhatIf = True
-    record_size: simulation_options.RecordSize = None
-    bounds: options.Bounds = False
-    max_rounds: options.MaxRounds = None
-    output: options.Output = OutputForm.TABLE
-    out: options.Out = None
-    full: options.Full = False
-    verbose: options.Verbose = False
 
 
-@takes(Options, Chance, Reading, Settings, Deciding, Spark, Applications)
+@takes(Options, Simulating, Chance, Reading, Settings, Deciding, Spark, Applications)
 def simulate(given: Given) -> None:
     """Simulate what happens to a group by the scenario: who joins, leaves, stops, crashes, returns, and more."""
     with expected_failures(debug=given["debug"]):
