@@ -11,9 +11,9 @@ from types import MappingProxyType
 from kstream_plan.checks import broken_invariants
 from kstream_plan.model import TaskId
 from kstream_plan.policy import Limit, LimitValue, Policy, Waiver
-from kstream_plan.rules import GUARDS, RULES, Kind, Measurement, Offence, Rule, Subject
+from kstream_plan.rules import GUARDS, RULES, Kind, Measurement, Offence, OverDraws, Rule, Subject
 from kstream_plan.rules.origins import age
-from kstream_plan.rules.over_draws import OverDraws, over_draws
+from kstream_plan.rules.over_draws import over_draws
 from kstream_plan.steps import Plan
 
 
@@ -155,22 +155,23 @@ def check_plan(
     baseline: Plan | None = None,
     source: str = "",
     draws: OverDraws | None = None,
+    baseline_draws: OverDraws | None = None,
 ) -> CheckedPlan:
     """Hold a plan against the policy and the guards, and check its invariants.
 
     That the steps are lossless is not among these: whoever makes or reads a plan has seen to it.
 
     ``baseline`` is the plan for what was before, of the same application; ``source`` where the plan is kept. With
-    ``draws`` the plan is one of several, and of each rule the worst of them counts.
+    ``draws`` the plan is one of several, and of each rule the worst of them counts; ``baseline_draws`` likewise.
     """
-    subject = Subject(plan, standard.now)
-    earlier = None if baseline is None else Subject(baseline, standard.now)
+    subject = Subject(plan, standard.now, draws)
+    earlier = None if baseline is None else Subject(baseline, standard.now, baseline_draws)
     application_id = plan.group.application_id
     findings = [_invariant(application_id, name, offences) for name, offences in _broken(plan).items()]
     limits = standard.policy.limits(application_id)
     for name, rule in RULES.items():
         if name in limits:
-            found = _find(name, rule, limits[name], subject, None if rule.of_input else earlier, draws)
+            found = _find(name, rule, limits[name], subject, None if rule.of_input else earlier)
             findings.append(_with_waiver(found, standard))
     for name, value in standard.guards.items():
         findings.append(_find(name, GUARDS[name], Limit(value), subject, None))
@@ -212,13 +213,9 @@ def badness(finding: Finding) -> tuple[int, bool, float, str, int]:
     return list(Status).index(status), not finding.invariant, excess, finding.application_id, order
 
 
-def _find(
-    name: str, rule: Rule, limit: Limit, subject: Subject, earlier: Subject | None, draws: OverDraws | None = None
-) -> Finding:
-    allowed, measurement = _measure(rule, limit, subject)
-    if draws is not None and allowed is not None:
-        measurement = over_draws(name, rule, measurement, draws, allowed)
-    before = None if earlier is None else _measure(rule, limit, earlier)[1]
+def _find(name: str, rule: Rule, limit: Limit, subject: Subject, earlier: Subject | None) -> Finding:
+    allowed, measurement = _measure(name, rule, limit, subject)
+    before = None if earlier is None else _measure(name, rule, limit, earlier)[1]
     return Finding(
         rule=name,
         kind=rule.kind,
@@ -235,11 +232,12 @@ def _find(
     )
 
 
-def _measure(rule: Rule, limit: Limit, subject: Subject) -> tuple[LimitValue | None, Measurement]:
+def _measure(name: str, rule: Rule, limit: Limit, subject: Subject) -> tuple[LimitValue | None, Measurement]:
     allowed = rule.resolved(limit.value, subject.plan)
     if allowed is None:
         return None, Measurement(None, (Offence(None, note="end offsets are not known"),))
-    return allowed, rule.measure(subject, allowed)
+    shown = rule.measure(subject, allowed)
+    return allowed, shown if subject.draws is None else over_draws(name, rule, shown, subject.draws, allowed)
 
 
 def _with_waiver(finding: Finding, standard: Standard) -> Finding:

@@ -16,8 +16,7 @@ from kstream_plan.model import Group, Holding, Snapshot
 from kstream_plan.planner import plan
 from kstream_plan.policy import Limit, Policy
 from kstream_plan.render.simulation_json import simulation_json
-from kstream_plan.rules import RULES, Kind
-from kstream_plan.rules.over_draws import OverDraws
+from kstream_plan.rules import RULES, Kind, OverDraws
 from kstream_plan.scenario import Scenario
 from kstream_plan.snapshots.saved_plan import read_saved
 from kstream_plan.steps import Plan
@@ -155,3 +154,11 @@ def test_a_saved_simulation_that_lacks_a_rule_is_refused() -> None:
         document["simulation"]["draws"] |= change
         with pytest.raises(PlanFileError, match=r"simulation\.draws\."):
             read_saved(json.dumps(document).encode(), "saved")
+
+
+def test_a_baseline_counts_with_its_worst_draw_as_well() -> None:
+    rules, draws = standard("max_moves", 1), over_draws(simulated())
+    checked = check_plan(simulated().plan, rules, draws=draws, baseline=simulated().plan, baseline_draws=draws)
+    found = finding(checked, "max_moves")
+    assert found.before == found.measured == draws.worst["max_moves"]
+    assert found.kept_before is False

@@ -16,10 +16,9 @@ from kstream_plan.cli.option_groups import Chance, Deciding, NewInstances, Readi
 from kstream_plan.cli.progress import Report
 from kstream_plan.errors import KstreamPlanError, PlanFileError, UsageError
 from kstream_plan.findings import CheckedPlan, Standard, check_plan
-from kstream_plan.snapshots.plan_files import are_plans, each_saved_in, is_plan_file, read_plan_file
+from kstream_plan.snapshots.plan_files import are_plans, each_saved_in, is_plan_file, read_saved_file
 from kstream_plan.snapshots.saved_plan import SavedPlan, each_saved
 from kstream_plan.snapshots.sources import check_paths
-from kstream_plan.steps import Plan
 
 #: Options that say how snapshots are read and planned; a saved plan is checked as it is.
 _FOR_SNAPSHOTS = defaults(NewInstances, Planning, Chance, Reading, Settings, Deciding, Spark)
@@ -64,24 +63,30 @@ def _refuse_for_plans(given: Mapping[str, Any]) -> None:
             )
 
 
-def baselines(files: Sequence[Path]) -> dict[str, Plan]:
+def baselines(files: Sequence[Path]) -> dict[str, SavedPlan]:
     """Return the saved plans for what was before, by application.
 
     Raises:
         KstreamPlanError: one cannot be read, or an application is there twice.
     """
-    found: dict[str, Plan] = {}
+    found: dict[str, SavedPlan] = {}
     for file in files:
-        for plan in read_plan_file(file):
-            if plan.group.application_id in found:
-                what = f"application {plan.group.application_id!r} has two baselines"
+        for saved in read_saved_file(file):
+            name = saved.plan.group.application_id
+            if name in found:
+                what = f"application {name!r} has two baselines"
                 raise PlanFileError(what, where=str(file), fix="give --baseline once per application")
-            found[plan.group.application_id] = plan
+            found[name] = saved
     return found
 
 
+def compared_with(baseline: SavedPlan | None) -> dict[str, Any]:
+    """Return the arguments of :func:`kstream_plan.findings.check_plan` for a baseline."""
+    return {} if baseline is None else {"baseline": baseline.plan, "baseline_draws": baseline.draws}
+
+
 def check_saved(
-    source: Source, standard: Standard, before: Mapping[str, Plan], given: Mapping[str, Any], tell: Report
+    source: Source, standard: Standard, before: Mapping[str, SavedPlan], given: Mapping[str, Any], tell: Report
 ) -> Work[CheckedPlan]:
     """Read the saved plans, as far as they are selected, and hold them against the policy.
 
@@ -96,7 +101,8 @@ def check_saved(
     for done, (saved, file) in enumerate(found):
         name = saved.plan.group.application_id
         tell(f"checking {name}", done=done, total=len(found))
-        work.results.append(check_plan(saved.plan, standard, baseline=before.get(name), source=file, draws=saved.draws))
+        earlier = compared_with(before.get(name))
+        work.results.append(check_plan(saved.plan, standard, source=file, draws=saved.draws, **earlier))
     return work
 
 

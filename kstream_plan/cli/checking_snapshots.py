@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from kstream_plan.cli.checking import Source
+from kstream_plan.cli.checking import Source, compared_with
 from kstream_plan.cli.each_application import Work, each_application
 from kstream_plan.cli.output import written_at_once
 from kstream_plan.cli.planning import plan_one
@@ -19,7 +19,8 @@ from kstream_plan.cures import with_cures
 from kstream_plan.findings import CheckedPlan, Standard, check_plan
 from kstream_plan.model import Snapshot
 from kstream_plan.render.plan_json import plan_json
-from kstream_plan.rules.over_draws import OverDraws
+from kstream_plan.rules import OverDraws
+from kstream_plan.snapshots.saved_plan import SavedPlan
 from kstream_plan.steps import Plan
 
 
@@ -35,7 +36,7 @@ def check_snapshots(
     source: Source,
     scenario_of: ScenarioOf | None,
     standard: Standard,
-    before: Mapping[str, Plan],
+    before: Mapping[str, SavedPlan],
     settings: Overrides,
     given: Mapping[str, Any],
     tell: Report,
@@ -57,9 +58,8 @@ def check_snapshots(
         made = make(snapshot, tell=partial(tell, done=done, total=len(outcomes)) if scenario_of is None else tell)
         lines.append(made.line)
         name = snapshot.state.group.application_id
-        first = check_plan(
-            made.plan, standard, baseline=before.get(name), source=str(given["out"] or ""), draws=made.draws
-        )
+        earlier = compared_with(before.get(name))
+        first = check_plan(made.plan, standard, source=str(given["out"] or ""), draws=made.draws, **earlier)
 
         def cures_told(what: str, done: int = 0, total: int | None = None) -> None:
             tell(f"looking for cures, {what}", done, total)

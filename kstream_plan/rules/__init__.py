@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from kstream_plan.rules import amounts, balance, endings, origins, times
-from kstream_plan.rules.measuring import Kind, Measurement, Offence, Rule, Subject
+from kstream_plan.rules.measuring import Kind, Measurement, Offence, OverDraws, Rule, Subject
 from kstream_plan.steps import Plan
 
-__all__ = ["GUARDS", "RULES", "Kind", "Measurement", "Offence", "Rule", "Subject"]
+__all__ = ["GUARDS", "RULES", "Kind", "Measurement", "Offence", "OverDraws", "Rule", "Subject"]
 
 
 def _stateful(plan: Plan) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -54,12 +54,27 @@ class Measurement(NamedTuple):
     worst_of: int | None = None
 
 
+class OverDraws(NamedTuple):
+    """How many draws there are, and what rules measure in their worst one (``None``: unknown in one of them).
+
+    A rule about client tags is there once per tag, as ``distinct_tag_values zone``; a rule that has nothing to measure
+    in any draw is not there.
+    """
+
+    number: int
+    worst: Mapping[str, int | None]
+
+
 @dataclass(frozen=True)
 class Subject:
-    """A plan, and the time at which it is checked (with a zone; needed where its age is measured)."""
+    """A plan, the time at which it is checked (with a zone; needed where its age is measured), and the other draws.
+
+    ``draws``: the plan is one of so many; ``None``: nothing in it is random.
+    """
 
     plan: Plan
     now: datetime | None = None
+    draws: OverDraws | None = None
 
     @cached_property
     def pauses(self) -> tuple[Pause, ...]:

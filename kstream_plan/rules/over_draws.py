@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import cast
 
 from kstream_plan.policy import LimitValue, TagCounts
 from kstream_plan.rules import RULES
-from kstream_plan.rules.measuring import Kind, Measurement, Offence, Rule, Subject, number
+from kstream_plan.rules.measuring import Kind, Measurement, Offence, OverDraws, Rule, Subject, number
 from kstream_plan.steps import Plan
 
 _NO_LIMIT = 2**63 - 1
-
-
-class OverDraws(NamedTuple):
-    """How many draws there are, and what rules measure in their worst one (``None``: unknown in one of them).
-
-    A rule about client tags is there once per tag, as ``distinct_tag_values zone``; a rule that has nothing to measure
-    in any draw is not there.
-    """
-
-    number: int
-    worst: Mapping[str, int | None]
 
 
 def measured(plan: Plan) -> dict[str, int | None]:

@@ -14,7 +14,8 @@ from kstream_plan.errors import ConfigError, PlanFileError
 from kstream_plan.model import Consumer, Group, Holding, Instance, Partition, Target, Task, TaskId
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.replay import Outcome, replay
-from kstream_plan.rules.over_draws import OverDraws, always_measured
+from kstream_plan.rules import OverDraws
+from kstream_plan.rules.over_draws import always_measured
 from kstream_plan.snapshots.json_fields import JsonFields
 from kstream_plan.snapshots.saved_documents import documents_in
 from kstream_plan.snapshots.saved_figures import read_balance, read_notes, read_outages, read_summary, read_verdict
