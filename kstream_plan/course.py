@@ -50,7 +50,7 @@ class Course:
     def earliest_end_ms(self, at_ms: int) -> int:
         """Return when a rebalance that is due at ``at_ms`` can end: not while a member is away unnoticed."""
         for outage in sorted(self.outages, key=lambda outage: outage.from_ms):
-            if outage.from_ms < at_ms < outage.to_ms:
+            if outage.from_ms <= at_ms < outage.to_ms:
                 at_ms = outage.to_ms
         return at_ms
 

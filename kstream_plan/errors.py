@@ -51,6 +51,10 @@ class ScenarioError(KstreamPlanError):
     """A scenario cannot be read, or an event in it does not fit what is there then."""
 
 
+class NoSuchInstanceError(ScenarioError):
+    """Nobody in the group is called so."""
+
+
 class PlanFileError(KstreamPlanError):
     """A saved plan cannot be read, or is of another major version."""
 

@@ -41,8 +41,8 @@ def with_threads_of(instance: Instance, before: Instance | None) -> Instance:
     return replace(instance, consumers=tuple(known.values()))
 
 
-def check_consumers(members: Mapping[str, Instance]) -> None:
-    """Check that no consumer is a member twice.
+def check_consumers(members: Mapping[str, Instance], where: str) -> None:
+    """Check that no consumer is a member twice; ``where`` is the place of the event that made it so.
 
     Raises:
         ScenarioError: one is.
@@ -50,4 +50,5 @@ def check_consumers(members: Mapping[str, Instance]) -> None:
     ids = [consumer.consumer_id for instance in members.values() for consumer in instance.consumers]
     if len(set(ids)) < len(ids):
         twice = sorted(name for name, times in Counter(ids).items() if times > 1)
-        raise ScenarioError(f"the consumer {twice[0]!r} is a member twice")
+        fix = "give every new instance a process id, and consumers, of its own"
+        raise ScenarioError(f"the consumer {twice[0]!r} is a member twice", where=where, fix=fix)

@@ -106,7 +106,7 @@ def pauses(
         rounds: the rounds.
         stopping: consumers that give up everything before they join a rebalance.
         config: its ``heartbeat_interval_ms`` is the typical time that such a consumer waits.
-        outages: those that the group does not notice, in time; no round ends during one.
+        outages: those that the group does not notice; no round ends during one.
     """
     found: list[Pause] = []
     held, stopped = initial, _Stopped(group, stopping)
@@ -127,7 +127,7 @@ def _in_outages(
 ) -> list[Pause]:
     """Return the standstills of what each instance runs when its outage begins."""
     found, decided = [], 0
-    for process_id, from_ms, to_ms in outages:
+    for process_id, from_ms, to_ms in sorted(outages, key=lambda one: one.from_ms):
         while decided < len(rounds) and rounds[decided].at_ms <= from_ms:
             decided += 1
         held = rounds[decided - 1].assigned if decided else initial

@@ -67,7 +67,8 @@ def rehearse(
 ) -> Rehearsal:
     """Play the rebalances of ``state``, and of ``course``, until nothing follows any more.
 
-    The first rebalance starts at 0, unless it would change nothing: then with the first change from outside. A change
+    The first rebalance starts at 0, unless it would change nothing: then with the first change from outside. It ends
+    at 0 too, unless a member stopped right then: then when the group has noticed that, or it is back. A change
     while a follow-up is pending is taken in by it; else it starts a rebalance of its own, in place of the probing one.
     """
     run = _Run(state, config, rules, course, everyone, Recurrence(config), trigger=first_trigger)
@@ -75,7 +76,7 @@ def rehearse(
     while True:
         decision = rules.assign(run.state, run.config, run.previous)
         transition = rules.rebalance(run.state, decision)
-        if not run.rounds and not run.arrived and _nothing_to_do(run.state, decision):
+        if not run.rounds and not run.arrived and (run.somebody_is_away() or _nothing_to_do(run.state, decision)):
             if not run.wait():
                 run.short |= {task for task, _ in decision.short_standbys}
                 return run.ended(decision, Verdict("settled", (), "nothing would change"))
@@ -179,16 +180,20 @@ class _Run:
         self.deletions |= uncertainty.cleaned_up(self.previous[0], self.state, decision, self.config)
         self.take_in(self.course.due(to_ms))
 
+    def somebody_is_away(self) -> bool:
+        """Tell whether no rebalance can end now."""
+        return self.course.earliest_end_ms(self.at_ms) > self.at_ms
+
     def wait(self) -> bool:
-        """Let the time until the first change from outside pass; return whether there is any."""
-        change_ms = self.course.next_change_ms()
-        if change_ms is None:
+        """Let the time pass until everybody is there, or else the first change comes; return whether there is any."""
+        to_ms = self.at_ms if self.somebody_is_away() else self.course.next_change_ms()
+        if to_ms is None:
             return False
         generation, idle = (
             self.state.generation,
             Transition(holdings=self.state.holdings, changed=(), withheld=(), revoking=frozenset()),
         )
-        self._pass(idle, self.course.earliest_end_ms(change_ms))
+        self._pass(idle, self.course.earliest_end_ms(to_ms))
         self.state = replace(self.state, generation=generation)
         self.take_in(self.course.due(self.at_ms))
         return True

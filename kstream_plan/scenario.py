@@ -9,6 +9,7 @@ Every event has the time it happens at on the plan's clock, in milliseconds, and
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,6 +19,16 @@ SettingValue: TypeAlias = int | str | tuple[str, ...]
 
 #: In place of names: every instance that runs then.
 ALL = "all"
+
+
+def moment(at_ms: int) -> str:
+    """Return a time of the plan's clock as a scenario file has it: ``0s``, ``2.5s``, ``5m45s``, ``1h``."""
+    minutes, milliseconds = divmod(at_ms, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{milliseconds / 1_000:.10g}"
+    return (
+        "".join(f"{n}{unit}" for n, unit in ((hours, "h"), (minutes, "m"), (seconds, "s")) if n not in (0, "0")) or "0s"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,3 +169,22 @@ class Scenario:
     """A timed list of events, in the order of their times; equal times keep the order of the list."""
 
     events: tuple[Event, ...]
+
+
+def in_time(events: Sequence[Event]) -> list[Event]:
+    """Return the events by time, equal times as given."""
+    return sorted(events, key=lambda event: event.at_ms)
+
+
+def single(events: Iterable[Event]) -> Iterable[Event]:
+    """Yield the events with every bounce as its single stops and returns."""
+    for event in events:
+        if not isinstance(event, Bounce):
+            yield event
+            continue
+        for place, process_id in enumerate(event.process_ids):
+            down_ms = event.at_ms + place * (event.restart_ms + event.pause_ms)
+            end = Leave if event.leaves else Stop
+            yield end(at_ms=down_ms, process_ids=(process_id,), where=event.where)
+            back_ms = down_ms + event.restart_ms
+            yield Return(at_ms=back_ms, process_ids=(process_id,), static=event.static, where=event.where)

@@ -28,6 +28,9 @@ from kstream_plan.scenario import (
     SettingValue,
     Stop,
     Threads,
+    in_time,
+    moment,
+    single,
 )
 from kstream_plan.steps import Outage, Trigger
 
@@ -98,31 +101,16 @@ def _lasting(outages: Iterable[Outage]) -> tuple[Outage, ...]:
     return tuple(sorted((one for one in outages if one.to_ms > one.from_ms), key=lambda one: one[1:]))
 
 
-def in_time(events: Sequence[Event]) -> list[Event]:
-    """Return the events by time, equal times as given."""
-    return sorted(events, key=lambda event: event.at_ms)
-
-
-def single(events: Iterable[Event]) -> Iterable[Event]:
-    """Yield the events with every bounce as its single stops and returns."""
-    for event in events:
-        if not isinstance(event, Bounce):
-            yield event
-            continue
-        for place, process_id in enumerate(event.process_ids):
-            down_ms = event.at_ms + place * (event.restart_ms + event.pause_ms)
-            end = Leave if event.leaves else Stop
-            yield end(at_ms=down_ms, process_ids=(process_id,), where=event.where)
-            back_ms = down_ms + event.restart_ms
-            yield Return(at_ms=back_ms, process_ids=(process_id,), static=event.static, where=event.where)
-
-
 @dataclass(slots=True)
 class _Down:
-    """A member that stopped without leaving; ``back`` once it runs again, before the group noticed."""
+    """A member that stopped without leaving, by the event at ``where``.
+
+    ``back`` once it runs again, before the group noticed.
+    """
 
     stopped_at_ms: int
     noticed_at_ms: int
+    where: str
     back: Arrival | None = None
 
 
@@ -147,7 +135,7 @@ class _Draft:
         match event:
             case Join():
                 arrivals = [Arrival(_existing(instance, event)) for instance in event.instances]
-                self._change(event, Trigger.JOIN, joined=arrivals)
+                self._change(event.at_ms, Trigger.JOIN, event.where, joined=arrivals)
             case Leave():
                 self._leave(event)
             case Stop():
@@ -159,7 +147,7 @@ class _Draft:
                 self._resize(event)
             case ConfigChange():
                 self.session_timeout_ms = dict(event.settings).get("session_timeout_ms", self.session_timeout_ms)  # type: ignore[assignment]
-                self._change(event, Trigger.CONFIG_CHANGE, settings=event.settings)
+                self._change(event.at_ms, Trigger.CONFIG_CHANGE, event.where, settings=event.settings)
             case ProduceRate() | RestoreRate() | Burst():
                 self._pace(event)
             case Bounce():
@@ -173,9 +161,10 @@ class _Draft:
                 down = self.down.pop(process_id)
                 self.outages.append(Outage(process_id, down.stopped_at_ms, noticed_at_ms))
                 arrivals = () if down.back is None else (down.back,)
-                self._apply(
+                self._change(
                     noticed_at_ms,
                     Trigger.MEMBER_RESTART if arrivals else Trigger.LEAVE,
+                    down.where,
                     left=(Departure(process_id, down.stopped_at_ms),),
                     joined=arrivals,
                 )
@@ -188,15 +177,17 @@ class _Draft:
             self.down[process_id].back = None
         left = [Departure(process_id, event.at_ms) for process_id in event.process_ids if process_id not in waiting]
         if left:
-            self._change(event, Trigger.LEAVE, left=left)
+            self._change(event.at_ms, Trigger.LEAVE, event.where, left=left)
 
     def _stop(self, process_id: str, event: Stop) -> None:
         self._check_running(process_id, event)
         noticed_at_ms = event.at_ms + self.session_timeout_ms
         if process_id in self.down:  # it was back, but the group has not taken it in yet
-            self.down[process_id] = replace(self.down[process_id], noticed_at_ms=noticed_at_ms, back=None)
+            self.down[process_id] = replace(
+                self.down[process_id], noticed_at_ms=noticed_at_ms, where=event.where, back=None
+            )
         else:
-            self.down[process_id] = _Down(event.at_ms, noticed_at_ms)
+            self.down[process_id] = _Down(event.at_ms, noticed_at_ms, event.where)
 
     def _return(self, event: Return) -> None:
         arrivals = []
@@ -205,7 +196,9 @@ class _Draft:
             down = self.down.get(process_id)
             if known is None or (down is not None and down.back is not None):
                 raise ScenarioError(
-                    f"{process_id!r} is not gone at {event.at_ms} ms, so it cannot return", where=event.where
+                    f"{self._name(process_id)!r} runs at {moment(event.at_ms)}, so it cannot return",
+                    where=event.where,
+                    fix="let it leave, stop or crash first",
                 )
             arrival = self._back(known, event, place)
             if down is None:
@@ -217,7 +210,7 @@ class _Draft:
             else:
                 down.back = arrival
         if arrivals:
-            self._change(event, Trigger.JOIN, joined=arrivals)
+            self._change(event.at_ms, Trigger.JOIN, event.where, joined=arrivals)
 
     def _back(self, known: Instance, event: Return, place: int) -> Arrival:
         if event.keeps_disk:
@@ -227,7 +220,12 @@ class _Draft:
     def _resize(self, event: Threads) -> None:
         self._check_running(event.process_id, event)
         if event.process_id in self.down:
-            raise ScenarioError(f"{event.process_id!r} is not a member again yet", where=event.where)
+            raise ScenarioError(
+                f"{self._name(event.process_id)!r} is not a member again at {moment(event.at_ms)}",
+                where=event.where,
+                fix="change its threads once the group has taken it in, "
+                f"{moment(self.session_timeout_ms)} after it stopped",
+            )
         instance = self.members[event.process_id]
         if event.threads > instance.capacity:
             ids = thread_ids(instance, event.threads)
@@ -236,7 +234,8 @@ class _Draft:
         else:
             resized = replace(instance, consumers=instance.consumers[: event.threads])
         self.members[event.process_id] = resized
-        self._change(event, Trigger.JOIN if resized.capacity > instance.capacity else Trigger.LEAVE)
+        trigger = Trigger.JOIN if resized.capacity > instance.capacity else Trigger.LEAVE
+        self._change(event.at_ms, trigger, event.where)
 
     def _pace(self, event: PaceChange) -> None:
         for process_id in event.process_ids if isinstance(event, RestoreRate) else ():
@@ -249,29 +248,23 @@ class _Draft:
             raise ScenarioError(f"there is no instance {process_id!r}", where=event.where)
         down = self.down.get(process_id)
         if process_id not in self.members or (down is not None and down.back is None):
-            raise ScenarioError(f"{process_id!r} does not run at {event.at_ms} ms", where=event.where)
+            what = f"{self._name(process_id)!r} does not run at {moment(event.at_ms)}"
+            raise ScenarioError(what, where=event.where, fix="let it return first")
+
+    def _name(self, process_id: str) -> str:
+        """Return what people call an instance: its host, if no other one has the same."""
+        host = self.everyone[process_id].host
+        alone = host is not None and sum(instance.host == host for instance in self.everyone.values()) == 1
+        return host if host is not None and alone else process_id
 
     def _change(
         self,
-        event: Event,
+        at_ms: int,
         trigger: Trigger,
+        where: str,
         *,
         left: Sequence[Departure] = (),
         joined: Sequence[Arrival] = (),
-        settings: tuple[tuple[str, SettingValue], ...] = (),
-    ) -> None:
-        try:
-            self._apply(event.at_ms, trigger, left=tuple(left), joined=tuple(joined), settings=settings)
-        except ScenarioError as error:
-            raise ScenarioError(error.what, where=event.where, fix=error.fix) from None
-
-    def _apply(
-        self,
-        at_ms: int,
-        trigger: Trigger,
-        *,
-        left: tuple[Departure, ...],
-        joined: tuple[Arrival, ...],
         settings: tuple[tuple[str, SettingValue], ...] = (),
     ) -> None:
         for departure in left:
@@ -279,21 +272,23 @@ class _Draft:
         for arrival in joined:
             instance = arrival.instance
             if instance.process_id in self.members:
-                raise ScenarioError(f"{instance.process_id!r} is a member already")
+                fix = "give the new instance a process id of its own"
+                raise ScenarioError(f"{instance.process_id!r} is a member already", where=where, fix=fix)
             self.members[instance.process_id] = instance
             self.gone.pop(instance.process_id, None)
         for instance in self.members.values():
             self.everyone[instance.process_id] = with_threads_of(instance, self.everyone.get(instance.process_id))
-        check_consumers(self.members)
+        check_consumers(self.members, where)
         if not self.members:
-            raise ScenarioError(f"no instance is left at {at_ms} ms", fix="let one of them stay, or return sooner")
+            what = f"no instance is left at {moment(at_ms)}"
+            raise ScenarioError(what, where=where, fix="let one of them stay, or another one run by then")
         self.changes.append(
             GroupChange(
                 at_ms=at_ms,
                 trigger=trigger,
                 members=tuple(self.members.values()),
-                left=left,
-                joined=joined,
+                left=tuple(left),
+                joined=tuple(joined),
                 settings=settings,
             )
         )

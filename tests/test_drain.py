@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import Holding
+from kstream_plan.model import Group, Holding
 from kstream_plan.planner import plan
 from kstream_plan.render.drain import drain_json, drain_table
 from kstream_plan.snapshots import json_schemas
@@ -77,6 +77,15 @@ def test_in_the_middle_of_a_move_every_task_that_runs_there_now_is_told(scenario
             drained = drain(snapshot, [instance.process_id], leave=leave)
             assert [task.task_id for task in drained.now] == [group.tasks[task].task_id for task in sorted(runs)]
             assert all(task.destination != instance.process_id for task in drained.now)
+            assert leave or all(task.pause_ms >= snapshot.config.session_timeout_ms for task in drained.now)
+
+
+def test_nobody_takes_over_before_the_group_has_noticed_under_any_protocol() -> None:
+    snapshot = captured.inputs("scale-out")[5]
+    for protocol in ("cooperative", "eager", "mixed"):
+        drained = drain(snapshot, ["i5"], protocol=protocol)
+        assert drained.now
+        assert all(task.pause_ms >= snapshot.config.session_timeout_ms for task in drained.now)
 
 
 def test_standbys_make_it_warm() -> None:
@@ -167,3 +176,21 @@ def test_the_exit_code_tells_with_require_warm(
     assert "```text" in capsys.readouterr().out
     assert run(["drain", "x.json", "i7"]) == 1
     assert "there is no instance 'i7'" in capsys.readouterr().err
+
+
+def test_of_several_applications_the_one_without_the_instance_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = captured_scenarios.before("scale-out"), captured_scenarios.before("scale-out-standbys")
+    hosts = [replace(of, host=f"x{of.host}") for of in other.state.group.instances]
+    renamed = Group.of("S2b", list(other.state.group.tasks), hosts)
+    other = replace(other, state=replace(other.state, group=renamed))
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (one, other))
+    assert run(["drain", "x.json", "i1"]) == 1
+    error = capsys.readouterr().err
+    assert "application 'S2b': there is no instance 'i1'" in error
+    assert "choose the application with --application-id" in error
+    assert run(["drain", "x.json", "i1", "--keep-going"]) == 0
+    assert capsys.readouterr().out.startswith("S1: ")
+    assert run(["drain", "x.json", "i7", "--keep-going"]) == 1
+    assert capsys.readouterr().err.count("there is no instance 'i7'") == 2

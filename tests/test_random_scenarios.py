@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 
 import pytest
 from random_scenarios import play
@@ -11,12 +12,13 @@ from kstream_plan import planner
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import ASSIGNORS, Assignor
 from kstream_plan.checks import broken_invariants
-from kstream_plan.model import Assignment, GroupState
+from kstream_plan.model import Assignment, GroupState, TaskId
+from kstream_plan.pauses import Pause, plan_pauses
 from kstream_plan.render.markdown import markdown
 from kstream_plan.render.plan_json import plan_json
 from kstream_plan.render.table import table
 from kstream_plan.snapshots.saved_plan import read_plans
-from kstream_plan.steps import Plan
+from kstream_plan.steps import Outage, Plan
 
 #: ``KSTREAM_PLAN_SEQUENCES=10000 pytest`` plays more of them.
 SEQUENCES = int(os.environ.get("KSTREAM_PLAN_SEQUENCES", "1000"))
@@ -51,6 +53,37 @@ def test_every_output_takes_it(seed: int) -> None:
     assert markdown(made, verbose=True)
     [read] = read_plans(plan_json(made).encode(), "x")
     assert (read.rounds, read.final, read.later_configs) == (made.rounds, made.final, made.later_configs)
+    assert (read.outages, plan_pauses(read)) == (made.outages, plan_pauses(made))
+
+
+def test_a_task_stands_still_once_at_a_time_and_in_every_outage_of_who_runs_it() -> None:
+    seen = 0
+    for seed in range(200):
+        made = play(seed)
+        found = plan_pauses(made)
+        assert sum(pause.length_ms for pause in found) == made.summary.paused_task_ms, f"seed {seed}"
+        assert [pause.to_ms for pause in found] == sorted(pause.to_ms for pause in found)
+        by_task: dict[TaskId, list[Pause]] = {}
+        for pause in sorted(found, key=lambda one: one.from_ms):
+            by_task.setdefault(pause.task_id, []).append(pause)
+        for own in by_task.values():
+            assert all(one.to_ms <= other.from_ms for one, other in pairwise(own)), f"seed {seed}"
+        for outage in made.outages:
+            assert not any(outage.from_ms < rnd.at_ms < outage.to_ms for rnd in made.rounds), f"seed {seed}"
+            for task_id in _run_when(made, outage):
+                seen += 1
+                covers = [
+                    one for one in by_task[task_id] if one.from_ms <= outage.from_ms and outage.to_ms <= one.to_ms
+                ]
+                assert len(covers) == 1, f"seed {seed}"
+    assert seen > 0
+
+
+def _run_when(made: Plan, outage: Outage) -> list[TaskId]:
+    rounds = [rnd for rnd in made.rounds if rnd.at_ms <= outage.from_ms]
+    held = rounds[-1].assigned if rounds else made.initial
+    consumers = made.group.consumers_of[made.group.instance_index[outage.process_id]]
+    return [made.group.tasks[task].task_id for consumer in consumers for task in held[consumer].active]
 
 
 def _anew(state: GroupState, config: AssignmentConfig, previous: object = None) -> Assignment:

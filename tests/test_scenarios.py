@@ -10,7 +10,7 @@ import memberships
 import pytest
 
 from kstream_plan.config.scenario_file import read_scenario
-from kstream_plan.errors import ScenarioError
+from kstream_plan.errors import ConfigError, ScenarioError
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.pauses import plan_pauses, plan_standstill
 from kstream_plan.planner import plan
@@ -109,6 +109,16 @@ def test_what_waits_for_a_static_member_stands_still_once() -> None:
     assert made.summary.paused_task_ms == sum(plan_standstill(made).ms.values())
 
 
+@pytest.mark.parametrize(("static", "ends_ms", "trigger"), [("true", 6_000, Trigger.MANUAL), ("false", 10_000, None)])
+def test_no_rebalance_of_a_group_on_its_way_ends_while_a_member_is_away(
+    static: str, ends_ms: int, trigger: Trigger | None
+) -> None:
+    on_its_way = replace(captured.inputs("scale-out-standbys")[5], config=_settled().config)
+    made = _play(on_its_way, f"{{at: 0s, bounce: {{instances: i1, restart: 6s, static: {static}}}}}")
+    assert made.rounds[0].at_ms == ends_ms
+    assert made.rounds[0].trigger is (trigger or Trigger.MEMBER_RESTART)
+
+
 def test_new_instances_can_be_named_as_they_are_shown() -> None:
     before = captured_scenarios.before("scale-out")
     events = "{at: 0s, join: 2}, {at: 1h, join: 1}, {at: 2h, leave: new-1}, {at: 3h, crash: [new-3]}"
@@ -199,21 +209,48 @@ def test_an_instance_that_starts_and_stops_threads_keeps_its_tasks() -> None:
     assert [bool(held.active) for held in busy].count(True) == 1
 
 
+#: ``@`` stands before the place that the error names.
 BAD = [
-    ("{crash: i1}, {crash: i1}", "does not run"),
-    ("{return: i1}", "is not gone"),
-    ("{at: 1s, leave: [i1, i2, i3]}", "no instance is left"),
-    ("{leave: i9}", "there is no instance 'i9'"),
-    ("{join: {process_ids: [x]}}, {join: {process_ids: [x]}}", "is a member already"),
-    ("{restore_rate: {rate: 1/s, instances: nobody}}", "there is no instance"),
+    ("{at: 5m45s, crash: i1}, {at: 6m, crash: @i1}", "'i1' does not run at 6m. Fix: let it return first"),
+    ("{leave: i1}, {leave: @i1}", "'i1' does not run at 0s. Fix: let it return first"),
+    ("{at: 1h, return: @i1}", "'i1' runs at 1h, so it cannot return. Fix: let it leave, stop or crash first"),
+    ("{crash: i1}, {at: 1s, return: i1}, {at: 2500ms, return: @i1}", "'i1' runs at 2.5s, so it cannot return"),
+    ("{crash: i1}, {threads: @{instance: i1, count: 3}}", "'i1' does not run at 0s"),
+    (
+        "{crash: i1}, {at: 1s, return: i1}, {at: 2s, threads: @{instance: i1, count: 3}}",
+        "'i1' is not a member again at 2s. "
+        "Fix: change its threads once the group has taken it in, 10s after it stopped",
+    ),
+    ("{at: 1s, leave: @[i1, i2, i3]}", "no instance is left at 1s. Fix: let one of them stay, or another one run"),
+    ("{at: 5m, crash: @[i1, i2, i3]}", "no instance is left at 5m10s. Fix: let one of them stay, or another one run"),
+    ("{leave: @i9}", "there is no instance 'i9'"),
+    ("{join: {process_ids: [x]}}, {join: @{process_ids: [x]}}", "'x' is a member already. Fix: give the new instance"),
+    ("{restore_rate: @{rate: 1/s, instances: nobody}}", "there is no instance"),
+    ("{burst: @{records: 5, subtopology: 7}}", "there is no subtopology '7'. Fix: name one of 0, 1, 2"),
+    ("{produce_rate: @{rate: 5/s, subtopology: x}}", "there is no subtopology 'x'. Fix: name one of 0, 1, 2"),
+    ("{config: {@max.warmup.replica: 2}}", "'max.warmup.replica' is no setting. Fix: is it max.warmup.replicas?"),
+    ("{config: {max.warmup.replicas: @0}}", "max.warmup.replicas is 0"),
 ]
 
 
 @pytest.mark.parametrize(("events", "message"), BAD)
 def test_an_event_that_does_not_fit_is_told_with_its_place(events: str, message: str) -> None:
-    with pytest.raises(ScenarioError, match=message) as caught:
-        _play(_settled(), events)
-    assert "s.yaml, line 1" in str(caught.value)
+    column = len("events: [") + events.index("@") + 1
+    with pytest.raises((ScenarioError, ConfigError)) as caught:
+        _play(_settled(), events.replace("@", ""))
+    assert str(caught.value).startswith(f"s.yaml, line 1, column {column}: {message}")
+
+
+def test_an_instance_without_a_host_of_its_own_is_called_by_its_id() -> None:
+    settled = _settled()
+    group = settled.state.group
+    alike = replace(group, instances=tuple(replace(of, host="same") for of in group.instances))
+    process_id = group.instances[0].process_id
+    with pytest.raises(ScenarioError, match=f"'{process_id}' does not run at 0s"):
+        _play(
+            replace(settled, state=replace(settled.state, group=alike)),
+            f"{{leave: {process_id}}}, {{leave: {process_id}}}",
+        )
 
 
 def test_rates_of_instances_move_with_them() -> None:

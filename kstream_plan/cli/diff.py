@@ -41,6 +41,22 @@ ProtocolViewWanted = Annotated[
     bool,
     typer.Option("--protocol-view", help="KIP-429: what the leader saw, who joins again, every member's callbacks."),
 ]
+FromPoint = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="POINT", help="From where in a history: a generation or a time (default: its oldest)."
+    ),
+]
+ToPoint = Annotated[
+    str | None,
+    typer.Option(
+        "--to", metavar="POINT", help="Up to where in a history: a generation or a time (default: its newest)."
+    ),
+]
+EveryTask = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Every task that changed; of several applications all in full.")
+]
+FailIfChanged = Annotated[bool, typer.Option("--fail-on-changes", help="Exit code 5 if anything changed.")]
 
 
 class Options:
@@ -50,14 +66,14 @@ class Options:
     new: New = None
     old_round: OldRound = None
     new_round: NewRound = None
-    from_point: options.From = None
-    to_point: options.To = None
+    from_point: FromPoint = None
+    to_point: ToPoint = None
     application_id: options.ApplicationId = None
     view: ProtocolViewWanted = False
     output: options.Output = OutputForm.TABLE
     out: options.Out = None
-    verbose: options.Verbose = False
-    fail_on_changes: options.FailOnChanges = False
+    verbose: EveryTask = False
+    fail_on_changes: FailIfChanged = False
     debug: options.Debug = False
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from kstream_plan.cli import options, simulation_options
-from kstream_plan.cli.each_application import each_application
+from kstream_plan.cli.each_application import Work, each_application
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.option_groups import Applications, Deciding, Given, Reading, Settings, Spark, takes
@@ -16,11 +16,14 @@ from kstream_plan.cli.output import OutputForm, page, say, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.cli.reading import check_before_reading, read_snapshots
 from kstream_plan.cli.settings import overrides
+from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError
 from kstream_plan.model import Snapshot
 from kstream_plan.render.drain import drain_json, drain_table
 from kstream_plan.render.escape import fenced
 from kstream_plan.studies.drain import Drain
 from kstream_plan.studies.drain import drain as drain_study
+
+_CHOOSE = "choose the application with --application-id"
 
 
 class Options:
@@ -43,18 +46,41 @@ def drain(given: Given) -> None:
         settings = overrides(given)
         with progress() as tell:
             tell("reading")
-            work = each_application(read_snapshots(given), settings, given, lambda found, _done: _drain(found, given))
-        for error in work.errors:
+            outcomes = read_snapshots(given)
+            several = len(outcomes) > 1
+            work = each_application(
+                outcomes, settings, given, lambda found, _done: _drain(found, given, several=several)
+            )
+        errors = _errors(work)
+        for error in errors:
             report(error, debug=given["debug"])
         _deliver(work.results, given)
     codes = [ExitCode.POLICY for drained in work.results if given["require_warm"] and drained.cold_now]
-    raise typer.Exit(first_that_applies(codes, work.errors))
+    raise typer.Exit(first_that_applies(codes, errors))
 
 
-def _drain(snapshot: Snapshot, given: Mapping[str, Any]) -> Drain:
-    return drain_study(
-        snapshot, given["instances"], leave=given["leave"], assignor=given["assignor"], protocol=given["protocol"]
-    )
+def _drain(snapshot: Snapshot, given: Mapping[str, Any], *, several: bool) -> Drain:
+    """Answer for one application; of ``several`` an error names it.
+
+    Raises:
+        ScenarioError: there is no such instance in it, or none would be left.
+        PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
+    """
+    try:
+        return drain_study(
+            snapshot, given["instances"], leave=given["leave"], assignor=given["assignor"], protocol=given["protocol"]
+        )
+    except ScenarioError as error:
+        if not several:
+            raise
+        where = f"application {snapshot.state.group.application_id!r}"
+        fix = f"{error.fix}; or choose the application with --application-id" if error.fix else _CHOOSE
+        raise type(error)(error.what, where=where, fix=fix) from error
+
+
+def _errors(work: Work[Drain]) -> list[KstreamPlanError]:
+    """Return what counts as an error: that an application has no such instance does not if another one has it."""
+    return [error for error in work.errors if not (work.results and isinstance(error, NoSuchInstanceError))]
 
 
 def _deliver(drains: Sequence[Drain], given: Mapping[str, Any]) -> None:

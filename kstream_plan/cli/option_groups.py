@@ -8,6 +8,7 @@ from inspect import Parameter, Signature
 from typing import Any, TypeAlias, get_type_hints
 
 from kstream_plan.cli import options, simulation_options
+from kstream_plan.cli.output import OutputForm
 
 #: What a command was given, by parameter.
 Given: TypeAlias = Mapping[str, Any]
@@ -69,6 +70,19 @@ class Chance:
 
     draws: simulation_options.NumberOfDraws = None
     draws_within: simulation_options.DrawsWithin = None
+
+
+class Simulating:
+    """What is simulated besides, and what is shown of it."""
+
+    what_if: simulation_options.WhatIf = True
+    record_size: simulation_options.RecordSize = None
+    bounds: options.Bounds = False
+    max_rounds: options.MaxRounds = None
+    output: options.Output = OutputForm.TABLE
+    out: options.Out = None
+    full: options.Full = False
+    verbose: options.Verbose = False
 
 
 class Spark:

@@ -93,6 +93,14 @@ Snapshots = Annotated[
         metavar="SNAPSHOT...", help="Paths, folders or globs of JSON or Parquet snapshots; - is standard input."
     ),
 ]
+SnapshotsFirst = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SNAPSHOT...",
+        help="Paths, folders or globs of JSON or Parquet snapshots; - is standard input.",
+        show_default=False,
+    ),
+]
 Lags = Annotated[
     list[str] | None,
     typer.Option("--lags", metavar="PATH", help="Lag rows instead of the snapshot's own; repeatable."),
@@ -121,13 +129,7 @@ ApplicationId = Annotated[
     list[str] | None,
     typer.Option("--application-id", metavar="ID", help="Only these applications; a glob, repeatable."),
 ]
-_TO_HELP = "Up to where: a time of a history, for diff also a generation; for upgrade the protocol."
-From = Annotated[
-    str | None,
-    typer.Option("--from", metavar="TIME", help="From where: a time of a history, for diff also a generation."),
-]
-To = Annotated[str | None, typer.Option("--to", metavar="TIME", help=_TO_HELP)]
-ToProtocol = Annotated[str, typer.Option("--to", **_one_of([COOPERATIVE]), help=_TO_HELP)]
+ToProtocol = Annotated[str, typer.Option("--to", **_one_of([COOPERATIVE]), help="The protocol to get to.")]
 KeepGoing = Annotated[
     bool,
     typer.Option("--keep-going", help="Report bad applications and plan the others."),
@@ -251,7 +253,9 @@ Out = Annotated[
     typer.Option("--out", metavar="FILE", help="Write the JSON to this file."),
 ]
 Full = Annotated[bool, typer.Option("--full", help="JSON with each round's outcome in full.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Every step with its reason.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Every step with its reason; of several applications all in full.")
+]
 ShowRanks = Annotated[bool, typer.Option("--show-ranks", help="Who could run each task.")]
 FailOnChanges = Annotated[bool, typer.Option("--fail-on-changes", help="Exit code 5 if anything would move.")]
 Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark master (default: local).")]

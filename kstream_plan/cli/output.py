@@ -36,13 +36,21 @@ class Page(NamedTuple):
     colour: bool
 
 
+#: So many signs of a line may be a column wider where they have to be ASCII.
+_WIDER_SIGNS = 3
+
+
 def page() -> Page:
-    """Return the terminal's width and colour; else 80 columns (or ``COLUMNS``) without any control code."""
+    """Return the terminal's width and colour; else 80 columns (or ``COLUMNS``) without any control code.
+
+    Where stdout has no arrows, the width leaves room for their wider forms.
+    """
+    wider = 0 if encodable("→", sys.stdout.encoding or "utf-8") == "→" else _WIDER_SIGNS
     if sys.stdout.isatty():
         colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        return Page(shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns, colour)
+        return Page(shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns - wider, colour)
     columns = os.environ.get("COLUMNS", "")
-    return Page(int(columns) if columns.isdigit() and int(columns) else DEFAULT_WIDTH, colour=False)
+    return Page((int(columns) if columns.isdigit() and int(columns) else DEFAULT_WIDTH) - wider, colour=False)
 
 
 def say(text: str) -> None:

@@ -21,18 +21,28 @@ def plan_lines(plans: Sequence[Plan], *, full: bool) -> str:
     return "".join(f"{plan_json(plan, full=full)}\n" for plan in plans)
 
 
-def plans_page(plans: Sequence[Plan], form: OutputForm, page: Page, *, full: bool, verbose: bool) -> str:
-    """Return one plan as its table or Markdown; several as a summary, and with ``verbose`` each of them as well."""
+def plans_page(
+    plans: Sequence[Plan],
+    form: OutputForm,
+    page: Page,
+    *,
+    full: bool,
+    verbose: bool,
+    draws: Sequence[int | None] | None = None,
+) -> str:
+    """Return one plan as its table or Markdown; several as a summary, and with ``verbose`` each of them as well.
+
+    ``draws``: of how many draws of a simulation each plan is one.
+    """
+    in_full = _in_full(plans, draws or [None] * len(plans), verbose)
     match form:
         case OutputForm.JSON:
             return plan_lines(plans, full=full)
         case OutputForm.TABLE:
-            one = [
-                table(plan, width=page.width, colour=page.colour, verbose=verbose) for plan in _in_full(plans, verbose)
-            ]
+            one = [table(plan, width=page.width, colour=page.colour, verbose=verbose, draws=of) for plan, of in in_full]
             return "\n".join([*_overview(plans, form, page), *one]) + _hint(plans, verbose)
         case OutputForm.MARKDOWN:
-            pages = [markdown(plan, verbose=verbose) for plan in _in_full(plans, verbose)]
+            pages = [markdown(plan, verbose=verbose, draws=of) for plan, of in in_full]
             return "\n".join([*_overview(plans, form, page), *pages])
 
 
@@ -50,8 +60,10 @@ def ranks_page(snapshots: Sequence[Snapshot], form: OutputForm, page: Page) -> s
     return f"\n{fenced(text)}\n" if form is OutputForm.MARKDOWN else text
 
 
-def _in_full(plans: Sequence[Plan], verbose: bool) -> Sequence[Plan]:
-    return sorted(plans, key=badness) if verbose or len(plans) == 1 else []
+def _in_full(plans: Sequence[Plan], draws: Sequence[int | None], verbose: bool) -> Sequence[tuple[Plan, int | None]]:
+    if len(plans) > 1 and not verbose:
+        return []
+    return sorted(zip(plans, draws, strict=True), key=lambda pair: badness(pair[0]))
 
 
 def _overview(plans: Sequence[Plan], form: OutputForm, page: Page) -> list[str]:

@@ -24,6 +24,8 @@ def check_before_reading(given: Mapping[str, Any]) -> None:
     """
     if given["lags_tolerance"] is not None and not given["lags"]:
         raise UsageError("--lags-tolerance goes with --lags", fix="give --lags, or leave it out")
+    if given["balance_factor"] is not None and given["assignor"] != "balanced":
+        raise UsageError("--balance-factor goes with --assignor balanced", fix="give both, or leave it out")
     if given["out"] is not None:
         check_target(given["out"])
 

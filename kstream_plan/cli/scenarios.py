@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from kstream_plan.cli.option_groups import Chance, NewInstances, OptionGroup, defaults
+from kstream_plan.cli.output import talk
 from kstream_plan.errors import UsageError
-from kstream_plan.model import Group
+from kstream_plan.model import Group, is_uuid
+from kstream_plan.render.numbers import count
 from kstream_plan.scenario import Scenario
 
+#: Options that say what new instances are like.
+_OF_NEW_INSTANCES = ("threads", "client_tags", "rack", "add_at", "process_id")
 #: What happens to a group; raises a ``ScenarioError`` if it does not fit the group.
 ScenarioOf: TypeAlias = Callable[[Group], Scenario]
 
@@ -53,7 +57,31 @@ def scale_out_of(given: Mapping[str, Any]) -> ScenarioOf:
         raise UsageError("--add and --to say the same thing", fix="give one of them")
     if given["add"] is None and given["to"] is None and not given["remove"]:
         raise UsageError("nobody joins or stops", fix="give --add N, --to N or --remove ID")
+    if given["to"] is None:
+        _check_new(given, given["add"] or 0)
     return lambda group: _scale_out(group, given)
+
+
+def _check_new(given: Mapping[str, Any], add: int) -> None:
+    """Check what is said of ``add`` new instances.
+
+    Raises:
+        UsageError: it is of nobody, there is more of it than instances, or two have one id.
+    """
+    for name in _OF_NEW_INSTANCES:
+        value, option = given[name], f"--{name.replace('_', '-')}"
+        if value is None:
+            continue
+        if not add:
+            raise UsageError(
+                f"{option} is for new instances, and nobody joins", fix=f"give --add N, or leave out {option}"
+            )
+        if isinstance(value, list) and len(value) > add:
+            what = f"{option} is given {len(value)} times for {count(add, 'new instance')}"
+            raise UsageError(what, fix=f"give {option} once per new instance at most")
+    ids = given["process_id"] or ()
+    if len(set(ids)) < len(ids):
+        raise UsageError("--process-id names an id twice", fix="give every new instance its own")
 
 
 def _scale_out(group: Group, given: Mapping[str, Any]) -> Scenario:
@@ -66,6 +94,7 @@ def _scale_out(group: Group, given: Mapping[str, Any]) -> Scenario:
                 f"{group.application_id!r} has {len(group.instances)} instances already, --to {to} is less",
                 fix="say which ones stop with --remove",
             )
+    _warn_of_ids(group, given["process_id"] or ())
     from kstream_plan.studies.scale_out import scale_out  # noqa: PLC0415 - not where saved plans are checked
 
     return scale_out(
@@ -78,3 +107,12 @@ def _scale_out(group: Group, given: Mapping[str, Any]) -> Scenario:
         process_ids=given["process_id"] or (),
         remove=remove,
     )
+
+
+def _warn_of_ids(group: Group, process_ids: Sequence[str]) -> None:
+    strange = [name for name in process_ids if not is_uuid(name)]
+    if strange and all(is_uuid(name) for name in group.instance_index):
+        talk(
+            f"warning: --process-id {strange[0]!r} is no UUID like the others of {group.application_id!r}: ids decide "
+            "ties, so real instances may get other tasks"
+        )

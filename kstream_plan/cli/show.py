@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,8 +16,8 @@ from kstream_plan.errors import ScenarioError, UsageError
 from kstream_plan.model import TaskId
 from kstream_plan.render.detail import Focus
 from kstream_plan.render.names import Names
-from kstream_plan.snapshots.plan_files import read_plan_file
-from kstream_plan.snapshots.saved_plan import read_plans
+from kstream_plan.snapshots.plan_files import read_saved_file
+from kstream_plan.snapshots.saved_plan import SavedPlan, read_saved
 from kstream_plan.snapshots.selection import Selection
 from kstream_plan.steps import Plan
 from kstream_plan.studies.members import process_id_of
@@ -44,9 +43,11 @@ def show(
 ) -> None:
     """Show plans saved by --out or --output json."""
     with expected_failures(debug=debug):
-        plans = _selected([plan for file in files for plan in _read(file)], application_id or (), files)
+        saved = _selected([of for file in files for of in _read(file)], application_id or (), files)
+        plans = [of.plan for of in saved]
         if round_number is None and task is None and instance is None:
-            say(plans_page(plans, output, page(), full=full, verbose=verbose))
+            draws = [None if of.draws is None else of.draws.number for of in saved]
+            say(plans_page(plans, output, page(), full=full, verbose=verbose, draws=draws))
             return
         if output is OutputForm.JSON:
             raise UsageError("--round, --task and --instance pick from the table", fix="leave out --output json")
@@ -54,24 +55,24 @@ def show(
         say(excerpts_page(found, focuses, output, page()))
 
 
-def _read(file: str) -> list[Plan]:
+def _read(file: str) -> list[SavedPlan]:
     if file == "-":
-        return read_plans(sys.stdin.buffer.read(), "standard input")
-    return read_plan_file(Path(file))
+        return read_saved(sys.stdin.buffer.read(), "standard input")
+    return read_saved_file(file)
 
 
-def _selected(plans: Sequence[Plan], application_ids: Sequence[str], files: Sequence[str]) -> Sequence[Plan]:
+def _selected(saved: Sequence[SavedPlan], application_ids: Sequence[str], files: Sequence[str]) -> Sequence[SavedPlan]:
     """Return the plans of the applications that are wanted.
 
     Raises:
         SnapshotError: there is none of an application.
     """
     wanted = Selection(tuple(application_ids))
-    known = sorted({plan.group.application_id for plan in plans})
+    known = sorted({of.plan.group.application_id for of in saved})
     missing = wanted.missing(known)
     if missing:
         raise wanted.nothing_found(missing, known, files)[0]
-    return [plan for plan in plans if wanted.wants(plan.group.application_id)]
+    return [of for of in saved if wanted.wants(of.plan.group.application_id)]
 
 
 def _focused(

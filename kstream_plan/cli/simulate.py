@@ -6,31 +6,48 @@ import typer
 
 from kstream_plan.cli import options, simulation_options
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.option_groups import Applications, Chance, Deciding, Given, Reading, Settings, Spark, takes
-from kstream_plan.cli.output import OutputForm
+from kstream_plan.cli.option_groups import (
+    Applications,
+    Chance,
+    Deciding,
+    Given,
+    Reading,
+    Settings,
+    Simulating,
+    Spark,
+    takes,
+)
 from kstream_plan.cli.simulating import simulate_and_deliver
 from kstream_plan.config.scenario_file import load_scenario
+from kstream_plan.errors import UsageError
 
 
 class Options:
     """What only this command is asked."""
 
-    paths: options.Snapshots
+    paths: options.SnapshotsFirst = None
     scenario: simulation_options.ScenarioFile
-    what_if: simulation_options.WhatIf = True
-    record_size: simulation_options.RecordSize = None
-    bounds: options.Bounds = False
-    max_rounds: options.MaxRounds = None
-    output: options.Output = OutputForm.TABLE
-    out: options.Out = None
-    full: options.Full = False
-    verbose: options.Verbose = False
 
 
-@takes(Options, Chance, Reading, Settings, Deciding, Spark, Applications)
+@takes(Options, Simulating, Chance, Reading, Settings, Deciding, Spark, Applications)
 def simulate(given: Given) -> None:
     """Simulate what happens to a group by the scenario: who joins, leaves, stops, crashes, returns, and more."""
     with expected_failures(debug=given["debug"]):
+        _check(given)
         events = load_scenario(given["scenario"])
         code = simulate_and_deliver(given, lambda _group: events)
     raise typer.Exit(code)
+
+
+def _check(given: Given) -> None:
+    """Check that there is something to play, and something to play it on.
+
+    Raises:
+        UsageError: only one of them is there.
+    """
+    if given["paths"]:
+        return
+    file = given["scenario"]
+    missing = "snapshot" if file.suffix in {".yaml", ".yml"} else "scenario"
+    fix = "write kstream-plan simulate SNAPSHOT... SCENARIO.yaml"
+    raise UsageError(f"there is no {missing} beside {str(file)!r}", fix=fix)

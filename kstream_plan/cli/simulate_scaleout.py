@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from kstream_plan.cli import options, simulation_options
+from kstream_plan.cli import options
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.option_groups import (
     Applications,
@@ -14,10 +14,10 @@ from kstream_plan.cli.option_groups import (
     NewInstances,
     Reading,
     Settings,
+    Simulating,
     Spark,
     takes,
 )
-from kstream_plan.cli.output import OutputForm
 from kstream_plan.cli.scenarios import scale_out_of
 from kstream_plan.cli.simulating import simulate_and_deliver
 
@@ -26,17 +26,9 @@ class Options:
     """What only this command is asked."""
 
     paths: options.Snapshots
-    what_if: simulation_options.WhatIf = True
-    record_size: simulation_options.RecordSize = None
-    bounds: options.Bounds = False
-    max_rounds: options.MaxRounds = None
-    output: options.Output = OutputForm.TABLE
-    out: options.Out = None
-    full: options.Full = False
-    verbose: options.Verbose = False
 
 
-@takes(Options, NewInstances, Chance, Reading, Settings, Deciding, Spark, Applications)
+@takes(Options, NewInstances, Simulating, Chance, Reading, Settings, Deciding, Spark, Applications)
 def simulate_scaleout(given: Given) -> None:
     """Simulate that instances join, or stop, before anything is started."""
     with expected_failures(debug=given["debug"]):

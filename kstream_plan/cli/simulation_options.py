@@ -15,11 +15,20 @@ def _tags(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(key_value(part.strip()) for part in text.split(","))
 
 
+def _name(text: str) -> str:
+    if not text.strip():
+        raise typer.BadParameter("it is empty")
+    return text
+
+
 OneSnapshot = Annotated[
     str, typer.Argument(metavar="SNAPSHOT", help="A path, folder or glob of JSON or Parquet; - is standard input.")
 ]
 Instances = Annotated[
-    list[str], typer.Argument(metavar="INSTANCE...", help="Who is to stop: process ids, their beginnings, or hosts.")
+    list[str],
+    typer.Argument(
+        metavar="INSTANCE...", parser=_name, help="Who is to stop: process ids, their beginnings, or hosts."
+    ),
 ]
 RequireWarm = Annotated[bool, typer.Option("--require-warm", help="Exit code 3 if any task would start cold now.")]
 LeaveCleanly = Annotated[
@@ -44,6 +53,7 @@ Remove = Annotated[
     typer.Option(
         "--remove",
         metavar="ID",
+        parser=_name,
         help="This instance stops, by a default close: process id, the beginning of it, or host; repeatable.",
     ),
 ]
@@ -67,7 +77,7 @@ NewClientTags = Annotated[
 ]
 NewRack = Annotated[
     list[str] | None,
-    typer.Option("--rack", metavar="RACK", help="Rack of the new instances; repeatable: in turn."),
+    typer.Option("--rack", metavar="RACK", parser=_name, help="Rack of the new instances; repeatable: in turn."),
 ]
 AddAt = Annotated[
     int | None,
@@ -75,7 +85,9 @@ AddAt = Annotated[
 ]
 NewProcessId = Annotated[
     list[str] | None,
-    typer.Option("--process-id", metavar="ID", help="The process id of a new instance, for replays; repeatable."),
+    typer.Option(
+        "--process-id", metavar="ID", parser=_name, help="The process id of a new instance, for replays; repeatable."
+    ),
 ]
 NumberOfDraws = Annotated[
     int | None,
@@ -91,7 +103,7 @@ DrawsWithin = Annotated[
     typer.Option(
         "--draws-within",
         metavar="DURATION",
-        parser=parser(parse_duration),
+        parser=parser(parse_duration, 1, show="{}ms".format),
         help="No more draws after so long; how many then depends on the machine.",
     ),
 ]

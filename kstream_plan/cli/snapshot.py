@@ -40,6 +40,12 @@ Names = Annotated[
     Path | None,
     typer.Option("--names", metavar="FILE", help="Hosts and racks by process id, client id or host: YAML or JSON."),
 ]
+FromTime = Annotated[
+    str | None, typer.Option("--from", metavar="TIME", help="A history of the generations from this time on.")
+]
+ToTime = Annotated[
+    str | None, typer.Option("--to", metavar="TIME", help="A history of the generations up to this time.")
+]
 
 
 class Options:
@@ -49,8 +55,8 @@ class Options:
     leader_log: LeaderLog = None
     listed: List = False
     as_of: options.AsOf = None
-    from_time: options.From = None
-    to_time: options.To = None
+    from_time: FromTime = None
+    to_time: ToTime = None
     everything: All = False
     application_id: options.ApplicationId = None
     streams_config: options.StreamsConfig = None

@@ -33,6 +33,8 @@ from kstream_plan.scenario import (
 #: what an event's value says, when it happens → the event
 _Read: TypeAlias = Callable[[ScenarioNode, int], Event]
 
+#: What every snapshot has and no scenario.
+_OF_SNAPSHOTS = {"application_id", "instances"}
 _MOST_EVENTS = 10_000
 _MOST_INSTANCES = 10_000
 
@@ -67,6 +69,9 @@ def read_scenario(text: bytes | str, where: str) -> Scenario:
         raise ScenarioError(
             f"not YAML: {getattr(error, 'reason', error)}", where=where, fix="save the file as UTF-8 text"
         ) from error
+    if root.is_mapping and any(name in _OF_SNAPSHOTS for name, _, _ in root.named()):
+        fix = "give snapshots first and the scenario last"
+        raise ScenarioError("this is a snapshot, not a scenario", where=where, fix=fix)
     fields = root.fields({"version", "events"}, required={"events"})
     if "version" in fields and fields["version"].whole_number(0, MAX_INT) != 1:
         raise fields["version"].fail("is not 1, the only version there is", "write version: 1")
@@ -104,12 +109,12 @@ def _join(value: ScenarioNode, at_ms: int) -> Event:
 def _new(
     number: int, fields: Mapping[str, ScenarioNode], hosts: tuple[str, ...] = (), ids: tuple[str, ...] = ()
 ) -> tuple[NewInstance, ...]:
-    tags = fields["client_tags"].any_fields() if "client_tags" in fields else {}
+    tags = [(name, tag) for name, _, tag in fields["client_tags"].named()] if "client_tags" in fields else []
     return tuple(
         NewInstance(
             threads=fields["threads"].whole_number(1, _MOST_INSTANCES) if "threads" in fields else None,
             rack=fields["rack"].text() if "rack" in fields else None,
-            client_tags=tuple(sorted((name, tag.text()) for name, tag in tags.items())),
+            client_tags=tuple(sorted((name, tag.text()) for name, tag in tags)),
             static=fields["static"].boolean() if "static" in fields else False,
             host=hosts[place] if hosts else None,
             process_id=ids[place] if ids else None,
@@ -200,8 +205,8 @@ def _burst(value: ScenarioNode, at_ms: int) -> Event:
 
 def _config(value: ScenarioNode, at_ms: int) -> Event:
     settings = {}
-    for name, node in value.any_fields().items():
-        known, setting = setting_value(node.setting(name), node.where)
+    for name, key, node in value.named():
+        known, setting = setting_value(node.setting(name), key.where, node.where)
         settings[known] = setting
     return ConfigChange(at_ms=at_ms, settings=tuple(sorted(settings.items())), where=value.where)
 

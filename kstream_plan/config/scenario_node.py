@@ -61,20 +61,16 @@ class ScenarioNode:
     def fields(self, known: Set[str], required: Iterable[str] = ()) -> dict[str, ScenarioNode]:
         """Return a mapping's values by name, all of them known."""
         found: dict[str, ScenarioNode] = {}
-        for name, key, value in self._pairs():
+        for name, key, value in self.named():
             if name not in known:
                 near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
                 fix = f"is it {near[0]}?" if near else f"known are {', '.join(sorted(known))}"
-                raise ScenarioNode(key, self._file, name).fail("is not known here", fix)
+                raise key.fail("is not known here", fix)
             found[name] = value
         for name in required:
             if name not in found:
                 raise self.fail(f"has no {name!r}", f"write {name}: …")
         return found
-
-    def any_fields(self) -> dict[str, ScenarioNode]:
-        """Return a mapping's values by name, whatever the names."""
-        return {name: value for name, _, value in self._pairs()}
 
     def items(self) -> list[ScenarioNode]:
         """Return a list's items."""
@@ -127,14 +123,16 @@ class ScenarioNode:
             value = [item.value if isinstance(item, yaml.ScalarNode) else None for item in node.value]
         return Setting(name, value if not self.is_mapping else None, node.start_mark.line + 1)
 
-    def _pairs(self) -> list[tuple[str, yaml.Node, ScenarioNode]]:
+    def named(self) -> list[tuple[str, ScenarioNode, ScenarioNode]]:
+        """Return a mapping's names, none of them twice, where each of them is written, and their values."""
         if not isinstance(self._node, yaml.MappingNode):
             raise self.fail("does not map names to values", "write name: value")
         found, names = [], set()
         for key, value in self._node.value:
             name = key.value if isinstance(key, yaml.ScalarNode) else "?"
+            at_name = ScenarioNode(key, self._file, name)
             if name in names:
-                raise ScenarioNode(key, self._file, name).fail("is there twice", "keep one of them")
+                raise at_name.fail("is there twice", "keep one of them")
             names.add(name)
-            found.append((name, key, ScenarioNode(value, self._file, name)))
+            found.append((name, at_name, ScenarioNode(value, self._file, name)))
         return found

@@ -78,16 +78,17 @@ def with_overrides(config: AssignmentConfig, overrides: Mapping[str, SettingValu
     return replace(config, **overrides) if overrides else config  # type: ignore[arg-type]
 
 
-def setting_value(setting: Setting, where: str) -> tuple[str, SettingValue]:
+def setting_value(setting: Setting, name_where: str, where: str) -> tuple[str, SettingValue]:
     """Return the name in :class:`AssignmentConfig` and the value of a setting that has to be one of its.
 
     Raises:
-        ConfigError: it is none, or its value has the wrong type or is out of range; ``where`` is its place.
+        ConfigError: it is none, or its value has the wrong type or is out of range; ``name_where`` and ``where`` are
+            the places of its name and of its value.
     """
     known = _KNOWN_NAMES.get(setting.name.replace(".", "_"))
     if known is None:
         nearest = difflib.get_close_matches(setting.name.replace(".", "_"), CONFIG_NAMES, n=1, cutoff=0)[0]
-        raise ConfigError(f"{setting.name!r} is no setting", where=where, fix=f"is it {kafka_name(nearest)}?")
+        raise ConfigError(f"{setting.name!r} is no setting", where=name_where, fix=f"is it {kafka_name(nearest)}?")
     return known[0], _value(known[0], setting, where)
 
 

@@ -71,7 +71,8 @@ class Event:
     """One rebalance that something other than a hand-over started, with the hand-overs that follow it.
 
     ``rounds`` are its rounds, ``probe`` its number among the probes (``None`` if it is none), ``ready`` of
-    ``expected`` warm-up copies were found caught up by it. ``stateless`` counts changes of instance of stateless
+    ``expected`` warm-up copies were found caught up by it. Of those that ``joined``, some ``returned``;
+    ``resized``: an instance starts or stops threads. ``stateless`` counts changes of instance of stateless
     tasks, ``threads`` those of the thread of an active task within its instance, ``cold_threads`` those among them that
     start from a copy that is not caught up; ``dropped`` are the places of copies that are given up and not taken up
     again.
@@ -82,7 +83,9 @@ class Event:
     ready: int = 0
     expected: int = 0
     joined: list[str] = field(default_factory=list)
+    returned: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    resized: bool = False
     moves: list[Move] = field(default_factory=list)
     stateless: int = 0
     threads: int = 0
@@ -122,15 +125,17 @@ def events(plan: Plan) -> list[Event]:
     held = plan.initial
     for round_ in plan.rounds:
         if round_.trigger is not Trigger.FOLLOW_UP or not found:
-            event = Event([])
+            found.append(Event([]))
             if round_.trigger is Trigger.PROBING:
                 probes += 1
-                event.probe = probes
-                event.ready, event.expected = _readiness(plan.group, held, round_.decided)
-            found.append(event)
+                found[-1].probe = probes
+                found[-1].ready, found[-1].expected = _readiness(plan.group, held, round_.decided)
         found[-1].rounds.append(round_)
+        event = found[-1]
         for step in round_.steps:
-            owners.add(step, found[-1])
+            owners.add(step, event)
+        if len(event.rounds) == 1:
+            event.resized = _is_resized(plan, event)
         found[-1].awaited = owners.awaited(plan.group, round_.assigned)
         held = round_.assigned
     return found
@@ -147,6 +152,17 @@ def membership(plan: Plan) -> tuple[list[str], list[str]]:
                 first.setdefault(step.process_id, joins)
                 last[step.process_id] = joins
     return [of for of, joins in first.items() if joins], [of for of, joins in last.items() if not joins]
+
+
+def only_return(event: Event) -> bool:
+    """Tell whether who joins was a member before."""
+    return bool(event.joined) and event.joined == event.returned
+
+
+def _is_resized(plan: Plan, event: Event) -> bool:
+    """Tell whether only threads come or go: in a scenario, where nobody joins or leaves without being named."""
+    of_members = event.rounds[0].trigger in (Trigger.JOIN, Trigger.LEAVE)
+    return of_members and not event.joined and not event.left and plan.digest != plan.snapshot_digest
 
 
 def _readiness(group: Group, held: Sequence[Holding], decided: Sequence[Holding]) -> tuple[int, int]:
@@ -175,6 +191,7 @@ class _Owners:
     def __init__(self, plan: Plan) -> None:
         group = plan.group
         self._gone: set[TaskId] = set()
+        self._known = set(plan.first_members)
         self._stateful = {task.task_id: task.stateful for task in group.tasks}
         self._owner: dict[TaskId, str] = {
             group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id
@@ -205,6 +222,8 @@ class _Owners:
         match step:
             case MemberJoined():
                 event.joined.append(step.process_id)
+                event.returned += [step.process_id] if step.process_id in self._known else []
+                self._known.add(step.process_id)
             case MemberLeft():
                 event.left.append(step.process_id)
                 self._gone |= {task_id for task_id, owner in self._owner.items() if owner == step.process_id}

@@ -35,6 +35,12 @@ class _Column:
         return max(cell_len(text) for text in (*self.heading, *(item for cell in self.cells for item in cell)))
 
     @property
+    def least(self) -> int:
+        """The width that the heading and every word need."""
+        words = (word for cell in self.cells for item in cell for word in item.replace("→", "→ ").split(" "))
+        return max(_NARROWEST_LIST, *(cell_len(text) for text in (*self.heading, *words)))
+
+    @property
     def widest(self) -> int:
         """The width that puts all items of every cell on one line."""
         return max(self.natural, *(cell_len(self.gap.join(cell)) for cell in self.cells))
@@ -102,9 +108,10 @@ def _widths(columns: Sequence[_Column], width: int) -> list[int]:
     widest = [column.widest for column in columns]
     lists = [index for index, column in enumerate(columns) if column.is_list]
     room = width - _sum(iter(widths))
-    while room < 0 and any(widths[index] > _NARROWEST_LIST for index in lists):
-        widths[max(lists, key=lambda index: widths[index])] -= 1
-        room += 1
+    for least in ([column.least for column in columns], [_NARROWEST_LIST] * len(columns)):
+        while room < 0 and (wider := [index for index in lists if widths[index] > least[index]]):
+            widths[max(wider, key=lambda index: widths[index])] -= 1
+            room += 1
     while room > 0 and any(widths[index] < widest[index] for index in lists):
         for index in lists:
             if room > 0 and widths[index] < widest[index]:

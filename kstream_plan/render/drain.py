@@ -68,7 +68,10 @@ def _now(drained: Drain, names: Names) -> Fact:
         return Fact("NOW", ("nothing: no task runs there",))
     cold = drained.cold_now
     if not cold:
-        return Fact("NOW", (f"0 cold: all {count(len(drained.now), 'task')} go to copies that are caught up",))
+        stateful = sum(task.stateful for task in drained.now)
+        if not stateful:
+            return Fact("NOW", (f"0 cold: none of {count(len(drained.now), 'task')} is stateful",))
+        return Fact("NOW", (f"0 cold: all {count(stateful, 'stateful task')} go to copies that are caught up",))
     shown = several([names.task(task.task_id) for task in cold], 5)
     return Fact("NOW", (f"{len(cold):,} cold: {shown}; {_amount(cold)} records to restore",))
 

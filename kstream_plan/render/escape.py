@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 _PLAIN_IN_MARKDOWN = re.compile(r"(?!www\.)[A-Za-z0-9]+(?:[ .,_/→-][A-Za-z0-9]+)*", re.ASCII)
 _PLAIN_WORD = re.compile(r"\d\d:\d\d:\d\dZ|(?!www\.)\(?[A-Za-z0-9≥≤~]+(?:[._/=→'-][A-Za-z0-9]+)*[.,;:)]*|", re.ASCII)
-#: As wide as what they stand for, for what has been laid out already: the first ones take the blank that follows.
+#: One column wider than what they stand for, where a blank follows.
+_WIDER_ASCII_FORMS = {"→ ": "-> ", "≥ ": ">= ", "≤ ": "<= "}
+_WIDER = re.compile("[→≥≤] ")
+#: As wide as what they stand for, for what has been laid out already.
 _ASCII_FORMS = (
-    ("→ ", "->"),
-    ("≥ ", ">="),
-    ("≤ ", "<="),
     ("→", ">"),
     ("≥", ">"),
     ("≤", "<"),
@@ -80,15 +80,25 @@ TERMINAL = Escape(printable, printable)
 MARKDOWN = Escape(markdown, markdown_sentence)
 
 
+def _with_wider_signs(line: str) -> str:
+    """Put the wider forms into a line, each at the cost of a blank of the gap behind it, if there is one."""
+    place = 0
+    while match := _WIDER.search(line, place):
+        shown = line[: match.start()] + _WIDER_ASCII_FORMS[match[0]]
+        line, place = shown + line[match.end() :].replace("   ", "  ", 1), len(shown)
+    return line
+
+
 def encodable(text: str, encoding: str) -> str:
     """Return ``text`` with every character that ``encoding`` lacks replaced.
 
-    Arrows and signs get ASCII forms of the same width, so that columns stay where they are; anything else, which is
-    in a name then, is written as an escape.
+    Arrows and signs get ASCII forms of the same width, or take a blank of the next gap, so that columns stay where they
+    are; anything else, which is in a name then, is written as an escape.
     """
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
+        text = "\n".join(map(_with_wider_signs, text.split("\n")))
         for sign, form in _ASCII_FORMS:
             text = text.replace(sign, form)
         return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kstream_plan.histories import warmup_counts
 from kstream_plan.model import Holding, TaskId
 from kstream_plan.pauses import plan_standstill
-from kstream_plan.render.activity import Event, membership
+from kstream_plan.render.activity import Event, membership, only_return
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import cold_starts, count, duration, durations, interval, records, several
 from kstream_plan.steps import Place, Plan, Role, Trigger
@@ -122,9 +122,9 @@ def _how_long(plan: Plan) -> str:
 
 def _rebalances(plan: Plan, found: Sequence[Event]) -> tuple[str, str]:
     summary = plan.summary
-    starts = Counter(_START_NAMES[event.rounds[0].trigger] for event in found if event.probe is None)
+    starts = Counter(_start_name(event) for event in found if event.probe is None)
     follow_ups = summary.rebalances - len(found)
-    parts = [f"{number:,} {name}" for name, number in starts.items()]
+    parts = [count(number, *name) for name, number in starts.items()]
     apart = f" ({interval(plan.config.probing_rebalance_interval_ms)} apart)"
     probes = [count(summary.probing_rebalances, "probe")] if summary.probing_rebalances else []
     hand_overs = [count(follow_ups, "hand-over")] if follow_ups else []
@@ -133,6 +133,15 @@ def _rebalances(plan: Plan, found: Sequence[Event]) -> tuple[str, str]:
         f"{total} = {' + '.join(parts + [probe + apart for probe in probes] + hand_overs)}",
         f"{total} = {' + '.join(parts + probes + hand_overs)}",
     )
+
+
+def _start_name(event: Event) -> tuple[str, str]:
+    """Return what started an event, once and several times."""
+    trigger = event.rounds[0].trigger
+    if event.resized:
+        return "thread change", "thread changes"
+    name = "return" if trigger is Trigger.JOIN and only_return(event) else _START_NAMES[trigger]
+    return name, name
 
 
 _START_NAMES = {
@@ -246,6 +255,22 @@ def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
     copies = _copies_to_restore(plan)
     forms = [f"{amount}{beside}{copies}. {how_sure}" for how_sure in sure]
     return Fact("RESTORE", (*forms, f"{amount}{beside}. {sure[-1]}"))
+
+
+def range_fact(draws: int, unsettled: int = 0) -> Fact:
+    """Return that a plan is one of so many draws of random ids; so many of them are known not to settle."""
+    if draws == 1:
+        return Fact("RANGE", ("new process ids are random: this is one draw of many; see --draws",))
+    shown = f"{draws:,} draws. What is shown below is one"
+    told = f" {unsettled:,} do not settle." if unsettled else ""
+    return Fact(
+        "RANGE",
+        (
+            f"new process ids are random and decide ties: {shown}.{told}",
+            f"random new process ids decide ties: {shown}.{told}",
+            f"new process ids are random: {shown.replace('What is shown below is', 'Below is')}.{told}",
+        ),
+    )
 
 
 def _copies_to_restore(plan: Plan) -> str:

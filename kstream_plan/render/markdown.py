@@ -15,10 +15,13 @@ from kstream_plan.steps import Plan
 _MOST_ITEMS = 12
 
 
-def markdown(plan: Plan, *, verbose: bool = False) -> str:
-    """Return the plan as Markdown, its lines ended; ``verbose`` adds every step with its reason, folded away."""
+def markdown(plan: Plan, *, verbose: bool = False, draws: int | None = None) -> str:
+    """Return the plan as Markdown, its lines ended.
+
+    ``verbose`` adds every step with its reason, folded away; ``draws``: the plan is one of so many of a simulation.
+    """
     names = Names(plan.group, MARKDOWN)
-    story = tell(plan, names)
+    story = tell(plan, names, draws)
     blocks = [_title(story.title), fact_list(story.facts)]
     if story.lines:
         blocks += [_time_table(story)]

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from kstream_plan.histories import stateful_loads
 from kstream_plan.model import TaskId
 from kstream_plan.pauses import plan_pauses
-from kstream_plan.render.activity import Event, membership
+from kstream_plan.render.activity import Event, membership, only_return
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import clock, count
 from kstream_plan.render.wrapping import padded, paragraph
@@ -122,7 +122,12 @@ def _paused(plan: Plan, starts_ms: Sequence[int]) -> list[int]:
 
 
 def _head(event: Event) -> str:
-    return _HEADS[event.rounds[0].trigger] if event.probe is None else str(event.probe)
+    if event.probe is not None:
+        return str(event.probe)
+    if event.resized:
+        return "thread"
+    trigger = event.rounds[0].trigger
+    return _HEADS[Trigger.MEMBER_RESTART if trigger is Trigger.JOIN and only_return(event) else trigger]
 
 
 def _cells(

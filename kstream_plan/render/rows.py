@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kstream_plan.model import TaskId
-from kstream_plan.render.activity import Event, Move
+from kstream_plan.render.activity import Event, Move, only_return
 from kstream_plan.render.folding import Row, Run
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import clock, count, records, several, span
@@ -57,9 +57,12 @@ def _why(event: Event, names: Names) -> str:
         found = f": {event.ready}/{event.expected}" if event.expected else ""
         return f"probe {event.probe}{found}"
     joined, left = several(names.instances(event.joined), 2), several(names.instances(event.left), 2)
+    if event.resized:
+        return "new threads" if event.rounds[0].trigger is Trigger.JOIN else "fewer threads"
     match event.rounds[0].trigger:
         case Trigger.JOIN if joined:
-            return f"{joined} {'joins' if len(event.joined) == 1 else 'join'}"
+            does = "return" if only_return(event) else "join"
+            return f"{joined} {f'{does}s' if len(event.joined) == 1 else does}"
         case Trigger.LEAVE if left:
             return f"{left} {'leaves' if len(event.left) == 1 else 'leave'}"
         case trigger:

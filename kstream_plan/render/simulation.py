@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from kstream_plan.histories import stateful_loads, warmup_counts
+from kstream_plan.histories import warmup_counts
 from kstream_plan.model import Instance
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.activity import events, membership
 from kstream_plan.render.balance import balance_fact
 from kstream_plan.render.detail import Focus, details
 from kstream_plan.render.happenings import happened
-from kstream_plan.render.headline import Fact, cause_sentence, pauses_fact, restore_fact, tasks_phrase
+from kstream_plan.render.headline import Fact, cause_sentence, pauses_fact, range_fact, restore_fact, tasks_phrase
 from kstream_plan.render.names import Names
-from kstream_plan.render.numbers import amount, clock, cold_starts, count, duration, interval, several, span
+from kstream_plan.render.numbers import amount, clock, cold_starts, count, duration, interval, several
 from kstream_plan.render.picture import picture
+from kstream_plan.render.relief import relief_fact
 from kstream_plan.render.remarks import remarks
 from kstream_plan.render.table import coloured, fact_lines, title_lines
 from kstream_plan.render.wrapping import paragraph, wrapped
 from kstream_plan.steps import HandOver, Plan, Promote
-from kstream_plan.studies.draws import Draws, Range
+from kstream_plan.studies.draws import Range
 from kstream_plan.studies.simulation import EventOutcome, Simulation
 from kstream_plan.studies.what_ifs import WhatIf
 
 _NARROWEST = 60
 _LABEL = 9
-_MOST_RELIEFS = 6
 
 _VERDICTS = {"settled": "TAKES", "stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}
 
@@ -74,14 +74,14 @@ def simulation_facts(simulated: Simulation, names: Names, record_size: int | Non
         return [nothing, pauses_fact(plan, names)] if plan.outages else [nothing]
     facts = [
         _takes(simulated, names),
-        _relief(plan),
+        relief_fact(plan),
         pauses_fact(plan, names),
         _moves(simulated),
         _restore(simulated, record_size),
         *([balance_fact(plan)] if plan.group.tasks else []),
     ]
     if simulated.draws is not None:
-        facts.append(_range(simulated.draws))
+        facts.append(range_fact(simulated.draws.number, simulated.draws.number - simulated.draws.settled))
     return facts
 
 
@@ -147,74 +147,6 @@ def _span(figure: Range | None) -> str:
     return "" if figure is None or figure.least == figure.most else f"{figure.least:,}-{figure.most:,}"
 
 
-def _relief(plan: Plan) -> Fact:
-    """Return how many stateful tasks the busiest instance runs, and when that changes for good or worse."""
-    history = [plan.initial, *(rnd.assigned for rnd in plan.rounds)]
-    now, *later = (max(loads, default=0) for loads in stateful_loads(plan.group, history))
-    changes: list[tuple[int, int]] = []
-    last = now
-    for index, load in enumerate(later):
-        # what is being handed over has no owner for a moment; it counts once it has one
-        follows = index + 1 < len(plan.rounds) and plan.rounds[index + 1].trigger.value == "follow-up"
-        if load != last and not follows:
-            start = index
-            while start > 0 and plan.rounds[start].trigger.value == "follow-up":
-                start -= 1
-            changes.append((load, plan.rounds[start].at_ms))
-            last = load
-    if not changes:
-        return Fact("RELIEF", (f"none: the busiest instance runs {count(now, 'stateful task')} throughout",))
-    told = [_told(changes, number) for number in range(_MOST_RELIEFS, 2, -1)]
-    return Fact(
-        "RELIEF",
-        (
-            f"busiest instance runs {now:,} stateful tasks now, {told[0]}",
-            f"busiest runs {now:,} stateful tasks now, {told[0]}",
-            *(f"busiest: {now:,} stateful tasks now, {text}" for text in dict.fromkeys(told)),
-            *_relief_in_short(now, changes),
-        ),
-    )
-
-
-def _told(changes: Sequence[tuple[int, int]], number: int) -> str:
-    """Name at most so many (3 or more) changes of the busiest load: the most, the least, the last, others between.
-
-    What is left out has a ``…`` in its place.
-    """
-    if len(changes) <= number:
-        return ", ".join(f"{load:,} from {clock(at_ms)}" for load, at_ms in changes)
-    chosen = {*_extremes(changes), len(changes) - 1}
-    evenly = (place * (len(changes) - 1) // (number - 1) for place in range(1, number - 1))
-    for place in evenly:
-        if len(chosen) < number:
-            chosen.add(place)
-    items = [
-        f"{'' if place - 1 in chosen or not place else '… '}{changes[place][0]:,} from {clock(changes[place][1])}"
-        for place in sorted(chosen)
-    ]
-    return f"{', '.join(items)} ({len(changes):,} changes)"
-
-
-def _relief_in_short(now: int, changes: Sequence[tuple[int, int]]) -> Iterator[str]:
-    """Yield shorter forms: the most and the least with their times, then between what it is meanwhile."""
-    (most, most_ms), (least, least_ms) = (changes[place] for place in _extremes(changes))
-    last, last_ms = changes[-1]
-    between = [f"most {most:,} ({clock(most_ms)})"] if most > max(now, last) else []
-    between += [f"least {least:,} ({clock(least_ms)})"] if least < min(now, last) else []
-    end = f"{last:,} from {clock(last_ms)} on"
-    yield f"busiest: {', '.join([f'{now:,} now', *between, end])}"
-    meanwhile = [load for load, _ in changes[:-1]]
-    yield f"busiest: {now:,} now, {f'then {span(min(meanwhile), max(meanwhile))}, ' if meanwhile else ''}{end}"
-
-
-def _extremes(changes: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Return the places of the most and of the least: the last one if it is, else the first of several."""
-    loads = [load for load, _ in changes]
-    last = len(loads) - 1
-    most, least = max(loads), min(loads)
-    return last if loads[last] == most else loads.index(most), last if loads[last] == least else loads.index(least)
-
-
 def _moves(simulated: Simulation) -> Fact:
     summary, draws = simulated.plan.summary, simulated.draws
     stateful = len(simulated.plan.group.stateful)
@@ -256,21 +188,6 @@ def _most_restoring(plan: Plan) -> int:
         both = (starts + warming[group.instance_index[process_id]] for process_id, starts in cold.items())
         most = max(most, *warming, *both)
     return most
-
-
-def _range(draws: Draws) -> Fact:
-    if draws.number == 1:
-        return Fact("RANGE", ("new process ids are random: this is one draw of many; see --draws",))
-    shown = f"{draws.number:,} draws. What is shown below is one"
-    unsettled = f" {draws.number - draws.settled:,} do not settle." if draws.settled < draws.number else ""
-    return Fact(
-        "RANGE",
-        (
-            f"new process ids are random and decide ties: {shown}.{unsettled}",
-            f"random new process ids decide ties: {shown}.{unsettled}",
-            f"new process ids are random: {shown.replace('What is shown below is', 'Below is')}.{unsettled}",
-        ),
-    )
 
 
 def _ending(plan: Plan) -> list[str]:

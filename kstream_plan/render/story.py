@@ -11,7 +11,7 @@ from kstream_plan.pauses import plan_standstill
 from kstream_plan.render.activity import Event, events
 from kstream_plan.render.balance import balance_fact
 from kstream_plan.render.folding import fold
-from kstream_plan.render.headline import Fact, headline
+from kstream_plan.render.headline import Fact, headline, range_fact
 from kstream_plan.render.loads import load_changes
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import clock, duration, interval
@@ -37,11 +37,12 @@ class Story:
     legend: str
 
 
-def tell(plan: Plan, names: Names) -> Story:
-    """Put ``plan`` into words."""
+def tell(plan: Plan, names: Names, draws: int | None = None) -> Story:
+    """Put ``plan`` into words; ``draws``: it is one of so many of a simulation."""
     found = events(plan)
     loads, loads_legend = load_changes(plan, names)
     title, *facts = [*headline(plan, found, names), balance_fact(plan)] if plan.rounds else settled_facts(plan, names)
+    facts += [] if draws is None else [range_fact(draws)]
     return Story(
         title=title,
         facts=tuple(facts),

@@ -23,14 +23,21 @@ _NARROWEST = 60
 _LABEL = 9
 
 
-def table(plan: Plan, *, width: int = DEFAULT_WIDTH, colour: bool = False, verbose: bool = False) -> str:
+def table(
+    plan: Plan,
+    *,
+    width: int = DEFAULT_WIDTH,
+    colour: bool = False,
+    verbose: bool = False,
+    draws: int | None = None,
+) -> str:
     """Return the plan as lines of text, each ended.
 
     ``width`` in columns (at least 60 are taken); ``colour`` adds terminal control codes, else there are none;
-    ``verbose`` adds every step with its reason.
+    ``verbose`` adds every step with its reason; ``draws``: the plan is one of so many of a simulation.
     """
     names = Names(plan.group)
-    story = tell(plan, names)
+    story = tell(plan, names, draws)
     width = max(width, _NARROWEST)
     lines = [*title_lines(story.title, width), *(text for fact in story.facts for text in fact_lines(fact, width))]
     if story.lines:

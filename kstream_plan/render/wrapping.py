@@ -28,13 +28,14 @@ def wrapped(items: Sequence[str], gap: str, width: int, first: str = "", rest: s
 
 
 def _pieces(item: str, room: int) -> list[str]:
-    """Cut an item that is too long, after its arrow if that helps."""
+    """Cut an item that is too long: after its arrow if that comes last, else between its words, else anywhere."""
     if cell_len(item) <= room:
         return [item]
     head, arrow, tail = item.partition("→")
-    if arrow and cell_len(head) < room:
+    if arrow and " " not in tail and cell_len(head) < room:
         return [head + arrow, *chop_cells(tail, room)]
-    return chop_cells(item, room)
+    words = item.split(" ")
+    return chop_cells(item, room) if len(words) == 1 else wrapped(words, " ", room)
 
 
 def paragraph(text: str, width: int, first: str = "", rest: str = "") -> list[str]:

@@ -21,7 +21,7 @@ from kstream_plan.snapshots.fields import Row, printable, shown
 from kstream_plan.snapshots.history_rows import history_rows
 from kstream_plan.snapshots.records import snapshot_from_row
 from kstream_plan.snapshots.selection import Selection
-from kstream_plan.snapshots.times import parse_time
+from kstream_plan.snapshots.times import format_time, parse_time
 
 _GENERATION = re.compile(r"\d{1,10}", re.ASCII)
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?", re.ASCII)
@@ -117,6 +117,14 @@ def _position(entries: Sequence[_Entry], text: str, option: str) -> int:
     if _GENERATION.fullmatch(text):
         return _position_of_generation(entries, int(text), option)
     at_ms = _at_ms(entries, text, option)
+    times = [entry.at_ms for entry in entries if entry.at_ms is not None]
+    if not times or (at_ms > times[-1] if option == "--from" else at_ms < times[0]):
+        known = f"it holds {format_time(times[0])} to {format_time(times[-1])}" if times else "it holds no times"
+        raise SnapshotError(
+            f"holds nothing {'after' if option == '--from' else 'by'} {shown(text)}",
+            where=_place(entries),
+            fix=f"{known}: choose another {option}",
+        )
     return next(
         (place for place, entry in enumerate(entries) if entry.at_ms is not None and entry.at_ms > at_ms), len(entries)
     )
@@ -131,14 +139,18 @@ def _position_of_generation(entries: Sequence[_Entry], generation: int, option: 
         return len(entries)
     known = sorted({_generation(entry.row) for entry in entries})
     newest = known[-1] + 1 if decision else known[-1]
-    application_id = shown(entries[-1].row.get("application_id"))
     raise SnapshotError(
         f"holds no generation {generation}",
-        where=f"{printable(entries[-1].where.rpartition(',')[0])}: application {application_id}",
+        where=_place(entries),
         fix=f"it holds generations {known[0]} to {newest}"
         + (", with gaps" if newest - known[0] >= len(known) + 1 else "")
         + f": choose another {option}",
     )
+
+
+def _place(entries: Sequence[_Entry]) -> str:
+    file, application_id = entries[-1].where.rpartition(",")[0], entries[-1].row.get("application_id")
+    return f"{printable(file)}: application {shown(application_id)}"
 
 
 def _at_ms(entries: Sequence[_Entry], text: str, option: str) -> int:

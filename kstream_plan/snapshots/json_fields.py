@@ -190,5 +190,9 @@ class JsonFields:
 
     def _typed(self, kind: type[_Value], name: str) -> _Value:
         if not isinstance(self._value, kind):
+            if self._parent is None:
+                raise self.fail(
+                    f"this is not a saved plan, it is not {name}", "save one with kstream-plan assign --out"
+                )
             raise self.fail("is missing" if self._value is None else f"is not {name}")
         return self._value

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kstream_plan.errors import PlanFileError
 from kstream_plan.snapshots.document_kind import kind_of
-from kstream_plan.snapshots.saved_plan import SavedPlan, each_saved
+from kstream_plan.snapshots.saved_plan import SavedPlan, all_sound, each_saved
 from kstream_plan.snapshots.sources import GZIP_MAGIC, HEAD_BYTES
 from kstream_plan.steps import Plan
 
@@ -19,12 +19,16 @@ def read_plan_file(path: str | Path) -> list[Plan]:
     Raises:
         PlanFileError: the file cannot be read, or is damaged.
     """
-    plans = []
-    for saved in each_saved_in(path):
-        if isinstance(saved, PlanFileError):
-            raise saved
-        plans.append(saved.plan)
-    return plans
+    return [saved.plan for saved in read_saved_file(path)]
+
+
+def read_saved_file(path: str | Path) -> list[SavedPlan]:
+    """Return the plans of one file, in file order, and what is known of other draws.
+
+    Raises:
+        PlanFileError: the file cannot be read, or is damaged.
+    """
+    return all_sound(each_saved_in(path))
 
 
 def each_saved_in(path: str | Path) -> Iterator[SavedPlan | PlanFileError]:

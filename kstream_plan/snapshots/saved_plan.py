@@ -49,11 +49,20 @@ def read_saved(data: bytes, where: str) -> list[SavedPlan]:
     Raises:
         PlanFileError: not JSON, no plan, a plan of another major version, or one that contradicts itself.
     """
+    return all_sound(each_saved(data, where))
+
+
+def all_sound(saved: Iterator[SavedPlan | PlanFileError]) -> list[SavedPlan]:
+    """Return the plans.
+
+    Raises:
+        PlanFileError: the first of the errors, if there is one.
+    """
     found = []
-    for saved in each_saved(data, where):
-        if isinstance(saved, PlanFileError):
-            raise saved
-        found.append(saved)
+    for one in saved:
+        if isinstance(one, PlanFileError):
+            raise one
+        found.append(one)
     return found
 
 

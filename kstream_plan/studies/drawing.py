@@ -13,22 +13,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 
+from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Consumer, Group, Instance, is_uuid
 from kstream_plan.scenario import (
     ALL,
     Bounce,
+    Burst,
     Event,
     Join,
     Leave,
     NewInstance,
+    ProduceRate,
     RestoreRate,
     Return,
     Scenario,
     Stop,
     Threads,
+    in_time,
 )
 from kstream_plan.studies.members import process_id_of
-from kstream_plan.timeline import in_time
+
+_MOST_NAMED = 10
 
 #: ``orders-3``: ids that people number.
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})", re.DOTALL | re.ASCII)
@@ -46,7 +51,7 @@ def drawn(scenario: Scenario, group: Group, draw: int) -> Scenario:
     instances without a host get one, ``new-1``, ``new-2`` and so on in the order of joining; they may be named by it.
 
     Raises:
-        ScenarioError: a name stands for no instance, or for several.
+        ScenarioError: a name stands for no instance, or for several, or for no subtopology.
     """
     events = in_time(scenario.events)
     cast = _Cast(group, _Ids(group, draw), _free_hosts(group, events))
@@ -116,7 +121,7 @@ class _Cast:
         self._new: dict[str, str] = {}
         self._running = {instance.process_id: None for instance in group.instances}
 
-    def resolved(self, event: Event) -> Event:
+    def resolved(self, event: Event) -> Event:  # noqa: PLR0911 - one case per kind of event
         match event:
             case Join():
                 instances = tuple(self._instance(new) for new in event.instances)
@@ -131,10 +136,19 @@ class _Cast:
                 return self._back(event)
             case Bounce() | RestoreRate():
                 return replace(event, process_ids=self._named(event.process_ids, event.where))
+            case ProduceRate() | Burst():
+                return self._of_subtopology(event)
             case Threads():
                 return replace(event, process_id=self._named((event.process_id,), event.where)[0])
             case _:
                 return event
+
+    def _of_subtopology(self, event: ProduceRate | Burst) -> Event:
+        if event.subtopology not in (None, *self._group.subtopologies):
+            known = list(dict.fromkeys(self._group.subtopologies))
+            fix = f"name one of {', '.join(known[:_MOST_NAMED])}{', …' if len(known) > _MOST_NAMED else ''}"
+            raise ScenarioError(f"there is no subtopology {event.subtopology!r}", where=event.where, fix=fix)
+        return event
 
     def _back(self, event: Return) -> Return:
         was = self._named(event.process_ids, event.where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from kstream_plan.errors import ScenarioError
+from kstream_plan.errors import NoSuchInstanceError, ScenarioError
 from kstream_plan.model import Group, Instance, is_uuid
 
 _MOST_NAMED = 5
@@ -18,7 +18,8 @@ def process_id_of(group: Group, name: str, where: str = "") -> str:
     process id; a host and such a beginning, with a ``/`` between. UUIDs compare without case.
 
     Raises:
-        ScenarioError: it stands for none, or for several.
+        NoSuchInstanceError: it stands for none.
+        ScenarioError: it stands for several.
     """
     if name in group.instance_index:
         return name
@@ -29,7 +30,7 @@ def process_id_of(group: Group, name: str, where: str = "") -> str:
         fix = f"name one by its process id: {_some(found)}"
         raise ScenarioError(f"{len(found)} instances are called {name!r}", where=where, fix=fix)
     fix = f"name one by its process id, the beginning of it, or host: {_some(_names(group.instances))}"
-    raise ScenarioError(f"there is no instance {name!r}", where=where, fix=fix)
+    raise NoSuchInstanceError(f"there is no instance {name!r}", where=where, fix=fix)
 
 
 def _meant(instances: Sequence[Instance], name: str) -> list[str]:

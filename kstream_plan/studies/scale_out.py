@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kstream_plan.errors import UsageError
+from kstream_plan.errors import ScenarioError, UsageError
 from kstream_plan.model import Group
 from kstream_plan.scenario import Event, Join, NewInstance, Scenario, Stop
 from kstream_plan.studies.members import process_id_of
@@ -31,17 +31,30 @@ def scale_out(
     default close: the group notices at the session time-out.
 
     Raises:
-        ScenarioError: an instance to remove is not there.
-        UsageError: there are more process ids than new instances.
+        ScenarioError: an instance to remove is not there, or none is left.
+        UsageError: there are more process ids than new instances, one of them twice, or one is the host of somebody
+            else.
     """
     if len(process_ids) > add:
         raise UsageError(
             f"{len(process_ids)} process ids for {add} new instances", fix="give one --process-id per new instance"
         )
+    twice = next((one for place, one in enumerate(process_ids) if one in process_ids[:place]), None)
+    if twice is not None:
+        fix = "give every new instance an id of its own"
+        raise UsageError(f"{twice!r} is given twice", where="--process-id", fix=fix)
+    hosts = {instance.host for instance in group.instances}
+    for name in process_ids:
+        if name in hosts:
+            what = f"process id {name!r} is the host of an instance that is there"
+            raise UsageError(what, fix="give a new process id")
     events: list[Event] = []
-    leaving = tuple(process_id_of(group, name, "--remove") for name in remove)
+    leaving = tuple(dict.fromkeys(process_id_of(group, name, "--remove") for name in remove))
+    if len(leaving) == len(group.instances) and not add:
+        fix = "leave one of them out, or add new ones with --add"
+        raise ScenarioError("no instance is left", where="--remove", fix=fix)
     if leaving:
-        events.append(Stop(at_ms=0, process_ids=tuple(dict.fromkeys(leaving))))
+        events.append(Stop(at_ms=0, process_ids=leaving, where="--remove"))
     if add:
         instances = tuple(
             NewInstance(
@@ -52,5 +65,6 @@ def scale_out(
             )
             for place in range(add)
         )
-        events.append(Join(at_ms=add_at_ms, instances=instances))
+        where = "--process-id" if process_ids else "--add"
+        events.append(Join(at_ms=add_at_ms, instances=instances, where=where))
     return Scenario(events=tuple(events))

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Snapshot
 from kstream_plan.planner import OnRound
-from kstream_plan.scenario import Event, Scenario
+from kstream_plan.scenario import Event, Scenario, in_time
 from kstream_plan.steps import HandOver, Phase, Plan, Promote, Round
 from kstream_plan.studies import plan_checked
 from kstream_plan.studies import what_ifs as others
 from kstream_plan.studies.drawing import drawn, is_random
 from kstream_plan.studies.draws import Draws, OnDraw, draws, one_draw, usual_number
 from kstream_plan.studies.what_ifs import WhatIf
-from kstream_plan.timeline import in_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

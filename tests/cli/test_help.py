@@ -19,13 +19,29 @@ def test_every_command_and_every_option_has_help() -> None:
             assert getattr(parameter, "help", None), (name, parameter.name)
 
 
-def test_an_option_means_the_same_everywhere() -> None:
+#: Where a name cannot mean what it means elsewhere, for what is asked is something else: what its help has to name.
+OF_THEIR_OWN = {
+    ("diff", "--from"): "a generation or a time",
+    ("diff", "--to"): "a generation or a time",
+    ("snapshot", "--to"): "up to this time",
+    ("upgrade", "--to"): "protocol",
+    ("diff", "--verbose"): "task",
+    ("diff", "--fail-on-changes"): "changed",
+}
+
+
+def test_what_means_something_else_says_so() -> None:
+    for (name, option), meaning in OF_THEIR_OWN.items():
+        [parameter] = [of for of in commands()[name].params if option in of.opts]
+        assert meaning in parameter.help
+
+
+def test_an_option_means_the_same_everywhere_else() -> None:
     meanings: dict[str, str] = {}
-    either = {"--to"}  # a time in a history, or a number of instances
-    for command in commands().values():
+    for name, command in commands().items():
         for parameter in command.params:
             for option in parameter.opts:
-                if option.startswith("--") and option not in either:
+                if option.startswith("--") and (name, option) not in OF_THEIR_OWN:
                     assert meanings.setdefault(option, parameter.help) == parameter.help
 
 

@@ -52,6 +52,45 @@ def test_a_bad_file_is_told_before_anything_is_read(
     assert "s.yaml, line 2, column 14: crsh is not known here. Fix: is it crash?" in error
 
 
+@pytest.mark.parametrize(("file", "missing"), [("x.json", "scenario"), ("s.yaml", "snapshot")])
+def test_what_is_missing_is_named(file: str, missing: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", file]) == 2
+    error = capsys.readouterr().err
+    assert f"there is no {missing} beside '{file}'. Fix: write kstream-plan simulate SNAPSHOT... SCENARIO.yaml" in error
+
+
+def test_arguments_the_wrong_way_round_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _file(tmp_path, '{"format_version": "1.0", "application_id": "x", "instances": []}')
+    assert run(["simulate", "s.yaml", path]) == 1
+    assert "this is a snapshot, not a scenario. Fix: give snapshots first" in capsys.readouterr().err
+
+
 def test_an_event_that_does_not_fit_names_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", "x.json", _file(tmp_path, "events:\n  - crash: i9")]) == 1
     assert "s.yaml, line 2, column 12: there is no instance 'i9'" in capsys.readouterr().err
+
+
+def test_a_saved_simulation_is_shown_as_one_of_its_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "plan.json")
+    for events, expected in (("join: 1", "new process ids are random: 4 draws. Below is one."), ("crash: i3", None)):
+        path = _file(tmp_path, f"events: [{{{events}}}]")
+        assert run(["simulate", "x.json", path, "--draws", "4", "--no-what-if", "--out", out]) == 0
+        simulated = capsys.readouterr().out
+        for form in ("table", "markdown"):
+            assert run(["show", out, "--output", form]) == 0
+            shown = capsys.readouterr().out
+            assert ("RANGE" in shown) == ("RANGE" in simulated) == (expected is not None)
+            if expected and form == "table":
+                assert expected in shown
+
+
+def test_events_are_told_as_they_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rates = (
+        "{at: 1m, restore_rate: {rate: 40/s, instances: [i1, i2]}}, {at: 2m, restore_rate: {rate: 4/s, instances: i3}}"
+    )
+    path = _file(tmp_path, f"events: [{{config: {{max.warmup.replicas: 4}}}}, {rates}]")
+    assert run(["simulate", "x.json", path, "--no-what-if", "--session-timeout", "1s"]) == 0
+    text = capsys.readouterr().out
+    assert " 0:00 max.warmup.replicas=4: " in text
+    assert "i1, i2 restore 40 records/s" in text
+    assert "i3 restores 4 records/s" in text

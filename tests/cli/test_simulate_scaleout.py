@@ -97,13 +97,49 @@ def test_what_never_settles_is_told_by_the_exit_code(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "nobody joins or stops"),
-        (["--add", "1", "--to", "5"], "say the same thing"),
         (["--to", "2"], "is less"),
-        (["--add", "1", "--lags-tolerance", "1m"], "goes with --lags"),
+        (["--to", "4", "--process-id", "a", "--process-id", "b"], "2 process ids for 1 new"),
+        (["--add", "1", "--process-id", "i1"], "process id 'i1' is the host of an instance that is there"),
     ],
 )
-def test_options_that_do_not_go_together(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_that_do_not_fit_the_group(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*X, *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_id_unlike_the_others_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*X, "--add", "1", "--process-id", "abc", "--no-what-if"]) == 0
+    assert "warning: --process-id 'abc' is no UUID like the others of 'S1'" in capsys.readouterr().err
+    assert run([*X, "--add", "1", "--process-id", "8772d290-3ede-4e2d-aa72-8c0277e14a59", "--no-what-if"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "nobody joins or stops"),
+        (["--add", "1", "--to", "5"], "say the same thing"),
+        (["--add", "1", "--lags-tolerance", "1m"], "goes with --lags"),
+        (["--add", "1", "--balance-factor", "2"], "--balance-factor goes with --assignor balanced"),
+        (["--remove", "i1", "--threads", "9"], "--threads is for new instances, and nobody joins"),
+        (["--remove", "i1", "--rack", "zz"], "--rack is for new instances, and nobody joins"),
+        (["--remove", "i1", "--add-at", "5m"], "--add-at is for new instances, and nobody joins"),
+        (["--remove", "i1", "--process-id", "a"], "--process-id is for new instances, and nobody joins"),
+        (["--add", "0", "--client-tags", "a=b"], "--client-tags is for new instances, and nobody joins"),
+        (["--add", "1", "--process-id", "a", "--process-id", "b"], "--process-id is given 2 times for 1 new instance"),
+        (["--add", "2", *["--client-tags", "a=b"] * 3], "--client-tags is given 3 times for 2 new instances"),
+        (["--add", "2", "--process-id", "a", "--process-id", "a"], "--process-id names an id twice"),
+        (["--remove", " "], "'--remove': it is empty"),
+        (["--add", "1", "--rack", ""], "'--rack': it is empty"),
+        (["--add", "1", "--draws-within", "0s"], "0s is below 1ms"),
+    ],
+)
+def test_options_that_do_not_go_together_are_told_before_anything_is_read(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "read", lambda *_arguments, **_options: pytest.fail("was read"))
     assert run([*X, *options]) == 2
     assert message in capsys.readouterr().err
 
@@ -133,6 +169,24 @@ def test_several_applications_get_one_line_each_worst_first(
     assert in_full.startswith(text[: text.index("One of them")].rstrip())
     assert in_full.count("TAKES") == 2
     assert in_full.index("S1: 3 → 2") < in_full.index("S2b: 3 → 2")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--remove", "i1", "--remove", "i2", "--remove", "i3"],
+            "--remove: no instance is left. Fix: leave one of them out, or add new ones with --add",
+        ),
+        (
+            ["--remove", "i1", "--remove", "i2", "--remove", "i3", "--add", "1", "--add-at", "1h"],
+            "--remove: no instance is left at 10s. Fix: let one of them stay, or another one run",
+        ),
+    ],
+)
+def test_somebody_has_to_stay(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*X, *options, "--no-what-if"]) == 1
+    assert message in capsys.readouterr().err
 
 
 def test_errors_of_one_application_do_not_stop_the_others(

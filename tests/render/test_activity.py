@@ -1,5 +1,7 @@
 """Rounds become events, events become rows, and nothing important is folded away."""
 
+import re
+
 import captured_scenarios
 import plan_cases
 import pytest
@@ -8,8 +10,12 @@ from kstream_plan.config.scenario_file import read_scenario
 from kstream_plan.pauses import plan_standstill
 from kstream_plan.render.activity import Event, events
 from kstream_plan.render.folding import WHOLE, Run, fold
+from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import span
+from kstream_plan.render.picture import picture
+from kstream_plan.render.rows import line
 from kstream_plan.render.sentences import because
+from kstream_plan.render.table import table
 from kstream_plan.steps import Reason, ReasonCode, Trigger
 from kstream_plan.studies.simulation import simulate
 
@@ -42,6 +48,31 @@ def test_what_is_back_on_its_instance_has_not_changed_its_thread() -> None:
     assert event.left == event.joined
     assert {(move.source, move.destination) for move in event.moves} == {(None, event.left[0])}
     assert event.threads == 0
+
+
+def test_who_returns_does_not_join_and_threads_are_no_members() -> None:
+    said = (
+        "{at: 0s, leave: i1}, {at: 10m, return: i1}, {at: 30m, threads: {instance: i2, count: 3}}, "
+        "{at: 1h, threads: {instance: i2, count: 1}}, {at: 2h, join: {hosts: [i4]}}"
+    )
+    before = captured_scenarios.before("scale-out")
+    made = simulate(before, read_scenario(f"events: [{said}]", "s.yaml"), number_of_draws=1, what_ifs=False).plan
+    found, names = events(made), Names(made.group)
+    whys = [line(event, names).why for event in found if event.probe is None]
+    assert whys == ["i1 leaves", "i1 returns", "new threads", "fewer threads", "i4 joins"]
+    heads = [word for word in picture(made, found, names, 400)[0].split()[1:] if not word.isdigit()]
+    assert heads == ["leave", "back", "thread", "thread", "join"]
+    assert "1 leave + 1 return + 2 thread changes + 1 join" in table(made, width=200)
+
+
+@pytest.mark.parametrize("name", ["crash", "crash-standbys", "scale-out-standbys", "scale-out"])
+def test_a_narrow_table_breaks_between_words_only(name: str) -> None:
+    made = plan_cases.case(name)
+    rows = table(made, width=60).partition("why; warm-ups")[2].partition(" tasks ")[0]
+    wide = table(made, width=1_000).split()
+    whole = {part for word in wide for part in (word, *re.split("(?<=→)", word))}
+    assert {word for word in rows.split() if re.search(r"\d", word) and not word.startswith("+")} <= whole
+    assert rows.count("standby") == rows.count("stand")
 
 
 def test_most_at_once_counts_overlaps_only() -> None:

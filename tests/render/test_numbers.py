@@ -2,7 +2,7 @@
 
 import pytest
 
-from kstream_plan.render.numbers import clock, count, duration, interval, several, span
+from kstream_plan.render.numbers import clock, cold_starts, count, duration, durations, interval, several, span
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,20 @@ def test_clock_counts_and_lists() -> None:
     assert [span(4, 4), span(4, 5)] == ["4", "4-5"]
     assert several(["a", "b", "c", "d"]) == "a, b, c, d"
     assert several(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
+
+
+def test_cold_starts_are_loud_and_one_is_one() -> None:
+    assert [cold_starts(number) for number in (0, 1, 1_200)] == ["0 cold starts", "1 COLD START", "1,200 COLD STARTS"]
+
+
+@pytest.mark.parametrize(
+    ("least_ms", "most_ms", "shown"),
+    [
+        (3_000, 3_010, "3.0 s"),
+        (100, 45_000, "0.1-45.0 s"),
+        (3_000, 99_000, "3.0 s-1m39s"),
+        (60_000, 7_500_000, "1m00s-2h05m"),
+    ],
+)
+def test_durations(least_ms: int, most_ms: int, shown: str) -> None:
+    assert durations(least_ms, most_ms) == shown

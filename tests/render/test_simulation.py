@@ -18,7 +18,8 @@ from kstream_plan.render.activity import events
 from kstream_plan.render.markdown import markdown
 from kstream_plan.render.numbers import amount, durations
 from kstream_plan.render.plan_json import plan_document
-from kstream_plan.render.simulation import _relief_in_short, _told, simulation_table
+from kstream_plan.render.relief import relief_in_short, told
+from kstream_plan.render.simulation import simulation_table
 from kstream_plan.render.simulation_json import simulation_json
 from kstream_plan.render.table import table
 from kstream_plan.snapshots import json_schemas
@@ -97,15 +98,15 @@ def test_a_shortened_relief_leaves_out_neither_the_worst_nor_a_sign(
 ) -> None:
     now, changes = found
     loads = [load for load, _ in changes]
-    told = _told(changes, number)
-    shown = [int(item.removeprefix("… ").split(" ")[0]) for item in told.split(", ")]
+    text = told(changes, number)
+    shown = [int(item.removeprefix("… ").split(" ")[0]) for item in text.split(", ")]
     assert shown[-1] == loads[-1]
     assert {max(loads), min(loads)} <= set(shown)
     assert len(shown) <= number
-    assert ("…" in told) == (f"({len(changes)} changes)" in told) == (len(shown) < len(loads))
-    if "…" not in told:
+    assert ("…" in text) == (f"({len(changes)} changes)" in text) == (len(shown) < len(loads))
+    if "…" not in text:
         assert shown == loads
-    for text in _relief_in_short(now, changes):
+    for text in relief_in_short(now, changes):
         assert text.endswith(f"{loads[-1]} from {len(changes)}:00 on")
         numbers = {int(number) for number in re.findall(r"(?<![:\d])\d+(?![:\d])", text)}
         assert {max(now, *loads), min(now, *loads)} <= numbers
@@ -147,6 +148,13 @@ def test_each_cold_task_is_named_once_and_each_cold_start_counted(events_of_it: 
     more = int(match[1]) if (match := re.search(r"and (\d+) more", remark)) else 0
     assert len(named) + more == len({*named}) + more == len(set(cold))
     assert f"({len(cold)} starts)" in remark
+
+
+def test_a_folded_row_reads_the_same_in_markdown() -> None:
+    made = _played("{at: 0s, bounce: {restart: 2m, pause: 2m}}, {at: 20m, join: {hosts: [i4]}}").plan
+    [folded, *_] = re.findall(r"\d+ tasks, \d+-\d+ a probe", table(made, width=200))
+    assert f"| {folded} |" in markdown(made)
+    assert ",," not in markdown(made)
 
 
 def test_no_more_tasks_are_paused_than_there_are() -> None:

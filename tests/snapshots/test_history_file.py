@@ -119,6 +119,24 @@ def test_a_point_is_a_generation_or_a_time(folder: Path) -> None:
     assert (old.generation, new.generation) == (0, 23)
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "message"),
+    [
+        ("12:00", "12:30", "holds nothing by '12:30'"),
+        (None, "2026-11-20T13:00:00Z", "holds nothing by '2026-11-20T13:00:00Z'"),
+        ("14:00", None, "holds nothing after '14:00'"),
+        ("14:00", "15:00", "holds nothing after '14:00'"),
+    ],
+)
+def test_a_time_that_the_history_does_not_reach_is_an_error(
+    folder: Path, first: str | None, last: str | None, message: str
+) -> None:
+    with pytest.raises(SnapshotError, match=message) as raised:
+        stretch(folder, "scale-out", first, last)
+    at = [row["captured_at"] for row in captured.rows("scale-out", "inputs")]
+    assert f"it holds {at[0]} to {at[-1]}: choose another --" in raised.value.fix
+
+
 def test_who_takes_part_in_a_generation_has_joined_it(folder: Path) -> None:
     found = compare(*stretch(folder, "scale-out", "2", "4"))
     assert found.instances == ()

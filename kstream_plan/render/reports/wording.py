@@ -54,7 +54,7 @@ def passes(checked: CheckedPlan) -> str:
     """Return what is kept: ``6 others: ≥ 11m00s, 20 moves, 0 cold``; if all is, or nothing, only the figures."""
     passed = len(checked.of(Status.PASSED))
     draws = checked.draws if checked.draws is not None and checked.draws > 1 else None
-    shown = figures(checked.plan) + ("" if draws is None else f" in one of {count(draws, 'draw')}")
+    shown = figures(checked.plan) + ("" if draws is None else f" (one of {count(draws, 'draw')})")
     return f"{count(passed, 'other')}: {shown}" if 0 < passed < len(checked.findings) else shown
 
 
