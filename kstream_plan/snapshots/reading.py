@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 from kstream_plan.assignment_config import MAX_LONG
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
-from kstream_plan.snapshots.document_kind import refuse_written
-from kstream_plan.snapshots.fields import FieldError, Row, printable, shown
+from kstream_plan.snapshots.fields import Row, printable, shown
 from kstream_plan.snapshots.json_text import parse_row
-from kstream_plan.snapshots.lag_history import HistoryRow, LagHistory, StoreGrowth
-from kstream_plan.snapshots.records import snapshot_error, snapshot_from_row
+from kstream_plan.snapshots.lag_history import LagHistory
+from kstream_plan.snapshots.lag_texts import lag_history, nameless_lag_row
+from kstream_plan.snapshots.records import snapshot_from_row
 from kstream_plan.snapshots.selection import Selection, selection
 from kstream_plan.snapshots.sources import (
     BrokenFileError,
@@ -27,7 +27,7 @@ from kstream_plan.snapshots.sources import (
     spool,
     temporary_folder,
 )
-from kstream_plan.snapshots.times import format_time, parse_time
+from kstream_plan.snapshots.times import parse_time
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -221,13 +221,13 @@ def _with_lags(spark: SparkSession, files: _Files, found: _Found, tolerance_ms: 
     errors = list(found.errors)
     for text in texts:
         if text.application_id is None:
-            errors.append(_nameless(text))
+            errors.append(nameless_lag_row(text))
         else:
             by_key[text.application_id].append(text)
     rows = []
     for row in found.rows:
         try:
-            rows.append(row._replace(lags=_history(by_key[row.key], earliest.get(row.key))))
+            rows.append(row._replace(lags=lag_history(by_key[row.key], earliest.get(row.key))))
         except SnapshotError as error:
             error.application_id = row.key
             errors.append(error)
@@ -240,34 +240,6 @@ def _limit_us(row: Row, tolerance_ms: int) -> int | None:
         return min((parse_time(row["captured_at"]) + tolerance_ms) * 1000 + 999, MAX_LONG)
     except (KeyError, TypeError, ValueError):
         return None  # what is wrong with the time is found when the row is read
-
-
-def _nameless(text: LagText) -> SnapshotError:
-    try:
-        refuse_written(parse_row(text.text, text.file))
-    except SnapshotError as error:
-        return error
-    except FieldError as error:
-        return snapshot_error(error, text.file)
-    return SnapshotError("a lag row has no application_id", where=printable(text.file), fix="give it")
-
-
-def _history(texts: Sequence[LagText], earliest_us: int | None) -> LagHistory:
-    rows = [HistoryRow(parse_row(text.text, text.file), text.file, text.twice) for text in texts]
-    growth = [
-        StoreGrowth(
-            text.process_id or "",
-            text.task_id or "",
-            text.store,
-            text.restored_records,
-            text.restored_ms,
-            text.produced_records,
-            text.produced_ms,
-        )
-        for text in texts
-    ]
-    earliest = None if earliest_us is None else format_time(earliest_us // 1000)
-    return LagHistory(sorted(rows, key=repr), sorted(growth, key=repr), earliest)
 
 
 def _outcomes(found: _Found, lags_as_reported: bool, keep_going: bool) -> tuple[Outcome, ...]:
