@@ -76,6 +76,13 @@ class JsonFields:
         except ValueError:
             return self[name].parsed(parse)
 
+    def one_of_at(self, name: str, kind: type[_Enum]) -> _Enum:
+        """Return the member of ``kind`` that the text in a field names that has to be there."""
+        try:
+            return kind(self.text_at(name))
+        except ValueError:
+            return self[name].one_of(kind)
+
     def boolean_at(self, name: str) -> bool:
         """Return true or false in a field that has to be there."""
         value = self._value.get(name) if isinstance(self._value, dict) else None

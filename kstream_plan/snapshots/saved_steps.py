@@ -45,13 +45,13 @@ def _task_id(item: JsonFields) -> TaskId:
 
 
 def _seat(field: JsonFields) -> Seat:
-    return Seat(field.text_at("process_id"), field.text_at("consumer_id"), field["role"].one_of(Role))
+    return Seat(field.text_at("process_id"), field.text_at("consumer_id"), field.one_of_at("role", Role))
 
 
 def _reason(item: JsonFields) -> Reason:
     reason = item["reason"]
     lag, limit, other_lag = reason.integer_at("lag"), reason.integer_at("limit"), reason.integer_at("other_lag")
-    return Reason(reason["code"].one_of(ReasonCode), lag, limit, other_lag)
+    return Reason(reason.one_of_at("code", ReasonCode), lag, limit, other_lag)
 
 
 def _place(item: JsonFields) -> Place:

@@ -8,7 +8,7 @@ from kstream_plan.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.model import TaskId
 from kstream_plan.policy import LimitValue, Percent, TagCounts
 from kstream_plan.render.names import Names
-from kstream_plan.render.numbers import count, duration, several
+from kstream_plan.render.numbers import count, duration
 from kstream_plan.rules import Kind
 from kstream_plan.steps import Plan
 
@@ -184,11 +184,12 @@ def _waiver(finding: Finding, names: Names) -> list[str]:
 def _tasks(tasks: tuple[TaskId, ...], names: Names) -> str:
     if not tasks:
         return ""
-    shown = [names.task(task_id) for task_id in tasks]
-    if len(tasks) <= _MOST_NAMED and len({task_id.group for task_id in tasks}) == 1:
+    shown = [names.task(task_id) for task_id in tasks[:_MOST_NAMED]]
+    if len(tasks) > _MOST_NAMED:
+        return f"{' '.join(shown[:-1])} and {len(tasks) - _MOST_NAMED + 1:,} more"
+    if len({task_id.group for task_id in tasks}) == 1:
         shown[-1] = names.task_and_topic(tasks[-1])
-        return " ".join(shown)
-    return several(shown).replace(", ", " ")
+    return " ".join(shown)
 
 
 def _members(plan: Plan) -> str:
