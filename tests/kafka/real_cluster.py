@@ -68,7 +68,9 @@ class Broker:
 
     def format(self) -> None:
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        storage_tool = ["kafka.tools.StorageTool", "format", "--standalone", "-t", cluster_id, "-c", str(self.settings)]
+        # one word: an id may begin with a hyphen, and would be taken for an option
+        options = ["--standalone", f"--cluster-id={cluster_id}", "-c", str(self.settings)]
+        storage_tool = ["kafka.tools.StorageTool", "format", *options]
         command = ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", self.class_path, *storage_tool]
         subprocess.run(command, check=True, capture_output=True, timeout=60)
 
