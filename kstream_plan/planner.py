@@ -73,10 +73,12 @@ def plan(
     if bounds or ASSIGNORS[assignor].optimal:
         least = _least_restored(snapshot.config, state, rehearsal, assignor)
     rate_known = not unrated and has_rate(rehearsal.rates)
+    made_from = snapshot.state, snapshot.config, snapshot.rates
+    snapshot_digest = input_digest(*made_from)
     return Plan(
         group=group,
-        digest=input_digest(snapshot.state, snapshot.config, snapshot.rates, scenario),
-        snapshot_digest=input_digest(snapshot.state, snapshot.config, snapshot.rates),
+        digest=snapshot_digest if scenario is None else input_digest(*made_from, scenario),
+        snapshot_digest=snapshot_digest,
         generation=state.generation,
         captured_at=snapshot.captured_at,
         assignor=assignor,
