@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from kstream_plan.cli.check_options import Planning
 from kstream_plan.cli.each_application import Work
 from kstream_plan.cli.option_groups import Chance, Deciding, NewInstances, Reading, Settings, Spark, defaults
 from kstream_plan.cli.progress import Report
+from kstream_plan.cycle_collector import without_cycle_collector
 from kstream_plan.errors import KstreamPlanError, PlanFileError, UsageError
 from kstream_plan.findings import CheckedPlan, Standard, check_plan
 from kstream_plan.snapshots.plan_files import are_plans, each_saved_in, is_plan_file, read_saved_file
@@ -96,25 +96,15 @@ def check_saved(
     work: Work[CheckedPlan] = Work()
     if not source.plan_files and source.plans_from_stdin is None:
         return work
-    with _much_to_keep():
+    with without_cycle_collector():
         found = _read(source, given, tell, work.errors)
+        gc.freeze()  # millions of objects, none in a cycle, are kept until the end
     for done, (saved, file) in enumerate(found):
         name = saved.plan.group.application_id
         tell(f"checking {name}", done=done, total=len(found))
         earlier = compared_with(before.get(name))
         work.results.append(check_plan(saved.plan, standard, source=file, draws=saved.draws, **earlier))
     return work
-
-
-@contextmanager
-def _much_to_keep() -> Iterator[None]:
-    """Keep the garbage collector from what is read: millions of objects, none in a cycle, kept until the end."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def _read(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,11 +25,11 @@ from kstream_plan.steps import Plan
 
 
 class _Made(NamedTuple):
-    """A plan, what is known of other draws, and the line under which it is saved."""
+    """A plan, what is known of other draws, and how it gets the line under which it is saved."""
 
     plan: Plan
     draws: OverDraws | None
-    line: str
+    line: Callable[[], str]
 
 
 def check_snapshots(
@@ -56,7 +56,8 @@ def check_snapshots(
 
     def checked(snapshot: Snapshot, done: int) -> CheckedPlan:
         made = make(snapshot, tell=partial(tell, done=done, total=len(outcomes)) if scenario_of is None else tell)
-        lines.append(made.line)
+        if given["out"] is not None:
+            lines.append(made.line())
         name = snapshot.state.group.application_id
         earlier = compared_with(before.get(name))
         first = check_plan(made.plan, standard, source=str(given["out"] or ""), draws=made.draws, **earlier)
@@ -82,11 +83,11 @@ def check_snapshots(
 def _make(snapshot: Snapshot, *, scenario_of: ScenarioOf | None, given: Mapping[str, Any], tell: Report) -> _Made:
     if scenario_of is None:
         plan = plan_one(snapshot, given, tell)
-        return _Made(plan, None, f"{plan_json(plan, full=given['full'])}\n")
+        return _Made(plan, None, lambda: f"{plan_json(plan, full=given['full'])}\n")
     from kstream_plan.cli.simulating import simulate_one  # noqa: PLC0415 - only where something happens
     from kstream_plan.render.simulation_json import simulation_json  # noqa: PLC0415
 
     simulated = simulate_one(snapshot, given, scenario_of, tell, what_ifs=False)
     draws = simulated.draws
     over = None if draws is None else OverDraws(draws.number, draws.worst)
-    return _Made(simulated.plan, over, f"{simulation_json(simulated, full=given['full'])}\n")
+    return _Made(simulated.plan, over, lambda: f"{simulation_json(simulated, full=given['full'])}\n")
