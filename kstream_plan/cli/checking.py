@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from kstream_plan.cli.check_options import Planning
 from kstream_plan.cli.each_application import Work
-from kstream_plan.cli.option_groups import Chance, Deciding, NewInstances, Reading, Settings, Spark, defaults
+from kstream_plan.cli.option_groups import Chance, Deciding, NewInstances, Reading, Settings, Spark, defaults, option_of
 from kstream_plan.cli.progress import Report
 from kstream_plan.cycle_collector import without_cycle_collector
 from kstream_plan.errors import KstreamPlanError, PlanFileError, UsageError
@@ -56,7 +56,7 @@ def sort_paths(given: Mapping[str, Any]) -> Source:
 def _refuse_for_plans(given: Mapping[str, Any]) -> None:
     for name, default in _FOR_SNAPSHOTS.items():
         if given[name] not in (default, None):
-            option = f"--{name.replace('_', '-')}"
+            option = option_of(name)
             raise UsageError(
                 f"{option} is for snapshots, a saved plan is checked as it is",
                 fix=f"give the snapshot, or leave out {option}",

@@ -106,6 +106,11 @@ def defaults(*groups: OptionGroup) -> dict[str, Any]:
     return {name: getattr(group, name) for group in groups for name in group.__annotations__ if hasattr(group, name)}
 
 
+def option_of(name: str) -> str:
+    """Return how a parameter is written on the command line: ``--add-at`` for ``add_at``."""
+    return f"--{name.replace('_', '-')}"
+
+
 def takes(*groups: OptionGroup) -> Callable[[Callable[[Given], None]], Callable[..., None]]:
     """Let a command take the options of these groups, in this order; it is called with all of them."""
     parameters = [

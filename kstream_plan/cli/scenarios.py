@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from kstream_plan.cli.option_groups import Chance, NewInstances, OptionGroup, defaults
+from kstream_plan.cli.option_groups import Chance, NewInstances, OptionGroup, defaults, option_of
 from kstream_plan.cli.output import talk
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Group, is_uuid
@@ -28,7 +28,7 @@ def scenario_of(given: Mapping[str, Any]) -> ScenarioOf | None:
     members = _asked(given, NewInstances)
     if given["scenario"] is None and not {"add", "to", "remove"} & set(members):
         for name in (*members, *_asked(given, Chance)):
-            option = f"--{name.replace('_', '-')}"
+            option = option_of(name)
             raise UsageError(f"{option} goes with --add, --to or --scenario", fix=f"give one, or leave out {option}")
         return None
     if given["trigger"] is not None:
@@ -36,7 +36,7 @@ def scenario_of(given: Mapping[str, Any]) -> ScenarioOf | None:
     if given["scenario"] is None:
         return scale_out_of(given)
     if members:
-        raise UsageError(f"--{members[0].replace('_', '-')} is an event, too", fix="write it into the scenario")
+        raise UsageError(f"{option_of(members[0])} is an event, too", fix="write it into the scenario")
     from kstream_plan.config.scenario_file import load_scenario  # noqa: PLC0415 - not where saved plans are checked
 
     scenario = load_scenario(given["scenario"])
@@ -69,7 +69,7 @@ def _check_new(given: Mapping[str, Any], add: int) -> None:
         UsageError: it is of nobody, there is more of it than instances, or two have one id.
     """
     for name in _OF_NEW_INSTANCES:
-        value, option = given[name], f"--{name.replace('_', '-')}"
+        value, option = given[name], option_of(name)
         if value is None:
             continue
         if not add:

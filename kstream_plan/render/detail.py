@@ -38,11 +38,6 @@ class Focus:
     task_id: TaskId | None = None
     process_id: str | None = None
 
-    @property
-    def is_everything(self) -> bool:
-        """Whether nothing is left out."""
-        return self == Focus()
-
 
 @dataclass(frozen=True, slots=True)
 class RoundDetail:
