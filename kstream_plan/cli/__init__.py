@@ -3,12 +3,16 @@
 Nothing else is imported before :func:`run` does it, so that an interrupt during the imports is answered as any other.
 """
 
+import signal
 import sys
 from collections.abc import Sequence
+from types import FrameType
 
 __all__ = ["main", "run"]
 
 _INTERRUPTED = 130
+#: How soon an interrupt is tried again that came within an import.
+_AGAIN_SECONDS = 0.02
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -24,4 +28,20 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler and hasattr(signal, "setitimer"):
+        for number in (signal.SIGINT, signal.SIGALRM):
+            signal.signal(number, _interrupt)
     sys.exit(run())
+
+
+def _interrupt(_number: int, frame: FrameType | None) -> None:
+    """Interrupt, as soon as no import is going on: it would leave the lock of all imports taken.
+
+    Modules are loaded in other threads too, while Java starts, and those would wait for that lock for ever.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
+            return
+        frame = frame.f_back
+    raise KeyboardInterrupt

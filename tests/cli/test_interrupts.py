@@ -29,6 +29,28 @@ def test_an_interrupt_during_the_imports_is_as_quiet_as_any() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "kstream-plan: interrupted\n")
 
 
+def test_an_interrupt_within_an_import_waits_for_its_end() -> None:
+    code = (
+        "import os, signal, sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'typer':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "            print('still here')\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from kstream_plan.cli import main\n"
+        "main()"
+    )
+    silent, other_end = os.pipe()
+    try:
+        command = [sys.executable, "-c", code, "show", "-"]
+        done = subprocess.run(command, stdin=silent, capture_output=True, text=True, check=False, timeout=60)
+    finally:
+        os.close(silent)
+        os.close(other_end)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "still here\n", "kstream-plan: interrupted\n")
+
+
 def test_an_interrupt_while_java_starts_ends_java_too(tmp_path: Path) -> None:
     java, pids = tmp_path / "bin" / "java", tmp_path / "pids"
     java.parent.mkdir()

@@ -83,6 +83,71 @@ def test_after_a_signal(number: signal.Signals, code: int, said: str, seconds: f
     assert list(tmp_path.iterdir()) == []
 
 
+#: Stands between a started process and who started it, where nobody knows its number yet.
+INTERRUPTED_START = """
+import signal, subprocess, sys
+
+class Interrupted(subprocess.Popen):
+    def __init__(self, command, *arguments, **options):
+        super().__init__(command, *arguments, **options)
+        if "pyspark-shell" in command:
+            print("started")
+            signal.raise_signal(getattr(signal, sys.argv[1]))
+
+subprocess.Popen = Interrupted
+from kstream_plan.snapshots.spark.session import open_session
+
+try:
+    with open_session(little_work=True):
+        pass
+except BaseException as interrupt:
+    print(type(interrupt).__name__)
+sys.stdout.flush()
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("by_script", [False, True])
+@pytest.mark.parametrize(("name", "raised"), [("SIGINT", "KeyboardInterrupt"), ("SIGTERM", "SystemExit")])
+def test_after_a_signal_while_java_is_being_started(name: str, raised: str, by_script: bool, tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "KSTREAM_PLAN_NO_CACHE": "1"}
+    if by_script:
+        environment["SPARK_SUBMIT_OPTS"] = f"-Djava.io.tmpdir={tmp_path}"
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED_START, name],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert [process.stdout.readline() for _ in range(2)] == ["started\n", f"{raised}\n"]
+    assert java_of(tmp_path) == []
+    process.communicate(timeout=60)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_call_of_java_says_nothing(tmp_path: Path) -> None:
+    program = """
+import signal
+from kstream_plan.snapshots.spark.session import open_session
+
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+try:
+    with open_session(little_work=True) as spark:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        spark._jvm.java.lang.Thread.sleep(60_000)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "KSTREAM_PLAN_NO_CACHE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+    assert java_of(tmp_path) == []
+
+
 def test_after_a_kill_it_ends_by_itself(tmp_path: Path) -> None:
     process = start(SNAPSHOT, tmp_path)
     wait_for_java(tmp_path)

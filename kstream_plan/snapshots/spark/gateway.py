@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 
 from kstream_plan.snapshots.spark.driver import Driver, end, listening
 from kstream_plan.snapshots.spark.java import Java, why_spark_failed
+from kstream_plan.snapshots.spark.signals import signals_afterwards
 
 _SECONDS_TO_ANSWER = 0.02
 
@@ -66,7 +67,8 @@ def _started() -> Iterator[list[subprocess.Popen[Any]]]:
     class Process(subprocess.Popen[Any]):
         def __init__(self, *arguments: Any, **options: Any) -> None:
             processes.append(self)
-            super().__init__(*arguments, **options)
+            with signals_afterwards():
+                super().__init__(*arguments, **options)
 
     original = java_gateway.Popen
     java_gateway.Popen = Process

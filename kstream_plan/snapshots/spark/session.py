@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import sys
 import tempfile
 import threading
@@ -13,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from kstream_plan.errors import SparkError
 from kstream_plan.snapshots.spark.class_archive import ClassArchive
@@ -27,6 +26,7 @@ from kstream_plan.snapshots.spark.driver import (
 )
 from kstream_plan.snapshots.spark.failures import start_failure
 from kstream_plan.snapshots.spark.java import Java, find_java
+from kstream_plan.snapshots.spark.signals import ended_by_signal, interrupts_as_before, signals_afterwards
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -85,16 +85,16 @@ def open_session(
     settings = _settings(master, spark_conf or {}, little_work)
     with tempfile.TemporaryDirectory(prefix="kstream-plan-spark-") as folder, tempfile.TemporaryFile() as noise:
         starting = _Start(settings, java_home, debug, Path(folder), noise)
-        with _ended_by_signal(), warnings.catch_warnings():
+        with ended_by_signal(), warnings.catch_warnings():
             if not debug:  # what PySpark says about a pandas that happens to be installed and is not used
                 warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
             running = _start(starting)
             try:
                 yield running.session
+                _end(running, in_peace=True)
             except BaseException:
                 _end(running)
                 raise
-            _end(running, in_peace=True)
 
 
 class _Start(NamedTuple):
@@ -135,6 +135,7 @@ def _start(starting: _Start) -> _Running:
     """Start Java and Spark in it; once more without the class archive if Java dies of it."""
     if not starting.debug:
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        logging.getLogger().addFilter(_not_of_py4j)
     scripted = needs_sparks_scripts(starting.settings)
     java = find_java(starting.java_home, bundled_too=not scripted)
     output = sys.__stderr__ if starting.debug and sys.__stderr__ is not None else starting.noise
@@ -148,6 +149,11 @@ def _start(starting: _Start) -> _Running:
         return _in_driver(starting, settings, java, output, archived=False)
 
 
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """Return False for what py4j logs past its own logger: the traceback of a call that was interrupted."""
+    return Path(record.pathname).parent.name != "py4j"
+
+
 class _CrashedError(Exception):
     """Java died while it started, and it used a class archive."""
 
@@ -159,10 +165,12 @@ class _CrashedError(Exception):
 def _in_driver(
     starting: _Start, settings: Mapping[str, str], java: Java, output: IO[Any], *, archived: bool
 ) -> _Running:
-    driver = start_driver(
-        java, settings, starting.folder, output, may_write_archive=not starting.debug, archived=archived
-    )
+    driver = None
     try:
+        with signals_afterwards():
+            driver = start_driver(
+                java, settings, starting.folder, output, may_write_archive=not starting.debug, archived=archived
+            )
         from kstream_plan.snapshots.spark.gateway import connect  # noqa: PLC0415 - loads Spark, while Java starts
 
         for needed_next in ("pyarrow", "pyspark.sql.functions", "pyspark.sql.pandas.types"):
@@ -170,6 +178,8 @@ def _in_driver(
         gateway = connect(driver, starting.noise)
         return _Running(_session(gateway, settings), gateway, driver)
     except BaseException as error:
+        if driver is None:
+            raise
         died_of_it = archived and isinstance(error, SparkError) and crashed(driver.process)
         end(driver.process)
         _forget()
@@ -202,7 +212,7 @@ def _session(gateway: JavaGateway, settings: Mapping[str, str]) -> SparkSession:
 
     conf = SparkConf().setAll(list(settings.items()))
     try:
-        with _interrupts_as_before():
+        with interrupts_as_before():
             SparkContext(conf=conf, gateway=gateway)
         return SparkSession.builder.config(conf=conf).getOrCreate()
     except (Py4JError, PySparkException, OSError) as error:
@@ -236,31 +246,3 @@ def _forget() -> None:
         threading.Thread(target=server.shutdown, daemon=True).start()  # it takes half a second to notice
     SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
     SparkSession._instantiatedSession = SparkSession._activeSession = None
-
-
-@contextmanager
-def _interrupts_as_before() -> Iterator[None]:
-    """Undo that Spark takes interrupts for itself: in its hands they come with errors of what they interrupted."""
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        if before is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _ended_by_signal() -> Iterator[None]:
-    """Let SIGTERM end what was started too, where nobody else handles it."""
-    own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-
-    def leave(number: int, _frame: object) -> NoReturn:
-        sys.exit(128 + number)
-
-    if own:
-        signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        if own:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
