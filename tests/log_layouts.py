@@ -89,14 +89,13 @@ def log4j_json(record: Logged) -> list[str]:
     return [json.dumps({"instant": instant, "thread": record.thread, "level": record.level, "message": record.message})]
 
 
-def docker(record: Logged) -> list[str]:
-    """Docker's json-file: each line an object, long ones split after 16 KiB."""
-    at = f"{record.at}123456Z"
-    return [
-        json.dumps({"log": part, "stream": "stdout", "time": at})
-        for line in _lines(record, f"{record.level} - ")
-        for part in _parts(f"{line}\n", 16384)
-    ]
+def docker(record: Logged, size: int = 16384) -> list[str]:
+    """Docker's json-file: each line an object, long ones split."""
+    return _as_docker(_lines(record, f"{record.level} - "), record, size)
+
+
+def docker_of_json(record: Logged, size: int = 16384) -> list[str]:
+    return _as_docker(logstash(record), record, size)
 
 
 def cri(record: Logged, size: int = 2000) -> list[str]:
@@ -106,6 +105,15 @@ def cri(record: Logged, size: int = 2000) -> list[str]:
 
 def cri_of_json(record: Logged, size: int = 2000) -> list[str]:
     return _as_cri(logstash(record), record, size)
+
+
+def conmon(found: list[Logged], size: int = 8192, offset: int = 0) -> bytes:
+    """As CRI-O's conmon: what comes out of the pipe in blocks is split at their ends, wherever lines begin."""
+    return _in_blocks([line for record in found for line in logback(record)], size, offset)
+
+
+def conmon_of_json(found: list[Logged], size: int = 8192, offset: int = 0) -> bytes:
+    return _in_blocks([line for record in found for line in logstash(record)], size, offset)
 
 
 def split(record: Logged) -> list[str]:
@@ -125,6 +133,7 @@ LAYOUTS: dict[Callable[[Logged], list[str]], bool] = {
     logstash: True,
     log4j_json: False,
     docker: False,
+    docker_of_json: True,
     cri: False,
     cri_of_json: True,
     split: False,
@@ -157,6 +166,22 @@ def finished(scenario: str) -> Iterator[Logged]:
             )
             logger = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
             yield record._replace(level="INFO", logger=logger, message=message)
+
+
+def _in_blocks(lines: list[str], size: int, offset: int) -> bytes:
+    written = "".join(f"{line}\n" for line in lines).encode()
+    found = []
+    for start in range(offset - size, len(written), size):
+        for part in written[max(start, 0) : start + size].splitlines(keepends=True):
+            flag = b"F" if part.endswith(b"\n") else b"P"
+            found.append(b"2026-11-21T13:00:00.000000000+00:00 stdout %b %b\n" % (flag, part.rstrip(b"\n")))
+    return b"".join(found)
+
+
+def _as_docker(lines: list[str], record: Logged, size: int) -> list[str]:
+    at = f"{record.at}123456Z"
+    parts = (part for line in lines for part in _parts(f"{line}\n", size))
+    return [json.dumps({"log": part, "stream": "stdout", "time": at}) for part in parts]
 
 
 def _as_cri(lines: list[str], record: Logged, size: int) -> list[str]:

@@ -6,8 +6,9 @@ import gzip
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import captured
 import jsonschema
 import log_layouts
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kstream_plan.errors import SnapshotError
@@ -133,13 +134,43 @@ def test_the_layout_of_the_log_does_not_matter(
     assert [entry.row for entry in history.entries] == expected
 
 
-@given(st.integers(400, 20_000), st.booleans())
-@settings(max_examples=20)
-def test_wherever_a_shipper_splits_and_says_so_the_log_is_whole(size: int, as_json: bool) -> None:
-    layout = partial(log_layouts.cri_of_json if as_json else log_layouts.cri, size=size)
+#: Layouts that split long lines and say so → the same without splitting.
+SPLIT = {
+    log_layouts.cri: log_layouts.spring_boot,
+    log_layouts.cri_of_json: log_layouts.logstash,
+    log_layouts.docker: log_layouts.docker,
+    log_layouts.docker_of_json: log_layouts.logstash,
+}
+
+
+@given(st.integers(1, 700) | st.integers(700, 20_000), st.sampled_from(list(SPLIT)))
+@example(597, log_layouts.cri_of_json)  # a last part begins like JSON of its own
+@example(404, log_layouts.cri_of_json)
+@example(2000, log_layouts.docker_of_json)  # first parts do
+@example(20, log_layouts.cri)  # no part has the words of a message
+@example(20, log_layouts.docker)
+@example(3, log_layouts.cri_of_json)
+@example(1, log_layouts.docker_of_json)
+@settings(max_examples=20, deadline=None)
+def test_wherever_a_shipper_splits_and_says_so_the_log_is_whole(size: int, layout: Callable[..., list[str]]) -> None:
     records = log_layouts.records("scale-out-traffic")[:80]
-    whole = log_layouts.laid_out(records, log_layouts.logstash if as_json else log_layouts.spring_boot)
-    assert told(read(log_layouts.laid_out(records, layout))) == told(read(whole))
+    whole = log_layouts.laid_out(records, SPLIT[layout])
+    assert told(read(log_layouts.laid_out(records, partial(layout, size=size)))) == told(read(whole))
+
+
+#: Layouts that split what is written wherever a block ends → the same without splitting.
+IN_BLOCKS = {log_layouts.conmon: log_layouts.logback, log_layouts.conmon_of_json: log_layouts.logstash}
+
+
+@given(st.just(8192) | st.integers(1, 8192), st.integers(0, 8191), st.sampled_from(list(IN_BLOCKS)))
+@example(8192, 176, log_layouts.conmon)  # a block ends in the words of a message
+@example(8192, 3632, log_layouts.conmon)
+@example(8192, 808, log_layouts.conmon_of_json)
+@settings(max_examples=20, deadline=None)
+def test_wherever_blocks_end_the_log_is_whole(size: int, offset: int, layout: Callable[..., bytes]) -> None:
+    records = log_layouts.records("scale-out-traffic")[:80]
+    whole = log_layouts.laid_out(records, IN_BLOCKS[layout])
+    assert told(read(layout(records, size=size, offset=offset % size))) == told(read(whole))
 
 
 def folded(text: str, width: int) -> bytes:
@@ -178,6 +209,64 @@ def test_a_first_part_that_says_so_is_joined_though_it_tells_nothing() -> None:
     at = "2026-11-21T13:00:00.000000000Z stdout"
     lines = (f"{at} P {line[:40]}\n{at} F {line[40:]}\n" for line in log)
     assert told(read("".join(lines).encode())) == told(read("\n".join(log).encode()))
+
+
+def as_cri(text: bytes, cuts: Sequence[int] = ()) -> bytes:
+    """A line in the containers' own format, split after so many bytes."""
+    places = pairwise([0, *cuts, len(text)])
+    parts = [text[start:end] for start, end in places]
+    flags = [b"P"] * len(cuts) + [b"F"]
+    at = b"2026-11-21T13:00:00.000000000Z stdout"
+    return b"".join(b"%b %b %b\n" % (at, flag, part) for flag, part in zip(flags, parts, strict=True))
+
+
+def test_a_character_and_a_colour_may_be_split() -> None:
+    log = log_layouts.laid_out(log_layouts.records("scale-out-traffic")[:80], log_layouts.coloured)
+    log = re.sub(rb"S7-(?=[0-9a-f-]{36}-StreamThread)", "Aufträge-".encode(), log)
+    places = {b"Auftr\xc3": [], b"\x1b[2": []}  # type: ignore[var-annotated]
+    lines = log.splitlines()
+    for start, cuts in places.items():
+        for line in lines:
+            cuts.append([line.index(start) + len(start)] if start in line else [])
+    expected = told(read(b"".join(as_cri(line) for line in lines)))
+    assert {entry.application_id for entry in expected} == {"Aufträge"}
+    for cuts in places.values():
+        assert any(cuts)
+        assert told(read(b"".join(as_cri(line, cut) for line, cut in zip(lines, cuts, strict=True)))) == expected
+
+
+@pytest.mark.parametrize("before", [0, 1, 3])
+@pytest.mark.parametrize("inside", [0, 1, 3])
+def test_a_header_on_its_own_line_and_its_message_may_be_split(before: int, inside: int) -> None:
+    def two_lines(record: log_layouts.Logged) -> list[str]:
+        return [f"{record.at}Z {record.level}", *record.message.split("\n")]
+
+    lines = log_layouts.laid_out(log_layouts.records("scale-out-traffic")[:80], two_lines).splitlines()
+    expected = told(read(b"\n".join(lines)))
+    assert expected[0].at_ms
+    log = b"".join(
+        as_cri(line, range(9, 9 + (before if re.match(rb"\d{4}-.* [A-Z]+$", line) else inside))) for line in lines
+    )
+    assert told(read(log)) == expected
+
+
+def test_a_line_that_was_never_ended_is_nobody_else_s_fault() -> None:
+    """As of a container that was killed; another stream's lines go on."""
+    lines = log_layouts.laid_out(log_layouts.records("scale-out-traffic")[:80], log_layouts.cri).splitlines(True)
+    begun = b"2026-11-21T13:00:00.000000000Z stderr P unfinished\n"
+    assert told(read(b"".join([begun, *lines]))) == told(read(b"".join(lines)))
+
+
+def test_the_beginning_of_a_message_is_refused_where_its_rest_never_comes() -> None:
+    line = as_cri(b"2026-11-21T13:00:00Z INFO x - Decided on assignment: {0_0", [40])
+    others = as_cri(b"other").replace(b"stdout", b"stderr") * 3000
+    log = log_layouts.laid_out(log_layouts.records("scale-out-traffic")[:80], log_layouts.cri)
+    for text in (
+        log + line.splitlines(True)[0] + line.splitlines(True)[1].replace(b" F ", b" P "),
+        log + line + others,
+    ):
+        with pytest.raises(SnapshotError, match="its end is missing"):
+            read(text)
 
 
 def test_a_cut_line_is_nobody_else_s_fault() -> None:

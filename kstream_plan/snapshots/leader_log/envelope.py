@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from kstream_plan.snapshots.times import parse_time_us
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+#: What is no UTF-8, as Python keeps it in a text.
+_UNDECODED = re.compile("[\udc80-\udcff]+")
 _CRI = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)) (stdout|stderr) ([FP])(?::\S*)? (.*)", re.DOTALL)
 _NO_LEVEL = r"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|STATUS)\b)"
 _HOST_PREFIXES = (
@@ -38,6 +40,8 @@ _HOST_FIELDS = (
     ("host", "name"),
     ("host",),
 )
+_DOCKER_FIELDS = {"log", "stream", "time", "attrs"}
+_JSON_STARTS = ('{"', '{ "')
 _MAX_DEPTH = 4
 
 
@@ -57,7 +61,8 @@ class Envelope(NamedTuple):
 
     ``text`` is the innermost text, from which shippers' prefixes are gone; ``at`` is the time that the shipper or the
     JSON gives, ``host`` the name that they give. ``stream`` tells the lines of one source from others'; ``goes_on``
-    says that the shipper split the line, and that the next line of the same stream continues it.
+    says that the shipper split the line, and that the next line of the same stream continues it. ``was_json`` says that
+    the text was a value in a JSON object.
     """
 
     text: str
@@ -65,39 +70,40 @@ class Envelope(NamedTuple):
     host: str | None = None
     stream: str = ""
     goes_on: bool = False
+    was_json: bool = False
 
 
-def unwrap(line: bytes, wanted: Callable[[str], bool]) -> Envelope:
-    """Take a line out of what shippers and JSON layouts put around it.
+def unwrap(line: bytes) -> Envelope:
+    """Take a line, or a part of one, out of what shippers put around it.
+
+    What is no UTF-8 is left to :func:`opened`, as the rest of a character may be in the next part; so is JSON.
+    """
+    text = _uncoloured(line.decode("utf-8", "surrogateescape"))
+    host, text = _host_prefix(text)
+    if match := _CRI.match(text):
+        at, stream, flag, inner = match.groups()
+        return Envelope(inner, _outermost_time(at), host, f"{host or ''} {stream}", goes_on=flag == "P")
+    if row := _docker_row(text):
+        inner, stream = row["log"], f"{host or ''} {row.get('stream')}"
+        text, goes_on = inner.removesuffix("\n"), not inner.endswith("\n")
+        return Envelope(text, _json_time(row), host, stream, goes_on, was_json=True)
+    return Envelope(text, host=host, stream=host or "")
+
+
+def opened(envelope: Envelope, wanted: Callable[[str], bool]) -> Envelope:
+    """Return the message of a whole line that is JSON, or JSON inside JSON; any other line as it is.
 
     Args:
-        line: the line.
+        envelope: the line.
         wanted: whether a text is a message that matters; decides which field of a JSON object is meant.
 
     Raises:
         CutLineError: it is a JSON object that ends too early.
     """
-    text = line.decode("utf-8", "replace")
-    if "\x1b" in text:
-        text = _COLOUR.sub("", text)
-    host, text = _host_prefix(text)
-    envelope = Envelope(text, host=host, stream=host or "")
-    if match := _CRI.match(text):
-        at, stream, flag, inner = match.groups()
-        found = _outermost_time(at)
-        envelope = Envelope(inner, found, host, f"{envelope.stream} {stream}", goes_on=flag == "P")
-    return envelope if envelope.goes_on else opened(envelope, wanted)
-
-
-def opened(envelope: Envelope, wanted: Callable[[str], bool]) -> Envelope:
-    """Return the message of a text that is JSON, or of JSON inside JSON; any other text as it is.
-
-    Raises:
-        CutLineError: it is a JSON object that ends too early.
-    """
+    envelope = envelope._replace(text=_uncoloured(_decoded(envelope.text)))
     for _ in range(_MAX_DEPTH):
         start = envelope.text.lstrip()
-        if not start.startswith(('{"', '{ "')):
+        if not start.startswith(_JSON_STARTS):
             break
         try:
             row = json.loads(start)
@@ -106,13 +112,11 @@ def opened(envelope: Envelope, wanted: Callable[[str], bool]) -> Envelope:
         inner = _message(row, wanted)
         if inner is None:
             break
-        is_docker = set(row) <= {"log", "stream", "time", "attrs"} and "log" in row
-        envelope = Envelope(
-            inner.removesuffix("\n"),
-            _json_time(row) or envelope.at,
-            _json_host(row) or envelope.host,
-            f"{envelope.stream} {row.get('stream')}" if is_docker else envelope.stream,
-            goes_on=is_docker and not inner.endswith("\n"),
+        envelope = envelope._replace(
+            text=_uncoloured(inner.removesuffix("\n")),
+            at=_json_time(row) or envelope.at,
+            host=_json_host(row) or envelope.host,
+            was_json=True,
         )
     return envelope
 
@@ -130,6 +134,29 @@ def header_time(header: str) -> Moment | None:
 def starts_a_record(text: str) -> bool:
     """Tell whether a line begins like a record of its own: with a time or a level."""
     return _RECORD_START.match(text) is not None
+
+
+def _uncoloured(text: str) -> str:
+    return _COLOUR.sub("", text) if "\x1b" in text else text
+
+
+def _decoded(text: str) -> str:
+    """Decode the bytes that were no UTF-8 in a part, but may be in the whole line."""
+    if text.isascii():
+        return text
+    return _UNDECODED.sub(lambda found: found[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace"), text)
+
+
+def _docker_row(text: str) -> dict[str, Any] | None:
+    """Return a row of Docker's own log; other JSON is what the application logged."""
+    if '"log"' not in text or '"stream"' not in text or not text.lstrip().startswith(_JSON_STARTS):
+        return None
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    is_docker = isinstance(row, dict) and row.keys() <= _DOCKER_FIELDS and isinstance(row.get("log"), str)
+    return row if is_docker else None
 
 
 def _host_prefix(text: str) -> tuple[str | None, str]:

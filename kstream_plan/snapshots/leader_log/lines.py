@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, NamedTuple
@@ -19,6 +20,8 @@ _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _KEPT_BYTES = 128
 #: A line without any marker is given up once it is longer than this.
 _LONG_LINE_BYTES = 4 << 20
+#: So many lines of a block are looked at to tell whether a sign may be in it.
+_SAMPLES = 16
 
 
 class Line(NamedTuple):
@@ -28,8 +31,19 @@ class Line(NamedTuple):
     text: bytes
 
 
+class Sign(NamedTuple):
+    """What makes a line matter, and what is in every line of the logs in which such lines are.
+
+    As a pattern is slow to search for, it is only searched for from the block on in which a line of its ``kind`` was
+    seen; a few lines of each block are looked at.
+    """
+
+    pattern: re.Pattern[bytes]
+    kind: re.Pattern[bytes]
+
+
 class LogLines:
-    """Walks through a log, from one line with a marker to the next, or line by line.
+    """Walks through a log, from one line that matters to the next, or line by line.
 
     Memory is bounded by a few blocks and the longest line that has a marker in it.
 
@@ -37,22 +51,25 @@ class LogLines:
         stream: the log; it is read once, from where it is.
         name: how people know it.
         markers: what makes a line matter, each without a line end.
+        sign: what also does, if it is in a line that is no longer than a few blocks.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, markers: Sequence[bytes]) -> None:
+    def __init__(self, stream: BinaryIO, name: str, markers: Sequence[bytes], sign: Sign | None = None) -> None:
         self._blocks = _blocks(stream, name)
         self._markers = markers
+        self._sign = sign
+        self._sign_is_likely = False
         self._whole = b""  # whole lines
         self._at = 0
         self._rest: list[bytes] = []  # the beginning of a line that goes on in the next block
         self._rest_matters = False
         self._number = 1
-        self._hits: dict[bytes, int] = {}
+        self._hits: dict[bytes | None, int] = {}  # by marker; ``None`` is the sign
         self._line_at = 0  # where the line begins that was returned last
         self._last_before = b""  # the last line of the block before
 
     def next_marked(self) -> Line | None:
-        """Return the next line that has a marker, ``None`` at the end."""
+        """Return the next line that has a marker or the sign, ``None`` at the end."""
         while True:
             hit = self._next_hit()
             if hit >= 0:
@@ -69,10 +86,10 @@ class LogLines:
         """Return the next line, ``None`` at the end."""
         if self._at == len(self._whole) and not self._refill():
             return None
-        end = self._whole.find(b"\n", self._at)
+        end = self._line_end(self._at)
         self._line_at = self._at
-        line = Line(self._number, self._whole[self._at : end if end >= 0 else len(self._whole)].rstrip(b"\r"))
-        self._at = end + 1 if end >= 0 else len(self._whole)
+        line = Line(self._number, self._whole[self._at : end].rstrip(b"\r"))
+        self._at = min(end + 1, len(self._whole))
         self._number += 1
         return line
 
@@ -84,18 +101,24 @@ class LogLines:
         return _last_line(self._whole, self._line_at) if self._line_at else self._last_before
 
     def _next_hit(self) -> int:
-        """Return where the next marker begins among the whole lines, -1 if there is none."""
-        for marker in self._markers:
-            if 0 <= self._hits.get(marker, -2) < self._at or marker not in self._hits:
-                self._hits[marker] = self._whole.find(marker, self._at)
+        """Return where the next marker or sign begins among the whole lines, -1 if there is none."""
+        for marker in (*self._markers, None):
+            if 0 <= self._hits.get(marker, 0) < self._at or marker not in self._hits:
+                self._hits[marker] = self._find(marker)
         return min((hit for hit in self._hits.values() if hit >= 0), default=-1)
+
+    def _find(self, marker: bytes | None) -> int:
+        if marker is not None:
+            return self._whole.find(marker, self._at)
+        match = self._sign.pattern.search(self._whole, self._at) if self._sign and self._sign_is_likely else None
+        return match.start() if match else -1
 
     def _refill(self) -> bool:
         """Read on until there is at least one whole line; return whether there is one."""
         for block in self._blocks:
             end = block.rfind(b"\n") + 1
             if end:
-                self._start(b"".join([*self._rest, block[:end]]), [block[end:]])
+                self._start(b"".join([*self._rest, memoryview(block)[:end]]), [block[end:]])
                 return True
             self._rest.append(block)
             if not self._rest_matters and sum(map(len, self._rest)) > _LONG_LINE_BYTES:
@@ -107,6 +130,17 @@ class LogLines:
         self._last_before = _last_line(self._whole, len(self._whole))
         self._whole, self._at, self._hits = whole, 0, {}
         self._rest, self._rest_matters = rest, False
+        self._sign_is_likely = self._sign_is_likely or (self._sign is not None and self._has(self._sign.kind))
+
+    def _has(self, kind: re.Pattern[bytes]) -> bool:
+        """Look at a few of the whole lines."""
+        places = range(0, len(self._whole), len(self._whole) // _SAMPLES + 1)
+        starts = {self._whole.rfind(b"\n", 0, place) + 1 for place in places}
+        return any(kind.search(self._whole, start, self._line_end(start)) for start in starts)
+
+    def _line_end(self, at: int) -> int:
+        end = self._whole.find(b"\n", at)
+        return end if end >= 0 else len(self._whole)
 
     def _shorten_rest(self) -> None:
         text = b"".join(self._rest)

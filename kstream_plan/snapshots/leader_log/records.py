@@ -1,9 +1,9 @@
 """A log's lines → the messages in it, each with its time and place; lines that were split are joined again.
 
-A line is joined with the one before it only where that is certain: the shipper marked it as a part (CRI's ``P``,
-Docker's missing line end), or the message before it is unfinished, the line begins no record of its own, it is of the
-same source, and what comes out is to the last count what Kafka Streams prints. So is a line that has the words of a
-message but begins no record, if the one before it does.
+Parts of which the shipper says that it split a line are joined by :mod:`.split_lines`. A line that was split without a
+word about it is joined with the one before it only where that is certain: the message before it is unfinished, the line
+begins no record of its own, it is of the same source, and what comes out is to the last count what Kafka Streams
+prints. So is a line that has the words of a message but begins no record, if the one before it does.
 """
 
 from __future__ import annotations
@@ -26,10 +26,8 @@ from kstream_plan.snapshots.leader_log.envelope import (
 from kstream_plan.snapshots.leader_log.grammar import GrammarError
 from kstream_plan.snapshots.leader_log.lines import Line, LogLines
 from kstream_plan.snapshots.leader_log.messages import Heard, Message, Place
+from kstream_plan.snapshots.leader_log.split_lines import MAX_GAP, PART_SIGN, SplitLines, WholeLine
 from kstream_plan.snapshots.leader_log.wording import MARKERS, Draft, begun, is_marked, thread_of
-
-#: So many lines of others may stand between the lines of one message.
-_MAX_GAP = 2000
 
 _FIX = "give the log as it was written, or only up to the line before"
 
@@ -54,7 +52,7 @@ def read_records(stream: BinaryIO, name: str) -> Iterator[Record]:
     Raises:
         SnapshotError: it cannot be read, or a message in it is cut.
     """
-    reader = _Reader(LogLines(stream, name, MARKERS), printable(name))
+    reader = _Reader(LogLines(stream, name, MARKERS, PART_SIGN), printable(name))
     yield from reader.records()
 
 
@@ -81,73 +79,66 @@ class _Reader:
         self._lines = lines
         self._name = name
         self._open: list[_Open] = []
-        self._parts: dict[str, tuple[Envelope, int, list[str]]] = {}
+        self._split = SplitLines()
         self._voices: set[tuple[str | None, str | None]] = set()
 
     def records(self) -> Iterator[Record]:
         while line := self._next():
-            envelope, number = self._envelope(line)
-            if envelope is None:
-                continue
-            draft = begun(envelope.text)
-            if draft is None:
-                yield from self._continued(envelope)
-                continue
-            started = _Open(draft, envelope, Place(self._name, number))
-            if draft.whole:
-                record = self._record(started)
-                if not self._heard_before(record):
-                    yield record
-            else:
-                self._open.append(started)
-        for place in [*(waiting.place for waiting in self._open), *self._unfinished_parts()]:
-            raise self._cut(place, "its end is missing")
+            for whole in self._split.add(line, self._lines.before()):
+                yield from self._read(whole)
+        for whole in self._split.rest():
+            yield from self._read(whole)
+        for waiting in self._open:
+            raise self._cut(waiting.place, "its end is missing")
 
     def _next(self) -> Line | None:
-        return self._lines.next_line() if self._open or self._parts else self._lines.next_marked()
+        return self._lines.next_line() if self._open or self._split else self._lines.next_marked()
 
-    def _envelope(self, line: Line) -> tuple[Envelope | None, int]:
-        """Take a line out of its envelope; ``None`` if it is a part of one, or nothing."""
+    def _read(self, line: WholeLine) -> Iterator[Record]:
+        if not self._open and not is_marked(line.envelope.text):
+            return  # it is here only as it was split, or stands between the parts of one that was
+        found = self._message(line)
+        if found is None:
+            return
+        envelope, number = found
+        draft = begun(envelope.text)
+        if draft is None:
+            yield from self._continued(envelope)
+            return
+        started = _Open(draft, envelope, Place(self._name, number))
+        if not draft.whole:
+            self._open.append(started)
+            return
+        record = self._record(started)
+        if not self._heard_before(record):
+            yield record
+
+    def _message(self, line: WholeLine) -> tuple[Envelope, int] | None:
+        """Return what a line says, and where it begins; ``None`` for damaged JSON of others."""
         try:
-            envelope = unwrap(line.text, is_marked)
-            part = self._parts.pop(envelope.stream, None)
-            if part is None and not envelope.goes_on:
-                return self._with_beginning(envelope, line)
-            first, number, texts = part or (envelope, line.number, [])
-            texts.append(envelope.text)
-            if envelope.goes_on:
-                if part or is_marked(envelope.text) or self._open:
-                    self._parts[envelope.stream] = (first, number, texts)
-                return None, number
-            whole = envelope._replace(text="".join(texts), at=first.at, host=first.host)
-            return opened(whole, is_marked), number
+            envelope = opened(line.envelope, is_marked)
         except CutLineError as error:
-            if is_marked(line.text.decode("utf-8", "replace")):
+            if is_marked(line.envelope.text):
                 raise self._cut(Place(self._name, line.number), str(error)) from None
-            return None, line.number
+            return None
+        before = self._beginning(envelope, line.before)
+        if before is None:
+            return envelope, line.number
+        return before._replace(text=before.text + envelope.text), line.number - 1
 
-    def _with_beginning(self, envelope: Envelope, line: Line) -> tuple[Envelope, int]:
-        """Join a line that matters but begins no record with the line before it, where that one does.
+    def _beginning(self, envelope: Envelope, before: bytes | Envelope) -> Envelope | None:
+        """Return the line before a line that matters but begins no record, if that one does.
 
-        The line before may also be a first part by what its shipper says, in which nothing told that it matters. A
-        message out of JSON has no beginning elsewhere.
+        A message out of JSON has no beginning elsewhere.
         """
-        before = self._lines.before()
-        if not before or not is_marked(envelope.text):
-            return envelope, line.number
+        if not before or envelope.was_json or starts_a_record(envelope.text) or not is_marked(envelope.text):
+            return None
         try:
-            first = unwrap(before, is_marked)
+            first = opened(unwrap(before) if isinstance(before, bytes) else before, is_marked)
         except CutLineError:
-            return envelope, line.number
-        if first.stream != envelope.stream or is_marked(first.text):
-            return envelope, line.number
-        joined = first._replace(text=first.text + envelope.text, goes_on=False)
-        if first.goes_on:
-            return opened(joined, is_marked), line.number - 1
-        is_text = line.text.decode("utf-8", "replace").endswith(envelope.text)
-        if not is_text or starts_a_record(envelope.text) or not starts_a_record(first.text):
-            return envelope, line.number
-        return joined, line.number - 1
+            return None
+        is_its = first.stream == envelope.stream and starts_a_record(first.text) and not is_marked(first.text)
+        return first if is_its else None
 
     def _continued(self, envelope: Envelope) -> Iterator[Record]:
         for waiting in self._open:
@@ -158,7 +149,7 @@ class _Reader:
                 return
         for waiting in self._open:
             waiting.gap += 1
-            if waiting.gap > _MAX_GAP:
+            if waiting.gap > MAX_GAP:
                 raise self._cut(waiting.place, "its end is missing")
 
     def _record(self, found: _Open) -> Record:
@@ -180,9 +171,6 @@ class _Reader:
         known = voice in self._voices
         self._voices.add(voice)
         return known
-
-    def _unfinished_parts(self) -> list[Place]:
-        return [Place(self._name, number) for _, number, _ in self._parts.values()]
 
     def _cut(self, place: Place, why: str) -> SnapshotError:
         return SnapshotError(f"a message of the assignor cannot be read: {printable(why)}", where=str(place), fix=_FIX)

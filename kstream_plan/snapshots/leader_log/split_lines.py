@@ -1,0 +1,115 @@
+"""Physical lines → the lines that were logged: parts of which a shipper says that it split them are joined again.
+
+Where a shipper splits does not matter: it may be inside the words that tell a message, or inside a character. So no
+part is judged by what it holds, only the whole line is.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kstream_plan.snapshots.leader_log.envelope import Envelope, unwrap
+from kstream_plan.snapshots.leader_log.lines import Line, Sign
+from kstream_plan.snapshots.leader_log.wording import is_marked
+
+#: What stands behind the text in a line of Docker's own log, and in hardly any other.
+_DOCKER_END = rb'(?:out|err)", ?"(?:attrs"|time": ?"[^"\n]*"\})'
+_DOCKER_GOES_ON = (
+    rb'(?:(?<=","stream":"std)(?<![^\\]\\n","stream":"std)|(?<=", "stream": "std)(?<![^\\]\\n", "stream": "std))'
+)
+#: A part that is not the last: CRI's ``P``, or a line of Docker's whose text does not end in ``\n``. One pattern that
+#: begins with letters is searched for much faster than others.
+PART_SIGN = Sign(
+    re.compile(b"std(?:(?<= std)(?:out|err) P[ :]|" + _DOCKER_GOES_ON + _DOCKER_END + b")"),
+    kind=re.compile(rb' std(?:out|err) [FP][ :]|"stream": ?"std' + _DOCKER_END),
+)
+
+#: So many lines of others may stand between two parts of a line.
+MAX_GAP = 2000
+#: A line without the words of a message is given up once its parts are longer than this.
+_LONG_LINE = 4 << 20
+#: So much of its end is kept then, in case that such words begin there.
+_KEPT = 128
+
+
+class WholeLine(NamedTuple):
+    """A line, the number of its first part, and the line before it: as it is, or joined if it was split."""
+
+    envelope: Envelope
+    number: int
+    before: bytes | Envelope
+
+
+@dataclass(slots=True)
+class _Begun:
+    """A line of which more parts are to come; ``last`` is the number of the last one so far."""
+
+    first: WholeLine
+    last: int
+    text: io.StringIO = field(default_factory=io.StringIO)
+    matters: bool = False
+
+    def add(self, part: Envelope, number: int) -> None:
+        self.text.write(part.text)
+        self.last = number
+        if not self.matters and self.text.tell() > _LONG_LINE:
+            text = self.text.getvalue()
+            self.matters = is_marked(text)
+            if not self.matters:
+                self.text = io.StringIO()
+                self.text.write(text[-_KEPT:])
+
+    def whole(self) -> WholeLine:
+        envelope = self.first.envelope._replace(text=self.text.getvalue(), goes_on=False)
+        return self.first._replace(envelope=envelope)
+
+
+class SplitLines:
+    """The lines that are not whole yet, at most one in each stream."""
+
+    def __init__(self) -> None:
+        self._begun: dict[str, _Begun] = {}
+        self._joined: tuple[Envelope, int] | None = None  # the line that was joined last, and where it ended
+
+    def __bool__(self) -> bool:
+        return bool(self._begun)
+
+    def add(self, line: Line, before: bytes) -> Iterator[WholeLine]:
+        """Yield the lines that are whole now: what the line is or completes, and what is not to be completed any more.
+
+        Args:
+            line: the next line, or one farther on if no line is begun.
+            before: the line before it.
+        """
+        if self._begun:
+            yield from self._given_up(line.number)
+        part = unwrap(line.text)
+        begun = self._begun.get(part.stream)
+        if begun is None:
+            first = WholeLine(part, line.number, self._joined_at(line.number - 1) or before)
+            if not part.goes_on:
+                yield first
+                return
+            begun = self._begun[part.stream] = _Begun(first, line.number)
+        begun.add(part, line.number)
+        if not part.goes_on:
+            del self._begun[part.stream]
+            whole = begun.whole()
+            self._joined = whole.envelope, line.number
+            yield whole
+
+    def rest(self) -> Iterator[WholeLine]:
+        """Yield the lines that the log breaks off in, as far as they go."""
+        for begun in self._begun.values():
+            yield begun.whole()
+
+    def _joined_at(self, number: int) -> Envelope | None:
+        return self._joined[0] if self._joined and self._joined[1] == number else None
+
+    def _given_up(self, number: int) -> Iterator[WholeLine]:
+        for stream in [stream for stream, begun in self._begun.items() if number - begun.last > MAX_GAP]:
+            yield self._begun.pop(stream).whole()
