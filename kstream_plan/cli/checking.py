@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from kstream_plan.errors import KstreamPlanError, PlanFileError, UsageError
 from kstream_plan.findings import CheckedPlan, Standard, check_plan
 from kstream_plan.snapshots.plan_files import are_plans, each_saved_in, is_plan_file, read_saved_file
 from kstream_plan.snapshots.saved_plan import SavedPlan, each_saved
+from kstream_plan.snapshots.selection import Selection
 from kstream_plan.snapshots.sources import check_paths
 
 #: Options that say how snapshots are read and planned; a saved plan is checked as it is.
@@ -111,13 +111,13 @@ def _read(
     source: Source, given: Mapping[str, Any], tell: Report, errors: list[KstreamPlanError]
 ) -> list[tuple[SavedPlan, str]]:
     """Return the plans that are selected, and where each is kept (empty: nowhere)."""
-    globs = given["application_id"] or ()
+    wanted = Selection(tuple(given["application_id"] or ()))
     found: list[tuple[SavedPlan, str]] = []
     known: set[str] = set()
     for saved, file in _each(source, tell):
         of = saved.application_id if isinstance(saved, PlanFileError) else saved.plan.group.application_id
         known |= set() if of is None else {of}
-        if of is not None and globs and not any(fnmatchcase(of, glob) for glob in globs):
+        if of is not None and not wanted.wants(of):
             continue
         if not isinstance(saved, PlanFileError):
             found.append((saved, file))
@@ -125,9 +125,10 @@ def _read(
             errors.append(saved)
         else:
             raise saved
-    if not found and not errors and not source.snapshots:
-        fix = f"give one of {sorted(known)[:5]}"
-        raise UsageError("no plan is of such an application", where="--application-id", fix=fix)
+    if not source.snapshots and (missing := wanted.missing(known)):
+        errors += wanted.nothing_found(missing, sorted(known)[:5], source.plan_files)
+        if not given["keep_going"]:
+            raise errors[0]
     return found
 
 

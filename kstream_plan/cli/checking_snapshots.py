@@ -89,5 +89,5 @@ def _make(snapshot: Snapshot, *, scenario_of: ScenarioOf | None, given: Mapping[
 
     simulated = simulate_one(snapshot, given, scenario_of, tell, what_ifs=False)
     draws = simulated.draws
-    over = None if draws is None else OverDraws(draws.number, draws.worst)
+    over = None if draws is None else OverDraws(draws.number, draws.number - draws.settled, draws.worst)
     return _Made(simulated.plan, over, lambda: f"{simulation_json(simulated, full=given['full'])}\n")

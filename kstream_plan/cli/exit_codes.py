@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from kstream_plan.steps import Plan
+if TYPE_CHECKING:
+    from kstream_plan.steps import Plan
 
 
 class ExitCode(IntEnum):

@@ -13,6 +13,7 @@ from kstream_plan.render.markdown import markdown, markdown_excerpt
 from kstream_plan.render.plan_json import plan_json
 from kstream_plan.render.ranks import ranks
 from kstream_plan.render.table import excerpt, table
+from kstream_plan.rules.measuring import OverDraws
 from kstream_plan.steps import Plan
 
 
@@ -28,11 +29,11 @@ def plans_page(
     *,
     full: bool,
     verbose: bool,
-    draws: Sequence[int | None] | None = None,
+    draws: Sequence[OverDraws | None] | None = None,
 ) -> str:
     """Return one plan as its table or Markdown; several as a summary, and with ``verbose`` each of them as well.
 
-    ``draws``: of how many draws of a simulation each plan is one.
+    ``draws``: of which draws of a simulation each plan is one.
     """
     in_full = _in_full(plans, draws or [None] * len(plans), verbose)
     match form:
@@ -60,7 +61,9 @@ def ranks_page(snapshots: Sequence[Snapshot], form: OutputForm, page: Page) -> s
     return f"\n{fenced(text)}\n" if form is OutputForm.MARKDOWN else text
 
 
-def _in_full(plans: Sequence[Plan], draws: Sequence[int | None], verbose: bool) -> Sequence[tuple[Plan, int | None]]:
+def _in_full(
+    plans: Sequence[Plan], draws: Sequence[OverDraws | None], verbose: bool
+) -> Sequence[tuple[Plan, OverDraws | None]]:
     if len(plans) > 1 and not verbose:
         return []
     return sorted(zip(plans, draws, strict=True), key=lambda pair: badness(pair[0]))

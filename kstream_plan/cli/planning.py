@@ -12,7 +12,7 @@ from kstream_plan.cli.settings import Overrides
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Snapshot
 from kstream_plan.steps import Plan, Trigger
-from kstream_plan.studies import plan_checked
+from kstream_plan.studies.checked import plan_checked
 
 
 class Planned(NamedTuple):

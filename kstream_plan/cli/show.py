@@ -19,12 +19,15 @@ from kstream_plan.render.names import Names
 from kstream_plan.snapshots.plan_files import read_saved_file
 from kstream_plan.snapshots.saved_plan import SavedPlan, read_saved
 from kstream_plan.snapshots.selection import Selection
+from kstream_plan.snapshots.sources import check_paths
 from kstream_plan.steps import Plan
 from kstream_plan.studies.members import process_id_of
 
 
 def show(
-    files: Annotated[list[str], typer.Argument(metavar="PLAN...", help="Saved plans; - is standard input.")],
+    files: Annotated[
+        list[str], typer.Argument(metavar="PLAN...", help="Saved plans: files, folders, globs; - is standard input.")
+    ],
     round_number: Annotated[
         int | None, typer.Option("--round", metavar="N", help="Only this round's steps, each with its reason.")
     ] = None,
@@ -43,10 +46,10 @@ def show(
 ) -> None:
     """Show plans saved by --out or --output json."""
     with expected_failures(debug=debug):
-        saved = _selected([of for file in files for of in _read(file)], application_id or (), files)
+        saved = _selected(_read(files), application_id or (), files)
         plans = [of.plan for of in saved]
         if round_number is None and task is None and instance is None:
-            draws = [None if of.draws is None else of.draws.number for of in saved]
+            draws = [of.draws for of in saved]
             say(plans_page(plans, output, page(), full=full, verbose=verbose, draws=draws))
             return
         if output is OutputForm.JSON:
@@ -55,10 +58,15 @@ def show(
         say(excerpts_page(found, focuses, output, page()))
 
 
-def _read(file: str) -> list[SavedPlan]:
-    if file == "-":
-        return read_saved(sys.stdin.buffer.read(), "standard input")
-    return read_saved_file(file)
+def _read(files: Sequence[str]) -> list[SavedPlan]:
+    """Return the plans in the order given; those of a folder or glob by path."""
+    saved: list[SavedPlan] = []
+    for given in files:
+        paths = check_paths([given])
+        saved += read_saved(sys.stdin.buffer.read(), "standard input") if paths.stdin else []
+        for file in [*(local.name for local in paths.local), *paths.remote]:
+            saved += read_saved_file(file)
+    return saved
 
 
 def _selected(saved: Sequence[SavedPlan], application_ids: Sequence[str], files: Sequence[str]) -> Sequence[SavedPlan]:

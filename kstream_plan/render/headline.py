@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from kstream_plan.histories import warmup_counts
 from kstream_plan.model import Holding, TaskId
-from kstream_plan.pauses import plan_standstill
 from kstream_plan.render.activity import Event, membership, only_return
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import cold_starts, count, duration, durations, interval, records, several
-from kstream_plan.steps import Place, Plan, Role, Trigger
+from kstream_plan.standstill import plan_standstill
+from kstream_plan.steps import Place, Plan, Role, Trigger, stateful_steps
 
 
 class Fact(NamedTuple):
@@ -257,8 +257,8 @@ def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
     return Fact("RESTORE", (*forms, f"{amount}{beside}. {sure[-1]}"))
 
 
-def range_fact(draws: int, unsettled: int = 0) -> Fact:
-    """Return that a plan is one of so many draws of random ids; so many of them are known not to settle."""
+def range_fact(draws: int, unsettled: int) -> Fact:
+    """Return that a plan is one of so many draws of random ids, of which so many do not settle."""
     if draws == 1:
         return Fact("RANGE", ("new process ids are random: this is one draw of many; see --draws",))
     shown = f"{draws:,} draws. What is shown below is one"
@@ -279,7 +279,7 @@ def _copies_to_restore(plan: Plan) -> str:
     standbys = sum(
         isinstance(step, Place) and step.from_ is None and step.to.role is Role.STANDBY and step.restore_records != 0
         for round_ in plan.rounds
-        for step in round_.steps
+        for step in stateful_steps(round_.steps)
     )
     warmups = f", ≤ {count(at_once, 'warm-up')} at a time" if at_once else ""
     return warmups + (f", {count(standbys, 'new standby')}" if standbys else "")

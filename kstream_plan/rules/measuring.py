@@ -55,13 +55,14 @@ class Measurement(NamedTuple):
 
 
 class OverDraws(NamedTuple):
-    """How many draws there are, and what rules measure in their worst one (``None``: unknown in one of them).
+    """How many draws there are, how many of them do not settle, and what rules measure in the worst one.
 
-    A rule about client tags is there once per tag, as ``distinct_tag_values zone``; a rule that has nothing to measure
-    in any draw is not there.
+    ``worst`` is by rule (``None``: unknown in one of the draws). A rule about client tags is there once per tag, as
+    ``distinct_tag_values zone``; a rule that has nothing to measure in any draw is not there.
     """
 
     number: int
+    unsettled: int
     worst: Mapping[str, int | None]
 
 

@@ -39,7 +39,7 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 _PLAIN_PATH = re.compile(r"/[\w./=+,@-]*", re.ASCII)
 _UNZIPPED_BY_SPARK = {".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".xz", ".zst", ".zstd"}
 
-_EMPTY_FIX = "give a file with at least one snapshot in it"
+_EMPTY_FIX = "give a file that is not empty"
 
 
 class Form(StrEnum):

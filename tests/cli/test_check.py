@@ -139,7 +139,7 @@ def test_annotations_below_the_table(plan_file: str, capsys: pytest.CaptureFixtu
         (["--max-warmup-replicas", "4"], 2, "--max-warmup-replicas is for snapshots"),
         (["--restore-rate", "4/s"], 2, "--restore-rate is for snapshots"),
         (["--out", "a"], 2, "--out is for snapshots"),
-        (["--application-id", "none*"], 2, "no plan is of such an application"),
+        (["--application-id", "none*"], 1, "no application matches 'none*'. Fix: the input holds 'S1'"),
         (["--baseline", "none.json"], 1, "none.json: cannot read the file"),
     ],
 )

@@ -333,6 +333,23 @@ def test_show_reads_standard_input_and_several_plans(
     assert capsys.readouterr().out.startswith("payments: ")
 
 
+def test_saved_plans_are_found_in_folders_and_by_globs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("pods", "scale-out"):
+        (tmp_path / f"{name}.json").write_text(plan_json(plan_cases.case(name)), encoding="utf-8")
+    shown = []
+    for paths in (
+        [str(tmp_path)],
+        [f"{tmp_path}/*.json"],
+        [f"{tmp_path}/{name}.json" for name in ("scale-out", "pods")],
+    ):
+        assert run(["show", *paths]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0].startswith("2 applications: 2 would change")
+    assert shown == shown[:1] * 3
+    assert run(["show", f"{tmp_path}/none*"]) == 1
+    assert "matches no file. Fix: check the pattern" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [

@@ -84,6 +84,18 @@ def test_a_saved_simulation_is_shown_as_one_of_its_draws(tmp_path: Path, capsys:
                 assert expected in shown
 
 
+def test_a_saved_simulation_says_how_many_draws_do_not_settle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, path = str(tmp_path / "plan.json"), _file(tmp_path, "events: [{join: 1}]")
+    few_rounds = ["--draws", "4", "--max-rounds", "3", "--no-what-if"]
+    assert run(["simulate", "x.json", path, *few_rounds, "--out", out]) == 4
+    simulated = capsys.readouterr().out
+    assert run(["show", out]) == 0
+    for text in (simulated, capsys.readouterr().out):
+        assert "4 draws. Below is one. 4 do not settle." in " ".join(text.split())
+
+
 def test_events_are_told_as_they_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rates = (
         "{at: 1m, restore_rate: {rate: 40/s, instances: [i1, i2]}}, {at: 2m, restore_rate: {rate: 4/s, instances: i3}}"
