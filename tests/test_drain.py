@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import Group, Holding
+from kstream_plan.model import Group, Holding, Note
 from kstream_plan.planner import plan
 from kstream_plan.render.drain import drain_json, drain_table
 from kstream_plan.snapshots import json_schemas
@@ -194,3 +194,13 @@ def test_of_several_applications_the_one_without_the_instance_is_named(
     assert capsys.readouterr().out.startswith("S1: ")
     assert run(["drain", "x.json", "i7", "--keep-going"]) == 1
     assert capsys.readouterr().err.count("there is no instance 'i7'") == 2
+
+
+def test_what_is_strange_about_the_snapshot_is_told() -> None:
+    snapshot = SNAPSHOTS["with-standbys"]()
+    strange = replace(snapshot, warnings=(Note("unknown-config", "config has an unknown key 'x'", ()),))
+    drained = drain(strange, ["i1"])
+    assert " ! config has an unknown key 'x'\n" in drain_table(drained)
+    assert json.loads(drain_json(drained))["warnings"] == [
+        {"code": "unknown-config", "message": "config has an unknown key 'x'", "subjects": []}
+    ]

@@ -10,7 +10,7 @@ from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.headline import Fact
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, duration, records, several
-from kstream_plan.render.plan_json import FORMAT_VERSION, MODELS, Json
+from kstream_plan.render.plan_json import FORMAT_VERSION, MODELS, Json, notes
 from kstream_plan.render.table import coloured, fact_lines, title_lines
 from kstream_plan.render.wrapping import paragraph
 from kstream_plan.studies.drain import Drain, DrainedTask
@@ -26,6 +26,8 @@ def drain_table(drained: Drain, *, width: int = DEFAULT_WIDTH, colour: bool = Fa
         lines += fact_lines(fact, width)
     for task in drained.cold_now:
         lines += paragraph(_cold(task, names), width, " ! ", "   ")
+    for note in drained.warnings:
+        lines += paragraph(names.escape_message(note.message), width, " ! ", "   ")
     text = "\n".join(line.rstrip() for line in lines) + "\n"
     return coloured(text) if colour else text
 
@@ -46,6 +48,7 @@ def drain_json(drained: Drain) -> str:
         "now": [_task(task) for task in drained.now],
         "wait_ms": drained.wait_ms,
         "later": [_task(task) for task in drained.later],
+        "warnings": notes(drained.warnings),
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -107,7 +110,9 @@ def _lags(drained: Drain, names: Names) -> Fact:
         when = "the snapshot does not say when they were reported"
     else:
         when = f"as reported by {names.escape_message(captured_at[:19].replace('T', ' '))}Z"
-    return Fact("LAGS", (f"{when}; how far copies have come since is estimated",))
+    known = all(note.code != "no-restore-rate" for note in drained.plan.assumptions)
+    since = "how far copies have come since is estimated" if known else "no --restore-rate: not estimated since"
+    return Fact("LAGS", (f"{when}; {since}",))
 
 
 def _cold(task: DrainedTask, names: Names) -> str:

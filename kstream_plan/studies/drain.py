@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from kstream_plan.model import Snapshot, TaskId
+from kstream_plan.model import Note, Snapshot, TaskId
 from kstream_plan.scenario import Leave, Scenario, Stop
 from kstream_plan.steps import HandOver, Plan, Promote
-from kstream_plan.studies import plan_checked
+from kstream_plan.studies.checked import plan_checked
 from kstream_plan.studies.members import process_id_of
 
 
@@ -36,7 +36,7 @@ class Drain:
 
     ``now`` and ``later`` are in task order; ``wait_ms`` is how long that waiting is, ``None`` if nothing is under way
     (then ``later`` is empty, for waiting changes nothing) or if the group does not settle. ``plan`` is what follows
-    now, ``waiting`` what goes on meanwhile.
+    now, ``waiting`` what goes on meanwhile. ``warnings`` are about the snapshot.
     """
 
     plan: Plan
@@ -45,6 +45,7 @@ class Drain:
     now: tuple[DrainedTask, ...]
     wait_ms: int | None
     later: tuple[DrainedTask, ...]
+    warnings: tuple[Note, ...]
 
     @property
     def cold_now(self) -> tuple[DrainedTask, ...]:
@@ -91,6 +92,7 @@ def drain(
         now=now,
         wait_ms=wait_ms,
         later=() if wait_ms is None else stopped_at(wait_ms)[1],
+        warnings=snapshot.warnings,
     )
 
 
