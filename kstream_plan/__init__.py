@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from kstream_plan.snapshots.live_group.topology_text import read_topology as read_topology
     from kstream_plan.snapshots.plan_files import read_plan_file as load_plans
     from kstream_plan.steps import Plan as Plan
-    from kstream_plan.studies import plan_checked as plan
+    from kstream_plan.studies.checked import plan_checked as plan
     from kstream_plan.studies.drain import drain as drain
     from kstream_plan.studies.scale_out import scale_out as scale_out
     from kstream_plan.studies.simulation import Simulation as Simulation
@@ -74,7 +74,7 @@ _PUBLIC = {
     "load_scenario": ("kstream_plan.config.scenario_file", "load_scenario"),
     "load_plans": ("kstream_plan.snapshots.plan_files", "read_plan_file"),
     "load_streams_config": ("kstream_plan.config.streams_config", "load_streams_config"),
-    "plan": ("kstream_plan.studies", "plan_checked"),
+    "plan": ("kstream_plan.studies.checked", "plan_checked"),
     "plan_course": ("kstream_plan.sides", "plan_course"),
     "plan_side": ("kstream_plan.sides", "plan_side"),
     "read": ("kstream_plan.snapshots", "read"),

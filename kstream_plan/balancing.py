@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, MutableSequence, Sequence
 from heapq import heapify, heapreplace
 
+import numpy as np
+import numpy.typing as npt
+
 
 def load(tasks: int, capacity: int) -> float:
     """Return the tasks per stream thread."""
@@ -29,40 +32,47 @@ def move_helps(source_tasks: int, source_capacity: int, destination_tasks: int, 
     return now > 0 and 0 <= then < now
 
 
-def deal_to_least_loaded(tasks: Sequence[int], counts: Sequence[int], capacities: Sequence[int]) -> list[list[int]]:
-    """Give each task in turn to the instance with the lowest (load, instance); ``counts`` are the tasks it has before.
+def deal_to_least_loaded(tasks: int, counts: Sequence[int], capacities: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Give so many tasks in turn to the instance with the lowest (load, instance).
+
+    Args:
+        tasks: how many there are to give.
+        counts: the tasks that each instance has before.
+        capacities: per instance its stream threads.
 
     Returns:
-        The tasks that each instance was given, in the order given.
+        The instance that each task is given to.
     """
     if len(set(capacities)) == 1:
         return _deal_level_by_level(tasks, counts)
-    given: list[list[int]] = [[] for _ in capacities]
+    given: list[int] = []
     held = list(counts)
     queue = [(count / capacities[i], i) for i, count in enumerate(held)]
     heapify(queue)
-    for task in tasks:
+    for _ in range(tasks):
         instance = queue[0][1]
-        given[instance].append(task)
+        given.append(instance)
         held[instance] += 1
         heapreplace(queue, (held[instance] / capacities[instance], instance))
-    return given
+    return np.array(given, dtype=np.int64)
 
 
-def _deal_level_by_level(tasks: Sequence[int], counts: Sequence[int]) -> list[list[int]]:
+def _deal_level_by_level(tasks: int, counts: Sequence[int]) -> npt.NDArray[np.int64]:
     """Do the same where all capacities are equal: those with the fewest tasks take turns until the next ones join in.
 
     That deals whole rows at once, however many tasks there are.
     """
-    given: list[list[int]] = [[] for _ in counts]
-    levels = sorted(set(counts))
+    given = np.empty(tasks, dtype=np.int64)
+    held = np.array(counts)
+    levels = np.unique(held).tolist()
     first = 0
     for level, higher in zip(levels, [*levels[1:], None], strict=True):
-        takers = [instance for instance, count in enumerate(counts) if count <= level]
-        end = len(tasks) if higher is None else min(len(tasks), first + (higher - level) * len(takers))
-        for place, instance in enumerate(takers):
-            given[instance] += tasks[first + place : end : len(takers)]
+        takers = (held <= level).nonzero()[0]
+        end = tasks if higher is None else min(tasks, first + (higher - level) * len(takers))
+        given[first:end] = np.resize(takers, end - first)
         first = end
+        if first == tasks:
+            break
     return given
 
 

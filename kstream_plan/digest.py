@@ -35,7 +35,7 @@ def input_digest(state: GroupState, config: AssignmentConfig, rates: Rates, scen
             for task in group.tasks
         ],
         "instances": [asdict(instance) for instance in group.instances],
-        "holdings": state.holdings,
+        "holdings": tuple(state.holdings),
         "copies": [[(copy.instance, copy.lag, copy.reporters) for copy in copies] for copies in state.copies],
         "rates": [
             sorted(rates.restore.items()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kstream_plan.model import Group, Holding, Instance, Target
+from kstream_plan.model import Group, Holding, Holdings, Instance, Target
 from kstream_plan.steps import Balance
 
 _NOTHING = Holding()
@@ -28,15 +28,15 @@ class Everyone:
         """Return ``group``, or that of everyone if they are the same: then nothing has to be translated."""
         return self.group if group == self.group else group
 
-    def holdings(self, group: Group, holdings: Sequence[Holding]) -> tuple[Holding, ...]:
+    def holdings(self, group: Group, holdings: Holdings) -> Sequence[Holding]:
         """Return what members hold, by consumer index of everyone."""
-        if group is self.group:
-            return tuple(holdings)
-        self._look_at(group)
-        held = [_NOTHING] * len(self.group.consumer_ids)
-        for consumer, of in zip(self._consumers, holdings, strict=True):
-            held[consumer] = of
-        return tuple(held)
+        if group is not self.group:
+            self._look_at(group)
+            held = [_NOTHING] * len(self.group.consumer_ids)
+            for consumer, of in zip(self._consumers, holdings.stateful, strict=True):
+                held[consumer] = of
+            holdings = holdings.renumbered(tuple(held), self.group, self._consumers, self._consumers)
+        return holdings if holdings.stateless else holdings.stateful
 
     def target(self, group: Group, target: Target) -> Target:
         """Return a target, by instance index of everyone."""
@@ -67,11 +67,4 @@ class Everyone:
             return
         self._present = group
         self._instances = [self.group.instance_index[instance.process_id] for instance in group.instances]
-        of_consumer = {
-            (self.group.instances[self.group.instance_of[consumer]].process_id, consumer_id): consumer
-            for consumer, consumer_id in enumerate(self.group.consumer_ids)
-        }
-        self._consumers = [
-            of_consumer[group.instances[group.instance_of[consumer]].process_id, consumer_id]
-            for consumer, consumer_id in enumerate(group.consumer_ids)
-        ]
+        self._consumers = self.group.indices_of(group)

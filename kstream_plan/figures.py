@@ -9,22 +9,23 @@ from dataclasses import dataclass, replace
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.histories import extra_copies
 from kstream_plan.model import Group, Holding, Target
-from kstream_plan.pauses import pauses, standstill
+from kstream_plan.standstill import standstill
 from kstream_plan.steps import (
     Balance,
     HandOver,
     LowerBounds,
     MemberJoined,
-    MemberLeft,
     Outage,
     PausedTask,
     Place,
     Promote,
     Role,
     Round,
+    RoundSteps,
     Step,
     Summary,
     Trigger,
+    member_steps,
 )
 
 
@@ -97,9 +98,8 @@ def _joining_later(rounds: Sequence[Round]) -> set[str]:
     """Return who is no member yet in the first of the rounds."""
     joins_later: dict[str, bool] = {}
     for place, rnd in enumerate(rounds):
-        for step in rnd.steps:
-            if isinstance(step, MemberJoined | MemberLeft):
-                joins_later.setdefault(step.process_id, place > 0 and isinstance(step, MemberJoined))
+        for step in member_steps(rnd.steps):
+            joins_later.setdefault(step.process_id, place > 0 and isinstance(step, MemberJoined))
     return {process_id for process_id, later in joins_later.items() if later}
 
 
@@ -140,7 +140,7 @@ def summarize(
     group: Group,
     initial: Sequence[Holding],
     rounds: Sequence[Round],
-    steps: Iterable[tuple[Step, int]],
+    steps: Iterable[Step],
     bounds: LowerBounds,
     config: AssignmentConfig,
     *,
@@ -150,15 +150,16 @@ def summarize(
 ) -> Summary:
     """Add up a plan's rounds.
 
-    ``initial`` is what the consumers of ``group`` held before the first one, ``steps`` all steps with how often each
-    is taken (:func:`~kstream_plan.histories.counted`), ``stopping`` and ``outages`` as in
+    ``initial`` is what the consumers of ``group`` held before the first one, ``steps`` are those of stateful tasks
+    (:func:`~kstream_plan.steps.stateful_steps`), ``stopping`` and ``outages`` as in
     :func:`~kstream_plan.pauses.pauses`.
     """
     final = rounds[-1].assigned if rounds else initial
-    tally = _Tally(group)
-    for step, times in steps:
-        tally.add(step, times)
-    paused = standstill(pauses(group, initial, rounds, stopping, config, outages))
+    tally = _Tally()
+    for step in steps:
+        tally.add(step)
+    apart = (rnd.steps for rnd in rounds if isinstance(rnd.steps, RoundSteps))
+    paused = standstill(group, initial, rounds, stopping, config, outages)
     worst = min(paused.ms, key=lambda task: (-paused.ms[task], task.sort_key), default=None)
     return Summary(
         rebalances=len(rounds),
@@ -166,14 +167,14 @@ def summarize(
         duration_ms=rounds[-1].at_ms if rounds else 0,
         duration_is="estimate" if rate_known else "floor",
         moves=_moves(group, initial, final),
-        hops=tally.hops[True],
+        hops=tally.hops,
         warmups=tally.warmups,
         cold_handovers=tally.cold_handovers,
         restored_records=tally.restored_records,
         paused_task_ms=sum(paused.ms.values()),
         max_paused_task=None if worst is None else PausedTask(worst, paused.ms[worst], paused.times[worst]),
         peak_extra_copies=max(extra_copies([rnd.assigned for rnd in rounds]), default=0),
-        stateless_hops=tally.hops[False],
+        stateless_hops=sum(steps.stateless_hops() for steps in apart),
         lower_bounds=bounds,
     )
 
@@ -192,36 +193,35 @@ def _moves(group: Group, initial: Sequence[Holding], final: Sequence[Holding]) -
 
 
 class _Tally:
-    """Running totals over the steps of one plan."""
+    """Running totals over the steps of one plan's stateful tasks."""
 
-    def __init__(self, group: Group) -> None:
-        self._stateful = {task.task_id: task.stateful for task in group.tasks}
-        self.hops: Counter[bool] = Counter()
+    def __init__(self) -> None:
+        self.hops = 0
         self.warmups = 0
         self.cold_handovers = 0
         self.restored_records: int | None = 0
 
-    def add(self, step: Step, times: int) -> None:
-        """Count a step that is taken so many times."""
+    def add(self, step: Step) -> None:
+        """Count a step."""
         match step:
             case HandOver() | Promote():
-                self._started(step, times)
+                self._started(step)
             case Place():
-                self.warmups += times * (step.to.role is Role.WARMUP)
+                self.warmups += step.to.role is Role.WARMUP
                 if step.from_ is None:
-                    self._restores(step.restore_records, times)
+                    self._restores(step.restore_records)
             case _:
                 pass
 
-    def _started(self, step: HandOver | Promote, times: int) -> None:
+    def _started(self, step: HandOver | Promote) -> None:
         same_instance = isinstance(step, HandOver) and step.from_ and step.from_.process_id == step.to.process_id
-        self.hops[self._stateful[step.task_id]] += 0 if same_instance else times
+        self.hops += not same_instance
         if not step.caught_up:
-            self.cold_handovers += times
-            self._restores(step.restore_records, times)
+            self.cold_handovers += 1
+            self._restores(step.restore_records)
 
-    def _restores(self, records: int | None, times: int) -> None:
+    def _restores(self, records: int | None) -> None:
         if records is None or self.restored_records is None:
             self.restored_records = None
         else:
-            self.restored_records += records * times
+            self.restored_records += records

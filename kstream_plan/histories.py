@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, compress
+from itertools import compress
 from operator import is_not
 from typing import TypeAlias
 
-from kstream_plan.model import Group, Holding
-from kstream_plan.steps import Round, Step
+from kstream_plan.model import Group, Holding, Holdings
 
 #: A consumer with what it held before and what it holds now.
 Change: TypeAlias = tuple[int, Holding, Holding]
@@ -19,28 +17,31 @@ Change: TypeAlias = tuple[int, Holding, Holding]
 def changed_holdings(history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int, list[Change]]]:
     """Yield for each state of the history the consumers that changed since the one before: (consumer, old, new)."""
     before: Sequence[Holding] | None = None
+    old: Sequence[Holding] = ()
     for index, holdings in enumerate(history):
-        old = before if before is not None else [Holding()] * len(holdings)
-        yield index, [(c, old[c], holdings[c]) for c in unlike(old, holdings)]
-        before = holdings
+        changed = list(range(len(holdings)) if before is None else unlike(before, holdings))
+        old = old or [Holding()] * len(holdings)
+        new = tuple(holdings) if changed else old
+        yield index, [(c, old[c], new[c]) for c in changed]
+        before, old = holdings, new
 
 
-def unlike(one: Sequence[Holding], other: Sequence[Holding]) -> Iterator[int]:
-    """Yield where two sequences of the same length hold different objects."""
+def unlike(one: Sequence[Holding], other: Sequence[Holding]) -> Iterable[int]:
+    """Return where two sequences of the same length hold different objects, or other stateless tasks."""
+    if isinstance(one, Holdings) and isinstance(other, Holdings):
+        return one.unlike(other)
     return compress(range(len(one)), map(is_not, one, other))
 
 
-def counted(rounds: Iterable[Round]) -> list[tuple[Step, int]]:
-    """Return every step, and how many of the rounds' steps are that very object: once made, it is used again."""
-    steps = list(chain.from_iterable(rnd.steps for rnd in rounds))
-    by_id = dict(zip(map(id, steps), steps, strict=True))
-    return [(by_id[key], times) for key, times in Counter(map(id, steps)).items()]
+def apart_from_stateless(holdings: Sequence[Holding]) -> Sequence[Holding]:
+    """Return what is held without the stateless tasks, if these are numbers: enough to look at copies, and quick."""
+    return holdings.stateful if isinstance(holdings, Holdings) else holdings
 
 
 def extra_copies(history: Sequence[Sequence[Holding]]) -> Iterator[int]:
     """Yield for each state the number of warm-up and temporary copies, counting only what changed."""
     copies = 0
-    for _, changes in changed_holdings(history):
+    for _, changes in changed_holdings(list(map(apart_from_stateless, history))):
         for _, old, new in changes:
             copies += len(new.warmup) + len(new.temporary) - len(old.warmup) - len(old.temporary)
         yield copies
@@ -49,7 +50,7 @@ def extra_copies(history: Sequence[Sequence[Holding]]) -> Iterator[int]:
 def stateful_loads(group: Group, history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int, ...]]:
     """Yield for each state how many stateful tasks every instance runs, counting only what changed."""
     loads = [0] * len(group.instances)
-    for _, changes in changed_holdings(history):
+    for _, changes in changed_holdings(list(map(apart_from_stateless, history))):
         for consumer, old, new in changes:
             lost, gained = difference(old.active, new.active)
             stateful = (sum(map(group.stateful_flags.__getitem__, tasks)) for tasks in (gained, lost))
@@ -60,7 +61,7 @@ def stateful_loads(group: Group, history: Sequence[Sequence[Holding]]) -> Iterat
 def warmup_counts(group: Group, history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int, ...]]:
     """Yield for each state how many warm-ups every instance has, counting only what changed."""
     found = [0] * len(group.instances)
-    for _, changes in changed_holdings(history):
+    for _, changes in changed_holdings(list(map(apart_from_stateless, history))):
         for consumer, old, new in changes:
             found[group.instance_of[consumer]] += len(new.warmup) - len(old.warmup)
         yield tuple(found)
@@ -84,7 +85,9 @@ class Alike:
             changed = list(range(len(one)))
         self._before = (one, other)
         self._different.difference_update(changed)
-        self._different.update(c for c in changed if one[c] != other[c])
+        if changed:
+            held, wanted = tuple(one), tuple(other)
+            self._different.update(c for c in changed if held[c] != wanted[c])
         return not self._different
 
 

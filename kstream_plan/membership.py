@@ -8,7 +8,7 @@ from statistics import median_low
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Holding, Rates
+from kstream_plan.model import LATEST, NOBODY, UNKNOWN, Copy, Group, GroupState, Holding, Holdings, Rates, revoked_by
 
 
 class DiskCopy(NamedTuple):
@@ -55,8 +55,9 @@ def regrouped(
         None if instance.process_id in emptied else group.instance_index.get(instance.process_id)
         for instance in old.instances
     ]
+    before = Holdings.of(old, state.holdings)
     holdings = [Holding()] * len(group.consumer_ids)
-    for consumer, held in zip(consumers, state.holdings, strict=True):
+    for consumer, held in zip(consumers, before.stateful, strict=True):
         if consumer is not None:
             holdings[consumer] = held
     brought = _brought(group, disks, at_ms, produced)
@@ -65,14 +66,33 @@ def regrouped(
         for task, of_task in enumerate(state.copies)
     )
     leader = None if state.leader is None else instances[state.leader]
+    index_of = {consumer_id: consumer for consumer, consumer_id in enumerate(group.consumer_ids)}
     return replace(
         state,
         group=group,
-        holdings=tuple(holdings),
+        holdings=before.renumbered(
+            tuple(holdings),
+            group,
+            [NOBODY if consumer is None else consumer for consumer in consumers],
+            [index_of.get(consumer_id, NOBODY) for consumer_id in old.consumer_ids],
+        ),
         copies=copies,
-        revoked=MappingProxyType({task: to for task, i in state.revoked.items() if (to := instances[i]) is not None}),
+        revoked=MappingProxyType(_revoked(state, before, instances)),
         leader=min((i for i in instances if i is not None), default=0) if leader is None else leader,
     )
+
+
+def _revoked(state: GroupState, before: Holdings, instances: Sequence[int | None]) -> dict[int, int]:
+    """Return which instance has just given up each task, of the stateless ones too: their codes name consumers."""
+    places = (before.owners < NOBODY).nonzero()[0].tolist()
+    given_up_by = {before.stateless[place]: revoked_by(int(before.owners[place])) for place in places}
+    found = {task: state.group.instance_of[consumer] for task, consumer in given_up_by.items()} | dict(state.revoked)
+    moved = {task: NOBODY if i == NOBODY else instances[i] for task, i in found.items()}
+    return {
+        task: NOBODY if instance is None else instance
+        for task, instance in moved.items()
+        if instance is not None or task in given_up_by
+    }
 
 
 def moved_rates(rates: Rates, old: Group, new: Group) -> Rates:
@@ -94,15 +114,7 @@ def moved_rates(rates: Rates, old: Group, new: Group) -> Rates:
 
 
 def _new_consumers(old: Group, new: Group, emptied: frozenset[str]) -> Sequence[int | None]:
-    index = {
-        (new.instances[new.instance_of[consumer]].process_id, consumer_id): consumer
-        for consumer, consumer_id in enumerate(new.consumer_ids)
-    }
-    found = []
-    for consumer, consumer_id in enumerate(old.consumer_ids):
-        process_id = old.instances[old.instance_of[consumer]].process_id
-        found.append(None if process_id in emptied else index.get((process_id, consumer_id)))
-    return found
+    return [None if of[0] in emptied else new.consumer_index.get(of) for of in old.consumer_index]
 
 
 def _kept(

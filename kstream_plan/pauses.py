@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Collection, Iterator, Sequence
 from math import inf
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Group, Holding, TaskId
 from kstream_plan.protocols import gives_up
 from kstream_plan.steps import (
     Demote,
-    Drop,
     HandOver,
-    KeepTemporary,
-    MemberJoined,
     MemberLeft,
     Outage,
-    Place,
     Plan,
     Promote,
     Revoke,
     Role,
     Round,
-    Seat,
     ThreadMove,
-    Withhold,
 )
+
+#: Tuples of types, not unions, and no match: there may be millions of steps.
+_ENDS = (Revoke, Demote)
+_STARTS = (HandOver, Promote)
 
 
 class Pause(NamedTuple):
@@ -44,19 +40,6 @@ class Pause(NamedTuple):
         return self.to_ms - self.from_ms
 
 
-class Standstill(NamedTuple):
-    """Pauses in milliseconds of the plan's clock: their sum and number per task, the shortest and the longest one.
-
-    ``most_at_once`` is how many tasks stand still at the same time, at worst.
-    """
-
-    ms: Counter[TaskId]
-    times: Counter[TaskId]
-    shortest_ms: int
-    longest_ms: int
-    most_at_once: int
-
-
 def plan_pauses(plan: Plan, first: int = 0, last: int | None = None) -> tuple[Pause, ...]:
     """Return every pause that ends within a plan, in the order of its end.
 
@@ -67,23 +50,7 @@ def plan_pauses(plan: Plan, first: int = 0, last: int | None = None) -> tuple[Pa
     from_ms = plan.rounds[first - 1].at_ms if first else 0
     until_ms = inf if last is None or last >= len(plan.rounds) else plan.rounds[last].at_ms
     outages = [outage for outage in plan.outages if from_ms <= outage.from_ms < until_ms]
-    return pauses(plan.group, held, rounds, gives_up(plan.group, plan.protocol), plan.config, outages)
-
-
-def plan_standstill(plan: Plan) -> Standstill:
-    """Add up every pause that ends within a plan."""
-    return standstill(plan_pauses(plan))
-
-
-def standstill(found: Sequence[Pause]) -> Standstill:
-    """Add up pauses."""
-    ms: Counter[TaskId] = Counter()
-    for task_id, from_ms, to_ms in found:
-        ms[task_id] += to_ms - from_ms
-    spans = Counter([pause[1:] for pause in found])
-    lengths_ms = [to_ms - from_ms for from_ms, to_ms in spans] or [0]
-    times = Counter([pause[0] for pause in found])
-    return Standstill(ms, times, min(lengths_ms), max(lengths_ms), _most_at_once(spans))
+    return tuple(pauses(plan.group, held, rounds, gives_up(plan.group, plan.protocol), plan.config, outages))
 
 
 def pauses(
@@ -93,8 +60,8 @@ def pauses(
     stopping: Collection[int],
     config: AssignmentConfig,
     outages: Sequence[Outage] = (),
-) -> tuple[Pause, ...]:
-    """Return every pause that ends within the rounds, in the order of its end.
+) -> Iterator[Pause]:
+    """Yield every pause that ends within the rounds, in the order of its end.
 
     A task that is withheld stands still from the round in which it is revoked until it starts; one whose instance has
     gone, from then on. The consumers in ``stopping`` stop all they run when they hear of a rebalance, by heartbeat,
@@ -108,18 +75,26 @@ def pauses(
         config: its ``heartbeat_interval_ms`` is the typical time that such a consumer waits.
         outages: those that the group does not notice; no round ends during one.
     """
-    found: list[Pause] = []
+    found = _apart_from_outages(group, initial, rounds, stopping, config)
+    yield from _joined(list(found), _in_outages(group, initial, rounds, outages)) if outages else found
+
+
+def _apart_from_outages(
+    group: Group,
+    initial: Sequence[Holding],
+    rounds: Sequence[Round],
+    stopping: Collection[int],
+    config: AssignmentConfig,
+) -> Iterator[Pause]:
     held, stopped = initial, _Stopped(group, stopping)
     for rnd in rounds:
         stopped_ms = rnd.at_ms - config.heartbeat_interval_ms
-        found += [
-            Pause(group.tasks[task].task_id, stopped_ms, rnd.at_ms)
-            for consumer in sorted(stopping)
-            for task in held[consumer].active
-        ]
-        found += stopped.until(rnd, held)
+        running = tuple(held) if stopping else ()
+        for consumer in sorted(stopping):
+            for task in running[consumer].active:
+                yield Pause(group.tasks[task].task_id, stopped_ms, rnd.at_ms)
+        yield from stopped.until(rnd, held)
         held = rnd.assigned
-    return _joined(found, _in_outages(group, initial, rounds, outages)) if outages else tuple(found)
 
 
 def _in_outages(
@@ -172,32 +147,16 @@ class _Stopped:
         since, at_ms, ended = self._since, rnd.at_ms, list[Pause]()
         gone: set[str] = set()
         for step in rnd.steps:
-            match step:
-                case Withhold():  # by far the most, beside the next ones
-                    pass
-                case HandOver() | Promote() | ThreadMove(to=Seat(role=Role.ACTIVE)):
-                    from_ms = since.pop(step.task_id, None)
-                    if from_ms is not None:
-                        ended.append(Pause(step.task_id, from_ms, at_ms))
-                case Revoke() | Demote():
-                    if not self._stop_before or step.from_[:2] not in self._stop_before:
-                        since[step.task_id] = at_ms
-                case MemberLeft():
-                    if step.process_id not in gone:
-                        run = _run_by(self._group, step.process_id, held)
-                        since.update(dict.fromkeys(run, step.stopped_at_ms))
-                    gone.add(step.process_id)
-                case MemberJoined() | Place() | KeepTemporary() | Drop() | ThreadMove():
-                    pass
-                case _:
-                    assert_never(step)
+            if isinstance(step, _ENDS):
+                if not self._stop_before or step.from_[:2] not in self._stop_before:
+                    since[step.task_id] = at_ms
+            elif isinstance(step, _STARTS) or (isinstance(step, ThreadMove) and step.to.role is Role.ACTIVE):
+                from_ms = since.pop(step.task_id, None)
+                if from_ms is not None:
+                    ended.append(Pause(step.task_id, from_ms, at_ms))
+            elif isinstance(step, MemberLeft):
+                if step.process_id not in gone:
+                    run = _run_by(self._group, step.process_id, held)
+                    since.update(dict.fromkeys(run, step.stopped_at_ms))
+                gone.add(step.process_id)
         return ended
-
-
-def _most_at_once(spans: Mapping[tuple[int, int], int]) -> int:
-    """Return the most that stand still at once, given how many do from when to when."""
-    changes: Counter[tuple[int, bool]] = Counter()
-    for (from_ms, to_ms), times in spans.items():
-        changes[to_ms, False] -= times
-        changes[from_ms, True] += times
-    return max(accumulate((changes[moment] for moment in sorted(changes)), initial=0))

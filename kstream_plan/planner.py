@@ -11,13 +11,12 @@ from kstream_plan.cycle_collector import without_cycle_collector
 from kstream_plan.digest import input_digest
 from kstream_plan.everyone import Everyone
 from kstream_plan.figures import lower_bounds, summarize
-from kstream_plan.histories import counted
-from kstream_plan.model import Assignment, GroupState, Note, Snapshot
+from kstream_plan.model import Assignment, GroupState, Holdings, Note, Snapshot
 from kstream_plan.protocols import PROTOCOLS, gives_up
 from kstream_plan.rehearsal import OnRound, Rehearsal, Rules, rehearse
 from kstream_plan.scenario import Scenario
 from kstream_plan.starting_state import newcomers, seated
-from kstream_plan.steps import Plan, Trigger
+from kstream_plan.steps import Plan, Trigger, stateful_steps
 from kstream_plan.timeline import timeline
 from kstream_plan.uncertainty import has_rate, without_rate
 
@@ -66,9 +65,9 @@ def plan(
         on_round=on_round or (lambda _rounds, _queued: None),
     )
     group, rounds = everyone.group, tuple(rehearsal.rounds)
-    initial = everyone.holdings(state.group, state.holdings)
-    steps = counted(rounds)
-    unrated = without_rate(group, (step for step, _ in steps), lambda process_id: _restore_rate(rehearsal, process_id))
+    initial = everyone.holdings(state.group, Holdings.of(state.group, state.holdings))
+    steps = [step for rnd in rounds for step in stateful_steps(rnd.steps)]
+    unrated = without_rate(group, steps, lambda process_id: _restore_rate(rehearsal, process_id))
     least = None
     if bounds or ASSIGNORS[assignor].optimal:
         least = _least_restored(snapshot.config, state, rehearsal, assignor)

@@ -7,6 +7,7 @@ where the assignment put it (:func:`_seated`), and each instance later reports w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from kstream_plan.assignment_config import AssignmentConfig
@@ -25,11 +26,13 @@ class Interval(NamedTuple):
 
     ``tick``: long enough for every copy to be caught up if no restore rate says otherwise: the next rebalance is a
     probing one, or comes no earlier than one would. A follow-up never is.
+    ``idle``: nothing was assigned at its beginning; what is known of the copies is what a snapshot says.
     """
 
     from_ms: int
     to_ms: int
     tick: bool
+    idle: bool = False
 
 
 def advance(
@@ -57,7 +60,7 @@ def advance(
         at_ms=interval.from_ms,
         holdings=transition.holdings,
         copies={task: report.of(task, copies[task]) for task in sorted(copies)},
-        revoked={entry.task: state.group.instance_of[entry.owner] for entry in transition.withheld},
+        revoked={task: state.group.instance_of[owner] for task, owner, _, _ in transition.withheld},
     )
 
 
@@ -66,21 +69,22 @@ _Seats = Mapping[int, tuple[int, bool] | None]
 
 
 def _changed_seats(state: GroupState, transition: Transition) -> dict[int, dict[int, tuple[int, bool] | None]]:
-    instance_of, stateless = state.group.instance_of, state.group.stateless_set
+    instance_of = state.group.instance_of
     changed: dict[int, dict[int, tuple[int, bool] | None]] = {}
+    for consumer, lost, gained in transition.active_changes:
+        for task in lost:
+            changed.setdefault(task, {}).setdefault(instance_of[consumer], None)
+        for task in gained:
+            changed.setdefault(task, {})[instance_of[consumer]] = consumer, True
     for consumer in transition.changed:
-        old, new = state.holdings[consumer], transition.holdings[consumer]
-        instance = instance_of[consumer]
-        for before, after, seat in (
-            (old.active, new.active, (consumer, True)),
-            (old[1] + old[2] + old[3], new[1] + new[2] + new[3], (consumer, False)),
-        ):
-            if before == after:
-                continue
-            for task in set(before).difference(after, stateless):
-                changed.setdefault(task, {}).setdefault(instance, None)
-            for task in set(after).difference(before, stateless):
-                changed.setdefault(task, {})[instance] = seat
+        old, new = transition.before.stateful[consumer][1:], transition.holdings.stateful[consumer][1:]
+        if old == new:
+            continue
+        before, after = set(chain.from_iterable(old)), set(chain.from_iterable(new))
+        for task in before - after:
+            changed.setdefault(task, {}).setdefault(instance_of[consumer], None)
+        for task in after - before:
+            changed.setdefault(task, {})[instance_of[consumer]] = consumer, False
     return changed
 
 
@@ -163,6 +167,8 @@ class _Report:
         assert consumer is not None
         if copy.lag == LATEST:
             return copy if copy.reporters == (consumer,) else copy._replace(reporters=(consumer,))
+        if self._interval.idle and not self._interval.tick and not self._restoring.known(task, copy.instance):
+            return copy  # as reported: it has not been seen to catch up, and nobody knows how fast it would
         remaining = self._remaining(task, copy)
         if copy.placed_in == self._generation and not self._interval.tick:
             return self._just_placed(task, copy, consumer, remaining)

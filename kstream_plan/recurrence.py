@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.assignment_config import AssignmentConfig
@@ -19,8 +20,8 @@ class _Tick(NamedTuple):
     ``behind``: (task, instance) → what the assigned copies have to restore that have anything.
     """
 
-    consumers: tuple[Holding, ...]
-    holdings: tuple[Holding, ...]
+    consumers: Sequence[Holding]
+    holdings: Sequence[Holding]
     lags: _Lags
     behind: dict[tuple[int, int], int]
 

@@ -13,14 +13,15 @@ from kstream_plan.course import Course
 from kstream_plan.diagnosis import cause
 from kstream_plan.everyone import Everyone
 from kstream_plan.membership import Disk, disk_of, regrouped
-from kstream_plan.model import Assignment, Group, GroupState, Holding, Note, Rates, Target
-from kstream_plan.progress import AT_ONCE_MS, Interval, advance
+from kstream_plan.model import Assignment, Group, GroupState, Holding, Holdings, Note, Rates, Target
+from kstream_plan.next_rebalance import next_rebalance
+from kstream_plan.progress import Interval, advance
 from kstream_plan.protocols import Protocol
 from kstream_plan.recurrence import Recurrence
 from kstream_plan.round_record import first_joined, given_up, membership_steps, phases_of
-from kstream_plan.round_steps import StepMaker
+from kstream_plan.round_steps import steps_of
 from kstream_plan.running_balance import RunningBalance
-from kstream_plan.steps import Round, Step, Trigger, Verdict
+from kstream_plan.steps import Round, StatelessSteps, Step, Trigger, Verdict
 from kstream_plan.timeline import GroupChange
 from kstream_plan.transition import Transition
 
@@ -76,7 +77,7 @@ def rehearse(
     while True:
         decision = rules.assign(run.state, run.config, run.previous)
         transition = rules.rebalance(run.state, decision)
-        if not run.rounds and not run.arrived and (run.somebody_is_away() or _nothing_to_do(run.state, decision)):
+        if not run.rounds and (run.somebody_is_away() or run.is_idle(decision)):
             if not run.wait():
                 run.short |= {task for task, _ in decision.short_standbys}
                 return run.ended(decision, Verdict("settled", (), "nothing would change"))
@@ -103,14 +104,14 @@ class _Run:
     at_ms: int = 0
     rounds: list[Round] = field(default_factory=list)
     previous: tuple[GroupState, Assignment] | None = None
-    steps: StepMaker | None = None
+    stateless: StatelessSteps | None = None
     balance: RunningBalance | None = None
     revoked_by: Mapping[int, int] = field(default_factory=dict)
     arrived: list[GroupChange] = field(default_factory=list)
     disks: dict[str, Disk] = field(default_factory=dict)
     short: set[int] = field(default_factory=set)
     settings: list[tuple[int, AssignmentConfig]] = field(default_factory=list)
-    given_up: list[Step] = field(default_factory=list)
+    members: list[Step] = field(default_factory=list)
     notes: tuple[Note, ...] = ()
     races: set[int] = field(default_factory=set)
     deletions: set[int] = field(default_factory=set)
@@ -118,21 +119,24 @@ class _Run:
     def record(self, decision: Assignment, transition: Transition) -> bool:
         """Write down the round; return whether nothing follows from it."""
         state, group = self.state, self.state.group
-        if self.steps is None or self.balance is None:
-            self.steps, self.balance = StepMaker(group, self.config), RunningBalance(group)
-        steps, stateful = self.steps.steps_of(state, decision, transition, {**self.revoked_by, **transition.given_up})
+        if self.stateless is None or self.balance is None:
+            limit = self.config.acceptable_recovery_lag
+            self.stateless = StatelessSteps(group, limit, evened_out=decision.keeps_stateless)
+            self.balance = RunningBalance(group)
+        revoked_by = {**self.revoked_by, **transition.given_up} if transition.given_up else self.revoked_by
+        stateful = steps_of(state, decision, transition, self.config, revoked_by)
         if self.previous is None:
             self.short |= {task for task, _ in decision.short_standbys}
         if not self.rounds:
             self.notes = decision.notes
         else:
             self.races |= uncertainty.taken_back(state, stateful)
-        if self.arrived:
-            steps = (*membership_steps(self.arrived), *self.given_up, *steps)
-            self.given_up.clear()
-        elif not self.rounds and self.trigger is Trigger.JOIN:
-            steps = first_joined(state) + steps
-        settled = not transition.withheld and not decision.probing_rebalance
+        members = tuple(self.members)
+        self.members.clear()
+        if not self.arrived and not self.rounds and self.trigger is Trigger.JOIN:
+            members = first_joined(state)
+        steps = self.stateless.with_others(members, stateful, *transition.owners)
+        settled = not transition.follow_up and not decision.probing_rebalance
         self.rounds.append(
             Round(
                 number=len(self.rounds) + 1,
@@ -142,8 +146,8 @@ class _Run:
                 phases=phases_of(decision, transition, steps, settled=settled),
                 probing_rebalance=decision.probing_rebalance,
                 steps=steps,
-                balance=self.everyone.balance(group, self.balance.of(decision.instances)),
-                decided=self.everyone.holdings(group, decision.consumers),
+                balance=self.everyone.balance(group, self.balance.of(Holdings.of(group, decision.instances))),
+                decided=self.everyone.holdings(group, transition.decided),
                 assigned=self.everyone.holdings(group, transition.holdings),
             )
         )
@@ -165,16 +169,9 @@ class _Run:
 
     def go_on(self, decision: Assignment, transition: Transition, *, settled: bool) -> None:
         """Let the time until the next rebalance pass."""
-        due_ms = _due_ms(self.at_ms, transition, self.config)
-        change_ms = self.course.next_change_ms()
-        if transition.withheld:
-            to_ms, self.trigger = due_ms, Trigger.FOLLOW_UP
-        elif change_ms is not None and (settled or change_ms <= due_ms):
-            to_ms, self.trigger = change_ms, Trigger.MANUAL
-        else:
-            to_ms, self.trigger = due_ms, Trigger.PROBING
-        to_ms = self.course.earliest_end_ms(to_ms)
-        self.revoked_by = {entry.task: entry.owner for entry in transition.withheld}
+        due_ms, self.trigger = next_rebalance(self.at_ms, transition, self.config, self.course, settled=settled)
+        to_ms = self.course.earliest_end_ms(due_ms)
+        self.revoked_by = {task: owner for task, owner, _, _ in transition.withheld}
         self.previous = (self.state, decision)
         self._pass(transition, to_ms)
         self.deletions |= uncertainty.cleaned_up(self.previous[0], self.state, decision, self.config)
@@ -184,18 +181,24 @@ class _Run:
         """Tell whether no rebalance can end now."""
         return self.course.earliest_end_ms(self.at_ms) > self.at_ms
 
+    def is_idle(self, decision: Assignment) -> bool:
+        """Tell whether nobody has come or gone and the decision is what everyone holds."""
+        return not self.arrived and _nothing_to_do(self.state, decision)
+
     def wait(self) -> bool:
         """Let the time pass until everybody is there, or else the first change comes; return whether there is any."""
         to_ms = self.at_ms if self.somebody_is_away() else self.course.next_change_ms()
         if to_ms is None:
             return False
-        generation, idle = (
-            self.state.generation,
-            Transition(holdings=self.state.holdings, changed=(), withheld=(), revoking=frozenset()),
-        )
-        self._pass(idle, self.course.earliest_end_ms(to_ms))
+        generation = self.state.generation
+        held = Holdings.of(self.state.group, self.state.holdings)
+        nothing = Transition(before=held, decided=held, holdings=held)
+        self._pass(nothing, self.course.earliest_end_ms(to_ms), idle=True)
         self.state = replace(self.state, generation=generation)
+        earlier, trigger = self.arrived, self.trigger
         self.take_in(self.course.due(self.at_ms))
+        if earlier:
+            self.arrived, self.trigger = [*earlier, *self.arrived], trigger
         return True
 
     def take_in(self, changes: list[GroupChange]) -> None:
@@ -203,7 +206,7 @@ class _Run:
         self.arrived = changes
         if not changes:
             return
-        self.previous = self.steps = self.balance = None
+        self.previous = self.stateless = self.balance = None
         for change in changes:
             self._regroup(change)
             if change.settings:
@@ -230,10 +233,10 @@ class _Run:
             notes=self.notes,
         )
 
-    def _pass(self, transition: Transition, to_ms: int) -> None:
+    def _pass(self, transition: Transition, to_ms: int, *, idle: bool = False) -> None:
         from_ms = self.at_ms
         long = to_ms - from_ms >= self.config.probing_rebalance_interval_ms
-        interval = Interval(from_ms, to_ms, tick=long and not transition.withheld)
+        interval = Interval(from_ms, to_ms, tick=long and not transition.follow_up, idle=idle)
         phases = self.course.phases(from_ms, to_ms)
         if self.course.paced(from_ms, to_ms):
             self.recurrence = Recurrence(self.config)
@@ -257,20 +260,12 @@ class _Run:
             if arrival.disk_of is not None
         }
         emptied = frozenset(departure.process_id for departure in change.left)
-        self.given_up += given_up(self.state, group, emptied)
+        self.members += [*membership_steps(change), *given_up(self.state, group, emptied)]
         owners = {task: old.consumer_ids[consumer] for task, consumer in self.revoked_by.items()}
         self.state = regrouped(self.state, group, emptied, brought, self.at_ms, self.course.produced)
         self.course.regroup(group)
         index = {consumer_id: consumer for consumer, consumer_id in enumerate(group.consumer_ids)}
         self.revoked_by = {task: index[of] for task, of in owners.items() if of in index}
-
-
-def _due_ms(at_ms: int, transition: Transition, config: AssignmentConfig) -> int:
-    """The typical time of the next rebalance (reference, "What a real group does", 5; README, clock)."""
-    if not transition.withheld:
-        return at_ms + config.probing_rebalance_interval_ms + config.heartbeat_interval_ms
-    everyone_at_once = len(transition.disturbed) == len(transition.holdings)
-    return at_ms + (AT_ONCE_MS if everyone_at_once else config.heartbeat_interval_ms)
 
 
 def _nothing_to_do(state: GroupState, decision: Assignment) -> bool:

@@ -68,10 +68,6 @@ class _Members:
 
     def __init__(self, group: Group, initial: Sequence[Holding]) -> None:
         self._group = group
-        self._consumers = {
-            (group.instances[group.instance_of[index]].process_id, consumer_id): index
-            for index, consumer_id in enumerate(group.consumer_ids)
-        }
         self._roles = [{role: sorted(getattr(held, role)) for role in _ROLES} for held in initial]
         self._frozen = list(initial)
         self._changed: set[tuple[int, Role]] = set()
@@ -117,7 +113,7 @@ class _Members:
         return index
 
     def consumer(self, seat: Seat) -> int:
-        index = self._consumers.get((seat.process_id, seat.consumer_id))
+        index = self._group.consumer_index.get((seat.process_id, seat.consumer_id))
         if index is None:
             raise ValueError(f"there is no consumer {seat.consumer_id!r} on instance {seat.process_id!r}")
         return index

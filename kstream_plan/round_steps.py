@@ -1,4 +1,4 @@
-"""The steps of one round: what changes for whom, and why.
+"""The steps of stateful tasks in one round: what changes for whom, and why.
 
 The steps follow from what every instance held before and after; the reasons from the decision that was made.
 """
@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, TaskId
+from kstream_plan.model import Assignment, Copy, GroupState, Movement, TaskId
 from kstream_plan.movement_queue import MovementQueue
 from kstream_plan.ranking import is_caught_up
 from kstream_plan.steps import (
@@ -32,7 +32,8 @@ from kstream_plan.steps import (
 )
 from kstream_plan.transition import Transition
 
-_ROLES = (Role.ACTIVE, Role.STANDBY, Role.WARMUP, Role.TEMPORARY)
+#: The roles of a holding after its first one, the active one.
+_COPIES = (Role.STANDBY, Role.WARMUP, Role.TEMPORARY)
 
 
 class _Held(NamedTuple):
@@ -43,81 +44,52 @@ class _Held(NamedTuple):
 #: (task, instance) → what the instance holds of the task
 _Held_of: TypeAlias = dict[tuple[int, int], _Held]
 
-#: What a step of a stateless task follows from: the task, its consumer before and after, who revoked it in the round
-#: before, and whom it is withheld from now (``None``: nobody). Of a withheld one: the task, its owner, that consumer.
-_Stateless: TypeAlias = tuple[int | None, ...]
 
+def steps_of(
+    state: GroupState,
+    decision: Assignment,
+    transition: Transition,
+    config: AssignmentConfig,
+    revoked_by: Mapping[int, int],
+) -> tuple[Step, ...]:
+    """Return the steps of the stateful tasks in one round, by task, at each task giving up before taking over.
 
-class RoundSteps(NamedTuple):
-    """The steps of a round, by task, at each task giving up before taking over; and those of stateful tasks alone."""
-
-    all: tuple[Step, ...]
-    stateful: tuple[Step, ...]
-
-
-class StepMaker:
-    """Makes the steps of one round after the other, for the same members under the same settings.
-
-    Thousands of stateless tasks may go back and forth from round to round (they are dealt anew in each): a step that
-    comes up again is the same object.
+    ``state`` is the group before the round, ``revoked_by`` maps each task that was revoked in the round before to the
+    consumer that gave it up.
     """
-
-    def __init__(self, group: Group, config: AssignmentConfig) -> None:
-        self._group = group
-        self._config = config
-        self._known: dict[_Stateless, Step] = {}
-
-    def steps_of(
-        self, state: GroupState, decision: Assignment, transition: Transition, revoked_by: Mapping[int, int]
-    ) -> RoundSteps:
-        """Return the steps of one round.
-
-        ``state`` is the group before the round, ``revoked_by`` maps each task that was revoked in the round before to
-        the consumer that gave it up.
-        """
-        before, after = _held_otherwise(state, transition)
-        changes: list[tuple[tuple[int, int], _Held | None, _Held | None]] = []
-        changes += zip(before, before.values(), map(after.get, before), strict=True)
-        changes += ((place, None, new) for place, new in after.items() if place not in before)
-        stateless, known = self._group.stateless_set, self._known
-        stateful = set(map(itemgetter(0), before.keys() | after.keys())).difference(stateless)
-        explain = _Explanation(state, decision, transition, self._config, stateful)
-        drafts: list[tuple[int, int, int, Step]] = []  # no two alike in the first three, so that these give the order
-        for (task, instance), old, new in changes:
-            step, key, revoked = None, None, revoked_by.get(task)
-            if task in stateless:
-                key = (task, old and old.consumer, new and new.consumer, revoked, explain.new_owner.get(task))
-                step = known.get(key)
-            if step is None:
-                step = _step(explain, task, instance, old, new, revoked)
-                if key is not None:
-                    known[key] = step
-            drafts.append((task, 0 if new is None else 2, instance, step))
-        for task, owner, consumer, _ in transition.withheld:
-            step = known.get((task, owner, consumer)) if task in stateless else None
-            if step is None:
-                step = explain.withhold(task, owner, consumer)
-                if task in stateless:
-                    known[task, owner, consumer] = step
-            drafts.append((task, 1, consumer, step))
-        drafts.sort()
-        return RoundSteps(
-            all=tuple(map(itemgetter(3), drafts)),
-            stateful=tuple([draft[3] for draft in drafts if draft[0] in stateful]) if stateful else (),
-        )
+    before, after = _held_otherwise(state, transition)
+    changed = set(map(itemgetter(0), before.keys() | after.keys()))
+    explain = _Explanation(state, decision, transition, config, changed)
+    drafts: list[tuple[int, int, int, Step]] = []  # no two alike in the first three, so that these give the order
+    for (task, instance), old in before.items():
+        new = after.pop((task, instance), None)
+        step = _step(explain, task, instance, old, new, revoked_by.get(task))
+        drafts.append((task, 0 if new is None else 2, instance, step))
+    for (task, instance), new in after.items():
+        drafts.append((task, 2, instance, _step(explain, task, instance, None, new, revoked_by.get(task))))
+    for task, owner, consumer in explain.withheld:
+        drafts.append((task, 1, consumer, explain.withhold(task, owner, consumer)))
+    drafts.sort()
+    return tuple(map(itemgetter(3), drafts))
 
 
 def _held_otherwise(state: GroupState, transition: Transition) -> tuple[_Held_of, _Held_of]:
-    """What is held before and not after at the same consumer in the same role, and the other way round."""
+    """What is held of stateful tasks before and not after, at the same consumer in the same role, and the reverse."""
     before: _Held_of = {}
     after: _Held_of = {}
+    instance_of = state.group.instance_of
+    for consumer, lost, gained in transition.active_changes:
+        held, instance = _Held(consumer, Role.ACTIVE), instance_of[consumer]
+        before.update(dict.fromkeys(zip(lost, repeat(instance)), held))
+        after.update(dict.fromkeys(zip(gained, repeat(instance)), held))
     for consumer in transition.changed:
-        instance = state.group.instance_of[consumer]
-        for role, old, new in zip(_ROLES, state.holdings[consumer], transition.holdings[consumer], strict=True):
-            if old != new:
-                held, had, has = _Held(consumer, role), set(old), set(new)
-                before.update(dict.fromkeys(zip(had - has, repeat(instance)), held))
-                after.update(dict.fromkeys(zip(has - had, repeat(instance)), held))
+        old, new = transition.before.stateful[consumer], transition.holdings.stateful[consumer]
+        if old[1:] == new[1:]:
+            continue
+        for role, had, has in zip(_COPIES, map(set, old[1:]), map(set, new[1:]), strict=True):
+            held, instance = _Held(consumer, role), instance_of[consumer]
+            before.update(dict.fromkeys(zip(had - has, repeat(instance)), held))
+            after.update(dict.fromkeys(zip(has - had, repeat(instance)), held))
     return before, after
 
 
@@ -139,7 +111,7 @@ def _movements_of(tasks: set[int], movements: Sequence[Movement]) -> list[Moveme
 
 
 class _Explanation:
-    """Turns one change into a step with its reason; holds the round's facts, changes none."""
+    """Turns one change of a stateful task into a step with its reason; holds the round's facts, changes none."""
 
     def __init__(
         self,
@@ -156,10 +128,8 @@ class _Explanation:
         movements = _movements_of(tasks, decision.movements)
         self._active_movement = {m.task: m for m in movements if m.kind == "active"}
         self._standby_destination = {(m.task, m.destination): m for m in movements if m.kind == "standby"}
-        self._why_stateless = (
-            ReasonCode.STATELESS_EVENED_OUT if decision.keeps_stateless else ReasonCode.STATELESS_LEAST_LOADED
-        )
-        self.new_owner = {entry.task: entry.consumer for entry in transition.withheld}
+        self.withheld = [entry[:3] for entry in transition.withheld]
+        self._new_owner = {task: consumer for task, _, consumer in self.withheld}
 
     def given_up(self, task: int, old: _Held) -> Step:
         seat, task_id = self._seat(old), self._task_id(task)
@@ -203,8 +173,6 @@ class _Explanation:
         return Withhold(self._task_id(task), seats[0], seats[1], reason)
 
     def _why_active(self, task: int, instance: int) -> Reason:
-        if not self._group.tasks[task].stateful:
-            return Reason(self._why_stateless)
         lag = self._lag(task, instance)
         movement = self._active_movement.get(task)
         if movement is not None and movement.source == instance:
@@ -223,7 +191,7 @@ class _Explanation:
         return Reason(ReasonCode.STANDBY_WANTED, lag, self._limit)
 
     def _why_given_up(self, task: int, old: _Held) -> Reason:
-        consumer = self.new_owner.get(task)
+        consumer = self._new_owner.get(task)
         if consumer is None:
             return Reason(ReasonCode.MOVES_AWAY)
         instance = self._group.instance_of[consumer]
@@ -233,8 +201,6 @@ class _Explanation:
 
     def _start(self, task: int, instance: int) -> tuple[bool, int | None]:
         """Whether the task starts caught up, and what it restores first."""
-        if not self._group.tasks[task].stateful:
-            return True, 0
         restore_records = self._restores(task, instance)
         return restore_records == 0 or self._caught_up(self._lag(task, instance)), restore_records
 
@@ -247,14 +213,12 @@ class _Explanation:
     def _copy(self, task: int, instance: int) -> Copy | None:
         return next((copy for copy in self._state.copies[task] if copy.instance == instance), None)
 
-    def _lag(self, task: int, instance: int) -> int | None:
-        if not self._group.tasks[task].stateful:
-            return None
+    def _lag(self, task: int, instance: int) -> int:
         copy = self._copy(task, instance)
         return self._group.tasks[task].end_offset_sum if copy is None or copy.lag is None else copy.lag
 
-    def _caught_up(self, lag: int | None) -> bool:
-        return lag is None or is_caught_up(lag, self._limit)
+    def _caught_up(self, lag: int) -> bool:
+        return is_caught_up(lag, self._limit)
 
     def _seat(self, held: _Held) -> Seat:
         seat = self._seats.get(held)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from kstream_plan.histories import difference, unlike
-from kstream_plan.model import Group, Holding
+from kstream_plan.model import Group, Holding, Holdings, Owners, no_owners
 from kstream_plan.steps import Balance
 
 
@@ -19,20 +21,33 @@ class RunningBalance:
     def __init__(self, group: Group) -> None:
         nothing = [0] * len(group.instances)
         self._group = group
-        self._decided: Sequence[Holding] = (Holding(),) * len(group.instances)
+        self._decided = Holdings((Holding(),) * len(group.instances), group.stateless, no_owners(group))
         self._active, self._stateful, self._standby = nothing[:], nothing[:], nothing[:]
         self._per_thread = [0.0] * len(group.instances)
+        names = [group.subtopologies[task] for task in group.stateless]
+        self._subtopologies = list(dict.fromkeys(names))
+        number_of = {name: number for number, name in enumerate(self._subtopologies)}
+        #: by place among the stateless tasks: the number of its subtopology among theirs
+        self._subtopology_of = np.array([number_of[name] for name in names], dtype=np.int64)
         #: subtopology → active tasks by instance
         self._tasks: dict[str, list[int]] = {}
         #: subtopology that anybody executes → (instances that execute it, most minus least tasks of it on an instance)
         self._spreads: dict[str, tuple[int, int]] = {}
 
-    def of(self, decided: Sequence[Holding]) -> Balance:
+    def of(self, decided: Holdings) -> Balance:
         """Return the balance of what was decided for every instance."""
         touched: set[str] = set()
-        for instance in unlike(self._decided, decided):
-            touched |= self._change(instance, self._decided[instance], decided[instance])
-        self._decided = decided
+        before, self._decided = self._decided, decided
+        changed = set(unlike(before.stateful, decided.stateful))
+        for instance in changed:
+            touched |= self._change(instance, before.stateful[instance], decided.stateful[instance])
+        if before.owners is not decided.owners:
+            dealt, subtopologies = self._deal(before.owners, decided.owners)
+            changed |= dealt
+            touched |= subtopologies
+        for instance in changed:
+            tasks = self._active[instance] + self._standby[instance]
+            self._per_thread[instance] = tasks / self._group.capacities[instance]
         for subtopology in touched:
             self._spread_again(subtopology)
         spreads = self._spreads.values()
@@ -50,19 +65,38 @@ class RunningBalance:
     def _change(self, instance: int, old: Holding, new: Holding) -> set[str]:
         """Count what an instance holds now; return the subtopologies of which it runs more or fewer tasks."""
         lost, gained = difference(old.active, new.active)
-        is_stateful, subtopology_of = self._group.stateful_flags.__getitem__, self._group.subtopologies.__getitem__
-        self._active[instance] = len(new.active)
-        self._stateful[instance] += sum(map(is_stateful, gained)) - sum(map(is_stateful, lost))
+        self._active[instance] += len(gained) - len(lost)
+        self._stateful[instance] += len(gained) - len(lost)
         self._standby[instance] = len(new.standby) + len(new.warmup)
-        tasks = self._active[instance] + self._standby[instance]
-        self._per_thread[instance] = tasks / self._group.capacities[instance]
+        subtopology_of = self._group.subtopologies.__getitem__
         changes = Counter(map(subtopology_of, gained))
         changes.subtract(map(subtopology_of, lost))
-        touched = {subtopology for subtopology, change in changes.items() if change}
-        for subtopology in touched:
-            by_instance = self._tasks.setdefault(subtopology, [0] * len(self._active))
-            by_instance[instance] += changes[subtopology]
-        return touched
+        for subtopology, change in changes.items():
+            self._add(subtopology, instance, change)
+        return {subtopology for subtopology, change in changes.items() if change}
+
+    def _deal(self, old: Owners, new: Owners) -> tuple[set[int], set[str]]:
+        """Count the stateless tasks where these run now; return the instances that run more or fewer, and of what.
+
+        Mostly there are few: an instance gets as many as it gives up.
+        """
+        moved, instances = (old != new).nonzero()[0], len(self._active)
+        dealt: set[int] = set()
+        subtopologies: set[str] = set()
+        lost = moved[old[moved] >= 0]
+        cells = len(self._subtopologies) * instances
+        gains = np.bincount(self._subtopology_of[moved] * instances + new[moved], minlength=cells)
+        changes = gains - np.bincount(self._subtopology_of[lost] * instances + old[lost], minlength=cells)
+        for cell in changes.nonzero()[0].tolist():
+            number, instance = divmod(cell, instances)
+            dealt.add(instance)
+            subtopologies.add(self._subtopologies[number])
+            self._add(self._subtopologies[number], instance, int(changes[cell]))
+            self._active[instance] += int(changes[cell])
+        return dealt, subtopologies
+
+    def _add(self, subtopology: str, instance: int, change: int) -> None:
+        self._tasks.setdefault(subtopology, [0] * len(self._active))[instance] += change
 
     def _spread_again(self, subtopology: str) -> None:
         by_instance = self._tasks[subtopology]

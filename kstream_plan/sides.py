@@ -11,7 +11,8 @@ from kstream_plan.changes import Course, Side, Start, TaskClass
 from kstream_plan.compare import compare
 from kstream_plan.evidence import held_copies
 from kstream_plan.model import LATEST, UNKNOWN, Group, Note, Snapshot, TaskId
-from kstream_plan.pauses import plan_pauses, standstill
+from kstream_plan.pauses import plan_pauses
+from kstream_plan.standstill import total
 from kstream_plan.starting_state import newcomers
 from kstream_plan.steps import (
     Demote,
@@ -29,6 +30,7 @@ from kstream_plan.steps import (
     Seat,
     ThreadMove,
     Withhold,
+    member_steps,
 )
 
 
@@ -46,7 +48,7 @@ def snapshot_side(snapshot: Snapshot) -> Side:
     state = snapshot.state
     return Side(
         group=state.group,
-        holdings=state.holdings,
+        holdings=tuple(state.holdings),
         config=snapshot.config,
         generation=state.generation,
         captured_at=snapshot.captured_at,
@@ -69,12 +71,12 @@ def plan_side(plan: Plan, number: int | None = None) -> Side:
     rnd = plan.rounds[number - 1] if number else None
     side = Side(
         group=plan.group,
-        holdings=plan.initial if rnd is None else rnd.assigned,
+        holdings=tuple(plan.initial if rnd is None else rnd.assigned),
         config=plan.config,
         generation=plan.generation if rnd is None else rnd.generation,
         captured_at=plan.captured_at if rnd is None else None,
         protocol=plan.protocol,
-        decided=None if rnd is None else rnd.decided,
+        decided=None if rnd is None else tuple(rnd.decided),
     )
     joining, gone = _joining(plan, number), _gone(plan, number)
     later = {process_id for process_id, at in joining.items() if at > number + 1}
@@ -86,9 +88,8 @@ def _joining(plan: Plan, number: int) -> dict[str, int]:
     """Return who is no member after round ``number`` and will be one, and from which round on."""
     found: dict[str, tuple[bool, int]] = {}
     for rnd in plan.rounds[number:]:
-        for step in rnd.steps:
-            if isinstance(step, MemberJoined | MemberLeft):
-                found.setdefault(step.process_id, (isinstance(step, MemberJoined), rnd.number))
+        for step in member_steps(rnd.steps):
+            found.setdefault(step.process_id, (isinstance(step, MemberJoined), rnd.number))
     return {process_id: at for process_id, (joins, at) in found.items() if joins}
 
 
@@ -97,8 +98,7 @@ def _gone(plan: Plan, number: int) -> set[str]:
     found = {
         step.process_id: isinstance(step, MemberLeft)
         for rnd in plan.rounds[:number]
-        for step in rnd.steps
-        if isinstance(step, MemberJoined | MemberLeft)
+        for step in member_steps(rnd.steps)
     }
     return {process_id for process_id, left in found.items() if left}
 
@@ -161,7 +161,7 @@ def plan_course(plan: Plan, first: int, last: int) -> Course:
                 needs = None if warm is None or cold is None else warm + cold
                 is_held = isinstance(step, Promote) or key in held
                 starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
-    return Course(starts=starts, restored=restored, pauses_ms=standstill(plan_pauses(plan, first, last)).ms)
+    return Course(starts=starts, restored=restored, pauses_ms=total(plan_pauses(plan, first, last)).ms)
 
 
 def history_course(sides: Sequence[Side]) -> Course:

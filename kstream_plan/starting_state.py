@@ -23,6 +23,7 @@ def seated(state: GroupState) -> GroupState:
             copies[task][instance] = _held_copy(state, task, instance, copies[task].get(instance), seat)
     return replace(
         state,
+        holdings=tuple(state.holdings),
         copies=tuple(
             tuple(_or_left_over(by_instance[i], state.at_ms) for i in sorted(by_instance)) for by_instance in copies
         ),

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.model import Assignment, GroupState, Holding
+from kstream_plan.model import Assignment, GroupState, Holdings, Owners
 
 EAGER = "eager"
 COOPERATIVE = "cooperative"
 
 
 class Withheld(NamedTuple):
-    """An active task kept from its new owner until the present one has revoked it.
+    """An active stateful task kept from its new owner until the present one has revoked it.
 
     ``temporary``: the new owner holds its copy as a standby meanwhile.
     """
@@ -25,27 +26,52 @@ class Withheld(NamedTuple):
     temporary: bool
 
 
+class ActiveChange(NamedTuple):
+    """The active stateful tasks that a consumer held before a rebalance and not after it, and the other way round."""
+
+    consumer: int
+    lost: AbstractSet[int]
+    gained: AbstractSet[int]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
     """What the members hold after one rebalance, by consumer index.
 
-    A follow-up rebalance comes at once if and only if something is withheld. ``revoking`` are the consumers that
-    give up an active task; together with those that have something withheld they rejoin at once (``disturbed``),
-    the others hear of the follow-up by heartbeat. ``given_up`` maps every active task that was given up before the
-    rebalance to the consumer that had it. ``changed`` has, in order, every consumer that holds something else than
-    before, so that nobody has to look for them among thousands.
+    A follow-up rebalance comes at once if and only if something is withheld (``follow_up``). ``revoking`` are the
+    consumers that give up an active task, ``waiting`` those from which one is withheld; both rejoin at once
+    (``disturbed``), the others hear of the follow-up by heartbeat.
+
+    What happens to the stateless tasks follows from their ``owners``. The rest is about stateful tasks: ``changed``
+    has, in order, every consumer that holds something else than before, ``active_changes`` the active tasks that
+    changed hands, and ``given_up`` maps every active task that was given up before the rebalance to the consumer that
+    had it.
     """
 
-    holdings: tuple[Holding, ...]
-    changed: tuple[int, ...]
-    withheld: tuple[Withheld, ...]
-    revoking: frozenset[int]
+    before: Holdings
+    decided: Holdings
+    holdings: Holdings
+    changed: tuple[int, ...] = ()
+    active_changes: tuple[ActiveChange, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+    revoking: frozenset[int] = frozenset()
+    waiting: frozenset[int] = frozenset()
     given_up: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def owners(self) -> tuple[Owners, Owners, Owners]:
+        """Who owns each stateless task before, was decided to, and owns it after."""
+        return self.before.owners, self.decided.owners, self.holdings.owners
+
+    @property
+    def follow_up(self) -> bool:
+        """Whether the next rebalance comes at once."""
+        return bool(self.waiting)
 
     @property
     def disturbed(self) -> frozenset[int]:
         """The consumers with a reason of their own to rejoin at once."""
-        return self.revoking | {entry.consumer for entry in self.withheld}
+        return self.revoking | self.waiting
 
 
 #: state, decision → what the members then hold

@@ -172,7 +172,10 @@ class _Sequence:
                 return Join(at_ms=at_ms, instances=(Instance(process_id=process_id, consumers=consumers, host=name),))
 
 
-def play(seed: int, max_rounds: int = 150) -> Plan:
+def play(
+    seed: int, max_rounds: int = 150, *, assignor: str = "high-availability", protocol: str = "cooperative"
+) -> Plan:
     """The plan of a random case."""
     snapshot, scenario = random_case(seed)
-    return plan(snapshot, scenario=drawn(scenario, snapshot.state.group, 0), max_rounds=max_rounds)
+    of = drawn(scenario, snapshot.state.group, 0)
+    return plan(snapshot, scenario=of, max_rounds=max_rounds, assignor=assignor, protocol=protocol)

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import memberships
 import pytest
+from small_groups import group as small_group
+from small_groups import state as small_state
 from test_even_placement import least_costs
 
 from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
@@ -197,6 +199,24 @@ def test_progress_never_makes_the_target_flip(seed: int) -> None:
         else:
             pytest.fail(f"case {case} does not settle")
         assert set(targets) == {targets[0]}, f"case {case}"
+
+
+def test_what_the_target_cannot_keep_to_does_not_depend_on_the_copies() -> None:
+    """Any two of the three instances share a tag; only 0_1 has a copy at first, soon both tasks have two."""
+    plain = small_group(stateful=2, stateless=0)
+    keys = ("cluster", "host", "zone")
+    instances = tuple(
+        replace(instance, client_tags=tuple(zip(keys, values, strict=True)))
+        for instance, values in zip(plain.instances, ("xpa", "yqa", "xqb"), strict=True)
+    )
+    config = AssignmentConfig(acceptable_recovery_lag=100, num_standby_replicas=1, rack_aware_assignment_tags=keys)
+    before = seated(small_state(Group(plain.application_id, plain.tasks, instances), {}, {1: (Copy(0, 0, (0,)),)}))
+    decision = assign(before, config)
+    after = advance(before, rebalance(before, decision), Interval(0, 60_000, tick=True), config, Rates())
+    carried_on, afresh = assign(after, config, (before, decision)), assign(after, config)
+    assert carried_on.target is decision.target
+    assert carried_on == afresh
+    assert [(note.code, note.subjects) for note in afresh.warnings] == [("tags-short", ("0_0", "0_1"))]
 
 
 def _progress(rng: random.Random, state: GroupState) -> GroupState:

@@ -95,8 +95,9 @@ def test_dealing_gives_each_task_to_the_least_loaded_and_ties_to_the_first(
     threads: list[int], tasks: int, data: st.DataObject
 ) -> None:
     counts = [data.draw(st.integers(0, 5)) for _ in threads]
-    given_to = deal_to_least_loaded(range(tasks), counts, threads)
-    for task in range(tasks):
+    given_to = deal_to_least_loaded(tasks, counts, threads).tolist()
+    assert len(given_to) == tasks
+    for taken in given_to:
         instance = min(range(len(threads)), key=lambda i: (counts[i] / threads[i], i))
-        assert task in given_to[instance]
+        assert taken == instance
         counts[instance] += 1

@@ -156,7 +156,7 @@ def _literal_standbys(
     """The steps of the KIP with nothing but sets, and the least loaded instance looked for each time."""
     draft = _Literal(group, tags, active)
     missing = {task: draft.place_apart(task, replicas) for task in group.stateful}
-    table = TaskHashTable(group.tasks[task].task_id for task in group.stateful)
+    table = TaskHashTable([group.table_hashes[task] for task in group.stateful])
     for position in range(len(group.stateful)):
         table.put(position)
     for position, task in enumerate(group.stateful):

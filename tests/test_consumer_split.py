@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import kafka_cases
+import numpy as np
 import pytest
 import strategies
 from hypothesis import given
@@ -13,7 +14,19 @@ from hypothesis import strategies as st
 
 from kstream_plan.assignors.consumer_split import split_over_consumers
 from kstream_plan.assignors.java_collections import PriorityQueue, hash_order
-from kstream_plan.model import LATEST, UNKNOWN, Consumer, Group, Holding, Instance, Task, TaskId
+from kstream_plan.assignors.stateless_split import dealt_to_threads
+from kstream_plan.model import (
+    LATEST,
+    UNKNOWN,
+    Consumer,
+    Group,
+    Holding,
+    Holdings,
+    Instance,
+    Task,
+    TaskId,
+    no_owners,
+)
 
 Reports = list[list[tuple[int, int]]]
 
@@ -63,7 +76,14 @@ def _split(group: Group, placement: Holding, previous: Reports, consumers: range
     """Split from (lag, task) pairs, one list for each consumer; of one instance only, if ``consumers`` says so."""
     lags = {task: lag for reported in previous for lag, task in reported}
     reported = [{task for _, task in pairs} for pairs in previous]
-    return split_over_consumers(consumers or range(len(previous)), placement, reported, lags.__getitem__, group)
+    places = [place for place, task in enumerate(group.stateless) if task in placement.active]
+    stateful = placement._replace(active=tuple(sorted({*placement.active}.difference(group.stateless))))
+    split = split_over_consumers(consumers or range(len(previous)), stateful, reported, lags.__getitem__, group)
+    load = [len(held.active) + len(held.standby) + len(held.warmup) for held in split]
+    owners = no_owners(group)
+    if places:
+        owners[places] = dealt_to_threads(group, np.array(places), load)
+    return tuple(Holdings(split, group.stateless, owners))
 
 
 @st.composite
@@ -157,7 +177,7 @@ def _literal_split(group: Group, placement: Holding, previous: Reports) -> list[
 
 
 def _as_hash_set(group: Group, tasks: list[int]) -> list[int]:
-    return [tasks[n] for n in hash_order(group.tasks[task].task_id for task in tasks)]
+    return [tasks[n] for n in hash_order([group.table_hashes[task] for task in tasks])]
 
 
 def _literal_pass(tasks: list[int], previous: Reports, load: list[int]) -> list[list[int]]:

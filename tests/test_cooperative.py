@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from small_groups import group, state
 
-from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, Target
+from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, Target, revoked_by
 from kstream_plan.protocols.cooperative import rebalance
 from kstream_plan.transition import Transition, Withheld
 
@@ -48,7 +48,9 @@ def test_a_move_between_threads_is_withheld_without_a_temporary_standby() -> Non
 
 def test_a_stateless_task_is_withheld_too() -> None:
     after = _rebalance(state(GROUP, OWNED, COPIES), {0: Holding((0,)), 2: Holding((1,)), 5: Holding((2,))})
-    assert after.withheld == (Withheld(2, 2, 5, False),)
+    assert after.holdings == tuple(Holding(tasks) for tasks in ((0,), (), (1,), (), (), ()))
+    assert after.holdings.owners.tolist() == [revoked_by(2)]
+    assert (after.withheld, after.revoking, after.waiting) == ((), {2}, {5})
 
 
 def test_a_task_that_nobody_owns_is_handed_over_at_once() -> None:

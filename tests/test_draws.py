@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import threading
 import uuid
 from dataclasses import replace
 
@@ -82,6 +84,20 @@ def test_any_number_of_processes_gives_the_same(monkeypatch: pytest.MonkeyPatch)
 def test_a_budget_of_time_ends_the_draws() -> None:
     before = captured_scenarios.before("scale-out")
     assert draws.draws(before, TWO_MORE, number=50, within_ms=0).number == 1
+
+
+def _never_done_but_once(draw: int) -> draws._Outcome:
+    if draw:
+        threading.Event().wait()
+    return draws._Outcome(True, draws.Figures(0, 0, 0, 0, 0, 0, 0), {}, None)
+
+
+def test_draws_that_nobody_wants_any_more_are_not_waited_for() -> None:
+    outcomes = draws._outcomes(_never_done_but_once, 8, 2)
+    assert next(outcomes).settled
+    outcomes.close()  # type: ignore[attr-defined]
+    for worker in multiprocessing.active_children():
+        worker.join()  # would never return
 
 
 def test_the_number_of_draws_follows_the_size_of_the_group() -> None:

@@ -61,7 +61,7 @@ def finding(checked: CheckedPlan, rule: str) -> Finding:
 
 def over_draws(of: Simulation) -> OverDraws:
     assert of.draws is not None
-    return OverDraws(of.draws.number, of.draws.worst)
+    return OverDraws(of.draws.number, of.draws.number - of.draws.settled, of.draws.worst)
 
 
 @pytest.mark.parametrize("rule", RANGED)
@@ -91,7 +91,7 @@ def test_one_draw_that_does_not_settle_is_enough() -> None:
 
 
 def test_what_is_unknown_in_one_draw_is_too_much() -> None:
-    unknown = OverDraws(2, {"max_restored_records": None})
+    unknown = OverDraws(2, 0, {"max_restored_records": None})
     checked = check_plan(simulated().plan, standard("max_restored_records", 10**9), draws=unknown)
     found = finding(checked, "max_restored_records")
     assert (found.status, found.measured) == (Status.ERROR, None)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,17 +12,23 @@ import memberships
 import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
+from stateless_groups import joined
 from strategies import changed_members, first_starts, groups, snapshots
 
 from kstream_plan import planner, rehearsal
-from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import ASSIGNORS, Assign, Assignor
 from kstream_plan.checks import broken_invariants
 from kstream_plan.figures import balance, instance_loads
-from kstream_plan.model import Consumer, Copy, Group, GroupState, Holding, Instance, Rates, Snapshot, Task, TaskId
+from kstream_plan.model import (
+    Copy,
+    Group,
+    GroupState,
+    Holding,
+    Rates,
+    Snapshot,
+)
 from kstream_plan.planner import plan
 from kstream_plan.protocols import PROTOCOLS
-from kstream_plan.round_steps import RoundSteps, StepMaker
 from kstream_plan.steps import Balance, Plan, Trigger
 
 every_assignor = pytest.mark.parametrize("assignor", list(ASSIGNORS))
@@ -88,13 +92,6 @@ def test_the_same_snapshot_gives_the_same_plan(snapshot: Snapshot) -> None:
     assert plan(snapshot, max_rounds=20) == plan(snapshot, max_rounds=20)
 
 
-class _FreshSteps(StepMaker):
-    """Makes every step anew."""
-
-    def steps_of(self, *args: Any) -> RoundSteps:
-        return StepMaker(self._group, self._config).steps_of(*args)
-
-
 class _FreshBalance:
     """Counts every decision from nothing."""
 
@@ -126,7 +123,6 @@ def _carried_on_and_anew(snapshot: Snapshot, **options: Any) -> tuple[Plan, Plan
     with (
         mock.patch.object(planner, "ASSIGNORS", every),
         mock.patch.object(GroupState, "followed_by", _followed_anew),
-        mock.patch.object(rehearsal, "StepMaker", _FreshSteps),
         mock.patch.object(rehearsal, "RunningBalance", _FreshBalance),
     ):
         return carried_on, plan(snapshot, **options)
@@ -146,34 +142,7 @@ def test_carrying_on_gives_what_a_full_recompute_gives(
 
 @pytest.mark.parametrize("seed", range(12))
 def test_carrying_on_gives_the_same_where_many_stateless_tasks_go_back_and_forth(seed: int) -> None:
-    rng = random.Random(seed)
-    made = [
-        Task(task_id=TaskId(s, p), stateful=s < 3, end_offset_sum=50_000 if s < 3 else 0)
-        for s in range(6)
-        for p in range(rng.randint(5, 20))
-    ]
-    threads = rng.choice([lambda: 3, lambda: 4, lambda: rng.randint(1, 4)])
-    members = [
-        Instance(
-            process_id=(of := str(uuid.UUID(int=rng.getrandbits(128), version=4))),
-            consumers=tuple(Consumer(consumer_id=f"{of}-StreamThread-{t}") for t in range(threads())),
-        )
-        for _ in range(rng.randint(4, 7))
-    ]
-    first = Group.of("orders", made, members[:-2])
-    empty = GroupState(
-        group=first,
-        generation=0,
-        at_ms=0,
-        holdings=(Holding(),) * len(first.consumer_ids),
-        copies=((),) * len(made),
-        leader=0,
-    )
-    config = AssignmentConfig(
-        max_warmup_replicas=rng.randint(1, 3), num_standby_replicas=rng.choice([0, 0, 0, 1]), acceptable_recovery_lag=0
-    )
-    settled = memberships.settled(Snapshot(state=empty, config=config))
-    carried_on, anew = _carried_on_and_anew(memberships.with_members(settled, members))
+    carried_on, anew = _carried_on_and_anew(joined(seed))
     assert carried_on.summary.stateless_hops > 0
     assert carried_on == anew
 

@@ -9,10 +9,10 @@ from small_groups import group, state
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.histories import unlike
-from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates
+from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Holdings, Rates
 from kstream_plan.progress import Interval, advance
 from kstream_plan.restoring import Phase
-from kstream_plan.transition import Transition, Withheld
+from kstream_plan.transition import ActiveChange, Transition, Withheld
 
 GROUP = group()
 CONFIG = AssignmentConfig(state_cleanup_delay_ms=600_000)
@@ -33,9 +33,23 @@ def _advance(
     rates: Rates | None = None,
     phases: tuple[Phase, ...] = (),
 ) -> GroupState:
-    holdings = tuple(after.get(c, Holding()) for c in range(6))
-    changed = tuple(unlike(before.holdings, holdings))
-    transition = Transition(holdings=holdings, changed=changed, withheld=withheld, revoking=revoking)
+    held = Holdings.of(GROUP, before.holdings)
+    holdings = Holdings.of(GROUP, [after.get(c, Holding()) for c in range(6)])
+    changed = tuple(unlike(held.stateful, holdings.stateful))
+    active_changes = tuple(
+        ActiveChange(c, frozenset(old) - frozenset(new), frozenset(new) - frozenset(old))
+        for c, old, new in ((c, held.stateful[c].active, holdings.stateful[c].active) for c in changed)
+    )
+    transition = Transition(
+        before=held,
+        decided=holdings,
+        holdings=holdings,
+        changed=changed,
+        active_changes=active_changes,
+        withheld=withheld,
+        revoking=revoking,
+        waiting=frozenset(entry.consumer for entry in withheld),
+    )
     return advance(before, transition, interval, CONFIG, rates or Rates(), phases)
 
 
@@ -218,3 +232,15 @@ def test_a_burst_is_restored_like_everything_else() -> None:
     held, before = _with_copy(0)
     rates = Rates(restore_per_instance=10.0)
     assert _lag(held, before, Phase(rates, 3_000), Phase(rates, 60_000, burst={0: 900})) == 900 - 600
+
+
+def test_a_task_that_changes_its_thread_at_once_stays_on_its_instance() -> None:
+    before = state(GROUP, OWNED, {0: (OWNER,)})
+    for swapped in ({1: Holding((0,))}, {0: Holding((1,)), 1: Holding((0,))}):
+        copy = _copy_on(_advance(before, swapped, TICK), 0)
+        assert copy is not None
+        assert (copy.consumer, copy.active, copy.lost_at_ms) == (1, True, None)
+    back = state(GROUP, {1: Holding((0,))}, {0: (OWNER._replace(consumer=1, reporters=(1,)),)})
+    copy = _copy_on(_advance(back, OWNED, TICK), 0)
+    assert copy is not None
+    assert (copy.consumer, copy.active, copy.lost_at_ms) == (0, True, None)

@@ -14,12 +14,12 @@ from small_groups import group, state
 
 from kstream_plan.checks import broken_invariants
 from kstream_plan.model import LATEST, Assignment, Copy, Group, Holding, Instance, Target
-from kstream_plan.pauses import plan_standstill
 from kstream_plan.planner import plan
 from kstream_plan.protocols import PROTOCOLS, gives_up
 from kstream_plan.protocols.interleavings import Action, double_ownership
 from kstream_plan.protocols.leader_view import leader_view
 from kstream_plan.protocols.member import JoinTrigger, before_joining, on_assignment
+from kstream_plan.standstill import plan_standstill
 from kstream_plan.steps import HandOver, Revoke, Trigger
 from kstream_plan.transition import Withheld
 
@@ -47,7 +47,9 @@ def test_eager_hands_everything_over_at_once() -> None:
     after = PROTOCOLS["eager"](state(group(), OWNED, COPIES), _decision(MOVED))
     assert after.holdings == _decision(MOVED).consumers
     assert (after.withheld, after.revoking) == ((), frozenset())
-    assert after.given_up == {0: 0, 1: 2, 2: 2}
+    assert after.given_up == {0: 0, 1: 2}
+    assert (after.before.owners.tolist(), after.holdings.owners.tolist()) == ([2], [2])
+    assert not after.follow_up
 
 
 def test_in_a_mixed_group_only_eager_owners_hand_over_at_once() -> None:

@@ -9,17 +9,21 @@ import captured_scenarios
 import memberships
 import pytest
 
+from kstream_plan.checks import broken_invariants
 from kstream_plan.config.scenario_file import read_scenario
 from kstream_plan.errors import ConfigError, ScenarioError
 from kstream_plan.model import Rates, Snapshot
-from kstream_plan.pauses import plan_pauses, plan_standstill
+from kstream_plan.pauses import plan_pauses
 from kstream_plan.planner import plan
 from kstream_plan.render.activity import membership
 from kstream_plan.render.plan_json import plan_json
 from kstream_plan.render.table import table
 from kstream_plan.snapshots.saved_plan import read_plans
-from kstream_plan.steps import Demote, MemberJoined, MemberLeft, Plan, Revoke, Trigger
+from kstream_plan.standstill import plan_standstill
+from kstream_plan.steps import Demote, MemberJoined, MemberLeft, Plan, Reason, ReasonCode, Revoke, Trigger
 from kstream_plan.studies.drawing import drawn
+
+MEMBERSHIP, THREAD_STOPPED = Reason(ReasonCode.MEMBERSHIP), Reason(ReasonCode.THREAD_STOPPED)
 
 
 def _settled(scenario: str = "scale-out-standbys", produce_rate: float | None = None) -> Snapshot:
@@ -276,3 +280,51 @@ def test_a_rate_that_changes_after_all_has_settled_changes_nothing() -> None:
     scenario = read_scenario("events: [{at: 0s, crash: i1}, {at: 1s, return: i1}, {at: 9h, burst: 5}]", "s.yaml")
     played = drawn(scenario, _settled().state.group, 0)
     assert plan(_settled(), scenario=played, max_rounds=1).verdict.kind == "settled"
+
+
+def test_a_join_does_not_end_a_rebalance_before_the_group_has_noticed_who_stopped_with_it() -> None:
+    both = _play(_settled(), "{at: 0s, stop: i1}, {at: 0s, join: 1}")
+    apart = _play(_settled(), "{at: 0s, stop: i1}, {at: 1ms, join: 1}")
+    assert both.rounds[0].at_ms == 10_000
+    assert [(rnd.at_ms, rnd.trigger, rnd.decided) for rnd in both.rounds] == [
+        (rnd.at_ms, rnd.trigger, rnd.decided) for rnd in apart.rounds
+    ]
+    came_and_went = [type(step) for step in both.rounds[0].steps if isinstance(step, MemberJoined | MemberLeft)]
+    assert sorted(came_and_went, key=str) == [MemberJoined, MemberLeft]
+
+
+def test_a_copy_that_is_behind_has_not_caught_up_by_waiting_unless_its_rate_is_known() -> None:
+    settled = _settled()
+    group, held = settled.state.group, settled.state.holdings
+    consumer = next(consumer for consumer, of in enumerate(held) if of.standby)
+    task, instance = held[consumer].standby[0], group.instance_of[consumer]
+    owner = next(group.instance_of[other] for other, of in enumerate(held) if task in of.active)
+    copies = list(settled.state.copies)
+    copies[task] = tuple(
+        copy._replace(lag=5_000, remaining=5_000) if copy.instance == instance else copy for copy in copies[task]
+    )
+    lagging = replace(settled, state=replace(settled.state, copies=tuple(copies)))
+    stop = f"{{at: 0s, stop: {group.instances[owner].host}}}"
+    unknown = replace(lagging, rates=Rates())
+    assert [_play(one, stop).summary.cold_handovers for one in (unknown, lagging)] == [1, 0]
+
+
+def test_a_thread_that_stops_and_then_its_instance_in_the_same_rebalance_are_told_in_that_order() -> None:
+    events = "{at: 500ms, stop: i2}, {at: 500ms, threads: {instance: i1, count: 1}}, {at: 600ms, stop: i1}"
+    before = _settled()
+    group = before.state.group
+    i1 = next(instance for instance in group.instances if instance.host == "i1")
+    two_threads = replace(
+        i1, consumers=(*i1.consumers, replace(i1.consumers[0], consumer_id=f"{i1.consumers[0].consumer_id}-2"))
+    )
+    others = [instance for instance in group.instances if instance is not i1]
+    members = memberships.with_members(before, [*others, two_threads])
+    made = _play(memberships.settled(members), events)
+    assert broken_invariants(made) == ()
+    [first] = [rnd for rnd in made.rounds if any(isinstance(step, MemberLeft) for step in rnd.steps)]
+    steps = list(first.steps)
+    left = next(place for place, step in enumerate(steps) if step == MemberLeft(i1.process_id, 600, MEMBERSHIP))
+    stopped = [place for place, step in enumerate(steps) if getattr(step, "reason", None) == THREAD_STOPPED]
+    assert stopped
+    assert max(stopped) < left
+    assert {500, 600} <= {pause.from_ms for pause in plan_pauses(made)}

@@ -32,13 +32,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors.meanwhile import active_moves, movements, runs_now, standby_moves, standbys_now
 from kstream_plan.assignors.prospects import Prospect, prospects, still_cheapest
 from kstream_plan.assignors.relief import Move, by_relief, in_kafkas_order, probes_until_relieved
 from kstream_plan.assignors.splitting import split
 from kstream_plan.assignors.target import owners, standby_instances
-from kstream_plan.model import Assignment, Group, GroupState, Holding, Movement, Note, Target
+from kstream_plan.model import (
+    NOBODY,
+    Assignment,
+    Group,
+    GroupState,
+    Holding,
+    Holdings,
+    Movement,
+    Note,
+    Owners,
+    Target,
+    no_owners,
+    revoked_by,
+)
 
 if TYPE_CHECKING:
     from kstream_plan.assignors.cheapest_target import CheapestTarget
@@ -70,7 +85,8 @@ def assign(
     else:
         ordered = []
         under_way = _standbys_under_way(group, config, begun, held)
-    instances = _holdings(group, {**run_by, **begun.stateless}, held, under_way)
+    stateful = _holdings(group, run_by, held, under_way)
+    instances = Holdings(stateful, group.stateless, begun.stateless)
     missing = config.num_standby_replicas - (len(group.instances) - 1)
     return Assignment(
         instances=instances,
@@ -88,13 +104,13 @@ def assign(
 class _Begun(NamedTuple):
     """The target and the tasks that may be elsewhere: all others run, and have their standbys, where it has them.
 
-    ``owner``, ``standbys`` and ``stateless`` (where these run) are by task.
+    ``owner`` and ``standbys`` are by task; ``stateless`` is where each of these runs.
     """
 
     target: Target
     owner: Mapping[int, int]
     standbys: Mapping[int, tuple[int, ...]]
-    stateless: Mapping[int, int]
+    stateless: Owners
     unsettled: Sequence[Prospect]
     warnings: tuple[Note, ...]
 
@@ -159,21 +175,29 @@ def _standbys_under_way(
 
 def _stateless(
     state: GroupState, config: AssignmentConfig, owner: Mapping[int, int], decided: Assignment | None = None
-) -> dict[int, int]:
-    """Place the stateless tasks; if all are where they were ``decided`` to be, they stay."""
+) -> Owners:
+    """Return where the stateless tasks run; if all are where they were ``decided`` to be, they stay."""
     group = state.group
-    run_by = _run_stateless(group, ((group.instance_of[c], held) for c, held in enumerate(state.holdings)))
-    run_by |= {task: instance for task, instance in state.revoked.items() if not group.stateful_flags[task]}
-    if decided is not None and run_by == _run_stateless(group, enumerate(decided.instances)):
-        return run_by
+    if not group.stateless:
+        return no_owners(group)
+    run_by = _run_stateless(state)
+    if decided is not None and np.array_equal(run_by, before := Holdings.of(group, decided.instances).owners):
+        return before
     from kstream_plan.assignors.cheapest_target import place_stateless  # noqa: PLC0415 - takes a while
 
-    return place_stateless(group, config, run_by, _counts(group, owner))
+    known = {task: i for task, i in zip(group.stateless, run_by.tolist(), strict=True) if i != NOBODY}
+    placed = place_stateless(group, config, known, _counts(group, owner))
+    return np.array([placed[task] for task in group.stateless], dtype=run_by.dtype)
 
 
-def _run_stateless(group: Group, held_by: Iterable[tuple[int, Holding]]) -> dict[int, int]:
-    flags = group.stateful_flags
-    return {task: instance for instance, held in held_by for task in held.active if not flags[task]}
+def _run_stateless(state: GroupState) -> Owners:
+    """Return the instance that runs each stateless task, or has just given it up."""
+    owners = Holdings.of(state.group, state.holdings).owners
+    of = np.array([*state.group.instance_of, NOBODY], dtype=owners.dtype)  # the last one is nobody's
+    run_by = of[np.where(owners < NOBODY, revoked_by(owners), owners)]
+    for place, task in enumerate(state.group.stateless) if state.revoked else ():
+        run_by[place] = state.revoked.get(task, run_by[place])
+    return run_by
 
 
 def _counts(group: Group, instance_of: Mapping[int, int]) -> list[int]:

@@ -131,7 +131,7 @@ def _hash_map_order(group: Group, tasks: Mapping[int, int]) -> list[int]:
     if len(tasks) < 2:
         return list(tasks)
     stateful = group.stateful
-    table = TaskHashTable(group.tasks[task].task_id for task in stateful)
+    table = TaskHashTable([group.table_hashes[task] for task in stateful])
     for position in range(len(stateful)):
         table.put(position)
     for position, task in enumerate(stateful):

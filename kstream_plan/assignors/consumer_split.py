@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from heapq import heapify, heappop
-from itertools import chain, filterfalse
+from itertools import chain, repeat
 from typing import NamedTuple
 
 from kstream_plan.assignors.java_collections import hash_order, remove_from_heap
@@ -19,14 +20,15 @@ def split_over_consumers(
     lag_of: Callable[[int], int],
     group: Group,
 ) -> tuple[Holding, ...]:
-    """Split what one instance was given over its consumers.
+    """Split what one instance was given of stateful tasks over its consumers.
 
     Three passes share the load of the threads: active stateful tasks, standbys (warm-ups among them, which Kafka does
-    not tell apart), stateless tasks. The first two respect what each consumer reported, up to an even share.
+    not tell apart), stateless tasks (:mod:`stateless_split`). The first two, made here, respect what each consumer
+    reported, up to an even share.
 
     Args:
         consumers: the instance's consumers, by index in the group.
-        placement: the instance's tasks by role.
+        placement: the instance's stateful tasks by role.
         reported: the stateful tasks that the instance's k-th consumer reported.
         lag_of: the instance's lag on a task it reported, in records as Kafka sees it (``LATEST``, ``UNKNOWN`` or
             0 and more).
@@ -37,33 +39,17 @@ def split_over_consumers(
     """
     if len(consumers) == 1:
         return (Holding(placement.active, placement.standby, placement.warmup),)
-    stateful, stateless = stateful_and_stateless(placement.active, group)
     previous = _Reported(reported, lag_of)
     load = [0] * len(consumers)
-    active = _deal(stateful, previous, load, lambda tasks: _as_hash_set(tasks, group))
+    active = _deal(list(placement.active), previous, load, lambda tasks: _as_hash_set(tasks, group))
     copies = _deal(sorted(placement.standby + placement.warmup), previous, load, list)
     warmups = frozenset(placement.warmup)
-    held = tuple(_holding(a, c, warmups) for a, c in zip(active, copies, strict=True))
-    return with_stateless(held, stateless, group) if stateless else held
-
-
-def stateful_and_stateless(tasks: Sequence[int], group: Group) -> tuple[list[int], list[int]]:
-    """Tell the stateful tasks from the stateless ones, both in the order they come in."""
-    is_stateless = group.stateless_set.__contains__
-    return list(filterfalse(is_stateless, tasks)), list(filter(is_stateless, tasks))
-
-
-def with_stateless(held: Sequence[Holding], stateless: list[int], group: Group) -> tuple[Holding, ...]:
-    """Return the third pass alone: ``held`` after the first two, and the instance's stateless tasks (sorted)."""
-    load = [len(of.active) + len(of.standby) + len(of.warmup) for of in held]
-    nothing = _Reported([frozenset()] * len(load), lambda _: 0)
-    dealt = _deal(stateless, nothing, load, lambda tasks: _as_hash_set(tasks, group))
-    return tuple(of._replace(active=tuple(sorted([*of.active, *more]))) for of, more in zip(held, dealt, strict=True))
+    return tuple(_holding(a, c, warmups) for a, c in zip(active, copies, strict=True))
 
 
 def _as_hash_set(tasks: Sequence[int], group: Group) -> list[int]:
     """Order tasks (sorted) as Kafka's set of their ids iterates."""
-    return [tasks[position] for position in hash_order([group.tasks[task].task_id for task in tasks])]
+    return [tasks[position] for position in hash_order(list(map(group.table_hashes.__getitem__, tasks)))]
 
 
 def deal_copies(
@@ -136,14 +122,14 @@ def _deal_step_by_step(
     left = set(tasks)
     given, skipped = _give_back(left, room, reported)
     kept = list(map(len, given))
-    rest = _fill_up(left, given, room)
+    rest = list(fill_up(sorted(left), given, room))
     if rest:
         at_share = [consumer for consumer, mine in enumerate(given) if len(mine) == room[consumer]]
         returned = _give_back_one_more(rest, given, at_share, skipped)
         if len(rest) > 2:  # a heap of two has them in order
             taken = [reported.by_lag(mine[:count]) for mine, count in zip(given, kept, strict=True)]
             polled = len(left) - len(returned) - len(rest)
-            rest = _array_order(java_order(tasks), chain.from_iterable(taken), polled, returned)
+            rest = array_order(java_order(tasks), chain.from_iterable(taken), polled, returned)
         for task, consumer in zip(rest, at_share, strict=False):
             given[consumer].append(task)
     return given
@@ -169,12 +155,12 @@ def _give_back(left: set[int], room: list[int], reported: _Reported) -> tuple[li
     return given, skipped
 
 
-def _fill_up(left: set[int], given: list[list[int]], room: list[int]) -> list[int]:
+def fill_up(queue: Sequence[int], given: list[list[int]], room: Sequence[int]) -> Sequence[int]:
     """Deal in task order to the consumers with room, one at a time each; return what is still left.
 
     As long as the same consumers have room, whole rows are dealt at once.
     """
-    queue, first = sorted(left), 0
+    first = 0
     while hungry := [consumer for consumer, mine in enumerate(given) if len(mine) < room[consumer]]:
         rows = min(room[consumer] - len(given[consumer]) for consumer in hungry)
         end = first + rows * len(hungry)
@@ -199,13 +185,12 @@ def _give_back_one_more(
     return returned
 
 
-def _array_order(queued: list[int], taken: Iterable[int], polled: int, returned: list[int]) -> list[int]:
+def array_order(queued: list[int], taken: Iterable[int], polled: int, returned: list[int]) -> list[int]:
     """Replay Kafka's queue of unassigned tasks and return what is left of it, in the order of its array."""
     heapify(queued)
     for task in taken:
         remove_from_heap(queued, task)
-    for _ in range(polled):
-        heappop(queued)
+    deque(map(heappop, repeat(queued, polled)), maxlen=0)
     for task in returned:
         remove_from_heap(queued, task)
     return queued

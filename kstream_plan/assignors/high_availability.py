@@ -22,7 +22,7 @@ from kstream_plan.assignors.movements import MovementsDraft, move_active, move_s
 from kstream_plan.assignors.splitting import split
 from kstream_plan.assignors.stateless import deal_stateless
 from kstream_plan.assignors.target import balanced_target
-from kstream_plan.model import Assignment, GroupState, Holding, Movement, Target
+from kstream_plan.model import Assignment, GroupState, Holding, Holdings, Movement, Target
 from kstream_plan.movement_queue import MovementQueue
 from kstream_plan.ranking import number_caught_up
 
@@ -30,7 +30,7 @@ from kstream_plan.ranking import number_caught_up
 class Decision(NamedTuple):
     """An :class:`~kstream_plan.model.Assignment` before its split over the consumers; fields as there."""
 
-    instances: tuple[Holding, ...]
+    instances: Holdings
     probing_rebalance: bool
     target: Target
     movements: Sequence[Movement]
@@ -72,9 +72,8 @@ def decide(
     holdings = HoldingsDraft([Holding(active, standby) for active, standby in zip(*target, strict=True)])
     for movement in movements:
         holdings.apply(movement)
-    deal_stateless(state.group, config, holdings)  # rule 6
     return Decision(
-        instances=holdings.frozen(),
+        instances=deal_stateless(state.group, config, holdings.frozen()),  # rule 6
         probing_rebalance=bool(movements),  # rule 7
         target=target,
         movements=movements,
@@ -108,15 +107,16 @@ def _movements(state: GroupState, config: AssignmentConfig, target: Target) -> S
 
 def _decide_again(state: GroupState, config: AssignmentConfig, decided: Assignment, redone: reuse.Redone) -> Decision:
     """Change an earlier decision by the movements that are new or gone; the stateless tasks follow the loads."""
-    holdings = HoldingsDraft(decided.instances)
+    instances = Holdings.of(state.group, decided.instances)
+    holdings = HoldingsDraft(instances.stateful)
     for movement in redone.withdrawn:
         holdings.revert(movement)
     for movement in redone.new:
         holdings.apply(movement)
     if redone.withdrawn or redone.new:
-        deal_stateless(state.group, config, holdings)
+        instances = deal_stateless(state.group, config, holdings.frozen())
     return Decision(
-        instances=holdings.frozen(),
+        instances=instances,
         probing_rebalance=bool(redone.all),
         target=decided.target,
         movements=redone.all,

@@ -21,8 +21,8 @@ class HoldingsDraft:
         """Let the movement happen."""
         task, kind, how, source, destination, warm_up = movement
         if kind == "active":
-            _add(self.active(source), task)
-            _discard(self.active(destination), task)
+            _add(self._actives(source), task)
+            _discard(self._actives(destination), task)
             if how.startswith("swap"):
                 _discard(self._standbys(source), task)
                 _add(self._standbys(destination), task)
@@ -35,21 +35,16 @@ class HoldingsDraft:
     def revert(self, movement: Movement) -> None:
         """Undo a movement, as if it had never happened; not for a swap."""
         task, kind, _, source, destination, warm_up = movement
-        of = self.active if kind == "active" else self._standbys
+        of = self._actives if kind == "active" else self._standbys
         _discard(of(source), task)
         _add(of(destination), task)
         if warm_up:
             _discard(self._warmups(destination), task)
 
-    def active(self, instance: int) -> list[int]:
-        """Return the instance's active tasks, sorted, to be changed in place."""
+    def _actives(self, instance: int) -> list[int]:
         if instance not in self._active:
             self._active[instance] = list(self._holdings[instance].active)
         return self._active[instance]
-
-    def active_now(self, instance: int) -> Sequence[int]:
-        """Return the instance's active tasks, sorted, only to be read."""
-        return self._active.get(instance, self._holdings[instance].active)
 
     def frozen(self) -> tuple[Holding, ...]:
         """Return the holdings; those that did not change are the very objects the draft began with."""

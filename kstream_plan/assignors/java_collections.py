@@ -6,13 +6,13 @@ decides who gets a task (reference section 4, "Details that change results"). On
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from kstream_plan.assignors.java_tree_bins import TreeBin
-from kstream_plan.model import TaskId, java_string_key
 
 T = TypeVar("T")
 
@@ -25,65 +25,58 @@ _LEAST_BINS_WITH_TREES = 64
 _SHORTEST_TREE = 6
 
 
-def signed_int(value: int) -> int:
-    """Wrap a number as Java's 32-bit ``int`` does."""
-    return ((value + 2**31) & (2**32 - 1)) - 2**31
+def hash_order(hashes: Sequence[int] | npt.NDArray[np.int64]) -> list[int]:
+    """Return the order in which a ``HashSet`` filled with task ids, one by one, iterates, as their positions.
 
-
-@lru_cache(maxsize=1024)
-def string_hash(text: str) -> int:
-    """Return ``String.hashCode``: over the UTF-16 code units, 32 bits signed."""
-    units, value = java_string_key(text), 0
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        value = 31 * value + (high << 8 | low)
-    return signed_int(value)
-
-
-def task_id_hash(task_id: TaskId) -> int:
-    """Return ``TaskId.hashCode()``: of subtopology, partition and the topology's name (0 if it has none)."""
-    name = string_hash(task_id.topology_name) if task_id.topology_name else 0
-    return signed_int(31 * (31 * (31 + task_id.subtopology) + task_id.partition) + name)
-
-
-def hash_order(task_ids: Iterable[TaskId]) -> list[int]:
-    """Return the order in which a ``HashSet`` filled with ``task_ids``, one by one, iterates, as their positions.
-
-    The ids must be distinct and sorted.
+    The ids must be distinct and sorted; ``hashes`` are :attr:`~kstream_plan.model.Group.table_hashes`.
     """
-    ids = list(task_ids)
-    order = _order_of_chains(list(map(_hash_in_table, ids)))
+    order = _order_of_chains(np.asarray(hashes, dtype=np.int64))
     if order is not None:
         return order
-    table = TaskHashTable(ids)
-    for position in range(len(table.hashes)):
+    table = TaskHashTable(list(map(int, hashes)))
+    for position in range(len(hashes)):
         table.put(position)
     return list(table)
 
 
-def _order_of_chains(hashes: list[int]) -> list[int] | None:
+def _order_of_chains(hashes: npt.NDArray[np.int64]) -> list[int] | None:
     """Return the order if every bin stays a short chain, as nearly always, else ``None``.
 
     A chain keeps the order of insertion whenever the table doubles, so only the last table counts.
     """
     bins = _INITIAL_BINS
-    while True:
-        places = [value & bins - 1 for value in hashes[: bins * 3 // 4 + 1]]  # with the last of these it doubles
-        if len(places) > _LONGEST_CHAIN and max(Counter(places).values()) > _LONGEST_CHAIN:
-            return None
-        if len(hashes) <= bins * 3 // 4:
-            return sorted(range(len(hashes)), key=places.__getitem__)
+    while len(hashes) > bins * 3 // 4:
         bins *= 2
+    if _any_long_chain(hashes, bins):
+        return None
+    order: list[int] = (hashes & bins - 1).argsort(kind="stable").tolist()
+    return order
+
+
+def _any_long_chain(hashes: npt.NDArray[np.int64], bins: int) -> bool:
+    """Tell whether a chain is too long in the last table, or was in one before with the keys with which it doubled.
+
+    With half the bins no chain is longer than two of these together: most of the smaller tables need no look.
+    """
+    while bins >= _INITIAL_BINS:
+        keys = hashes[: bins * 3 // 4 + 1]
+        longest = int(np.bincount(keys & bins - 1).max()) if len(keys) > _LONGEST_CHAIN else 1
+        if longest > _LONGEST_CHAIN:
+            return True
+        while longest <= _LONGEST_CHAIN:
+            bins, longest = bins // 2, longest * 2
+    return False
 
 
 class TaskHashTable:
     """A ``java.util.HashMap`` (or ``HashSet``) of task ids, made without a capacity, that never shrinks.
 
     Iterating goes bin by bin; a bin is a chain in order of insertion until it becomes a tree. Keys are the positions
-    of the ids it was made with, which must be distinct and sorted: Java compares ids of equal hashes.
+    of the ids whose hashes it was made with, which must be distinct and sorted: Java compares ids of equal hashes.
     """
 
-    def __init__(self, task_ids: Iterable[TaskId]) -> None:
-        self.hashes = list(map(_hash_in_table, task_ids))
+    def __init__(self, hashes: Sequence[int]) -> None:
+        self.hashes = hashes
         self._bins: list[list[int]] = [[] for _ in range(_INITIAL_BINS)]
         self._trees: dict[int, TreeBin] = {}
         self._size = 0
@@ -136,13 +129,6 @@ class TaskHashTable:
                     self._bins[half], self._trees[half] = tree.keys, tree
                 else:
                     self._trees[half] = TreeBin(keys, hashes)
-
-
-@lru_cache(maxsize=1 << 16)
-def _hash_in_table(task_id: TaskId) -> int:
-    """Mix the high half of an id's hash into the low one, as ``HashMap.hash`` does."""
-    value = task_id_hash(task_id)
-    return signed_int(value ^ (value & 2**32 - 1) >> 16)
 
 
 class PriorityQueue(Generic[T]):

@@ -17,7 +17,8 @@ from kstream_plan.assignors.max_flow import assign_all
 from kstream_plan.assignors.negative_cycles import minimize_cost
 from kstream_plan.assignors.rack_costs import RackCosts, racks_known
 from kstream_plan.assignors.task_network import NOBODY, TaskNetwork
-from kstream_plan.model import Group, java_string_key
+from kstream_plan.java_hash import java_string_key
+from kstream_plan.model import Group
 
 #: (source, destination, instances that hold the task in any role) → may a standby move there to save traffic?
 #: Kafka asks ``client_tags.movement_keeps_tag_spread`` if standbys follow client tags, and nothing otherwise; it is

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.assignors.java_collections import signed_int
+from kstream_plan.java_hash import signed_int
 from kstream_plan.model import Group, Partition
 
 #: Traffic and non-overlap cost of stateless tasks, whatever is configured: they may move freely.

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from itertools import chain, filterfalse
 
-from kstream_plan.assignors.consumer_split import (
-    deal_copies,
-    split_over_consumers,
-    stateful_and_stateless,
-    with_stateless,
-)
+from kstream_plan.assignors.consumer_split import deal_copies, split_over_consumers
 from kstream_plan.assignors.reuse import changed_tasks, reports
+from kstream_plan.assignors.stateless_split import split_stateless
 from kstream_plan.histories import unlike
-from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, whole_sum
+from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, Holdings, whole_sum
 
 
-def split(
-    state: GroupState, instances: tuple[Holding, ...], previous: tuple[GroupState, Assignment] | None
-) -> tuple[Holding, ...]:
+def split(state: GroupState, instances: Holdings, previous: tuple[GroupState, Assignment] | None) -> Holdings:
     """Split what each instance was given over its consumers.
 
     An instance's split depends on nothing but what it was given and what its consumers reported about that; where
@@ -25,35 +19,52 @@ def split(
     taken from there.
 
     Returns:
-        One holding per consumer of the group; who keeps what it owns gets the very object.
+        What each consumer of the group is given; who keeps what it owns of stateful tasks gets the very object.
     """
-    group = state.group
+    group, owned = state.group, Holdings.of(state.group, state.holdings).stateful
     if previous is None:
-        return tuple(chain.from_iterable(_split_one(state, i, held) for i, held in enumerate(instances)))
-    before, decided = previous
+        found = (_split_one(state, owned, i, held) for i, held in enumerate(instances.stateful))
+        return split_stateless(group, instances, tuple(chain.from_iterable(found)), None)
+    before, decision = previous
+    given, held = Holdings.of(group, decision.instances), Holdings.of(group, decision.consumers)
+    stateful = _split_again(state, owned, instances.stateful, before, given.stateful, held.stateful)
+    return split_stateless(group, instances, stateful, (given, held))
+
+
+def _split_again(
+    state: GroupState,
+    owned: tuple[Holding, ...],
+    instances: tuple[Holding, ...],
+    before: GroupState,
+    given: tuple[Holding, ...],
+    held: tuple[Holding, ...],
+) -> tuple[Holding, ...]:
+    """Split the stateful tasks; those that were ``given`` to each instance ``before`` were ``held`` so by consumer."""
+    group = state.group
     told_otherwise = {
         instance
         for task in changed_tasks(before, state)
         for instance, _, _ in reports(before, task) ^ reports(state, task)
         if any(task in role for role in instances[instance])
     }
-    given_otherwise = {i for i in unlike(instances, decided.instances) if instances[i] != decided.instances[i]}
-    consumers = list(decided.consumers)
+    given_otherwise = {i for i in unlike(instances, given) if instances[i] != given[i]}
+    consumers = list(held)
     for i in sorted(told_otherwise | given_otherwise):
-        if i not in given_otherwise and _stays(state, i, instances[i], decided.consumers):
+        if i not in given_otherwise and _stays(state, owned, i, instances[i], held):
             continue
-        for consumer, held in zip(group.consumers_of[i], _split_one(state, i, instances[i]), strict=True):
-            owned = state.holdings[consumer]
-            consumers[consumer] = owned if owned == held else held
+        for consumer, mine in zip(group.consumers_of[i], _split_one(state, owned, i, instances[i]), strict=True):
+            consumers[consumer] = owned[consumer] if owned[consumer] == mine else mine
     return tuple(consumers)
 
 
-def _stays(state: GroupState, instance: int, held: Holding, given: tuple[Holding, ...]) -> bool:
+def _stays(
+    state: GroupState, owned: tuple[Holding, ...], instance: int, held: Holding, given: tuple[Holding, ...]
+) -> bool:
     """Tell whether every consumer has just what it was ``given`` of the same tasks, and alone reported it.
 
     Then each gets its own back: those that were dealt to it have its share or one more.
     """
-    if any(state.holdings[consumer] != given[consumer] for consumer in state.group.consumers_of[instance]):
+    if any(owned[consumer] != given[consumer] for consumer in state.group.consumers_of[instance]):
         return False
     for task in state.unsettled.intersection(chain(held.active, held.standby, held.warmup)):
         reporters = _copy(state, task, instance).reporters
@@ -62,19 +73,18 @@ def _stays(state: GroupState, instance: int, held: Holding, given: tuple[Holding
     return True
 
 
-def _split_one(state: GroupState, instance: int, held: Holding) -> tuple[Holding, ...]:
-    """Tell the split which of the instance's stateful tasks each of its consumers reported.
+def _split_one(state: GroupState, owned: tuple[Holding, ...], instance: int, held: Holding) -> tuple[Holding, ...]:
+    """Tell the split which of the instance's tasks each of its consumers reported, given what all ``owned``.
 
     A settled task is reported by who runs it, so only the copies of the others have to be looked at.
     """
     group = state.group
     consumers, unsettled = group.consumers_of[instance], state.unsettled
     if len(consumers) > 1:
-        stateful, stateless = stateful_and_stateless(held.active, group) if group.stateless else (held.active, [])
-        kept = _kept(state, instance, held._replace(active=tuple(stateful)), consumers)
+        kept = _kept(state, owned, instance, held, consumers)
         if kept is not None:
-            return with_stateless(kept, stateless, group) if stateless else kept
-    reported = [set(state.holdings[consumer].active) - unsettled for consumer in consumers]
+            return kept
+    reported = [set(owned[consumer].active) - unsettled for consumer in consumers]
     for task in unsettled.intersection(held.active + held.standby + held.warmup):
         for consumer in _copy(state, task, instance).reporters:
             reported[consumer - consumers.start].add(task)
@@ -87,7 +97,9 @@ def _split_one(state: GroupState, instance: int, held: Holding) -> tuple[Holding
     return split_over_consumers(consumers, held, reported, lag_of, group)
 
 
-def _kept(state: GroupState, instance: int, held: Holding, consumers: range) -> tuple[Holding, ...] | None:
+def _kept(
+    state: GroupState, owned: tuple[Holding, ...], instance: int, held: Holding, consumers: range
+) -> tuple[Holding, ...] | None:
     """Return the split if everybody gets back what it reported, and only that, of the active tasks; else ``None``.
 
     By far the most frequent case, told without looking at every task: of the settled ones each consumer reported what
@@ -95,7 +107,10 @@ def _kept(state: GroupState, instance: int, held: Holding, consumers: range) -> 
     """
     placed = set(held.active)
     open_tasks = state.unsettled & placed
-    mine = [_still(state.holdings[consumer].active, placed, open_tasks) for consumer in consumers]
+    had = [owned[consumer].active for consumer in consumers]
+    mine = had[:]
+    if open_tasks or placed != set(chain.from_iterable(had)):
+        mine = [_still(tasks, placed, open_tasks) for tasks in had]
     for task in open_tasks:
         reporters = _copy(state, task, instance).reporters
         if len(reporters) != 1:
@@ -105,10 +120,7 @@ def _kept(state: GroupState, instance: int, held: Holding, consumers: range) -> 
     loads = [len(tasks) for tasks in mine]
     if sum(loads) != len(placed) or not all(share <= load <= share + 1 for load in loads):
         return None
-    active = [
-        tasks if tasks is state.holdings[c].active else tuple(sorted(tasks))
-        for c, tasks in zip(consumers, mine, strict=True)
-    ]
+    active = [tasks if tasks is before else tuple(sorted(tasks)) for before, tasks in zip(had, mine, strict=True)]
     if not held.standby and not held.warmup:
         return tuple(map(Holding, active))
     return _with_copies(state, instance, held, consumers, active)

@@ -38,15 +38,16 @@ def place_standbys(
         owner: who is to run them, by task.
 
     Returns:
-        The instances of each task's standbys, sorted; the tasks of which copies share what they should not; the
-        instances with more or fewer copies than their share.
+        The instances of each task's standbys, sorted; the tasks of which copies share what they should not, sorted; the
+        instances with more or fewer copies than their share, sorted. The latter two depend on the placement alone, not
+        on the costs that led to it.
     """
     number = min(config.num_standby_replicas, len(group.instances) - 1)
     if not number or not stateful:
         return {one.task: () for one in stateful}, (), ()
     marks = _marks(group, config)
     placed = _StandbyNetwork(group, config, number, marks, owner).place(stateful)
-    crowded = tuple(task for task, standbys in placed.items() if _shares_a_mark((owner[task], *standbys), marks))
+    crowded = tuple(task for task in sorted(placed) if _shares_a_mark((owner[task], *placed[task]), marks))
     copies = Counter(i for task, standbys in placed.items() for i in (owner[task], *standbys))
     bounds = zip(*shares(copies.total(), group.capacities, config.balance_factor), strict=True)
     uneven = tuple(i for i, (lower, upper) in enumerate(bounds) if not lower <= copies[i] <= upper)

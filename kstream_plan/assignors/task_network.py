@@ -11,7 +11,7 @@ from bisect import insort
 from collections.abc import Iterator, Sequence
 from operator import add
 
-from kstream_plan.assignors.java_collections import signed_int
+from kstream_plan.java_hash import signed_int
 
 #: The client of a task that is not assigned yet.
 NOBODY = -1

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import compress, pairwise
 from operator import attrgetter
 
+from kstream_plan.checks.stateless import gone_in
 from kstream_plan.checks.subject import Delta, Subject
 from kstream_plan.histories import MANY, times_in
 from kstream_plan.model import Holding
 from kstream_plan.protocols import gives_up
-from kstream_plan.steps import MemberLeft, ReasonCode, Revoke, Round, Trigger
+from kstream_plan.steps import Trigger
 
 _ACTIVE, _STANDBY = range(2)
 
@@ -23,6 +24,7 @@ def one_active_per_task(subject: Subject) -> Iterator[tuple[int | None, str]]:
     for index, task, count in _counts(subject, subject.held, _ACTIVE):
         if count > 1:
             yield index, f"{subject.name(task)} is held active {count} times"
+    yield from subject.stateless.not_decided if subject.stateless else ()
 
 
 def one_copy_per_instance(subject: Subject) -> Iterator[tuple[int | None, str]]:
@@ -46,19 +48,21 @@ def no_second_owner(subject: Subject) -> Iterator[tuple[int | None, str]]:
     plan = subject.plan
     stopping = gives_up(plan.group, plan.protocol)
     for rnd, changes in zip(plan.rounds, subject.held[1:], strict=True):
-        freed = stopping | _gone(subject, rnd)
+        freed = stopping | gone_in(plan.group, rnd)
         active = [delta for delta in changes if delta.role == _ACTIVE]
         lost = {task for delta in active if delta.consumer not in freed for task in delta.lost}
         gained = {task for delta in active for task in delta.gained}
         for task in sorted(lost & gained):
             yield rnd.number, f"{subject.name(task)} starts before its owner has revoked it"
+    yield from subject.stateless.second_owner if subject.stateless else ()
 
 
 def withheld_is_followed_up(subject: Subject) -> Iterator[tuple[int | None, str]]:
     """A follow-up comes next if and only if something is withheld."""
-    for (rnd, after), withheld in zip(pairwise(subject.plan.rounds), subject.withheld, strict=False):
-        if bool(withheld) != (after.trigger is Trigger.FOLLOW_UP):
-            yield rnd.number, f"{len(withheld)} tasks are withheld and the next trigger is {after.trigger}"
+    for (rnd, after), follows in zip(pairwise(subject.plan.rounds), subject.follow_ups, strict=False):
+        if follows != (after.trigger is Trigger.FOLLOW_UP):
+            withheld = "tasks are withheld" if follows else "no task is withheld"
+            yield rnd.number, f"{withheld} and the next trigger is {after.trigger}"
 
 
 def temporary_only_while_withheld(subject: Subject) -> Iterator[tuple[int | None, str]]:
@@ -106,9 +110,10 @@ def stateless_without_copies(subject: Subject) -> Iterator[tuple[int | None, str
 
 def _counts(subject: Subject, deltas: Sequence[Sequence[Delta]], role: int) -> Iterator[tuple[int, int, int]]:
     """Yield (index, task, how many consumers have it in the role): every task at first, then those that changed."""
-    counts = [0] * len(subject.plan.group.tasks)
+    group = subject.plan.group
+    counts, everything = [0] * len(group.tasks), set(group.stateful if subject.stateless else range(len(group.tasks)))
     for index, changes in enumerate(deltas):
-        touched = set(range(len(counts))) if index == 0 else set()
+        touched = everything if index == 0 else set()
         for delta in changes:
             if delta.role != role:
                 continue
@@ -146,21 +151,3 @@ def _twice(subject: Subject, word: str, gained: dict[int, set[int]], holdings: S
         twice = [subject.name(task) for task in sorted(tasks) if sum(times_in(role, task) for role in roles) > 1]
         if twice:
             yield f"{subject.process(instance)} {word} more than one copy of {', '.join(twice)}"
-
-
-def _gone(subject: Subject, rnd: Round) -> set[int]:
-    """Return the consumers whose instance left in the round, and those that their instance stopped."""
-    left = {step.process_id for step in rnd.steps if isinstance(step, MemberLeft)}
-    stopped = {
-        step.from_.consumer_id
-        for step in rnd.steps
-        if isinstance(step, Revoke) and step.reason.code is ReasonCode.THREAD_STOPPED
-    }
-    if not left and not stopped:
-        return set()
-    group = subject.plan.group
-    return {
-        consumer
-        for consumer, consumer_id in enumerate(group.consumer_ids)
-        if subject.process(group.instance_of[consumer]) in left or consumer_id in stopped
-    }

@@ -44,12 +44,13 @@ def steps_are_lossless(subject: Subject) -> Iterator[tuple[int | None, str]]:
         yield None, f"a step does not fit: {error}"
     if plan.final != (plan.rounds[-1].assigned if plan.rounds else plan.initial):
         yield None, "final is not what the last round assigned"
+    yield from subject.stateless.lost_steps if subject.stateless else ()
 
 
 def verdict_fits(subject: Subject) -> Iterator[tuple[int | None, str]]:
     """Settled means: nothing withheld and no probing wanted at the end; any other verdict means the opposite."""
     plan = subject.plan
-    going_on = bool(plan.rounds) and (plan.rounds[-1].probing_rebalance or bool(subject.withheld[-1]))
+    going_on = bool(plan.rounds) and (plan.rounds[-1].probing_rebalance or subject.follow_ups[-1])
     if (plan.verdict.kind == "settled") == going_on:
         yield None, f"the verdict is {plan.verdict.kind} but the last round {'goes on' if going_on else 'does not'}"
 
@@ -69,7 +70,7 @@ def holders_are_members(subject: Subject) -> Iterator[tuple[int | None, str]]:
     """Who holds anything at the end takes part then."""
     plan = subject.plan
     members = {plan.group.instance_index[process_id] for process_id, _ in plan.members}
-    holding = {plan.group.instance_of[consumer] for consumer, held in enumerate(plan.final) if any(held)}
+    holding = {plan.group.instance_of[consumer] for consumer, held in enumerate(subject.whole.final) if any(held)}
     for instance in sorted(holding - members):
         yield None, f"{subject.process(instance)} holds tasks at the end and is no member"
 

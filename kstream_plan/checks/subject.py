@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
+from operator import or_
 from typing import NamedTuple
 
-from kstream_plan.histories import changed_holdings, difference, unlike
+from kstream_plan.checks.stateless import check_stateless, held_as_numbers
+from kstream_plan.histories import apart_from_stateless, changed_holdings, difference, unlike
 from kstream_plan.model import Holding
-from kstream_plan.steps import Plan, Round
+from kstream_plan.steps import Plan, Revoke, Round, stateful_steps
 
 
 class Delta(NamedTuple):
@@ -24,7 +27,10 @@ class Subject:
     """A plan to be checked; what changes in it is found once for all invariants."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+        """Stateless tasks that are numbers are looked at apart (``stateless``); ``plan`` is then without them."""
+        self.whole = plan
+        self.stateless = check_stateless(plan) if held_as_numbers(plan) else None
+        self.plan = plan if self.stateless is None else _apart_from_stateless(plan)
 
     @cached_property
     def decided(self) -> list[list[Delta]]:
@@ -41,6 +47,12 @@ class Subject:
         """Round by round the consumers and tasks that were decided and not handed over."""
         return [_withheld(rnd) for rnd in self.plan.rounds]
 
+    @cached_property
+    def follow_ups(self) -> list[bool]:
+        """Round by round whether anything is withheld."""
+        stateful = map(bool, self.withheld)
+        return list(stateful) if self.stateless is None else list(map(or_, stateful, self.stateless.withheld))
+
     def name(self, task: int) -> str:
         """Return a task's id as text."""
         return str(self.plan.group.tasks[task].task_id)
@@ -48,6 +60,25 @@ class Subject:
     def process(self, instance: int) -> str:
         """Return an instance's process id."""
         return self.plan.group.instances[instance].process_id
+
+
+def _apart_from_stateless(plan: Plan) -> Plan:
+    stateless = {plan.group.tasks[task].task_id for task in plan.group.stateless}
+    rounds = (
+        replace(
+            rnd,
+            steps=tuple(
+                step
+                for step in stateful_steps(rnd.steps)
+                if not isinstance(step, Revoke) or step.task_id not in stateless  # its thread stopped
+            ),
+            decided=apart_from_stateless(rnd.decided),
+            assigned=apart_from_stateless(rnd.assigned),
+        )
+        for rnd in plan.rounds
+    )
+    initial, final = map(apart_from_stateless, (plan.initial, plan.final))
+    return replace(plan, initial=initial, rounds=tuple(rounds), final=final)
 
 
 def _deltas(history: Sequence[Sequence[Holding]]) -> Iterator[list[Delta]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import filterfalse
 from types import MappingProxyType
 
 from kstream_plan.histories import unlike
-from kstream_plan.model import Assignment, Group, GroupState, Holding
-from kstream_plan.transition import Transition, Withheld
+from kstream_plan.model import Assignment, Group, GroupState, Holding, Holdings, Owners, revoked_by
+from kstream_plan.transition import ActiveChange, Transition, Withheld
 
 
 def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] = frozenset()) -> Transition:
@@ -21,26 +23,28 @@ def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] 
     that is withheld is held as a temporary standby if its new instance reported state of it and did not own it
     (reference, "One Kafka generation").
     """
-    changed = tuple(unlike(state.holdings, decision.consumers))
-    owner_of_lost = {
-        task: consumer
-        for consumer in changed
-        if consumer not in stopping and state.holdings[consumer].active != decision.consumers[consumer].active
-        for task in set(state.holdings[consumer].active).difference(decision.consumers[consumer].active)
-    }
-    holdings = list(state.holdings)
-    withheld: list[Withheld] = []
-    for consumer in changed:
-        kept_back = _kept_back(state, decision, consumer, owner_of_lost)
-        withheld += kept_back
-        holdings[consumer] = _held(decision.consumers[consumer], kept_back)
+    group = state.group
+    before, decided = Holdings.of(group, state.holdings), Holdings.of(group, decision.consumers)
+    changed = tuple(unlike(before.stateful, decided.stateful))
+    wanted = _wanted_changes(before.stateful, decided.stateful, changed)
+    owner_of_lost: dict[int, int] = {}
+    for consumer, lost, _ in wanted:
+        if consumer not in stopping:
+            owner_of_lost.update(dict.fromkeys(lost, consumer))
+    withheld = _withheld(state, wanted, owner_of_lost)
+    kept_back = {entry.task for entry in withheld}
+    owners, revoking, waiting = _stateless(before.owners, decided.owners, stopping)
     return Transition(
-        holdings=tuple(holdings) if withheld else decision.consumers,
+        before=before,
+        decided=decided,
+        holdings=Holdings(_held(decided.stateful, withheld, kept_back), group.stateless, owners),
         changed=changed,
-        withheld=tuple(sorted(withheld)),
-        revoking=frozenset(owner_of_lost.values()),
+        active_changes=_without(wanted, kept_back),
+        withheld=tuple(withheld),
+        revoking=revoking.union(owner_of_lost.values()),
+        waiting=waiting.union([entry.consumer for entry in withheld]),
         given_up=MappingProxyType(
-            {task: consumer for consumer in sorted(stopping) for task in state.holdings[consumer].active}
+            {task: consumer for consumer in sorted(stopping) for task in before.stateful[consumer].active}
         ),
     )
 
@@ -50,16 +54,43 @@ def gives_up(_group: Group) -> frozenset[int]:
     return frozenset()
 
 
-def _kept_back(state: GroupState, decision: Assignment, consumer: int, owner_of_lost: dict[int, int]) -> list[Withheld]:
-    owned, decided = state.holdings[consumer].active, decision.consumers[consumer].active
-    if decided == owned:
-        return []
-    kept_back = [(task, owner_of_lost[task]) for task in set(decided).difference(owned) if task in owner_of_lost]
-    stateless = state.group.stateless_set
-    return [
-        Withheld(task, owner, consumer, task not in stateless and _reported_as_standby(state, task, consumer, owner))
-        for task, owner in kept_back
+def _wanted_changes(owned: Sequence[Holding], decided: Sequence[Holding], changed: Iterable[int]) -> list[ActiveChange]:
+    """Return what each consumer loses and gains of the active stateful tasks."""
+    changes = []
+    for consumer in changed:
+        before, after = owned[consumer].active, decided[consumer].active
+        if before != after:
+            had, has = frozenset(before), frozenset(after)
+            changes.append(ActiveChange(consumer, had - has, has - had))
+    return changes
+
+
+def _withheld(state: GroupState, wanted: list[ActiveChange], owner_of: dict[int, int]) -> list[Withheld]:
+    """Return what is gained here and lost elsewhere, in task order."""
+    withheld = [
+        Withheld(task, owner_of[task], consumer, _reported_as_standby(state, task, consumer, owner_of[task]))
+        for consumer, _, gained in wanted
+        for task in gained & owner_of.keys()
     ]
+    return sorted(withheld)
+
+
+def _stateless(
+    before: Owners, decided: Owners, stopping: frozenset[int]
+) -> tuple[Owners, frozenset[int], frozenset[int]]:
+    """Do the same for the stateless tasks; return who then runs each, who revokes any, and who waits for any."""
+    withheld = ((before != decided) & (before >= 0)).nonzero()[0]
+    if stopping:
+        withheld = withheld[[owner not in stopping for owner in before[withheld].tolist()]]
+    if not len(withheld):
+        return decided, frozenset(), frozenset()
+    owners, losing = decided.copy(), before[withheld]
+    owners[withheld] = revoked_by(losing)
+    return owners, frozenset(losing.tolist()), frozenset(decided[withheld].tolist())
+
+
+def _without(changes: list[ActiveChange], kept_back: set[int]) -> tuple[ActiveChange, ...]:
+    return tuple([ActiveChange(consumer, lost, gained - kept_back) for consumer, lost, gained in changes])
 
 
 def _reported_as_standby(state: GroupState, task: int, consumer: int, owner: int) -> bool:
@@ -69,13 +100,15 @@ def _reported_as_standby(state: GroupState, task: int, consumer: int, owner: int
     return any(copy.instance == instance_of[consumer] and copy.lag is not None for copy in state.copies[task])
 
 
-def _held(decided: Holding, kept_back: list[Withheld]) -> Holding:
-    if not kept_back:
+def _held(decided: tuple[Holding, ...], withheld: list[Withheld], kept_back: set[int]) -> tuple[Holding, ...]:
+    if not withheld:
         return decided
-    tasks = {entry.task for entry in kept_back}
-    return Holding(
-        active=tuple(filterfalse(tasks.__contains__, decided.active)),
-        standby=decided.standby,
-        warmup=decided.warmup,
-        temporary=tuple(sorted(entry.task for entry in kept_back if entry.temporary)),
-    )
+    holdings, temporary = list(decided), defaultdict[int, list[int]](list)
+    for task, _, consumer, is_temporary in withheld:
+        if is_temporary:
+            temporary[consumer].append(task)
+    for consumer in {entry.consumer for entry in withheld}:
+        given = holdings[consumer]
+        active = tuple(filterfalse(kept_back.__contains__, given.active))
+        holdings[consumer] = Holding(active, given.standby, given.warmup, tuple(temporary.get(consumer, ())))
+    return tuple(holdings)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, assert_never
 
+from kstream_plan.histories import apart_from_stateless
 from kstream_plan.model import Group, Holding, TaskId
 from kstream_plan.steps import (
     Demote,
@@ -20,10 +21,13 @@ from kstream_plan.steps import (
     Revoke,
     Role,
     Round,
+    RoundSteps,
     Step,
     ThreadMove,
     Trigger,
     Withhold,
+    member_steps,
+    stateful_steps,
 )
 
 
@@ -119,26 +123,40 @@ class Event:
 
 def events(plan: Plan) -> list[Event]:
     """Return the plan's events in time."""
-    owners = _Owners(plan)
+    owners, apart = _Owners(plan), _only_dealt(plan)
     found: list[Event] = []
     probes = 0
-    held = plan.initial
+    held = apart_from_stateless(plan.initial)
     for round_ in plan.rounds:
         if round_.trigger is not Trigger.FOLLOW_UP or not found:
             found.append(Event([]))
             if round_.trigger is Trigger.PROBING:
                 probes += 1
                 found[-1].probe = probes
-                found[-1].ready, found[-1].expected = _readiness(plan.group, held, round_.decided)
+                found[-1].ready, found[-1].expected = _readiness(plan.group, held, apart_from_stateless(round_.decided))
         found[-1].rounds.append(round_)
         event = found[-1]
-        for step in round_.steps:
+        if apart and isinstance(round_.steps, RoundSteps):
+            hops = round_.steps.stateless_hops()
+            event.stateless += hops
+            event.threads += len(round_.steps.started) - hops
+        for step in stateful_steps(round_.steps) if apart else round_.steps:
             owners.add(step, event)
         if len(event.rounds) == 1:
             event.resized = _is_resized(plan, event)
-        found[-1].awaited = owners.awaited(plan.group, round_.assigned)
-        held = round_.assigned
+        held = apart_from_stateless(round_.assigned)
+        found[-1].awaited = owners.awaited(plan.group, held)
     return found
+
+
+def _only_dealt(plan: Plan) -> bool:
+    """Tell whether no stateless task loses its owner but by being dealt to another one, for no consumer goes.
+
+    Then each of their starts is on another instance than the last one, or else on another thread.
+    """
+    changes = [rnd.steps for rnd in plan.rounds if isinstance(rnd.steps, RoundSteps)]
+    gone = (isinstance(step, MemberLeft | Revoke) for steps in changes for step in steps.members)
+    return all(steps.maker.group is changes[0].maker.group for steps in changes) and not any(gone)
 
 
 def membership(plan: Plan) -> tuple[list[str], list[str]]:
@@ -146,11 +164,10 @@ def membership(plan: Plan) -> tuple[list[str], list[str]]:
     first: dict[str, bool] = {}
     last: dict[str, bool] = {}
     for rnd in plan.rounds:
-        for step in rnd.steps:
-            if isinstance(step, MemberJoined | MemberLeft):
-                joins = isinstance(step, MemberJoined)
-                first.setdefault(step.process_id, joins)
-                last[step.process_id] = joins
+        for step in member_steps(rnd.steps):
+            joins = isinstance(step, MemberJoined)
+            first.setdefault(step.process_id, joins)
+            last[step.process_id] = joins
     return [of for of, joins in first.items() if joins], [of for of, joins in last.items() if not joins]
 
 

@@ -49,7 +49,7 @@ def _missing(plan: Plan) -> str:
 def loads(plan: Plan, *, initial: bool) -> list[Load]:
     """Return every instance's load before the plan or after it."""
     group = plan.group
-    holdings = plan.initial if initial else plan.final
+    holdings = tuple(plan.initial if initial else plan.final)
     found = []
     for consumers in group.consumers_of:
         held = [holdings[consumer] for consumer in consumers]

@@ -9,16 +9,17 @@ from kstream_plan.render.escape import MARKDOWN, markdown_row
 from kstream_plan.render.headline import Fact
 from kstream_plan.render.names import Names
 from kstream_plan.render.story import Story, tell
+from kstream_plan.rules.measuring import OverDraws
 from kstream_plan.steps import Plan
 
 #: So many items of one cell are named; ``verbose`` names all.
 _MOST_ITEMS = 12
 
 
-def markdown(plan: Plan, *, verbose: bool = False, draws: int | None = None) -> str:
+def markdown(plan: Plan, *, verbose: bool = False, draws: OverDraws | None = None) -> str:
     """Return the plan as Markdown, its lines ended.
 
-    ``verbose`` adds every step with its reason, folded away; ``draws``: the plan is one of so many of a simulation.
+    ``verbose`` adds every step with its reason, folded away; ``draws``: the plan is one of these of a simulation.
     """
     names = Names(plan.group, MARKDOWN)
     story = tell(plan, names, draws)

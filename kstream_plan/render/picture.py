@@ -5,17 +5,19 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from rich.cells import cell_len
 
-from kstream_plan.histories import stateful_loads
-from kstream_plan.model import TaskId
-from kstream_plan.pauses import plan_pauses
+from kstream_plan.histories import apart_from_stateless, stateful_loads
+from kstream_plan.pauses import Pause
+from kstream_plan.protocols import gives_up
 from kstream_plan.render.activity import Event, membership, only_return
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import clock, count
 from kstream_plan.render.wrapping import padded, paragraph
-from kstream_plan.steps import MemberJoined, MemberLeft, Plan, Trigger
+from kstream_plan.standstill import StatelessPauses, pauses_apart
+from kstream_plan.steps import MemberLeft, Plan, Trigger, member_steps
 
 #: Up to so many instances are all shown; of more, the ten that change most.
 _ALL = 12
@@ -96,10 +98,10 @@ def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[_
     loads = stateful_loads(plan.group, [event.rounds[-1].assigned for event in found])
     for event, paused_tasks, counts in zip(found, paused, loads, strict=True):
         for rnd in event.rounds:
-            for step in rnd.steps:
+            for step in member_steps(rnd.steps):
                 if isinstance(step, MemberLeft):
                     absent.add(step.process_id)
-                elif isinstance(step, MemberJoined):
+                else:
                     absent.discard(step.process_id)
         columns.append(
             _Column(
@@ -115,10 +117,19 @@ def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[_
 
 def _paused(plan: Plan, starts_ms: Sequence[int]) -> list[int]:
     """Return how many tasks stood still, by the event after whose start they went on, the first one if before it."""
-    stopped: list[set[TaskId]] = [set() for _ in starts_ms]
-    for pause in plan_pauses(plan):
-        stopped[max(0, bisect_right(starts_ms, pause.to_ms) - 1)].add(pause.task_id)
-    return [len(tasks) for tasks in stopped]
+
+    def event(pause: Pause | StatelessPauses) -> int:
+        return max(0, bisect_right(starts_ms, pause.to_ms) - 1)
+
+    stopped = [0] * len(starts_ms)
+    stateful, stateless = pauses_apart(
+        plan.group, plan.initial, plan.rounds, gives_up(plan.group, plan.protocol), plan.config, plan.outages
+    )
+    for index, found in groupby(stateful, event):
+        stopped[index] += len({pause.task_id for pause in found})
+    for index, together in groupby(stateless, event):
+        stopped[index] += len({place for pauses in together for place in pauses.places.tolist()})
+    return stopped
 
 
 def _head(event: Event) -> str:
@@ -133,7 +144,7 @@ def _head(event: Event) -> str:
 def _cells(
     plan: Plan, event: Event, counts: Sequence[int], shown: Sequence[int], ids: Sequence[str], absent: set[str]
 ) -> Iterable[str]:
-    held = event.rounds[-1].assigned
+    held = apart_from_stateless(event.rounds[-1].assigned)
     restoring = {move.destination for move in event.cold}
     for index, process_id in zip(shown, ids, strict=True):
         if process_id in absent:

@@ -73,7 +73,7 @@ def plan_document(plan: Plan, *, full: bool = False) -> dict[str, Json]:
             "config": asdict(plan.config),
             "tasks": [_task(task) for task in group.tasks],
             "instances": [_instance(instance) for instance in group.instances],
-            "assumptions": _notes(plan.assumptions),
+            "assumptions": notes(plan.assumptions),
             "initial": _holdings(group, plan.initial),
             "initial_balance": _balance(initial_balance(group, plan.initial, plan.rounds)),
             "rounds": [_round(group, round_, full=full) for round_ in plan.rounds],
@@ -81,7 +81,7 @@ def plan_document(plan: Plan, *, full: bool = False) -> dict[str, Json]:
             "members": [_member(process_id, threads) for process_id, threads in plan.members],
             "target": _target(plan),
             "summary": _summary(plan.summary),
-            "warnings": _notes(plan.warnings),
+            "warnings": notes(plan.warnings),
             "verdict": {
                 "kind": plan.verdict.kind,
                 "tasks": [str(task_id) for task_id in plan.verdict.tasks],
@@ -133,8 +133,9 @@ def _instance(instance: Instance) -> Json:
     }
 
 
-def _notes(notes: Iterable[Note]) -> Json:
-    return [{"code": note.code, "message": note.message, "subjects": list(note.subjects)} for note in notes]
+def notes(found: Iterable[Note]) -> Json:
+    """Return notes as every document has them."""
+    return [{"code": note.code, "message": note.message, "subjects": list(note.subjects)} for note in found]
 
 
 def _holdings(group: Group, holdings: Sequence[Holding]) -> Json:

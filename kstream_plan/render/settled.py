@@ -71,10 +71,10 @@ def _copies(plan: Plan, names: Names) -> Fact:
 
 def _worst_loss(plan: Plan, alone: set[int]) -> tuple[str, int | None]:
     """Return the instance whose loss costs most, and how many records have to be restored then."""
-    group = plan.group
+    group, initial = plan.group, tuple(plan.initial)
     costs: list[tuple[int, int]] = []
     for index, consumers in enumerate(group.consumers_of):
-        held = {task for consumer in consumers for task in plan.initial[consumer].active} & alone
+        held = {task for consumer in consumers for task in initial[consumer].active} & alone
         costs.append((-sum(group.tasks[task].end_offset_sum for task in held), index))
     cost, index = min(costs)
     known = all(group.tasks[task].end_offset_known for task in alone)

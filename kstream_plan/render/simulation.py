@@ -22,7 +22,7 @@ from kstream_plan.render.relief import relief_fact
 from kstream_plan.render.remarks import remarks
 from kstream_plan.render.table import coloured, fact_lines, title_lines
 from kstream_plan.render.wrapping import paragraph, wrapped
-from kstream_plan.steps import HandOver, Plan, Promote
+from kstream_plan.steps import HandOver, Plan, Promote, stateful_steps
 from kstream_plan.studies.draws import Range
 from kstream_plan.studies.simulation import EventOutcome, Simulation
 from kstream_plan.studies.what_ifs import WhatIf
@@ -183,7 +183,9 @@ def _most_restoring(plan: Plan) -> int:
     group, most = plan.group, 0
     for rnd, warming in zip(plan.rounds, warmup_counts(group, [rnd.assigned for rnd in plan.rounds]), strict=True):
         cold = Counter(
-            step.to.process_id for step in rnd.steps if isinstance(step, HandOver | Promote) and not step.caught_up
+            step.to.process_id
+            for step in stateful_steps(rnd.steps)
+            if isinstance(step, HandOver | Promote) and not step.caught_up
         )
         both = (starts + warming[group.instance_index[process_id]] for process_id, starts in cold.items())
         most = max(most, *warming, *both)

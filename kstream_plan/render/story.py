@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kstream_plan.pauses import plan_standstill
 from kstream_plan.render.activity import Event, events
 from kstream_plan.render.balance import balance_fact
 from kstream_plan.render.folding import fold
@@ -18,6 +17,8 @@ from kstream_plan.render.numbers import clock, duration, interval
 from kstream_plan.render.remarks import remarks
 from kstream_plan.render.rows import Line, line
 from kstream_plan.render.settled import settled_facts
+from kstream_plan.rules.measuring import OverDraws
+from kstream_plan.standstill import plan_standstill
 from kstream_plan.steps import Plan
 
 
@@ -37,12 +38,12 @@ class Story:
     legend: str
 
 
-def tell(plan: Plan, names: Names, draws: int | None = None) -> Story:
-    """Put ``plan`` into words; ``draws``: it is one of so many of a simulation."""
+def tell(plan: Plan, names: Names, draws: OverDraws | None = None) -> Story:
+    """Put ``plan`` into words; ``draws``: it is one of these of a simulation."""
     found = events(plan)
     loads, loads_legend = load_changes(plan, names)
     title, *facts = [*headline(plan, found, names), balance_fact(plan)] if plan.rounds else settled_facts(plan, names)
-    facts += [] if draws is None else [range_fact(draws)]
+    facts += [] if draws is None else [range_fact(draws.number, draws.unsettled)]
     return Story(
         title=title,
         facts=tuple(facts),

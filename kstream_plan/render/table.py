@@ -17,6 +17,7 @@ from kstream_plan.render.headline import Fact
 from kstream_plan.render.names import Names
 from kstream_plan.render.story import Story, tell
 from kstream_plan.render.wrapping import paragraph, wrapped
+from kstream_plan.rules.measuring import OverDraws
 from kstream_plan.steps import Plan
 
 _NARROWEST = 60
@@ -29,12 +30,12 @@ def table(
     width: int = DEFAULT_WIDTH,
     colour: bool = False,
     verbose: bool = False,
-    draws: int | None = None,
+    draws: OverDraws | None = None,
 ) -> str:
     """Return the plan as lines of text, each ended.
 
     ``width`` in columns (at least 60 are taken); ``colour`` adds terminal control codes, else there are none;
-    ``verbose`` adds every step with its reason; ``draws``: the plan is one of so many of a simulation.
+    ``verbose`` adds every step with its reason; ``draws``: the plan is one of these of a simulation.
     """
     names = Names(plan.group)
     story = tell(plan, names, draws)

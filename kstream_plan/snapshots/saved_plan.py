@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kstream_plan.assignment_config import CONFIG_NAMES, AssignmentConfig
 from kstream_plan.errors import ConfigError, PlanFileError
-from kstream_plan.model import Consumer, Group, Holding, Instance, Partition, Target, Task, TaskId
+from kstream_plan.model import Group, Holding, Target, TaskId
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.replay import Outcome, replay
 from kstream_plan.rules import OverDraws
@@ -19,12 +19,12 @@ from kstream_plan.rules.over_draws import always_measured
 from kstream_plan.snapshots.json_fields import JsonFields
 from kstream_plan.snapshots.saved_documents import documents_in
 from kstream_plan.snapshots.saved_figures import read_balance, read_notes, read_outages, read_summary, read_verdict
+from kstream_plan.snapshots.saved_group import read_group
 from kstream_plan.snapshots.saved_steps import read_step
 from kstream_plan.snapshots.times import parse_time
 from kstream_plan.steps import Phase, Plan, Role, Round, Step, Trigger
 
 _MAJOR_VERSION = "1"
-_MAX_LONG = 2**63 - 1
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -91,7 +91,7 @@ def each_saved(data: bytes, where: str) -> Iterator[SavedPlan | PlanFileError]:
 
 def _plan(document: JsonFields) -> Plan:
     _check_kind(document)
-    group = _group(document)
+    group = read_group(document)
     initial = _holdings(document["initial"], group)
     rounds = _rounds(document, group, initial)
     final = _holdings(document["final"], group)
@@ -140,12 +140,15 @@ def _draws(document: JsonFields) -> OverDraws | None:
     number = draws["number"].integer()
     if number < 1:
         raise draws["number"].fail(f"is {number}, which is no number of draws")
+    settled = draws["settled"].integer()
+    if not 0 <= settled <= number:
+        raise draws["settled"].fail(f"is {settled}, of {number} draws")
     worst = {name: value.or_none(JsonFields.integer) for name, value in draws["worst"].items()}
     missing = [name for name in always_measured() if name not in worst] if number > 1 else []
     if missing:
         fix = "simulate again with this version"
         raise draws["worst"].fail(f"does not say what {missing[0]} comes to in the worst draw", fix)
-    return OverDraws(number, worst)
+    return OverDraws(number, number - settled, worst)
 
 
 def _check_kind(document: JsonFields) -> None:
@@ -158,48 +161,6 @@ def _check_kind(document: JsonFields) -> None:
         raise document["format_version"].fail(
             f"is {version!r}; this version reads {_MAJOR_VERSION}.x", fix="use the kstream-plan that saved the plan"
         )
-
-
-def _group(document: JsonFields) -> Group:
-    tasks = [_task(item) for item in document["tasks"]]
-    instances = [_instance(item) for item in document["instances"]]
-    for field, ids in (
-        ("tasks", [task.task_id for task in tasks]),
-        ("instances", [instance.process_id for instance in instances]),
-        ("instances", [consumer.consumer_id for instance in instances for consumer in instance.consumers]),
-    ):
-        if len(set(ids)) < len(ids):
-            raise document[field].fail("name something twice")
-    return Group.of(document["application_id"].text(), tasks, instances)
-
-
-def _task(item: JsonFields) -> Task:
-    task_id = item.parsed_at("task_id", TaskId.parse)
-    end_offset_sum = item.integer_at("end_offset_sum")
-    return Task(
-        task_id=task_id,
-        stateful=item.boolean_at("stateful"),
-        end_offset_sum=_MAX_LONG if end_offset_sum is None else end_offset_sum,
-        end_offset_known=end_offset_sum is not None,
-        source_partitions=tuple(Partition(topic, task_id.partition) for topic in item.texts_at("topics")),
-    )
-
-
-def _instance(item: JsonFields) -> Instance:
-    return Instance(
-        process_id=item["process_id"].text(),
-        host=item.get("host").or_none(JsonFields.text),
-        rack=item.get("rack").or_none(JsonFields.text),
-        client_tags=tuple((name, value.text()) for name, value in item["client_tags"].items()),
-        consumers=tuple(
-            Consumer(
-                consumer_id=consumer["consumer_id"].text(),
-                group_instance_id=consumer.get("group_instance_id").or_none(JsonFields.text),
-                protocols=tuple(protocol.text() for protocol in consumer["protocols"]),
-            )
-            for consumer in item["consumers"]
-        ),
-    )
 
 
 def _rounds(document: JsonFields, group: Group, initial: tuple[Holding, ...]) -> tuple[Round, ...]:

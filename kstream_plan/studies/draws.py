@@ -165,7 +165,7 @@ def _outcomes(simulate: _Simulate, number: int, workers: int) -> Iterator[_Outco
         yield from map(simulate, range(number))
         return
     # "spawn": a fork would take over Java's connection and other threads' locks
-    context = multiprocessing.get_context("spawn")
+    context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
     with ProcessPoolExecutor(min(workers, number), context, initializer=_set_up, initargs=(simulate,)) as pool:
         draws_left = iter(range(number))
         running = deque(pool.submit(_simulated, draw) for draw in islice(draws_left, 4 * workers))
@@ -175,6 +175,9 @@ def _outcomes(simulate: _Simulate, number: int, workers: int) -> Iterator[_Outco
                 running.extend(pool.submit(_simulated, draw) for draw in islice(draws_left, 1))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+            if running:  # nobody wants what is being simulated any more, and it may take minutes
+                for worker in set(multiprocessing.active_children()) - others:
+                    worker.terminate()
 
 
 #: What this worker process simulates, sent to it once.

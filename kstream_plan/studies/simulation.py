@@ -9,9 +9,9 @@ from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Snapshot
 from kstream_plan.planner import OnRound
 from kstream_plan.scenario import Event, Scenario, in_time
-from kstream_plan.steps import HandOver, Phase, Plan, Promote, Round
-from kstream_plan.studies import plan_checked
+from kstream_plan.steps import HandOver, Phase, Plan, Promote, Round, stateful_steps
 from kstream_plan.studies import what_ifs as others
+from kstream_plan.studies.checked import plan_checked
 from kstream_plan.studies.drawing import drawn, is_random
 from kstream_plan.studies.draws import Draws, OnDraw, draws, one_draw, usual_number
 from kstream_plan.studies.what_ifs import WhatIf
@@ -125,7 +125,8 @@ def event_outcomes(made: Plan, scenario: Scenario) -> tuple[EventOutcome, ...]:
     for place, event in enumerate(events):
         end_ms = events[place + 1].at_ms if place + 1 < len(events) else None
         rounds = [rnd for rnd in made.rounds if event.at_ms <= rnd.at_ms and (end_ms is None or rnd.at_ms < end_ms)]
-        starts = [step for rnd in rounds for step in rnd.steps if isinstance(step, HandOver | Promote)]
+        steps = (step for rnd in rounds for step in stateful_steps(rnd.steps))
+        starts = [step for step in steps if isinstance(step, HandOver | Promote)]
         stateful = [step for step in starts if made.group.tasks[made.group.task_index[step.task_id]].stateful]
         found.append(
             EventOutcome(

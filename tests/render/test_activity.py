@@ -7,7 +7,6 @@ import plan_cases
 import pytest
 
 from kstream_plan.config.scenario_file import read_scenario
-from kstream_plan.pauses import plan_standstill
 from kstream_plan.render.activity import Event, events
 from kstream_plan.render.folding import WHOLE, Run, fold
 from kstream_plan.render.names import Names
@@ -16,6 +15,7 @@ from kstream_plan.render.picture import picture
 from kstream_plan.render.rows import line
 from kstream_plan.render.sentences import because
 from kstream_plan.render.table import table
+from kstream_plan.standstill import plan_standstill
 from kstream_plan.steps import Reason, ReasonCode, Trigger
 from kstream_plan.studies.simulation import simulate
 

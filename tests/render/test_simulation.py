@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kstream_plan.config.scenario_file import read_scenario
-from kstream_plan.pauses import plan_standstill
 from kstream_plan.render.activity import events
 from kstream_plan.render.markdown import markdown
 from kstream_plan.render.numbers import amount, durations
@@ -24,6 +23,7 @@ from kstream_plan.render.simulation_json import simulation_json
 from kstream_plan.render.table import table
 from kstream_plan.snapshots import json_schemas
 from kstream_plan.snapshots.saved_plan import read_plans
+from kstream_plan.standstill import plan_standstill
 from kstream_plan.studies.scale_out import scale_out
 from kstream_plan.studies.simulation import Simulation, simulate
 

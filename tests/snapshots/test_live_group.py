@@ -12,7 +12,7 @@ from kstream_plan.model import LATEST
 from kstream_plan.snapshots.live_group.source import group_history, running_group
 from kstream_plan.snapshots.records import snapshot_from_row
 from kstream_plan.snapshots.times import format_time, parse_time
-from kstream_plan.studies import plan_checked
+from kstream_plan.studies.checked import plan_checked
 
 NOW_MS = parse_time("2026-11-21T18:00:00.000Z")
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire_encoding import TopicPartition, assignment, assignment_info, subscription, subscription_info
 
-from kstream_plan.model import LATEST, UNKNOWN, TaskId, java_string_key
+from kstream_plan.java_hash import java_string_key
+from kstream_plan.model import LATEST, UNKNOWN, TaskId
 from kstream_plan.snapshots.live_group.group_metadata import MemberMetadata
 from kstream_plan.snapshots.live_group.members import read_members
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kstream_plan.model import Group, Partition, Rates, Snapshot
-from kstream_plan.pauses import plan_standstill
 from kstream_plan.planner import plan
 from kstream_plan.render.activity import events
 from kstream_plan.render.markdown import markdown
@@ -20,6 +19,7 @@ from kstream_plan.render.plan_json import plan_json
 from kstream_plan.render.table import table
 from kstream_plan.snapshots import json_schemas
 from kstream_plan.snapshots.saved_plan import read_plans
+from kstream_plan.standstill import plan_standstill
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("plan")))
 

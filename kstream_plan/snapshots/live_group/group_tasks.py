@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.model import Note, TaskId, java_string_key
+from kstream_plan.java_hash import java_string_key
+from kstream_plan.model import Note, TaskId
 from kstream_plan.snapshots.fields import printable
 from kstream_plan.snapshots.live_group.consumer_protocol import TopicPartition
 from kstream_plan.snapshots.live_group.members import StreamsMember

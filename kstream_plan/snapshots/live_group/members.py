@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from kstream_plan.assignment_config import MAX_LONG
 from kstream_plan.errors import SnapshotError
-from kstream_plan.model import TaskId, java_string_key
+from kstream_plan.java_hash import java_string_key
+from kstream_plan.model import TaskId
 from kstream_plan.snapshots.fields import printable
 from kstream_plan.snapshots.live_group.assignment_info import AssignmentInfo, read_assignment_info
 from kstream_plan.snapshots.live_group.byte_reader import PayloadError, UnknownVersionError

@@ -1,0 +1,36 @@
+"""How Java sorts and hashes what Kafka's assignor keeps in sorted and hashed collections."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+
+def java_string_key(text: str) -> bytes:
+    """Return a key that sorts as ``String.compareTo``: by UTF-16 code unit."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def signed_int(value: int) -> int:
+    """Wrap a number as Java's 32-bit ``int`` does."""
+    return ((value + 2**31) & (2**32 - 1)) - 2**31
+
+
+@lru_cache(maxsize=1024)
+def string_hash(text: str) -> int:
+    """Return ``String.hashCode``: over the UTF-16 code units, 32 bits signed."""
+    units, value = java_string_key(text), 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = 31 * value + (high << 8 | low)
+    return signed_int(value)
+
+
+def task_id_hash(subtopology: int, partition: int, topology_name: str | None) -> int:
+    """Return ``TaskId.hashCode()``: of subtopology, partition and the topology's name (0 if it has none)."""
+    name = string_hash(topology_name) if topology_name else 0
+    return signed_int(31 * (31 * (31 + subtopology) + partition) + name)
+
+
+def hash_in_table(subtopology: int, partition: int, topology_name: str | None) -> int:
+    """Return the hash of a task id as a ``HashMap`` uses it: with the high half mixed into the low one."""
+    value = task_id_hash(subtopology, partition, topology_name)
+    return signed_int(value ^ (value & 2**32 - 1) >> 16)

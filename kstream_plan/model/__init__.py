@@ -1,0 +1,45 @@
+"""What is: tasks, instances, the copies they hold, and the group's state between two rebalances.
+
+Everything is frozen. Inside a :class:`Group` tasks, instances and consumers are numbered in Kafka's own order
+(reference section 2); every other value refers to them by those numbers, so that a decision is arithmetic on
+integers and a tie is broken by comparing two of them.
+"""
+
+from kstream_plan.model.copies import LATEST, UNKNOWN, Copy, whole_sum
+from kstream_plan.model.decision import Assignment, Movement, Target
+from kstream_plan.model.group import Group
+from kstream_plan.model.holding import NOBODY, Holding, Holdings, Owners, no_owners, revoked_by, same_owners
+from kstream_plan.model.instances import Consumer, Instance, is_uuid, process_order
+from kstream_plan.model.note import Note
+from kstream_plan.model.snapshot import Rates, Snapshot
+from kstream_plan.model.state import GroupState
+from kstream_plan.model.tasks import Partition, Task, TaskId
+
+__all__ = [
+    "LATEST",
+    "NOBODY",
+    "UNKNOWN",
+    "Assignment",
+    "Consumer",
+    "Copy",
+    "Group",
+    "GroupState",
+    "Holding",
+    "Holdings",
+    "Instance",
+    "Movement",
+    "Note",
+    "Owners",
+    "Partition",
+    "Rates",
+    "Snapshot",
+    "Target",
+    "Task",
+    "TaskId",
+    "is_uuid",
+    "no_owners",
+    "process_order",
+    "revoked_by",
+    "same_owners",
+    "whole_sum",
+]

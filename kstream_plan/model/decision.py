@@ -1,0 +1,55 @@
+"""What an assignor decides: the target, who holds what until then, and the tasks on their way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kstream_plan.model.holding import Holding
+from kstream_plan.model.note import Note
+
+
+class Movement(NamedTuple):
+    """One task on its way to its target instance (reference section 4, steps 4 and 5).
+
+    ``how`` is ``swap_caught_up``, ``move_caught_up``, ``swap_most_caught_up`` or ``move_most_caught_up``;
+    ``source`` runs (or, for a standby, keeps) the task meanwhile, ``destination`` is its target, ``warmup`` tells
+    whether the destination was given a copy to warm up.
+    """
+
+    task: int
+    kind: str
+    how: str
+    source: int
+    destination: int
+    warmup: bool
+
+
+class Target(NamedTuple):
+    """The balanced assignment that the movements lead to: per instance sorted task indices. Free of any lag."""
+
+    active: tuple[tuple[int, ...], ...]
+    standby: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """An assignor's decision.
+
+    ``instances`` is the decision per instance, ``consumers`` its split over the threads (by consumer index), roles
+    disjoint (``temporary`` always empty). ``movements`` are in the order of handling. ``short_standbys`` lists the
+    tasks for which there were not enough instances, with the number that is missing. ``warnings`` is what else it could
+    not keep to, ``notes`` what is worth knowing about it; ``keeps_stateless``: stateless tasks stay unless the balance
+    needs them to move.
+    """
+
+    instances: Sequence[Holding]
+    consumers: Sequence[Holding]
+    probing_rebalance: bool
+    target: Target
+    movements: Sequence[Movement] = ()
+    short_standbys: tuple[tuple[int, int], ...] = ()
+    warnings: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()
+    keeps_stateless: bool = False

@@ -1,0 +1,143 @@
+"""Who takes part and what there is to do, numbered in Kafka's own order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from kstream_plan.java_hash import hash_in_table, java_string_key
+from kstream_plan.model.instances import Instance, process_order
+from kstream_plan.model.tasks import Task, TaskId
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class Group:
+    """Who takes part and what there is to do; constant while membership is.
+
+    Build it with :meth:`of`, which sorts. A task, instance or consumer is referred to by its index in ``tasks``,
+    ``instances`` and ``consumer_ids``; consumers are numbered instance by instance.
+    """
+
+    application_id: str
+    tasks: tuple[Task, ...]
+    instances: tuple[Instance, ...]
+
+    @classmethod
+    def of(cls, application_id: str, tasks: list[Task], instances: list[Instance]) -> Group:
+        """Sort tasks, instances and each instance's consumers in Kafka's order (ids must be unique)."""
+        by_id = {instance.process_id: instance for instance in instances}
+        return cls(
+            application_id,
+            tuple(sorted(tasks, key=lambda task: task.task_id.sort_key)),
+            tuple(_sorted_consumers(by_id[process_id]) for process_id in process_order(list(by_id))),
+        )
+
+    def __reduce__(self) -> tuple[type[Group], tuple[object, ...]]:
+        """Pickle what it is made of, not what was derived from it."""
+        return Group, (self.application_id, self.tasks, self.instances)
+
+    @cached_property
+    def task_index(self) -> Mapping[TaskId, int]:
+        """Task id → index in ``tasks``."""
+        return MappingProxyType({task.task_id: index for index, task in enumerate(self.tasks)})
+
+    @cached_property
+    def task_index_by_text(self) -> Mapping[str, int]:
+        """Task id as text → index in ``tasks``."""
+        return MappingProxyType({str(task.task_id): index for index, task in enumerate(self.tasks)})
+
+    @cached_property
+    def instance_index(self) -> Mapping[str, int]:
+        """Process id → index in ``instances``."""
+        return MappingProxyType({instance.process_id: i for i, instance in enumerate(self.instances)})
+
+    @cached_property
+    def consumer_ids(self) -> tuple[str, ...]:
+        """Every consumer's id, instance by instance."""
+        return tuple(c.consumer_id for instance in self.instances for c in instance.consumers)
+
+    @cached_property
+    def consumer_index(self) -> Mapping[tuple[str, str], int]:
+        """Process id and consumer id → index in ``consumer_ids``."""
+        pairs = zip(self.instance_of, self.consumer_ids, strict=True)
+        return MappingProxyType({(self.instances[i].process_id, of): index for index, (i, of) in enumerate(pairs)})
+
+    def indices_of(self, other: Group) -> list[int]:
+        """Return the index here of every consumer of another group; all of them are in this one."""
+        return [self.consumer_index[pair] for pair in other.consumer_index]
+
+    @cached_property
+    def instance_of(self) -> tuple[int, ...]:
+        """Consumer index → index of its instance."""
+        return tuple(i for i, instance in enumerate(self.instances) for _ in instance.consumers)
+
+    @cached_property
+    def consumers_of(self) -> tuple[range, ...]:
+        """Instance index → the range of its consumers' indices."""
+        ranges, start = [], 0
+        for instance in self.instances:
+            ranges.append(range(start, start + instance.capacity))
+            start += instance.capacity
+        return tuple(ranges)
+
+    @cached_property
+    def stateful(self) -> tuple[int, ...]:
+        """Indices of the stateful tasks, sorted."""
+        return tuple(index for index, task in enumerate(self.tasks) if task.stateful)
+
+    @cached_property
+    def end_offset_sums(self) -> tuple[int, ...]:
+        """Task index → its end-offset sum in records."""
+        return tuple(task.end_offset_sum for task in self.tasks)
+
+    @cached_property
+    def stateful_flags(self) -> tuple[bool, ...]:
+        """Task index → whether it is stateful."""
+        return tuple(task.stateful for task in self.tasks)
+
+    @cached_property
+    def stateless(self) -> tuple[int, ...]:
+        """Indices of the stateless tasks, sorted."""
+        return tuple(index for index, task in enumerate(self.tasks) if not task.stateful)
+
+    @cached_property
+    def table_hashes(self) -> tuple[int, ...]:
+        """Task index → the hash that places its id in a Java hash table, which decides ties."""
+        return tuple(hash_in_table(*task.task_id) for task in self.tasks)
+
+    @cached_property
+    def stateless_table_hashes(self) -> npt.NDArray[np.int64]:
+        """The ``table_hashes`` of the stateless tasks."""
+        import numpy as np  # noqa: PLC0415 - takes its time, and most commands need none of it
+
+        hashes = np.array([self.table_hashes[task] for task in self.stateless], dtype=np.int64)
+        hashes.setflags(write=False)
+        return hashes
+
+    @cached_property
+    def subtopologies(self) -> tuple[str, ...]:
+        """Task index → its subtopology (with its topology's name, if it has one)."""
+        return tuple(task.task_id.group for task in self.tasks)
+
+    @cached_property
+    def capacities(self) -> tuple[int, ...]:
+        """The number of stream threads of each instance."""
+        return tuple(instance.capacity for instance in self.instances)
+
+
+def _sorted_consumers(instance: Instance) -> Instance:
+    consumers = tuple(sorted(instance.consumers, key=lambda consumer: java_string_key(consumer.consumer_id)))
+    return Instance(
+        process_id=instance.process_id,
+        consumers=consumers,
+        host=instance.host,
+        rack=instance.rack,
+        client_tags=tuple(sorted(instance.client_tags)),
+    )

@@ -1,0 +1,155 @@
+"""The tasks of one consumer or instance in the roles that it has them in, and those of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import compress, pairwise
+from operator import is_not
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar, overload
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from kstream_plan.model.group import Group
+
+#: By place among a group's stateless tasks the index of who runs it, or a negative code (:class:`Holdings`).
+Owners: TypeAlias = "npt.NDArray[np.signedinteger]"
+
+#: Instead of an owner: nobody runs the task.
+NOBODY = -1
+
+Index = TypeVar("Index", int, Owners)
+
+
+class Holding(NamedTuple):
+    """The tasks of one consumer (or of one instance) by role: sorted task indices, the roles disjoint.
+
+    ``temporary``: an active task of its own that is withheld until the present owner has revoked it, held as a
+    standby meanwhile because the instance has state of it.
+    """
+
+    active: tuple[int, ...] = ()
+    standby: tuple[int, ...] = ()
+    warmup: tuple[int, ...] = ()
+    temporary: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Holdings(Sequence[Holding]):
+    """What every consumer (or every instance) holds, by index; equal to a tuple of the same.
+
+    Kafka deals the stateless tasks anew at every probing rebalance, so that thousands of them change hands. Here they
+    are numbers, and become part of a holding when that is looked at: ``stateful`` is what each holds apart from
+    them, ``stateless`` are the group's stateless tasks, ``owners`` says by place among these who runs each: an index,
+    :data:`NOBODY`, or the code (:func:`revoked_by`) of the one that has just given it up for somebody else.
+    """
+
+    stateful: tuple[Holding, ...]
+    stateless: tuple[int, ...]
+    owners: Owners
+
+    def __post_init__(self) -> None:
+        """Freeze the numbers, too."""
+        self.owners.setflags(write=False)
+
+    @classmethod
+    def of(cls, group: Group, holdings: Sequence[Holding]) -> Holdings:
+        """Tell the group's stateless tasks apart, unless they are already."""
+        if isinstance(holdings, Holdings):
+            return holdings
+        owners, stateful = no_owners(group), list(holdings)
+        place_of = {task: place for place, task in enumerate(group.stateless)}
+        for index, held in enumerate(holdings) if place_of else ():
+            places = [place_of[task] for task in held.active if task in place_of]
+            if places:
+                owners[places] = index
+                stateful[index] = held._replace(active=tuple([task for task in held.active if task not in place_of]))
+        return cls(tuple(stateful), group.stateless, owners)
+
+    def __reduce__(self) -> tuple[type[Holdings], tuple[object, ...]]:
+        """Pickle so that the numbers are frozen on the other side, too."""
+        return Holdings, (self.stateful, self.stateless, self.owners)
+
+    def unlike(self, other: Holdings) -> list[int]:
+        """Return, sorted, who holds another object, or runs other stateless tasks, than in ``other``."""
+        found = set(compress(range(len(self)), map(is_not, self.stateful, other.stateful)))
+        if self.owners is not other.owners:
+            moved = self.owners != other.owners
+            found.update(self.owners[moved].tolist(), other.owners[moved].tolist())
+        return sorted(index for index in found if index >= 0)
+
+    def renumbered(
+        self, stateful: tuple[Holding, ...], group: Group, to: Sequence[int], revoked_to: Sequence[int]
+    ) -> Holdings:
+        """Return the same by the indices of another group, whose members hold ``stateful``.
+
+        ``to`` has the new index of everybody, ``revoked_to`` of those that have just given up a task; :data:`NOBODY`
+        where there is none.
+        """
+        import numpy as np  # noqa: PLC0415 - as in no_owners
+
+        owners, running, revoked = no_owners(group), self.owners >= 0, self.owners < NOBODY
+        owners[running] = np.asarray(to)[self.owners[running]]
+        owners[revoked] = revoked_by(np.asarray(revoked_to)[revoked_by(self.owners[revoked])])
+        return Holdings(stateful, self.stateless, owners)
+
+    @overload
+    def __getitem__(self, index: int) -> Holding: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Holding, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Holding | tuple[Holding, ...]:
+        if isinstance(index, slice):
+            return tuple(map(self.__getitem__, range(len(self))[index]))
+        places = (self.owners == range(len(self))[index]).nonzero()[0].tolist()
+        return _with_stateless(self.stateful[index], [self.stateless[place] for place in places])
+
+    def __len__(self) -> int:
+        return len(self.stateful)
+
+    def __iter__(self) -> Iterator[Holding]:
+        if not self.stateless:
+            return iter(self.stateful)
+        in_order = self.owners.argsort(kind="stable")
+        starts = self.owners[in_order].searchsorted(range(len(self) + 1)).tolist()
+        tasks = list(map(self.stateless.__getitem__, in_order.tolist()))
+        of_each = (tasks[start:end] for start, end in pairwise(starts))
+        return map(_with_stateless, self.stateful, of_each)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Holdings) and self.stateless == other.stateless:
+            return self.stateful == other.stateful and same_owners(self.owners, other.owners)
+        return tuple(self) == tuple(other) if isinstance(other, tuple | Holdings) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+def _with_stateless(held: Holding, tasks: list[int]) -> Holding:
+    if not tasks:
+        return held
+    active, standby, warmup, temporary = held
+    return Holding(tuple(sorted([*active, *tasks])), standby, warmup, temporary)
+
+
+def same_owners(one: Owners, other: Owners) -> bool:
+    """Tell whether the same run each task, no matter who has just given it up."""
+    return one is other or (one.shape == other.shape and bool((one.clip(min=NOBODY) == other.clip(min=NOBODY)).all()))
+
+
+def revoked_by(owner: Index) -> Index:
+    """Return the code of a task that ``owner`` has just given up for somebody else; of such a code, the owner."""
+    return NOBODY - 1 - owner
+
+
+def no_owners(group: Group) -> Owners:
+    """Return, for every stateless task of a group, that nobody runs it; to be filled."""
+    import numpy as np  # noqa: PLC0415 - takes its time, and most commands need none of it
+
+    return np.full(len(group.stateless), NOBODY, np.int16 if len(group.consumer_ids) < 2**15 - 1 else np.int32)

@@ -1,0 +1,77 @@
+"""One application as read: its state, and what is known beside it, rates among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.model.note import Note
+from kstream_plan.model.state import GroupState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """How fast state is restored and produced, in records per second.
+
+    ``restore`` is per (instance, task) and ``produce`` per task, as measured over a history of lags;
+    ``restore_per_instance`` and ``produce_per_task`` are given by hand and beat them; ``restore_of`` (by instance) and
+    ``produce_of`` (by task) are given by hand for some only and beat all. Nothing known: all empty.
+    """
+
+    restore: Mapping[tuple[int, int], float] = field(default_factory=lambda: MappingProxyType({}))
+    produce: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+    restore_per_instance: float | None = None
+    produce_per_task: float | None = None
+    restore_of: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+    produce_of: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields; read-only views, which cannot be pickled, as plain dictionaries."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()}
+
+    @property
+    def any_restore(self) -> bool:
+        """Whether any restore rate is known at all."""
+        return self.restore_per_instance is not None or bool(self.restore or self.restore_of)
+
+    def restore_rate(self, instance: int) -> float | None:
+        """Records per second that an instance restores, shared by its copies; ``None`` if not known."""
+        if instance in self.restore_of:
+            return self.restore_of[instance]
+        if self.restore_per_instance is not None:
+            return self.restore_per_instance
+        return self.restore_measured.get(instance)
+
+    def produce_rate(self, task: int) -> float:
+        """Records per second that a task's changelogs grow by; 0 if not known."""
+        if task in self.produce_of:
+            return self.produce_of[task]
+        return self.produce.get(task, 0.0) if self.produce_per_task is None else self.produce_per_task
+
+    @cached_property
+    def restore_measured(self) -> Mapping[int, float]:
+        """Instance → records per second it restores: the sum of what was measured of its copies."""
+        by_instance: dict[int, float] = {}
+        for (instance, _), rate in sorted(self.restore.items()):
+            by_instance[instance] = by_instance.get(instance, 0.0) + rate
+        return MappingProxyType(by_instance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One application at one generation, as read: the state a plan starts from and what is known beside it.
+
+    ``captured_at`` is RFC 3339 in UTC with milliseconds (``2026-11-21T12:00:00.000Z``) or ``None``; ``assumptions``
+    are those that reading it took.
+    """
+
+    state: GroupState
+    config: AssignmentConfig
+    captured_at: str | None = None
+    rates: Rates = Rates()
+    warnings: tuple[Note, ...] = ()
+    assumptions: tuple[Note, ...] = ()

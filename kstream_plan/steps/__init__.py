@@ -1,0 +1,64 @@
+"""What happens: the steps of a round, their reasons, rounds and the plan.
+
+A plan is data: every output reads it and none computes anything the plan does not hold. Steps are lossless:
+``Plan.initial`` plus the steps of rounds 1 … n gives what the members hold after round n
+(:func:`~kstream_plan.replay.replay`) and, together with that round's :class:`Withhold` steps, what was decided in it.
+"""
+
+from kstream_plan.steps.kinds import (
+    Demote,
+    Drop,
+    HandOver,
+    KeepTemporary,
+    MemberJoined,
+    MemberLeft,
+    Place,
+    Promote,
+    Revoke,
+    Step,
+    ThreadMove,
+    Withhold,
+)
+from kstream_plan.steps.plan import Outage, Plan
+from kstream_plan.steps.reasons import Reason, ReasonCode
+from kstream_plan.steps.rounds import Balance, Phase, Round, Trigger
+from kstream_plan.steps.seats import Role, Seat
+from kstream_plan.steps.stateless import Places, RoundSteps, StatelessSteps, member_steps, stateful_steps
+from kstream_plan.steps.summary import LowerBounds, PausedTask, Summary
+from kstream_plan.steps.verdict import Cause, CauseCode, Verdict
+
+__all__ = [
+    "Balance",
+    "Cause",
+    "CauseCode",
+    "Demote",
+    "Drop",
+    "HandOver",
+    "KeepTemporary",
+    "LowerBounds",
+    "MemberJoined",
+    "MemberLeft",
+    "Outage",
+    "PausedTask",
+    "Phase",
+    "Place",
+    "Places",
+    "Plan",
+    "Promote",
+    "Reason",
+    "ReasonCode",
+    "Revoke",
+    "Role",
+    "Round",
+    "RoundSteps",
+    "Seat",
+    "StatelessSteps",
+    "Step",
+    "Summary",
+    "ThreadMove",
+    "Trigger",
+    "Verdict",
+    "Withhold",
+    "member_steps",
+    "stateful_steps",
+]

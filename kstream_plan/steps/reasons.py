@@ -1,0 +1,52 @@
+"""Why a step happens."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class ReasonCode(StrEnum):
+    """Why a step happens."""
+
+    #: The balanced target puts the task there and its copy there is caught up.
+    TARGET_CAUGHT_UP = "target-caught-up"
+    #: The target puts the task there, but its copy there has to catch up first.
+    TARGET_WARMS_UP = "target-warms-up"
+    #: The target instance is not caught up; this one is, and runs the task meanwhile.
+    CAUGHT_UP_MEANWHILE = "caught-up-meanwhile"
+    #: Nobody is caught up; this instance is the most caught-up one.
+    MOST_CAUGHT_UP = "most-caught-up"
+    #: Nobody has usable state of the task: it starts where the target puts it.
+    NO_STATE_ANYWHERE = "no-state-anywhere"
+    #: ``num.standby.replicas`` asks for a copy here.
+    STANDBY_WANTED = "standby-wanted"
+    #: Stateless tasks go to the least loaded instance, anew at every rebalance.
+    STATELESS_LEAST_LOADED = "stateless-least-loaded"
+    #: Stateless tasks move only where the balance needs it.
+    STATELESS_EVENED_OUT = "stateless-evened-out"
+    #: The instance keeps the task; its threads are evened out.
+    THREADS_EVENED_OUT = "threads-evened-out"
+    #: The present owner has to give the task up first.
+    OWNER_MUST_REVOKE = "owner-must-revoke"
+    #: The task goes elsewhere.
+    MOVES_AWAY = "moves-away"
+    #: The copy is no longer needed.
+    NOT_NEEDED = "not-needed"
+    #: An instance is new in the group, or gone from it.
+    MEMBERSHIP = "membership"
+    #: The instance runs on, this thread of it does not.
+    THREAD_STOPPED = "thread-stopped"
+
+
+class Reason(NamedTuple):
+    """Why, with the numbers that decided.
+
+    ``lag`` is the deciding copy's lag (Kafka's markers included), ``limit`` is ``acceptable.recovery.lag``,
+    ``other_lag`` the lag of the copy it was compared with.
+    """
+
+    code: ReasonCode
+    lag: int | None = None
+    limit: int | None = None
+    other_lag: int | None = None

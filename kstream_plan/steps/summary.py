@@ -1,0 +1,58 @@
+"""A plan in figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from kstream_plan.model import TaskId
+
+
+class PausedTask(NamedTuple):
+    """The task that stands still longest: its id, for how long in all, and how often."""
+
+    task_id: TaskId
+    ms: int
+    times: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LowerBounds:
+    """The least any plan could do.
+
+    ``moves``: stateful tasks that must change owner to reach the target's loads; ``probing_rebalances``: the
+    ticks that these take at ``max.warmup.replicas`` at a time if every one of them has to warm up (a task may also
+    move to a copy that is there, or be promoted in a follow-up); ``restored_records`` is ``None`` unless computed.
+    """
+
+    moves: int
+    probing_rebalances: int
+    restored_records: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The plan in figures (README, "How a plan reads").
+
+    ``duration_is``: ``floor`` without a restore rate (copies may need more than one tick), else ``estimate``.
+    ``moves``: stateful tasks whose owning instance differs at the end (one that nobody ran at first has not moved);
+    ``hops``: changes of owning instance on the way;
+    ``stateless_hops`` those of stateless tasks; ``cold_handovers``: hand-overs of a stateful task to a copy above the
+    limit; ``paused_task_ms``: over all tasks, the time that they stand still;
+    ``peak_extra_copies``: most warm-up and temporary copies at once.
+    """
+
+    rebalances: int
+    probing_rebalances: int
+    duration_ms: int
+    duration_is: Literal["floor", "estimate"]
+    moves: int
+    hops: int
+    warmups: int
+    cold_handovers: int
+    restored_records: int | None
+    paused_task_ms: int
+    max_paused_task: PausedTask | None
+    peak_extra_copies: int
+    stateless_hops: int
+    lower_bounds: LowerBounds

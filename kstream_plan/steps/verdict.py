@@ -1,0 +1,44 @@
+"""How a plan ends, and what keeps a group from settling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+from kstream_plan.model import TaskId
+
+
+class CauseCode(StrEnum):
+    """Why a copy that is waited for is not caught up."""
+
+    #: What its instance restores grows at least as fast as it is restored.
+    RESTORE_TOO_SLOW = "restore-too-slow"
+    #: Even a copy that has caught up is further behind than ``acceptable.recovery.lag``.
+    STANDING_LAG = "standing-lag"
+    #: The instance restores, and so reports, nothing.
+    SILENT_INSTANCE = "silent-instance"
+    #: It comes closer, only not fast enough.
+    SLOW = "slow"
+
+
+class Cause(NamedTuple):
+    """What keeps a group from settling: the task, the process id of the instance it waits for, and one sentence."""
+
+    code: CauseCode
+    task_id: TaskId
+    process_id: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How the plan ends: ``settled``, ``stuck``, ``cyclic`` or ``unfinished``, the tasks that keep it, and why.
+
+    ``cause`` names the first copy that is waited for, if one is.
+    """
+
+    kind: Literal["settled", "stuck", "cyclic", "unfinished"]
+    tasks: tuple[TaskId, ...] = ()
+    reason: str = ""
+    cause: Cause | None = None

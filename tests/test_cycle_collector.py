@@ -1,0 +1,36 @@
+"""What was made while the cycle collector rested is not walked once it goes on."""
+
+from __future__ import annotations
+
+import gc
+
+from kstream_plan.cycle_collector import without_cycle_collector
+
+
+def test_what_was_made_meanwhile_is_old() -> None:
+    gc.unfreeze()  # what a command may have frozen in this process
+    with without_cycle_collector():
+        made = [[number] for number in range(10_000)]
+    assert gc.isenabled()
+    assert any(one is made for one in gc.get_objects(generation=2))
+
+
+def test_it_goes_on_resting_where_it_rested_before() -> None:
+    gc.disable()
+    try:
+        with without_cycle_collector():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_what_is_frozen_stays_frozen() -> None:
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with without_cycle_collector():
+            pass
+        assert gc.get_freeze_count() >= frozen > 0
+    finally:
+        gc.unfreeze()
