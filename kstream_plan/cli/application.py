@@ -84,11 +84,17 @@ def _options(
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line (default: this process's) and return its exit code."""
+    """Run one command line (default: this process's) and return its exit code.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted; Typer would only give an exit code of its own.
+    """
     given = sys.argv[1:] if arguments is None else arguments
     completing = "_KSTREAM_PLAN_COMPLETE" in os.environ
     try:
         application(COMMANDS if completing else given)(args=given, prog_name="kstream-plan")
     except SystemExit as end:
+        if end.code == ExitCode.INTERRUPTED:
+            raise KeyboardInterrupt from None
         return end.code if isinstance(end.code, int) else ExitCode.DONE
     return ExitCode.DONE

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 
 import typer
 
-from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.output import talk
 from kstream_plan.errors import KstreamPlanError
 
@@ -26,9 +25,6 @@ def expected_failures(*, debug: bool = False) -> Iterator[None]:
     except KstreamPlanError as error:
         report(error, debug=debug)
         raise typer.Exit(error.exit_code) from None
-    except KeyboardInterrupt:
-        talk("interrupted")
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
 def report(error: KstreamPlanError, *, debug: bool = False) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from captured import REAL
 
+from kstream_plan.cli import run
+
 SNAPSHOT = str(REAL / "scale-out" / "before.json")
 
 
@@ -49,6 +51,17 @@ def test_an_interrupt_within_an_import_waits_for_its_end() -> None:
         os.close(silent)
         os.close(other_end)
     assert (done.returncode, done.stdout, done.stderr) == (130, "still here\n", "kstream-plan: interrupted\n")
+
+
+def test_an_interrupt_outside_of_the_command_is_as_quiet_as_any(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("typer.core.TyperGroup.invoke", interrupted)
+    assert run(["schema"]) == 130
+    assert capsys.readouterr() == ("", "kstream-plan: interrupted\n")
 
 
 def test_an_interrupt_while_java_starts_ends_java_too(tmp_path: Path) -> None:
