@@ -11,7 +11,7 @@ from types import FrameType
 __all__ = ["main", "run"]
 
 _INTERRUPTED = 130
-#: How soon an interrupt is tried again that came within an import.
+#: How soon an interrupt is tried again that came within an import; once more if it comes just before a call that waits.
 _AGAIN_SECONDS = 0.02
 
 
@@ -41,7 +41,8 @@ def _interrupt(_number: int, frame: FrameType | None) -> None:
     """
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
-            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, _AGAIN_SECONDS)
             return
         frame = frame.f_back
+    signal.setitimer(signal.ITIMER_REAL, 0)
     raise KeyboardInterrupt
