@@ -67,11 +67,11 @@ def plan(
     group, rounds = everyone.group, tuple(rehearsal.rounds)
     initial = everyone.holdings(state.group, Holdings.of(state.group, state.holdings))
     steps = [step for rnd in rounds for step in stateful_steps(rnd.steps)]
-    unrated = without_rate(group, steps, lambda process_id: _restore_rate(rehearsal, process_id))
+    limit = snapshot.config.acceptable_recovery_lag
+    unrated = without_rate(state, steps, limit, lambda process_id: _restore_rate(rehearsal, process_id))
     least = None
     if bounds or ASSIGNORS[assignor].optimal:
         least = _least_restored(snapshot.config, state, rehearsal, assignor)
-    rate_known = not unrated and has_rate(rehearsal.rates)
     made_from = snapshot.state, snapshot.config, snapshot.rates
     snapshot_digest = input_digest(*made_from)
     return Plan(
@@ -97,7 +97,7 @@ def plan(
             steps,
             lower_bounds(group, initial, rehearsal.group, rehearsal.target, snapshot.config, least),
             snapshot.config,
-            rate_known=rate_known,
+            rate_known=not unrated,
             stopping=gives_up(group, protocol),
             outages=outside.unnoticed,
         ),
@@ -160,10 +160,10 @@ def _assumptions(
             f"{len(listed)} consumers do not list cooperative alone, and are taken to; --protocol mixed goes by it"
         )
         notes.append(Note("protocols-not-used", message))
-    if rounds and not has_rate(rehearsal.rates):
+    if rounds and unrated and not has_rate(rehearsal.rates):
         message = "No restore rate is known: every copy counts as caught up at the next probe, so the time is a floor"
         notes.append(Note("no-restore-rate", message))
-    elif unrated:
+    elif rounds and unrated:
         message = (
             "Of some copies the restore rate is not known: they count as caught up at the next probe, so it is a floor"
         )

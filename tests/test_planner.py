@@ -44,6 +44,23 @@ def test_with_every_rate_that_is_needed_known_the_plan_is_an_estimate() -> None:
     assert "no-restore-rate" not in _codes(made.assumptions)
 
 
+def test_where_nothing_is_restored_no_rate_is_needed_to_know_the_time() -> None:
+    made = plan(_snapshot(state(group(stateful=0, stateless=6), {0: Holding(tuple(range(6)))}, {})))
+    assert made.rounds
+    assert made.summary.duration_is == "estimate"
+    assert "no-restore-rate" not in _codes(made.assumptions)
+
+
+def test_a_copy_under_way_at_a_rate_nobody_knows_makes_a_floor() -> None:
+    warming = (*JOIN.copies[0], Copy(2, 1000, (3,), 1000, 3))
+    holdings = {0: Holding((0,)), 1: Holding((1,)), 3: Holding(warmup=(0,))}
+    of = state(JOIN.group, holdings, {0: warming, 1: JOIN.copies[1]})
+    rates = Rates(restore_of={0: 1e5, 1: 1e5})
+    made = plan(_snapshot(of, rates, replace(CONFIG, max_warmup_replicas=1)))
+    assert made.summary.duration_is == "floor"
+    assert [note.subjects for note in made.assumptions if note.code == "no-restore-rate"] == [("0_0",)]
+
+
 def test_a_state_of_unknown_size_is_ready_at_the_next_probe_whatever_the_rate() -> None:
     unknown = [
         Task(task_id=task.task_id, stateful=True, end_offset_sum=2**63 - 1, end_offset_known=False)

@@ -34,10 +34,11 @@ class LowerBounds:
 class Summary:
     """The plan in figures (README, "How a plan reads").
 
-    ``duration_is``: ``floor`` without a restore rate (copies may need more than one tick), else ``estimate``.
+    ``duration_is``: ``floor`` if anything is restored at a rate nobody knows (copies may need more than one tick), else
+    ``estimate``.
     ``moves``: stateful tasks whose owning instance differs at the end (one that nobody ran at first has not moved);
-    ``hops``: changes of owning instance on the way;
-    ``stateless_hops`` those of stateless tasks; ``cold_handovers``: hand-overs of a stateful task to a copy above the
+    ``hops``: changes of owning instance on the way, starts of tasks that nobody ran included; ``stateless_hops`` those
+    of stateless tasks; ``cold_handovers``: hand-overs of a stateful task to a copy above the
     limit; ``paused_task_ms``: over all tasks, the time that they stand still;
     ``peak_extra_copies``: most warm-up and temporary copies at once.
     """
