@@ -9,7 +9,9 @@ from types import MappingProxyType
 
 import captured_scenarios
 import plan_cases
+import small_groups
 
+from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Group, GroupState, Holding, Snapshot
 from kstream_plan.scenario import Scenario
 from kstream_plan.studies.scale_out import scale_out
@@ -51,6 +53,13 @@ def _no_tasks() -> Simulation:
     return _of(replace(snapshot, state=state), scale_out(group, add=1))
 
 
+def _no_state() -> Simulation:
+    group = small_groups.group(stateful=0, stateless=8)
+    held = small_groups.state(group, {0: Holding((0, 1, 2)), 1: Holding((3, 4, 5)), 2: Holding((6, 7))}, {})
+    snapshot = Snapshot(state=held, config=AssignmentConfig())
+    return _of(snapshot, scale_out(group, add=1))
+
+
 _CASES: Mapping[str, Callable[[], Simulation]] = MappingProxyType(
     {
         "add-two": lambda: _scale_out("scale-out", add=2),
@@ -62,6 +71,7 @@ _CASES: Mapping[str, Callable[[], Simulation]] = MappingProxyType(
         "many-instances": _many,
         "evil-names": _evil,
         "no-tasks": _no_tasks,
+        "no-state": _no_state,
     }
 )
 

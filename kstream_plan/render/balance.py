@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kstream_plan.figures import initial_balance
-from kstream_plan.render.headline import Fact
+from kstream_plan.render.fact import Fact
 from kstream_plan.steps import Plan
 
 

@@ -21,7 +21,8 @@ from kstream_plan.changes import (
 )
 from kstream_plan.model import Group, TaskId
 from kstream_plan.render.escape import TERMINAL, Escape
-from kstream_plan.render.headline import Fact, tasks_phrase
+from kstream_plan.render.fact import Fact
+from kstream_plan.render.headline import tasks_phrase
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, duration, records, several
 from kstream_plan.render.sentences import because_of_lag

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kstream_plan import __version__
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.headline import Fact
+from kstream_plan.render.fact import Fact
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, duration, records, several
 from kstream_plan.render.plan_json import FORMAT_VERSION, MODELS, Json, notes

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kstream_plan.histories import warmup_counts
-from kstream_plan.model import Holding, TaskId
 from kstream_plan.render.activity import Event, membership, only_return
+from kstream_plan.render.fact import Fact
+from kstream_plan.render.moves import moves_fact
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import cold_starts, count, duration, durations, interval, records, several
 from kstream_plan.standstill import plan_standstill
 from kstream_plan.steps import Place, Plan, Role, Trigger, stateful_steps
-
-
-class Fact(NamedTuple):
-    """A labelled text in one or more forms, the fullest first."""
-
-    label: str
-    forms: tuple[str, ...]
 
 
 def headline(plan: Plan, found: Sequence[Event], names: Names) -> list[Fact]:
@@ -28,7 +21,7 @@ def headline(plan: Plan, found: Sequence[Event], names: Names) -> list[Fact]:
         title(plan, names),
         _verdict(plan, found, names),
         *_go_on(plan),
-        _moves(plan, found, names),
+        moves_fact(plan, found, names),
         pauses_fact(plan, names),
         restore_fact(plan),
     ]
@@ -155,80 +148,30 @@ _START_NAMES = {
 }
 
 
-def _moves(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
-    summary = plan.summary
-    stateful = sum(task.stateful for task in plan.group.tasks)
-    if not summary.moves and not summary.hops:
-        return Fact("MOVES", (f"none: {count(stateful, 'stateful task')} stay where they are",))
-    started = sum(move.source is None for event in found for move in event.moves)
-    hops = f" in {summary.hops - started:,} changes" if summary.hops - started > summary.moves else ""
-    hops += f" + {started:,} that nobody ran" if started else ""
-    if summary.cold_handovers:
-        warm, all_warm = f"{summary.cold_handovers:,} COLD", f"{summary.cold_handovers:,} COLD"
-    else:
-        warm, all_warm = "all warm", "all warmed up first" if summary.warmups >= summary.hops else "all warm"
-    where, where_short = _where_to(plan, names)
-    least = f"; least {summary.lower_bounds.moves:,}"
-    head = f"{summary.moves:,} of {stateful:,} stateful{hops}"
-    return Fact(
-        "MOVES",
-        (
-            f"{head}, {all_warm}{where}{least}",
-            f"{head}, {warm}{where}{least}",
-            f"{head}, {warm}{where_short}{least}",
-            f"{head}, {warm}{least}",
-        ),
-    )
+def pauses_fact(plan: Plan, names: Names, between: str = "") -> Fact:
+    """Return what stands still, for how long, and which task most.
 
-
-def _where_to(plan: Plan, names: Names) -> tuple[str, str]:
-    """Return, long and short, how many moves end on new instances and how many only shuffle the old ones."""
-    new = membership(plan)[0]
-    if not new:
-        return "", ""
-    before, after = _stateful_owners(plan, plan.initial), _stateful_owners(plan, plan.final)
-    moved = [after.get(task) for task, owner in before.items() if after.get(task) != owner]
-    to_new = sum(owner in new for owner in moved)
-    others = len(plan.group.instances) - len(new)
-    newcomers = "/".join(names.instances(new)) if len(new) <= 3 else f"the {len(new):,} new"
-    among = len(moved) - to_new
-    if not among:
-        return f": all to {newcomers}", f": all to {newcomers}"
-    return (
-        f": {to_new:,} to {newcomers}, {among:,} only among the other {others:,}",
-        f": {to_new:,} to {newcomers}, {among:,} among old",
-    )
-
-
-def _stateful_owners(plan: Plan, holdings: Sequence[Holding]) -> dict[TaskId, str]:
-    group = plan.group
-    return {
-        group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id
-        for consumer, roles in enumerate(holdings)
-        for task in roles.active
-        if group.tasks[task].stateful
-    }
-
-
-def pauses_fact(plan: Plan, names: Names) -> Fact:
-    """Return what stands still, for how long, and which task most."""
+    ``between`` is how long the worst one stands still over all draws, if these differ.
+    """
     found, worst = plan_standstill(plan), plan.summary.max_paused_task
     if worst is None or not found.times:
         return Fact("PAUSES", ("none: no running task is stopped",))
     each = f"~{durations(found.shortest_ms, found.longest_ms)} each, ≤ {found.most_at_once:,}"
     at_once = f"{each} {'task' if found.most_at_once == 1 else 'tasks'} at once"
-    in_all = f"{duration(worst.ms)} in {count(worst.times, 'pause')}"
+    sum_of = f"{duration(worst.ms)}{f' ({between})' if between else ''}"
+    in_all = f"{sum_of} in {count(worst.times, 'pause')}"
     stateful = max((found.ms[task.task_id] for task in plan.group.tasks if task.stateful), default=0)
     more = f"; stateful ≤ {duration(stateful)}" if stateful and stateful < worst.ms else ""
-    topic = names.task_and_topic(worst.task_id)
+    task, topic = names.task(worst.task_id), names.task_and_topic(worst.task_id)
     return Fact(
         "PAUSES",
         (
             f"{at_once}. Worst: {topic} {in_all}{more}",
             f"{at_once}. Worst: {topic} {in_all}",
             f"{each} at once. Worst: {topic} {in_all}",
-            f"{at_once}. Worst: {names.task(worst.task_id)} {in_all}",
-            f"{each} at once. Worst: {names.task(worst.task_id)} {in_all}",
+            f"{at_once}. Worst: {task} {in_all}",
+            f"{each} at once. Worst: {task} {in_all}",
+            *([f"{each} at once. Worst: {of} {sum_of}" for of in (topic, task)] if between else []),
         ),
     )
 

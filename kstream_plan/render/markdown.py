@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kstream_plan.render.detail import NO_STEP, Focus, details, where_it_stands
 from kstream_plan.render.escape import MARKDOWN, markdown_row
-from kstream_plan.render.headline import Fact
+from kstream_plan.render.fact import Fact
 from kstream_plan.render.names import Names
 from kstream_plan.render.story import Story, tell
 from kstream_plan.rules.measuring import OverDraws

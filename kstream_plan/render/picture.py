@@ -9,12 +9,13 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
-from kstream_plan.histories import apart_from_stateless, stateful_loads
+from kstream_plan.histories import apart_from_stateless
 from kstream_plan.pauses import Pause
 from kstream_plan.protocols import gives_up
 from kstream_plan.render.activity import Event, membership, only_return
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import clock, count
+from kstream_plan.render.running import after, at_first, counted
 from kstream_plan.render.wrapping import padded, paragraph
 from kstream_plan.standstill import StatelessPauses, pauses_apart
 from kstream_plan.steps import MemberLeft, Plan, Trigger, member_steps
@@ -61,10 +62,10 @@ def picture(plan: Plan, found: Sequence[Event], names: Names, width: int) -> lis
         lines.append(_line("tasks paused", [column.paused or "0" for column in kept], left, cell))
     if len(kept) < len(columns):
         lines.append(f" ({len(kept)} of {count(len(columns), 'column')} fit)")
-    return [*lines, *paragraph(_legend(columns), width, " ", "   ")]
+    return [*lines, *paragraph(_legend(plan, columns), width, " ", "   ")]
 
 
-def _legend(columns: Sequence[_Column]) -> str:
+def _legend(plan: Plan, columns: Sequence[_Column]) -> str:
     """Return what the signs of the picture mean, as far as they can be in it."""
     signs = {cell.lstrip("0123456789") for column in columns for cell in column.cells}
     meanings = {
@@ -72,7 +73,8 @@ def _legend(columns: Sequence[_Column]) -> str:
         "r": "r = a task restores there before it runs",
         "-": "- = no member",
     }
-    return "; ".join(["N = stateful tasks it runs", *(of for sign, of in meanings.items() if sign in "".join(signs))])
+    possible = (meaning for sign, meaning in meanings.items() if sign in "".join(signs))
+    return "; ".join([f"N = {counted(plan)}s it runs", *possible])
 
 
 def _rows(plan: Plan, names: Names) -> tuple[list[int], str]:
@@ -83,8 +85,8 @@ def _rows(plan: Plan, names: Names) -> tuple[list[int], str]:
     )
     if len(everyone) <= _ALL:
         return everyone, ""
-    before, after = stateful_loads(plan.group, [plan.initial, plan.final])
-    by_change = sorted(everyone, key=lambda index: -abs(before[index] - after[index]))
+    first, [last] = at_first(plan), after(plan, plan.rounds[-1:])
+    by_change = sorted(everyone, key=lambda index: -abs(first[index] - last[index]))
     return [index for index in everyone if index in by_change[:_MOST_CHANGED]], count(
         len(everyone) - _MOST_CHANGED, "other instance"
     )
@@ -95,7 +97,7 @@ def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[_
     absent = set(membership(plan)[0])
     paused = _paused(plan, [event.rounds[0].at_ms for event in found])
     columns = []
-    loads = stateful_loads(plan.group, [event.rounds[-1].assigned for event in found])
+    loads = after(plan, [event.rounds[-1] for event in found])
     for event, paused_tasks, counts in zip(found, paused, loads, strict=True):
         for rnd in event.rounds:
             for step in member_steps(rnd.steps):

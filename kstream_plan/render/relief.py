@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kstream_plan.histories import stateful_loads
-from kstream_plan.render.headline import Fact
+from kstream_plan.render.fact import Fact
 from kstream_plan.render.numbers import clock, count, span
+from kstream_plan.render.running import after, at_first, counted
 from kstream_plan.steps import Plan
 
 _MOST_RELIEFS = 6
 
 
 def relief_fact(plan: Plan) -> Fact:
-    """Return how many stateful tasks the busiest instance runs, and when that changes for good or worse."""
-    history = [plan.initial, *(rnd.assigned for rnd in plan.rounds)]
-    now, *later = (max(loads, default=0) for loads in stateful_loads(plan.group, history))
+    """Return how many tasks the busiest instance runs, and when that changes for good or worse."""
+    now, later = max(at_first(plan), default=0), [max(loads, default=0) for loads in after(plan, plan.rounds)]
     changes: list[tuple[int, int]] = []
     last = now
     for index, load in enumerate(later):
@@ -28,14 +27,15 @@ def relief_fact(plan: Plan) -> Fact:
             changes.append((load, plan.rounds[start].at_ms))
             last = load
     if not changes:
-        return Fact("RELIEF", (f"none: the busiest instance runs {count(now, 'stateful task')} throughout",))
+        return Fact("RELIEF", (f"none: the busiest instance runs {count(now, counted(plan))} throughout",))
+    tasks = f"{count(now, counted(plan))} now"
     texts = [told(changes, number) for number in range(_MOST_RELIEFS, 2, -1)]
     return Fact(
         "RELIEF",
         (
-            f"busiest instance runs {now:,} stateful tasks now, {texts[0]}",
-            f"busiest runs {now:,} stateful tasks now, {texts[0]}",
-            *(f"busiest: {now:,} stateful tasks now, {text}" for text in dict.fromkeys(texts)),
+            f"busiest instance runs {tasks}, {texts[0]}",
+            f"busiest runs {tasks}, {texts[0]}",
+            *(f"busiest: {tasks}, {text}" for text in dict.fromkeys(texts)),
             *relief_in_short(now, changes),
         ),
     )

@@ -19,7 +19,8 @@ _MANY_HOPS = 3
 def remarks(plan: Plan, found: Sequence[Event], names: Names) -> tuple[str, ...]:
     """Return one text per remark: the plan's warnings first, then what its rounds show, then its assumptions."""
     warnings = [names.escape_message(note.message) for note in plan.warnings]
-    return (*warnings, *_cold_starts(found, names), *_churn(plan), *_threads(plan, found), *_assumed(plan, names))
+    shown = [*_cold_starts(found, names), *_churn(plan, found), *_threads(plan, found)]
+    return (*warnings, *shown, *_assumed(plan, names))
 
 
 def _cold_starts(found: Sequence[Event], names: Names) -> list[str]:
@@ -36,13 +37,14 @@ def _cold_starts(found: Sequence[Event], names: Names) -> list[str]:
     ]
 
 
-def _churn(plan: Plan) -> list[str]:
-    stateless = sum(not task.stateful for task in plan.group.tasks)
-    if plan.summary.stateless_hops < max(1, _MANY_HOPS * stateless):
+def _churn(plan: Plan, found: Sequence[Event]) -> list[str]:
+    stateless = len(plan.group.stateless)
+    moves = sum(event.stateless for event in found if event.probe is not None)
+    if moves < max(1, _MANY_HOPS * stateless):
         return []
     return [
-        f"{count(stateless, 'stateless task')} {'moves' if stateless == 1 else 'move'} "
-        f"{plan.summary.stateless_hops:,} times, dealt anew at every probe: fewer probes help"
+        f"{count(stateless, 'stateless task')} {'moves' if stateless == 1 else 'move'} {moves:,} times at probes, "
+        "dealt anew: fewer probes help"
     ]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kstream_plan.render.balance import balance_fact
-from kstream_plan.render.headline import Fact, pauses_fact, title
+from kstream_plan.render.fact import Fact
+from kstream_plan.render.headline import pauses_fact, title
 from kstream_plan.render.loads import Load, loads
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import count, interval, records, span

@@ -10,13 +10,15 @@ from rich.cells import cell_len
 from kstream_plan.histories import warmup_counts
 from kstream_plan.model import Instance
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.activity import events, membership
+from kstream_plan.render.activity import Event, events, membership
 from kstream_plan.render.balance import balance_fact
 from kstream_plan.render.detail import Focus, details
+from kstream_plan.render.fact import Fact
 from kstream_plan.render.happenings import happened
-from kstream_plan.render.headline import Fact, cause_sentence, pauses_fact, range_fact, restore_fact, tasks_phrase
+from kstream_plan.render.headline import cause_sentence, pauses_fact, range_fact, restore_fact, tasks_phrase
+from kstream_plan.render.moves import hops_phrase, stateless_moves_fact
 from kstream_plan.render.names import Names
-from kstream_plan.render.numbers import amount, clock, cold_starts, count, duration, interval, several
+from kstream_plan.render.numbers import amount, clock, cold_starts, count, duration, durations, interval, several
 from kstream_plan.render.picture import picture
 from kstream_plan.render.relief import relief_fact
 from kstream_plan.render.remarks import remarks
@@ -48,9 +50,9 @@ def simulation_table(
     plan, names = simulated.plan, Names(simulated.plan.group)
     width = max(width, _NARROWEST)
     lines = title_lines(_title(plan, names), width)
-    for fact in simulation_facts(simulated, names, record_size):
-        lines += fact_lines(fact, width)
     found = events(plan)
+    for fact in _facts(simulated, found, names, record_size):
+        lines += fact_lines(fact, width)
     if found:
         lines += ["", *picture(plan, found, names, width), *_ending(plan)]
     for outcome in simulated.events if len(simulated.events) > 1 else ():
@@ -66,7 +68,7 @@ def simulation_table(
     return coloured(text) if colour else text
 
 
-def simulation_facts(simulated: Simulation, names: Names, record_size: int | None) -> list[Fact]:
+def _facts(simulated: Simulation, found: Sequence[Event], names: Names, record_size: int | None) -> list[Fact]:
     """Return what the first lines say."""
     plan = simulated.plan
     if not plan.rounds:
@@ -75,8 +77,8 @@ def simulation_facts(simulated: Simulation, names: Names, record_size: int | Non
     facts = [
         _takes(simulated, names),
         relief_fact(plan),
-        pauses_fact(plan, names),
-        _moves(simulated),
+        pauses_fact(plan, names, _span_of_pauses(simulated)),
+        _moves(simulated, found),
         _restore(simulated, record_size),
         *([balance_fact(plan)] if plan.group.tasks else []),
     ]
@@ -147,11 +149,19 @@ def _span(figure: Range | None) -> str:
     return "" if figure is None or figure.least == figure.most else f"{figure.least:,}-{figure.most:,}"
 
 
-def _moves(simulated: Simulation) -> Fact:
+def _span_of_pauses(simulated: Simulation) -> str:
+    """Return ``21.6-30.8 s``, how long the worst task stands still over all draws; empty if they do not differ."""
+    figure = None if simulated.draws is None else simulated.draws.max_paused_ms
+    return "" if figure is None or figure.least == figure.most else durations(figure.least, figure.most)
+
+
+def _moves(simulated: Simulation, found: Sequence[Event]) -> Fact:
     summary, draws = simulated.plan.summary, simulated.draws
     stateful = len(simulated.plan.group.stateful)
+    if not stateful:
+        return stateless_moves_fact(simulated.plan)
     moves = f"{summary.moves:,}" if draws is None else _ranged(draws.moves, "").strip()
-    hops = f" in {summary.hops:,} changes" if summary.hops > summary.moves else ""
+    hops = hops_phrase(simulated.plan, found)
     peak = (
         ""
         if not summary.peak_extra_copies

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from kstream_plan.render.activity import Event, events
 from kstream_plan.render.balance import balance_fact
+from kstream_plan.render.fact import Fact
 from kstream_plan.render.folding import fold
-from kstream_plan.render.headline import Fact, headline, range_fact
+from kstream_plan.render.headline import headline, range_fact
 from kstream_plan.render.loads import load_changes
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import clock, duration, interval

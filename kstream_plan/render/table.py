@@ -13,7 +13,7 @@ from rich.text import Text
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.columns import time_table
 from kstream_plan.render.detail import NO_STEP, Focus, details, where_it_stands
-from kstream_plan.render.headline import Fact
+from kstream_plan.render.fact import Fact
 from kstream_plan.render.names import Names
 from kstream_plan.render.story import Story, tell
 from kstream_plan.render.wrapping import paragraph, wrapped

@@ -6,7 +6,7 @@ import pytest
 
 from kstream_plan.render import columns, wrapping
 from kstream_plan.render.columns import time_table
-from kstream_plan.render.headline import Fact
+from kstream_plan.render.fact import Fact
 from kstream_plan.render.rows import Line
 from kstream_plan.render.story import Story
 from kstream_plan.render.wrapping import at_most
