@@ -145,6 +145,7 @@ def summarize(
     config: AssignmentConfig,
     *,
     rate_known: bool,
+    max_cold_restore_ms: int | None,
     stopping: Collection[int] = (),
     outages: Sequence[Outage] = (),
 ) -> Summary:
@@ -170,6 +171,7 @@ def summarize(
         hops=tally.hops,
         warmups=tally.warmups,
         cold_handovers=tally.cold_handovers,
+        max_cold_restore_ms=max_cold_restore_ms,
         restored_records=tally.restored_records,
         paused_task_ms=sum(paused.ms.values()),
         max_paused_task=None if worst is None else PausedTask(worst, paused.ms[worst], paused.times[worst]),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import ASSIGNORS
@@ -14,9 +16,10 @@ from kstream_plan.figures import lower_bounds, summarize
 from kstream_plan.model import Assignment, GroupState, Holdings, Note, Snapshot
 from kstream_plan.protocols import PROTOCOLS, gives_up
 from kstream_plan.rehearsal import OnRound, Rehearsal, Rules, rehearse
+from kstream_plan.restoring import cold_restoring_ms
 from kstream_plan.scenario import Scenario
 from kstream_plan.starting_state import newcomers, seated
-from kstream_plan.steps import Plan, Trigger, stateful_steps
+from kstream_plan.steps import HandOver, Plan, Promote, Round, Trigger, stateful_steps
 from kstream_plan.timeline import timeline
 from kstream_plan.uncertainty import has_rate, without_rate
 
@@ -68,7 +71,8 @@ def plan(
     initial = everyone.holdings(state.group, Holdings.of(state.group, state.holdings))
     steps = [step for rnd in rounds for step in stateful_steps(rnd.steps)]
     limit = snapshot.config.acceptable_recovery_lag
-    unrated = without_rate(state, steps, limit, lambda process_id: _restore_rate(rehearsal, process_id))
+    rate_of = partial(_restore_rate, rehearsal)
+    unrated = without_rate(state, steps, limit, rate_of)
     least = None
     if bounds or ASSIGNORS[assignor].optimal:
         least = _least_restored(snapshot.config, state, rehearsal, assignor)
@@ -98,6 +102,7 @@ def plan(
             lower_bounds(group, initial, rehearsal.group, rehearsal.target, snapshot.config, least),
             snapshot.config,
             rate_known=not unrated,
+            max_cold_restore_ms=_max_cold_restore_ms(rounds, rate_of),
             stopping=gives_up(group, protocol),
             outages=outside.unnoticed,
         ),
@@ -117,6 +122,19 @@ def _restore_rate(rehearsal: Rehearsal, process_id: str) -> float | None:
     """Return the rate that an instance had at the end; one that is gone by then, what is given for all."""
     instance = rehearsal.group.instance_index.get(process_id)
     return rehearsal.rates.restore_per_instance if instance is None else rehearsal.rates.restore_rate(instance)
+
+
+def _max_cold_restore_ms(rounds: Sequence[Round], rate_of: Callable[[str], float | None]) -> int | None:
+    """Return how long the slowest cold start restores; ``None`` if that is not known of one."""
+    longest = 0
+    for rnd in rounds:
+        steps = stateful_steps(rnd.steps)
+        if cold := [step for step in steps if isinstance(step, HandOver | Promote) and not step.caught_up]:
+            lasts = cold_restoring_ms(cold, rate_of)
+            if len(lasts) < len(cold):
+                return None
+            longest = max(longest, *lasts.values())
+    return longest
 
 
 def _least_restored(config: AssignmentConfig, state: GroupState, rehearsal: Rehearsal, assignor: str) -> int | None:

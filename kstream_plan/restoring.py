@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kstream_plan.model import Copy, Group, Rates
+from kstream_plan.model import Copy, Group, Rates, TaskId
+from kstream_plan.steps import HandOver, Promote
 
 _NOTHING: Mapping[int, int] = MappingProxyType({})
 
@@ -125,3 +126,27 @@ def _restore_evenly(queue: _Queue, records: int, instance: int, left: dict[tuple
         records -= restored
         left[task, instance] = remaining - restored
     return records
+
+
+def cold_restoring_ms(
+    starts: Iterable[HandOver | Promote], rate_of: Callable[[str], float | None]
+) -> dict[TaskId, int]:
+    """Return how long each of these starts restores that is cold, where that is known.
+
+    They start at the same time, so those of one instance (``rate_of`` its process id) share its rate evenly.
+    """
+    of_instance: dict[str, list[tuple[int, TaskId]]] = {}
+    for start in starts:
+        if not start.caught_up and start.restore_records is not None:
+            of_instance.setdefault(start.to.process_id, []).append((start.restore_records, start.task_id))
+    lasts: dict[TaskId, int] = {}
+    for process_id, restoring in of_instance.items():
+        rate = rate_of(process_id)
+        if not rate:
+            continue
+        restored, before, left = 0, 0, len(restoring)
+        for amount, task_id in sorted(restoring, key=lambda one: (one[0], one[1].sort_key)):
+            restored += (amount - before) * left
+            before, left = amount, left - 1
+            lasts[task_id] = int(1000 * restored / rate)
+    return lasts

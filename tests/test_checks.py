@@ -123,6 +123,7 @@ def _plan(*outcomes: tuple[_Held, _Held], initial: _Held = START, **changes: obj
             hops=0,
             warmups=0,
             cold_handovers=0,
+            max_cold_restore_ms=0,
             restored_records=0,
             paused_task_ms=0,
             max_paused_task=None,

@@ -19,6 +19,8 @@ from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, Holding, Note
 from kstream_plan.planner import plan
 from kstream_plan.render.drain import drain_json, drain_table
+from kstream_plan.render.numbers import duration
+from kstream_plan.render.table import table
 from kstream_plan.snapshots import json_schemas
 from kstream_plan.studies.drain import Drain, drain
 
@@ -110,6 +112,16 @@ def test_a_pause_is_a_floor_where_nobody_knows_how_long_the_restore_takes() -> N
     assert " or more" in drain_table(unknown)
     assert "the longest ~" in drain_table(known)
     assert " or more" not in drain_table(known)
+
+
+def test_the_slowest_cold_restore_is_a_figure_of_the_plan() -> None:
+    unknown, known = (drain(captured_scenarios.before("scale-out", rate), ["i3"]) for rate in (None, 1000.0))
+    restoring = [one.pause_ms - other.pause_ms for one, other in zip(known.now, unknown.now, strict=True)]
+    assert known.plan.summary.max_cold_restore_ms == max(restoring) > 0
+    assert unknown.plan.summary.max_cold_restore_ms is None
+    assert CASES["with-standbys"]().plan.summary.max_cold_restore_ms == 0
+    how_long = f"before they run, up to ~{duration(max(restoring))}; the pauses above do not count that"
+    assert how_long in table(known.plan, width=200)
 
 
 def test_a_floor_of_nothing_is_no_figure() -> None:

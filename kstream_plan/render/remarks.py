@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kstream_plan.protocols import gives_up
 from kstream_plan.render.activity import Event
 from kstream_plan.render.names import Names
-from kstream_plan.render.numbers import count, records, several
+from kstream_plan.render.numbers import count, duration, records, several
 from kstream_plan.steps import Plan
 
 #: The headline says it already.
@@ -19,11 +19,11 @@ _MANY_HOPS = 3
 def remarks(plan: Plan, found: Sequence[Event], names: Names) -> tuple[str, ...]:
     """Return one text per remark: the plan's warnings first, then what its rounds show, then its assumptions."""
     warnings = [names.escape_message(note.message) for note in plan.warnings]
-    shown = [*_cold_starts(found, names), *_churn(plan, found), *_threads(plan, found)]
+    shown = [*_cold_starts(plan, found, names), *_churn(plan, found), *_threads(plan, found)]
     return (*warnings, *shown, *_assumed(plan, names))
 
 
-def _cold_starts(found: Sequence[Event], names: Names) -> list[str]:
+def _cold_starts(plan: Plan, found: Sequence[Event], names: Names) -> list[str]:
     cold = [move for event in found for move in event.cold]
     if not cold:
         return []
@@ -32,9 +32,10 @@ def _cold_starts(found: Sequence[Event], names: Names) -> list[str]:
     named = list(dict.fromkeys(names.task(move.task_id) for move in cold))
     starts = f" ({count(len(cold), 'start')})" if len(cold) > len(named) else ""
     does, they = ("restores", "it runs") if len(named) == 1 else ("restore", "they run")
-    return [
-        f"COLD: {several(named, 5)}{starts} {does} {amount} records before {they}; the pauses above do not count that"
-    ]
+    longest = plan.summary.max_cold_restore_ms
+    sure = f", {'' if len(cold) == 1 else 'up to '}~{duration(longest)}" if longest else ""
+    what = f"{several(named, 5)}{starts} {does} {amount} records before {they}{sure}"
+    return [f"COLD: {what}; the pauses above do not count that"]
 
 
 def _churn(plan: Plan, found: Sequence[Event]) -> list[str]:

@@ -70,6 +70,7 @@ def read_summary(field: JsonFields, group: Group) -> Summary:
         hops=field["hops"].integer(),
         warmups=field["warmups"].integer(),
         cold_handovers=field["cold_handovers"].integer(),
+        max_cold_restore_ms=field.get("max_cold_restore_ms").or_none(JsonFields.integer),
         restored_records=field.get("restored_records").or_none(JsonFields.integer),
         paused_task_ms=field["paused_task_ms"].integer(),
         max_paused_task=field.get("max_paused_task").or_none(paused_task),

@@ -35,11 +35,11 @@ class Summary:
     """The plan in figures (README, "How a plan reads").
 
     ``duration_is``: ``floor`` if anything is restored at a rate nobody knows (copies may need more than one tick), else
-    ``estimate``.
-    ``moves``: stateful tasks whose owning instance differs at the end (one that nobody ran at first has not moved);
-    ``hops``: changes of owning instance on the way, starts of tasks that nobody ran included; ``stateless_hops`` those
-    of stateless tasks; ``cold_handovers``: hand-overs of a stateful task to a copy above the
-    limit; ``paused_task_ms``: over all tasks, the time that they stand still;
+    ``estimate``. ``moves``: stateful tasks whose owning instance differs at the end (one that nobody ran at first has
+    not moved); ``hops``: changes of owning instance on the way, starts of tasks that nobody ran included;
+    ``stateless_hops`` those of stateless tasks. ``cold_handovers``: hand-overs of a stateful task to a copy above the
+    limit; the slowest restores for ``max_cold_restore_ms`` before it runs (0 if there is none, ``None`` if that is not
+    known of all). ``paused_task_ms``: over all tasks, the time that they stand still, without that restoring;
     ``peak_extra_copies``: most warm-up and temporary copies at once.
     """
 
@@ -51,6 +51,7 @@ class Summary:
     hops: int
     warmups: int
     cold_handovers: int
+    max_cold_restore_ms: int | None
     restored_records: int | None
     paused_task_ms: int
     max_paused_task: PausedTask | None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from kstream_plan.model import Note, Snapshot, TaskId
+from kstream_plan.restoring import cold_restoring_ms
 from kstream_plan.scenario import Leave, Scenario, Stop
 from kstream_plan.steps import HandOver, Plan, Promote
 from kstream_plan.studies.checked import plan_checked
@@ -106,7 +107,10 @@ def _drained(made: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms:
         for step in rnd.steps
         if isinstance(step, HandOver | Promote) and step.task_id in ran and step.to.process_id not in gone
     }
-    restoring_ms = _restoring_ms([start for start, _ in starts.values()], snapshot)
+    index = snapshot.state.group.instance_index
+    restoring_ms = cold_restoring_ms(
+        [start for start, _ in starts.values()], lambda process_id: snapshot.rates.restore_rate(index[process_id])
+    )
     return tuple(
         DrainedTask(
             task_id=task_id,
@@ -127,22 +131,3 @@ def _ran(made: Plan, gone: Sequence[str], stopped_at_ms: int) -> set[TaskId]:
     held = next((rnd.assigned for rnd in reversed(made.rounds) if rnd.at_ms < stopped_at_ms), made.initial)
     consumers = (consumer for name in gone for consumer in group.consumers_of[group.instance_index[name]])
     return {group.tasks[task].task_id for consumer in consumers for task in held[consumer].active}
-
-
-def _restoring_ms(starts: Sequence[HandOver | Promote], snapshot: Snapshot) -> dict[TaskId, int]:
-    """Return how long each cold start restores, where that is known; those of one instance share its rate evenly."""
-    of_instance: dict[str, list[tuple[int, TaskId]]] = {}
-    for start in starts:
-        if not start.caught_up and start.restore_records is not None:
-            of_instance.setdefault(start.to.process_id, []).append((start.restore_records, start.task_id))
-    lasts: dict[TaskId, int] = {}
-    for process_id, restoring in of_instance.items():
-        rate = snapshot.rates.restore_rate(snapshot.state.group.instance_index[process_id])
-        if not rate:
-            continue
-        restored, before, left = 0, 0, len(restoring)
-        for amount, task_id in sorted(restoring, key=lambda one: (one[0], one[1].sort_key)):
-            restored += (amount - before) * left
-            before, left = amount, left - 1
-            lasts[task_id] = int(1000 * restored / rate)
-    return lasts
