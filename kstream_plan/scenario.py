@@ -10,9 +10,11 @@ Every event has the time it happens at on the plan's clock, in milliseconds, and
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from kstream_plan.assignment_config import AssignmentConfig
+from kstream_plan.errors import ConfigError, ScenarioError
 from kstream_plan.model import Instance
 
 SettingValue: TypeAlias = int | str | tuple[str, ...]
@@ -159,6 +161,17 @@ class ConfigChange:
     at_ms: int
     settings: tuple[tuple[str, SettingValue], ...]
     where: str = ""
+
+    def applied_to(self, config: AssignmentConfig) -> AssignmentConfig:
+        """Return the settings from then on.
+
+        Raises:
+            ScenarioError: they do not go together.
+        """
+        try:
+            return replace(config, **dict(self.settings))  # type: ignore[arg-type]
+        except ConfigError as error:
+            raise ScenarioError(error.what, where=self.where, fix=error.fix) from None
 
 
 Event: TypeAlias = Join | Leave | Stop | Return | Bounce | Threads | ProduceRate | RestoreRate | Burst | ConfigChange
