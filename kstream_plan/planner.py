@@ -21,7 +21,7 @@ from kstream_plan.scenario import Scenario
 from kstream_plan.starting_state import newcomers, seated
 from kstream_plan.steps import HandOver, Plan, Promote, Round, Trigger, stateful_steps
 from kstream_plan.timeline import timeline
-from kstream_plan.uncertainty import has_rate, without_rate
+from kstream_plan.uncertainty import without_rate
 
 __all__ = ["OnRound", "assign_once", "plan"]
 
@@ -178,7 +178,7 @@ def _assumptions(
             f"{len(listed)} consumers do not list cooperative alone, and are taken to; --protocol mixed goes by it"
         )
         notes.append(Note("protocols-not-used", message))
-    if rounds and unrated and not has_rate(rehearsal.rates):
+    if rounds and unrated and not rehearsal.rates.any_restore:
         message = "No restore rate is known: every copy counts as caught up at the next probe, so the time is a floor"
         notes.append(Note("no-restore-rate", message))
     elif rounds and unrated:
@@ -186,6 +186,8 @@ def _assumptions(
             "Of some copies the restore rate is not known: they count as caught up at the next probe, so it is a floor"
         )
         notes.append(Note("no-restore-rate", message, unrated))
+    if rounds and rehearsal.rates.any_restore and not rehearsal.rates.any_produce:
+        notes.append(Note("no-produce-rate", "No produce rate is known: nothing counts as written meanwhile"))
     notes += snapshot.assumptions
     left_over = {task for task, copies in enumerate(state.copies) if any(copy.consumer is None for copy in copies)}
     if rounds and left_over:

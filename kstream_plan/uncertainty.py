@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note, Rates
+from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note
 from kstream_plan.movement_queue import MovementQueue
 from kstream_plan.ranking import is_caught_up
 from kstream_plan.steps import HandOver, KeepTemporary, Place, Promote, Step, Withhold
-
-
-def has_rate(rates: Rates) -> bool:
-    """Whether any restore rate is known at all."""
-    return rates.any_restore
 
 
 def without_rate(

@@ -12,11 +12,13 @@ import jsonschema
 import pytest
 from goldens import assert_golden
 from rich.cells import cell_len
+from small_groups import group, state
 
 from kstream_plan import snapshots
+from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.cli import run
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import Group, Holding, Note
+from kstream_plan.model import LATEST, Copy, Group, Holding, Note, Snapshot
 from kstream_plan.planner import plan
 from kstream_plan.render.drain import drain_json, drain_table
 from kstream_plan.render.numbers import duration
@@ -122,6 +124,25 @@ def test_the_slowest_cold_restore_is_a_figure_of_the_plan() -> None:
     assert CASES["with-standbys"]().plan.summary.max_cold_restore_ms == 0
     how_long = f"before they run, up to ~{duration(max(restoring))}; the pauses above do not count that"
     assert how_long in table(known.plan, width=200)
+
+
+def test_lags_are_left_out_where_no_task_has_state() -> None:
+    held = {consumer: Holding((consumer,)) for consumer in range(6)}
+    stateless = state(group(stateful=0, stateless=6), held, {})
+    shown = drain_table(drain(Snapshot(state=stateless, config=AssignmentConfig()), ["i3"]))
+    assert "NOW      0 cold: none of 2 tasks is stateful" in shown
+    assert "LAGS" not in shown
+
+
+def test_no_restore_rate_is_missed_where_nothing_is_restored() -> None:
+    """i3's only task has a copy on i1 that is caught up."""
+    held = {0: Holding((0,), standby=(2,)), 2: Holding((1,)), 4: Holding((2,))}
+    runs = {task: Copy(task, LATEST, (2 * task,), 0, 2 * task, True) for task in range(3)}
+    copies = {0: (runs[0],), 1: (runs[1],), 2: (Copy(0, 0, (0,), 0, 0), runs[2])}
+    of = state(group(stateful=3, stateless=0), held, copies)
+    shown = drain_table(drain(Snapshot(state=of, config=AssignmentConfig()), ["i3"]))
+    assert "0 cold" in shown
+    assert shown.splitlines()[-1] == "LAGS     the snapshot does not say when they were reported"
 
 
 def test_a_floor_of_nothing_is_no_figure() -> None:

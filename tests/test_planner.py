@@ -44,6 +44,13 @@ def test_with_every_rate_that_is_needed_known_the_plan_is_an_estimate() -> None:
     assert "no-restore-rate" not in _codes(made.assumptions)
 
 
+def test_an_estimate_says_that_nobody_knows_what_is_written_meanwhile() -> None:
+    unknown, known = Rates(restore_per_instance=1e5), Rates(restore_per_instance=1e5, produce_per_task=0.0)
+    assert "no-produce-rate" in _codes(plan(_snapshot(rates=unknown)).assumptions)
+    assert "no-produce-rate" not in _codes(plan(_snapshot(rates=known)).assumptions)
+    assert "no-produce-rate" not in _codes(plan(_snapshot()).assumptions)
+
+
 def test_where_nothing_is_restored_no_rate_is_needed_to_know_the_time() -> None:
     made = plan(_snapshot(state(group(stateful=0, stateless=6), {0: Holding(tuple(range(6)))}, {})))
     assert made.rounds

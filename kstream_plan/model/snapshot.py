@@ -38,6 +38,11 @@ class Rates:
         """Whether any restore rate is known at all."""
         return self.restore_per_instance is not None or bool(self.restore or self.restore_of)
 
+    @property
+    def any_produce(self) -> bool:
+        """Whether any produce rate is known at all."""
+        return self.produce_per_task is not None or bool(self.produce or self.produce_of)
+
     def restore_rate(self, instance: int) -> float | None:
         """Records per second that an instance restores, shared by its copies; ``None`` if not known."""
         if instance in self.restore_of:

@@ -22,7 +22,9 @@ def drain_table(drained: Drain, *, width: int = DEFAULT_WIDTH, colour: bool = Fa
     """Return the answer as lines of text, each ended; ``width`` in columns, ``colour`` for a terminal."""
     names, width = Names(drained.plan.group), max(width, _NARROWEST)
     lines = title_lines(_title(drained, names), width)
-    for fact in (_now(drained, names), _pauses(drained, names), _later(drained, names), _lags(drained, names)):
+    facts = [_now(drained, names), _pauses(drained, names), _later(drained, names)]
+    facts += [_lags(drained, names)] if drained.plan.group.stateful else []
+    for fact in facts:
         lines += fact_lines(fact, width)
     for task in drained.cold_now:
         lines += paragraph(_cold(task, names), width, " ! ", "   ")
@@ -110,9 +112,13 @@ def _lags(drained: Drain, names: Names) -> Fact:
         when = "the snapshot does not say when they were reported"
     else:
         when = f"as reported by {names.escape_message(captured_at[:19].replace('T', ' '))}Z"
-    known = all(note.code != "no-restore-rate" for note in drained.plan.assumptions)
-    since = "how far copies have come since is estimated" if known else "no --restore-rate: not estimated since"
-    return Fact("LAGS", (f"{when}; {since}",))
+    plans = drained.plan, drained.waiting
+    if any(note.code == "no-restore-rate" for plan in plans for note in plan.assumptions):
+        since = "; no --restore-rate: not estimated since"
+    else:
+        restores = any(plan.summary.restored_records != 0 for plan in plans)
+        since = "; how far copies have come since is estimated" if restores else ""
+    return Fact("LAGS", (f"{when}{since}",))
 
 
 def _cold(task: DrainedTask, names: Names) -> str:
