@@ -40,8 +40,7 @@ class AssignmentConfig:
     ``balance_factor`` is KIP-441's, which shipped Kafka does not have: only the ``balanced`` assignor looks at it.
 
     Raises:
-        ConfigError: a value is out of its range (``RANGES``), a heartbeat is no sooner than the session time-out, or
-            there is no such rack strategy.
+        ConfigError: a value is out of its range (``RANGES``) or no known rack strategy.
     """
 
     acceptable_recovery_lag: int = 10_000
@@ -65,12 +64,6 @@ class AssignmentConfig:
                     f"{name} is {value}, outside {low} to {high}",
                     fix=f"set {name.replace('_', '.')} to a value Kafka accepts",
                 )
-        if self.heartbeat_interval_ms >= self.session_timeout_ms:
-            raise ConfigError(
-                f"heartbeat_interval_ms is {self.heartbeat_interval_ms}, session_timeout_ms {self.session_timeout_ms}: "
-                "no consumer starts with that",
-                fix="set heartbeat.interval.ms lower, usually to a third of session.timeout.ms",
-            )
         if self.rack_aware_assignment_strategy not in RACK_STRATEGIES:
             raise ConfigError(
                 f"rack_aware_assignment_strategy is {self.rack_aware_assignment_strategy!r}",

@@ -10,11 +10,9 @@ Every event has the time it happens at on the plan's clock, in milliseconds, and
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.errors import ConfigError, ScenarioError
 from kstream_plan.model import Instance
 
 SettingValue: TypeAlias = int | str | tuple[str, ...]
@@ -161,17 +159,6 @@ class ConfigChange:
     at_ms: int
     settings: tuple[tuple[str, SettingValue], ...]
     where: str = ""
-
-    def applied_to(self, config: AssignmentConfig) -> AssignmentConfig:
-        """Return the settings from then on.
-
-        Raises:
-            ScenarioError: they do not go together.
-        """
-        try:
-            return replace(config, **dict(self.settings))  # type: ignore[arg-type]
-        except ConfigError as error:
-            raise ScenarioError(error.what, where=self.where, fix=error.fix) from None
 
 
 Event: TypeAlias = Join | Leave | Stop | Return | Bounce | Threads | ProduceRate | RestoreRate | Burst | ConfigChange

@@ -83,7 +83,7 @@ def timeline(members: Sequence[Instance], config: AssignmentConfig, events: Iter
     Raises:
         ScenarioError: an event does not fit what is there: an unknown instance, one that stops twice, nobody left, …
     """
-    draft = _Draft({instance.process_id: instance for instance in members}, config)
+    draft = _Draft({instance.process_id: instance for instance in members}, config.session_timeout_ms)
     for event in in_time([*single(events)]):
         draft.notice_until(event.at_ms)
         draft.take(event)
@@ -119,7 +119,7 @@ class _Draft:
     """The group while the events are gone through; private to one call."""
 
     members: dict[str, Instance]
-    config: AssignmentConfig
+    session_timeout_ms: int
     everyone: dict[str, Instance] = field(default_factory=dict)
     gone: dict[str, Instance] = field(default_factory=dict)
     down: dict[str, _Down] = field(default_factory=dict)
@@ -146,7 +146,7 @@ class _Draft:
             case Threads():
                 self._resize(event)
             case ConfigChange():
-                self.config = event.applied_to(self.config)
+                self.session_timeout_ms = dict(event.settings).get("session_timeout_ms", self.session_timeout_ms)  # type: ignore[assignment]
                 self._change(event.at_ms, Trigger.CONFIG_CHANGE, event.where, settings=event.settings)
             case ProduceRate() | RestoreRate() | Burst():
                 self._pace(event)
@@ -181,7 +181,7 @@ class _Draft:
 
     def _stop(self, process_id: str, event: Stop) -> None:
         self._check_running(process_id, event)
-        noticed_at_ms = event.at_ms + self.config.session_timeout_ms
+        noticed_at_ms = event.at_ms + self.session_timeout_ms
         if process_id in self.down:  # it was back, but the group has not taken it in yet
             self.down[process_id] = replace(
                 self.down[process_id], noticed_at_ms=noticed_at_ms, where=event.where, back=None
@@ -224,7 +224,7 @@ class _Draft:
                 f"{self._name(event.process_id)!r} is not a member again at {moment(event.at_ms)}",
                 where=event.where,
                 fix="change its threads once the group has taken it in, "
-                f"{moment(self.config.session_timeout_ms)} after it stopped",
+                f"{moment(self.session_timeout_ms)} after it stopped",
             )
         instance = self.members[event.process_id]
         if event.threads > instance.capacity:

@@ -234,7 +234,6 @@ BAD = [
     ("{produce_rate: @{rate: 5/s, subtopology: x}}", "there is no subtopology 'x'. Fix: name one of 0, 1, 2"),
     ("{config: {@max.warmup.replica: 2}}", "'max.warmup.replica' is no setting. Fix: is it max.warmup.replicas?"),
     ("{config: {max.warmup.replicas: @0}}", "max.warmup.replicas is 0"),
-    ("{config: @{session.timeout.ms: 2000}}", "heartbeat_interval_ms is 3000, session_timeout_ms 2000: no consumer"),
 ]
 
 

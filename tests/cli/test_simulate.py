@@ -101,10 +101,7 @@ def test_events_are_told_as_they_are_written(tmp_path: Path, capsys: pytest.Capt
         "{at: 1m, restore_rate: {rate: 40/s, instances: [i1, i2]}}, {at: 2m, restore_rate: {rate: 4/s, instances: i3}}"
     )
     path = _file(tmp_path, f"events: [{{config: {{max.warmup.replicas: 4}}}}, {rates}]")
-    assert (
-        run(["simulate", "x.json", path, "--no-what-if", "--session-timeout", "1s", "--heartbeat-interval", "900ms"])
-        == 0
-    )
+    assert run(["simulate", "x.json", path, "--no-what-if", "--session-timeout", "1s"]) == 0
     text = capsys.readouterr().out
     assert " 0:00 max.warmup.replicas=4: " in text
     assert "i1, i2 restore 40 records/s" in text

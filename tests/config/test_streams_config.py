@@ -77,12 +77,6 @@ bootstrap.servers=broker:9092
     )
 
 
-def test_a_heartbeat_that_no_consumer_starts_with_is_refused() -> None:
-    with pytest.raises(ConfigError, match="heartbeat_interval_ms is 45000, session_timeout_ms 45000: no consumer"):
-        AssignmentConfig(heartbeat_interval_ms=45_000)
-    assert AssignmentConfig(heartbeat_interval_ms=44_999).heartbeat_interval_ms == 44_999
-
-
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_main_consumers_setting_beats_all_consumers_beats_no_prefix_in_any_order(
     tmp_path: Path, order: int
