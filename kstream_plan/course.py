@@ -32,6 +32,7 @@ class Course:
 
     def __post_init__(self) -> None:
         self._first_rates = self.rates
+        self._restore_of = {self.group.instances[i].process_id: rate for i, rate in self.rates.restore_of.items()}
 
     def regroup(self, group: Group) -> None:
         """Go on with other members (the tasks are the same)."""
@@ -71,6 +72,14 @@ class Course:
         edges = [edge for edge in sorted(cuts) if from_ms <= edge <= to_ms]
         phases = [self._phase(start, end) for start, end in pairwise(edges)]
         return tuple(phases) or (Phase(self.rates, 0),)
+
+    def rates_from(self, at_ms: int) -> Rates:
+        """Return the rates of the time that begins now."""
+        return self._phase(at_ms, at_ms).rates
+
+    def restore_rates_change(self, after_ms: int) -> bool:
+        """Tell whether restore rates change later."""
+        return any(isinstance(pace, RestoreRate) and pace.at_ms > after_ms for pace in self.paces)
 
     def paced(self, from_ms: int, to_ms: int) -> bool:
         """Tell whether anything about the pace changes within this time."""

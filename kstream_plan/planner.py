@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import ASSIGNORS
@@ -16,12 +14,10 @@ from kstream_plan.figures import lower_bounds, summarize
 from kstream_plan.model import Assignment, GroupState, Holdings, Note, Snapshot
 from kstream_plan.protocols import PROTOCOLS, gives_up
 from kstream_plan.rehearsal import OnRound, Rehearsal, Rules, rehearse
-from kstream_plan.restoring import cold_restoring_ms
-from kstream_plan.scenario import Scenario
+from kstream_plan.scenario import Burst, ProduceRate, Scenario
 from kstream_plan.starting_state import newcomers, seated
-from kstream_plan.steps import HandOver, Plan, Promote, Round, Trigger, stateful_steps
+from kstream_plan.steps import Plan, Trigger, stateful_steps
 from kstream_plan.timeline import timeline
-from kstream_plan.uncertainty import without_rate
 
 __all__ = ["OnRound", "assign_once", "plan"]
 
@@ -70,9 +66,6 @@ def plan(
     group, rounds = everyone.group, tuple(rehearsal.rounds)
     initial = everyone.holdings(state.group, Holdings.of(state.group, state.holdings))
     steps = [step for rnd in rounds for step in stateful_steps(rnd.steps)]
-    limit = snapshot.config.acceptable_recovery_lag
-    rate_of = partial(_restore_rate, rehearsal)
-    unrated = without_rate(state, steps, limit, rate_of)
     least = None
     if bounds or ASSIGNORS[assignor].optimal:
         least = _least_restored(snapshot.config, state, rehearsal, assignor)
@@ -87,8 +80,7 @@ def plan(
         assignor=assignor,
         protocol=protocol,
         config=snapshot.config,
-        assumptions=_assumptions(snapshot, state, rehearsal, unrated, protocol, snapshot_only=scenario is None)
-        + rehearsal.notes,
+        assumptions=_assumptions(snapshot, state, rehearsal, protocol, scenario) + rehearsal.notes,
         initial=initial,
         rounds=rounds,
         final=rounds[-1].assigned if rounds else initial,
@@ -101,8 +93,8 @@ def plan(
             steps,
             lower_bounds(group, initial, rehearsal.group, rehearsal.target, snapshot.config, least),
             snapshot.config,
-            rate_known=not unrated,
-            max_cold_restore_ms=_max_cold_restore_ms(rounds, rate_of),
+            rate_known=not rehearsal.restored.unrated(group),
+            max_cold_restore_ms=rehearsal.restored.max_cold_ms,
             stopping=gives_up(group, protocol),
             outages=outside.unnoticed,
         ),
@@ -116,25 +108,6 @@ def plan(
 def assign_once(snapshot: Snapshot, *, assignor: str = "high-availability") -> Assignment:
     """Return the assignor's decision from the snapshot, without the rounds that follow from it."""
     return ASSIGNORS[assignor](seated(snapshot.state), snapshot.config)
-
-
-def _restore_rate(rehearsal: Rehearsal, process_id: str) -> float | None:
-    """Return the rate that an instance had at the end; one that is gone by then, what is given for all."""
-    instance = rehearsal.group.instance_index.get(process_id)
-    return rehearsal.rates.restore_per_instance if instance is None else rehearsal.rates.restore_rate(instance)
-
-
-def _max_cold_restore_ms(rounds: Sequence[Round], rate_of: Callable[[str], float | None]) -> int | None:
-    """Return how long the slowest cold start restores; ``None`` if that is not known of one."""
-    longest = 0
-    for rnd in rounds:
-        steps = stateful_steps(rnd.steps)
-        if cold := [step for step in steps if isinstance(step, HandOver | Promote) and not step.caught_up]:
-            lasts = cold_restoring_ms(cold, rate_of)
-            if len(lasts) < len(cold):
-                return None
-            longest = max(longest, *lasts.values())
-    return longest
 
 
 def _least_restored(config: AssignmentConfig, state: GroupState, rehearsal: Rehearsal, assignor: str) -> int | None:
@@ -155,13 +128,11 @@ def _assumptions(
     snapshot: Snapshot,
     state: GroupState,
     rehearsal: Rehearsal,
-    unrated: tuple[str, ...],
     protocol: str,
-    *,
-    snapshot_only: bool,
+    scenario: Scenario | None,
 ) -> tuple[Note, ...]:
     rounds = rehearsal.rounds
-    now = not rounds or rounds[0].trigger is Trigger.MANUAL or snapshot_only
+    now = not rounds or rounds[0].trigger is Trigger.MANUAL or scenario is None
     starts = "A rebalance starts now; a probe already scheduled is not counted"
     notes = [
         Note("starts-now", starts if now else "A probe that is scheduled already is not counted"),
@@ -178,6 +149,7 @@ def _assumptions(
             f"{len(listed)} consumers do not list cooperative alone, and are taken to; --protocol mixed goes by it"
         )
         notes.append(Note("protocols-not-used", message))
+    unrated = rehearsal.restored.unrated(group)
     if rounds and unrated and not rehearsal.rates.any_restore:
         message = "No restore rate is known: every copy counts as caught up at the next probe, so the time is a floor"
         notes.append(Note("no-restore-rate", message))
@@ -186,7 +158,10 @@ def _assumptions(
             "Of some copies the restore rate is not known: they count as caught up at the next probe, so it is a floor"
         )
         notes.append(Note("no-restore-rate", message, unrated))
-    if rounds and rehearsal.rates.any_restore and not rehearsal.rates.any_produce:
+    written = snapshot.rates.any_produce or (
+        scenario is not None and any(isinstance(event, ProduceRate | Burst) for event in scenario.events)
+    )
+    if rounds and rehearsal.restored.any and rehearsal.rates.any_restore and not written:
         notes.append(Note("no-produce-rate", "No produce rate is known: nothing counts as written meanwhile"))
     notes += snapshot.assumptions
     left_over = {task for task, copies in enumerate(state.copies) if any(copy.consumer is None for copy in copies)}

@@ -18,6 +18,7 @@ from kstream_plan.next_rebalance import next_rebalance
 from kstream_plan.progress import Interval, advance
 from kstream_plan.protocols import Protocol
 from kstream_plan.recurrence import Recurrence
+from kstream_plan.restored import Restored
 from kstream_plan.round_record import first_joined, given_up, membership_steps, phases_of
 from kstream_plan.round_steps import steps_of
 from kstream_plan.running_balance import RunningBalance
@@ -51,6 +52,7 @@ class Rehearsal:
     warnings: tuple[Note, ...]
     group: Group
     rates: Rates
+    restored: Restored
     settings: tuple[tuple[int, AssignmentConfig], ...]
     notes: tuple[Note, ...]
 
@@ -72,7 +74,8 @@ def rehearse(
     at 0 too, unless a member stopped right then: then when the group has noticed that, or it is back. A change
     while a follow-up is pending is taken in by it; else it starts a rebalance of its own, in place of the probing one.
     """
-    run = _Run(state, config, rules, course, everyone, Recurrence(config), trigger=first_trigger)
+    restored = Restored(state, config.acceptable_recovery_lag, course.rates_from(0))
+    run = _Run(state, config, rules, course, everyone, Recurrence(config), restored, trigger=first_trigger)
     run.take_in(course.due(0))
     while True:
         decision = rules.assign(run.state, run.config, run.previous)
@@ -100,6 +103,7 @@ class _Run:
     course: Course
     everyone: Everyone
     recurrence: Recurrence
+    restored: Restored
     trigger: Trigger
     at_ms: int = 0
     rounds: list[Round] = field(default_factory=list)
@@ -125,6 +129,8 @@ class _Run:
             self.balance = RunningBalance(group)
         revoked_by = {**self.revoked_by, **transition.given_up} if transition.given_up else self.revoked_by
         stateful = steps_of(state, decision, transition, self.config, revoked_by)
+        rates, change = self.course.rates_from(self.at_ms), self.course.restore_rates_change(self.at_ms)
+        self.restored.add(self.at_ms, group, rates, stateful, rates_change=change)
         if self.previous is None:
             self.short |= {task for task, _ in decision.short_standbys}
         if not self.rounds:
@@ -229,6 +235,7 @@ class _Run:
             + uncertainty.notes(self.state, self.races, self.deletions),
             group=self.state.group,
             rates=self.course.rates,
+            restored=self.restored,
             settings=tuple(self.settings),
             notes=self.notes,
         )

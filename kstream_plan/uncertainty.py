@@ -2,46 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note
 from kstream_plan.movement_queue import MovementQueue
 from kstream_plan.ranking import is_caught_up
-from kstream_plan.steps import HandOver, KeepTemporary, Place, Promote, Step, Withhold
-
-
-def without_rate(
-    state: GroupState,
-    steps: Iterable[Step],
-    acceptable_recovery_lag: int,
-    rate_of: Callable[[str], float | None],
-) -> tuple[str, ...]:
-    """Return the tasks that are restored somewhere at a rate nobody knows, in task order.
-
-    Either no rate of the instance is known (``rate_of`` its process id), or no end offset of the task. Restored is what
-    the ``steps`` of a plan place or start anew, and what ``state``, the first one, has under way.
-    """
-    group = state.group
-    restored = {
-        (task, group.instances[copy.instance].process_id)
-        for task, copies in enumerate(state.copies)
-        for copy in copies
-        if copy.consumer is not None and not is_caught_up(copy.remaining, acceptable_recovery_lag)
-    }
-    restored |= {
-        (group.task_index[step.task_id], step.to.process_id)
-        for step in steps
-        if isinstance(step, Place | HandOver | Promote) and step.restore_records != 0
-    }
-    return _names(
-        group,
-        {
-            task
-            for task, process_id in restored
-            if not group.tasks[task].end_offset_known or rate_of(process_id) is None
-        },
-    )
+from kstream_plan.steps import HandOver, KeepTemporary, Place, Step, Withhold
 
 
 def taken_back(state: GroupState, steps: Iterable[Step]) -> set[int]:

@@ -18,7 +18,7 @@ from kstream_plan import snapshots
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.cli import run
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import LATEST, Copy, Group, Holding, Note, Snapshot
+from kstream_plan.model import LATEST, Copy, Group, Holding, Note, Rates, Snapshot
 from kstream_plan.planner import plan
 from kstream_plan.render.drain import drain_json, drain_table
 from kstream_plan.render.numbers import duration
@@ -143,6 +143,19 @@ def test_no_restore_rate_is_missed_where_nothing_is_restored() -> None:
     shown = drain_table(drain(Snapshot(state=of, config=AssignmentConfig()), ["i3"]))
     assert "0 cold" in shown
     assert shown.splitlines()[-1] == "LAGS     the snapshot does not say when they were reported"
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        (Rates(), "no --restore-rate: not estimated since"),
+        (Rates(restore_of={1: 5e3}), "some restore rates are unknown: not all is estimated since"),
+        (Rates(restore_per_instance=5e3), "how far copies have come since is estimated"),
+    ],
+)
+def test_lags_say_what_is_known_of_the_time_since(rates: Rates, said: str) -> None:
+    snapshot = replace(captured_scenarios.before("scale-out-standbys"), rates=rates)
+    assert said in " ".join(drain_table(drain(snapshot, ["i3"])).split())
 
 
 def test_a_floor_of_nothing_is_no_figure() -> None:

@@ -13,6 +13,7 @@ from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.digest import input_digest
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates, Snapshot, Task
 from kstream_plan.planner import plan
+from kstream_plan.render.table import table
 from kstream_plan.steps import HandOver, Phase, Trigger
 
 #: i1 runs both stateful tasks; i2 and i3 have just joined
@@ -49,6 +50,8 @@ def test_an_estimate_says_that_nobody_knows_what_is_written_meanwhile() -> None:
     assert "no-produce-rate" in _codes(plan(_snapshot(rates=unknown)).assumptions)
     assert "no-produce-rate" not in _codes(plan(_snapshot(rates=known)).assumptions)
     assert "no-produce-rate" not in _codes(plan(_snapshot()).assumptions)
+    stateless = state(group(stateful=0, stateless=6), {0: Holding(tuple(range(6)))}, {})
+    assert "no-produce-rate" not in _codes(plan(_snapshot(stateless, unknown)).assumptions)
 
 
 def test_where_nothing_is_restored_no_rate_is_needed_to_know_the_time() -> None:
@@ -66,6 +69,15 @@ def test_a_copy_under_way_at_a_rate_nobody_knows_makes_a_floor() -> None:
     made = plan(_snapshot(of, rates, replace(CONFIG, max_warmup_replicas=1)))
     assert made.summary.duration_is == "floor"
     assert [note.subjects for note in made.assumptions if note.code == "no-restore-rate"] == [("0_0",)]
+
+
+def test_a_floor_for_what_is_under_way_says_so() -> None:
+    warming = (*JOIN.copies[1], Copy(1, 1000, (2,), 1000, 2))
+    holdings = {0: Holding((0,)), 1: Holding((1,)), 2: Holding(warmup=(1,))}
+    made = plan(_snapshot(state(JOIN.group, holdings, {0: JOIN.copies[0], 1: warming})))
+    assert made.summary.restored_records == 0
+    assert made.summary.duration_is == "floor"
+    assert "what is under way: the time is a floor" in " ".join(table(made).split())
 
 
 def test_a_state_of_unknown_size_is_ready_at_the_next_probe_whatever_the_rate() -> None:

@@ -328,3 +328,39 @@ def test_a_thread_that_stops_and_then_its_instance_in_the_same_rebalance_are_tol
     assert stopped
     assert max(stopped) < left
     assert {500, 600} <= {pause.from_ms for pause in plan_pauses(made)}
+
+
+@pytest.mark.parametrize(
+    ("rate", "later", "longest_ms"),
+    [
+        (5_000.0, "{at: 4m, produce_rate: 0/s}", 2_400),  # i1 and i2 restore 12,000 records each
+        (5_000.0, "{at: 4m, restore_rate: 10/s}", None),  # which of them that meets is not followed
+        (None, "{at: 0s, restore_rate: 5000/s}", 2_400),
+        (None, "{at: 4m, restore_rate: 5000/s}", None),
+        (45.0, "{at: 30s, leave: i2}", None),  # i1 is not done yet when it starts more
+    ],
+)
+def test_how_long_a_cold_start_restores_goes_by_the_rates_of_its_time(
+    rate: float | None, later: str, longest_ms: int | None
+) -> None:
+    made = _play(captured_scenarios.before("scale-out", rate), f"{{leave: i3}}, {later}")
+    assert made.summary.cold_handovers > 0
+    assert made.summary.max_cold_restore_ms == longest_ms
+
+
+def test_a_restore_rate_that_is_known_later_makes_no_estimate_of_what_was_before() -> None:
+    known_at = {
+        at: _play(captured_scenarios.before("scale-out"), f"{{leave: i3}}, {{at: {at}, restore_rate: 5000/s}}")
+        for at in ("0s", "4m")
+    }
+    assert {at: made.summary.duration_is for at, made in known_at.items()} == {"0s": "estimate", "4m": "floor"}
+
+
+@pytest.mark.parametrize("written", ["burst: 1000", "produce_rate: 10/s"])
+def test_what_a_scenario_writes_is_not_said_to_be_nothing(written: str) -> None:
+    before = captured_scenarios.before("scale-out", 5_000.0)
+    notes = [
+        {note.code for note in _play(before, f"{{leave: i3}}, {{at: 30s, {of}}}").assumptions}
+        for of in (written, "leave: i2")
+    ]
+    assert ["no-produce-rate" in codes for codes in notes] == [False, True]

@@ -215,7 +215,7 @@ RestoreRate = Annotated[
     typer.Option(
         metavar="RATE",
         parser=parser(_positive_rate),
-        help="Records restored per instance: 5000/s. Without it the time is a floor.",
+        help="Records restored per instance: 5000/s. Without it, what restores makes the time a floor.",
     ),
 ]
 ProduceRate = Annotated[

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from kstream_plan import __version__
+from kstream_plan.histories import apart_from_stateless
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.fact import Fact
 from kstream_plan.render.names import Names
@@ -113,11 +114,16 @@ def _lags(drained: Drain, names: Names) -> Fact:
     else:
         when = f"as reported by {names.escape_message(captured_at[:19].replace('T', ' '))}Z"
     plans = drained.plan, drained.waiting
-    if any(note.code == "no-restore-rate" for plan in plans for note in plan.assumptions):
-        since = "; no --restore-rate: not estimated since"
+    unrated = [note for plan in plans for note in plan.assumptions if note.code == "no-restore-rate"]
+    copies = any(held.standby or held.warmup for held in apart_from_stateless(drained.plan.initial))
+    if not copies or all(plan.summary.restored_records == 0 for plan in plans):
+        since = ""  # no copy could have come any further
+    elif not unrated:
+        since = "; how far copies have come since is estimated"
+    elif all(note.subjects for note in unrated):
+        since = "; some restore rates are unknown: not all is estimated since"
     else:
-        restores = any(plan.summary.restored_records != 0 for plan in plans)
-        since = "; how far copies have come since is estimated" if restores else ""
+        since = "; no --restore-rate: not estimated since"
     return Fact("LAGS", (f"{when}{since}",))
 
 

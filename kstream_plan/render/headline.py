@@ -183,7 +183,8 @@ def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
     """
     summary = plan.summary
     if summary.restored_records == 0:
-        return Fact("RESTORE", ("nothing new",))
+        under_way = ", and at an unknown rate what is under way: the time is a floor"
+        return Fact("RESTORE", (f"nothing new{under_way if summary.duration_is == 'floor' else ''}",))
     amount = f"{records(summary.restored_records)} records" if summary.restored_records else "unknown"
     if any(note.code == "no-restore-rate" and note.subjects for note in plan.assumptions):
         sure = ("Some restore rates are unknown: the time is a floor", "Some rates unknown: a floor", "A floor")

@@ -53,7 +53,7 @@ def hops_phrase(plan: Plan, found: Sequence[Event]) -> str:
     summary = plan.summary
     started = sum(move.source is None for event in found for move in event.moves)
     hops = f" in {summary.hops - started:,} changes" if summary.hops - started > summary.moves else ""
-    return hops + (f" + {started:,} that nobody ran" if started else "")
+    return hops + (f" + {count(started, 'start')} of what nobody ran" if started else "")
 
 
 def _where_to(plan: Plan, names: Names) -> tuple[str, str]:

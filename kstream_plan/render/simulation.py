@@ -56,7 +56,8 @@ def simulation_table(
     if found:
         lines += ["", *picture(plan, found, names, width), *_ending(plan)]
     for outcome in simulated.events if len(simulated.events) > 1 else ():
-        lines += paragraph(_outcome(outcome, names), width, " ", "         ")
+        told = _outcome(outcome, names, with_state=bool(plan.group.stateful))
+        lines += paragraph(told, width, " ", "         ")
     lines += _cure(simulated, width)
     lines += _what_ifs(simulated, width)
     lines += [text for remark in remarks(plan, found, names) for text in paragraph(remark, width, " ! ", "   ")]
@@ -213,17 +214,20 @@ def _ending(plan: Plan) -> list[str]:
     return [endings[plan.verdict.kind]]
 
 
-def _outcome(outcome: EventOutcome, names: Names) -> str:
+def _outcome(outcome: EventOutcome, names: Names, *, with_state: bool) -> str:
     what = f"{clock(outcome.event.at_ms)} {happened(outcome.event, names)}"
     if not outcome.rebalances:
         return f"{what}: no rebalance until the next event"
-    warm = "not warm before the next event" if outcome.warm_ms is None else f"warm after {duration(outcome.warm_ms)}"
-    if outcome.balanced_ms is None:
-        balanced = "not balanced before the next event" if outcome.warm_ms is not None else "nor balanced"
+    parts = [count(outcome.rebalances, "rebalance")]
+    if with_state:
+        warm_ms = outcome.warm_ms
+        parts.append("not warm before the next event" if warm_ms is None else f"warm after {duration(warm_ms)}")
+    if outcome.balanced_ms is not None:
+        parts.append(f"balanced after {duration(outcome.balanced_ms)}")
     else:
-        balanced = f"balanced after {duration(outcome.balanced_ms)}"
-    cold = f", {outcome.cold_handovers:,} COLD" if outcome.cold_handovers else ""
-    return f"{what}: {count(outcome.rebalances, 'rebalance')}, {warm}, {balanced}{cold}"
+        parts.append("nor balanced" if with_state and outcome.warm_ms is None else "not balanced before the next event")
+    parts += [f"{outcome.cold_handovers:,} COLD"] if outcome.cold_handovers else []
+    return f"{what}: {', '.join(parts)}"
 
 
 def _cure(simulated: Simulation, width: int) -> list[str]:
