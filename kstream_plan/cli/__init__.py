@@ -11,8 +11,11 @@ from types import FrameType
 __all__ = ["main", "run"]
 
 _INTERRUPTED = 130
-#: How soon an interrupt is tried again that came within an import; once more if it comes just before a call that waits.
+#: How often a signal that came within an import is tried again, until it is noticed.
 _AGAIN_SECONDS = 0.02
+
+#: The signal that waits for the end of an import.
+_waiting: list[int] = []
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -20,7 +23,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         from kstream_plan.cli.application import run_command  # noqa: PLC0415 - takes its time
 
-        return run_command(arguments)
+        code = run_command(arguments)
+        if _waiting:
+            _end()
+        return code
     except KeyboardInterrupt:
         sys.stderr.write("kstream-plan: interrupted\n")
         return _INTERRUPTED
@@ -28,21 +34,37 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler and hasattr(signal, "setitimer"):
-        for number in (signal.SIGINT, signal.SIGALRM):
-            signal.signal(number, _interrupt)
-    sys.exit(run())
+    if hasattr(signal, "setitimer"):
+        ours = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+        for number in (number for number, default in ours.items() if signal.getsignal(number) == default):
+            signal.signal(number, _postpone_in_imports)
+        signal.signal(signal.SIGALRM, _postpone_in_imports)
+    code = run()
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    sys.exit(code)
 
 
-def _interrupt(_number: int, frame: FrameType | None) -> None:
-    """Interrupt, as soon as no import is going on: it would leave the lock of all imports taken.
+def _postpone_in_imports(number: int, frame: FrameType | None) -> None:
+    """End, as soon as no import is going on: it would leave the lock of all imports taken, or lose what is raised.
 
     Modules are loaded in other threads too, while Java starts, and those would wait for that lock for ever.
     """
+    if number != signal.SIGALRM:
+        _waiting[:] = [number]
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, _AGAIN_SECONDS)
             return
         frame = frame.f_back
+    if _waiting:
+        _end()
+
+
+def _end() -> None:
+    """End by the signal that waits."""
     signal.setitimer(signal.ITIMER_REAL, 0)
+    number = _waiting.pop()
+    if number == signal.SIGTERM:
+        sys.exit(128 + number)
     raise KeyboardInterrupt

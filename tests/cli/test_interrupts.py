@@ -53,6 +53,25 @@ def test_an_interrupt_within_an_import_waits_for_its_end() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "still here\n", "kstream-plan: interrupted\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "code", "said"), [("SIGINT", 130, "kstream-plan: interrupted\n"), ("SIGTERM", 143, "")]
+)
+def test_a_signal_within_the_last_import_still_counts_at_the_end(name: str, code: int, said: str) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'kstream_plan.cli.schema':\n"
+        f"            os.kill(os.getpid(), signal.{name})\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from kstream_plan.cli import main\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", program, "schema", "plan"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (code, said)
+
+
 def test_an_interrupt_outside_of_the_command_is_as_quiet_as_any(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -83,9 +83,13 @@ def open_session(
         yield active
         return
     settings = _settings(master, spark_conf or {}, little_work)
-    with tempfile.TemporaryDirectory(prefix="kstream-plan-spark-") as folder, tempfile.TemporaryFile() as noise:
+    with (
+        ended_by_signal(),
+        tempfile.TemporaryDirectory(prefix="kstream-plan-spark-") as folder,
+        tempfile.TemporaryFile() as noise,
+    ):
         starting = _Start(settings, java_home, debug, Path(folder), noise)
-        with ended_by_signal(), warnings.catch_warnings():
+        with warnings.catch_warnings():
             if not debug:  # what PySpark says about a pandas that happens to be installed and is not used
                 warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
             running = _start(starting)
@@ -181,8 +185,9 @@ def _in_driver(
         if driver is None:
             raise
         died_of_it = archived and isinstance(error, SparkError) and crashed(driver.process)
-        end(driver.process)
-        _forget()
+        with signals_afterwards():
+            end(driver.process)
+            _forget()
         if died_of_it:
             driver.connection.unlink(missing_ok=True)
             raise _CrashedError(driver.archive) from None
@@ -199,8 +204,9 @@ def _by_script(starting: _Start, java: Java, output: IO[Any]) -> _Running:
     try:
         return _Running(_session(gateway, starting.settings), gateway, None)
     except BaseException:
-        end(gateway.proc)
-        _forget()
+        with signals_afterwards():
+            end(gateway.proc)
+            _forget()
         raise
 
 
@@ -227,12 +233,13 @@ def _end(running: _Running, *, in_peace: bool = False) -> None:
     if in_peace and not local:
         with suppress(Exception):
             running.session.stop()
-    fall_silent(running.gateway)
-    if in_peace and running.driver is not None and running.driver.archive.lock is not None:
-        end_after_archiving(running.driver.process)
-    else:
-        end(running.gateway.proc)
-    _forget()
+    with signals_afterwards():
+        fall_silent(running.gateway)
+        if in_peace and running.driver is not None and running.driver.archive.lock is not None:
+            end_after_archiving(running.driver.process)
+        else:
+            end(running.gateway.proc)
+        _forget()
 
 
 def _forget() -> None:
