@@ -159,8 +159,11 @@ def _spread_over_tags(plan: Plan, finding: Finding) -> Iterator[Settings]:
 
 
 def _against_the_cause(plan: Plan, _finding: Finding) -> Iterator[Settings]:
-    """What may help against what keeps the plan from settling, as for simulations."""
-    yield from ({setting: value} for setting, value in remedies(plan))
+    """What may help against what keeps the plan from settling, as for simulations, but no start without a copy."""
+    least = min((task.end_offset_sum for task in plan.group.tasks if task.stateful), default=0)
+    for setting, value in remedies(plan):
+        if setting != "acceptable_recovery_lag" or value < least:
+            yield {setting: value}
 
 
 _CANDIDATES: Mapping[str, _Candidates] = MappingProxyType(

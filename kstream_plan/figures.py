@@ -26,6 +26,7 @@ from kstream_plan.steps import (
     Summary,
     Trigger,
     member_steps,
+    restores_anew,
 )
 
 
@@ -156,7 +157,7 @@ def summarize(
     :func:`~kstream_plan.pauses.pauses`.
     """
     final = rounds[-1].assigned if rounds else initial
-    tally = _Tally()
+    tally = _Tally(group)
     for step in steps:
         tally.add(step)
     apart = (rnd.steps for rnd in rounds if isinstance(rnd.steps, RoundSteps))
@@ -197,7 +198,8 @@ def _moves(group: Group, initial: Sequence[Holding], final: Sequence[Holding]) -
 class _Tally:
     """Running totals over the steps of one plan's stateful tasks."""
 
-    def __init__(self) -> None:
+    def __init__(self, group: Group) -> None:
+        self._group = group
         self.hops = 0
         self.warmups = 0
         self.cold_handovers = 0
@@ -207,23 +209,13 @@ class _Tally:
         """Count a step."""
         match step:
             case HandOver() | Promote():
-                self._started(step)
+                from_ = step.from_ if isinstance(step, HandOver) else None
+                self.hops += from_ is None or from_.process_id != step.to.process_id
+                self.cold_handovers += not step.caught_up
             case Place():
                 self.warmups += step.to.role is Role.WARMUP
-                if step.from_ is None:
-                    self._restores(step.restore_records)
             case _:
-                pass
-
-    def _started(self, step: HandOver | Promote) -> None:
-        same_instance = isinstance(step, HandOver) and step.from_ and step.from_.process_id == step.to.process_id
-        self.hops += not same_instance
-        if not step.caught_up:
-            self.cold_handovers += 1
-            self._restores(step.restore_records)
-
-    def _restores(self, records: int | None) -> None:
-        if records is None or self.restored_records is None:
-            self.restored_records = None
-        else:
-            self.restored_records += records
+                return
+        if restores_anew(step, self._group):
+            known = self.restored_records is not None and step.restore_records is not None
+            self.restored_records = self.restored_records + step.restore_records if known else None  # type: ignore[operator]

@@ -189,11 +189,7 @@ class _Report:
             return copy._replace(reporters=reporters, remaining=remaining)
         lag = copy.lag
         if consumer not in self._disturbed and self._restoring.known(task, copy.instance):
-            lag = (
-                LATEST
-                if copy.active and not remaining
-                else max(remaining, 0 if copy.active else self._standing_lag(task))
-            )
+            lag = LATEST if copy.active and not remaining else self._reported(task, copy, remaining)
         elif copy.active and consumer not in self._disturbed:
             lag, remaining = LATEST, 0
         elif lag is None:
@@ -208,16 +204,19 @@ class _Report:
         return copy.remaining
 
     def _lag_now(self, task: int, copy: Copy) -> int:
-        standing = 0 if copy.active else self._standing_lag(task)
         if not self._restoring.known(task, copy.instance):
-            return standing
+            return self._reported(task, copy, 0)
         restoring = self._restoring_at_once if copy.consumer in self._disturbed else self._restoring
-        return max(restoring.remaining(task, copy), standing)
+        return self._reported(task, copy, restoring.remaining(task, copy))
 
-    def _standing_lag(self, task: int) -> int:
-        """What a copy is behind that has caught up: what arrives between two polls of its changelog."""
-        lag = int(self._phases[-1].rates.produce_rate(task) * POLL_DELAY_MS / 1000)
-        return min(lag, self._state.group.tasks[task].end_offset_sum)
+    def _reported(self, task: int, copy: Copy, remaining: int) -> int:
+        """Return the lag of a copy: at least what arrives between two polls of its changelog, unless it is active.
+
+        At most what no state at all is behind. The end offsets are the snapshot's, though what is written since adds to
+        them: nobody who has restored a part of a state would be further behind than who has none of it.
+        """
+        standing = 0 if copy.active else int(self._phases[-1].rates.produce_rate(task) * POLL_DELAY_MS / 1000)
+        return min(max(remaining, standing), self._state.group.tasks[task].end_offset_sum)
 
 
 def _first_to_rejoin(state: GroupState, revoking: frozenset[int]) -> list[int]:

@@ -72,7 +72,7 @@ class Restoring:
         left: dict[tuple[int, int], int] = {}
         if any(known):
             for phase in phases:
-                for instance, queues in _restoring_copies(group, copies, known, phase, left).items():
+                for instance, queues in _restoring_copies(copies, known, phase, left).items():
                     _restore(phase, instance, queues, left)
         return cls(group, known, left)
 
@@ -90,7 +90,6 @@ _Queue = list[tuple[int, int]]
 
 
 def _restoring_copies(
-    group: Group,
     copies: Mapping[int, tuple[Copy, ...]],
     known: Sequence[bool],
     phase: Phase,
@@ -105,8 +104,9 @@ def _restoring_copies(
             remaining = left.get((task, instance), copy.remaining)
             falls_behind = not copy.active and (instance in phase.stopped or task in phase.burst)
             if remaining or falls_behind:
-                whole = min(remaining + phase.produced(task), group.tasks[task].end_offset_sum)
-                queues.setdefault(instance, ([], []))[not copy.active].append((whole, task))
+                # while its active copy restores, nobody writes to a task's changelogs
+                grown = 0 if copy.active else phase.produced(task)
+                queues.setdefault(instance, ([], []))[not copy.active].append((remaining + grown, task))
     return queues
 
 

@@ -80,6 +80,13 @@ def test_a_floor_for_what_is_under_way_says_so() -> None:
     assert "what is under way: the time is a floor" in " ".join(table(made).split())
 
 
+def test_a_start_without_a_copy_restores_its_state_within_the_limit_too() -> None:
+    made = plan(_snapshot(config=replace(CONFIG, acceptable_recovery_lag=1_000)))
+    assert (made.summary.moves, made.summary.warmups, made.summary.cold_handovers) == (1, 0, 0)
+    assert made.summary.restored_records == 1_000
+    assert "RESTORE  1,000 records" in table(made)
+
+
 def test_a_state_of_unknown_size_is_ready_at_the_next_probe_whatever_the_rate() -> None:
     unknown = [
         Task(task_id=task.task_id, stateful=True, end_offset_sum=2**63 - 1, end_offset_known=False)

@@ -228,6 +228,7 @@ BAD = [
     ("{at: 1s, leave: @[i1, i2, i3]}", "no instance is left at 1s. Fix: let one of them stay, or another one run"),
     ("{at: 5m, crash: @[i1, i2, i3]}", "no instance is left at 5m10s. Fix: let one of them stay, or another one run"),
     ("{leave: @i9}", "there is no instance 'i9'"),
+    ("{threads: @{instance: all, count: 3}}", "threads are those of one instance. Fix: write one such event for each"),
     ("{join: {process_ids: [x]}}, {join: @{process_ids: [x]}}", "'x' is a member already. Fix: give the new instance"),
     ("{restore_rate: @{rate: 1/s, instances: nobody}}", "there is no instance"),
     ("{burst: @{records: 5, subtopology: 7}}", "there is no subtopology '7'. Fix: name one of 0, 1, 2"),
@@ -364,3 +365,14 @@ def test_what_a_scenario_writes_is_not_said_to_be_nothing(written: str) -> None:
         for of in (written, "leave: i2")
     ]
     assert ["no-produce-rate" in codes for codes in notes] == [False, True]
+
+
+def test_the_first_rebalance_waits_for_a_static_member_that_restarts_right_then() -> None:
+    """The group is about to rebalance, for it has no standbys yet."""
+    before = captured_scenarios.before("scale-out")
+    wanting = replace(before, config=replace(before.config, num_standby_replicas=1))
+    made = _play(wanting, "{bounce: {instances: [i1], restart: 5s, static: true}}")
+    assert (made.rounds[0].at_ms, made.rounds[0].trigger) == (5_000, Trigger.MANUAL)
+    assert broken_invariants(made) == ()
+    later = replace(made, rounds=(replace(made.rounds[0], at_ms=5_001), *made.rounds[1:]))
+    assert any("rounds-in-order" in str(broken) for broken in broken_invariants(later))

@@ -13,7 +13,7 @@ from kstream_plan.config.scenario_file import read_scenario
 from kstream_plan.model import LATEST, Consumer, Copy, Group, GroupState, Holding, Instance, Snapshot, Task, TaskId
 from kstream_plan.render.simulation import simulation_table
 from kstream_plan.render.table import table
-from kstream_plan.steps import CauseCode, Trigger
+from kstream_plan.steps import CauseCode, Trigger, Withhold
 from kstream_plan.studies.scale_out import scale_out
 from kstream_plan.studies.simulation import Simulation, simulate
 
@@ -61,6 +61,30 @@ def test_a_stuck_group_is_recognised_and_its_cure_works(
     assert simulate(cured, simulated.scenario, what_ifs=False).plan.verdict.kind == "settled"
 
 
+@pytest.mark.parametrize("produce_rate", [50.0, 60.0, 500.0, 50_000.0])
+def test_no_copy_catches_up_that_falls_behind_faster_than_it_restores(produce_rate: float) -> None:
+    """However small its state: what is written meanwhile counts."""
+    before = captured_scenarios.before("scale-out", 50.0, produce_rate)
+    lenient = replace(before, config=replace(before.config, max_warmup_replicas=1, acceptable_recovery_lag=1_900))
+    made = simulate(lenient, read_scenario(f"events: [{JOIN}]", "s.yaml"), what_ifs=False).plan
+    assert made.verdict.kind == "stuck"
+
+
+def test_a_copy_catches_up_by_what_it_restores_more_than_is_written() -> None:
+    """2,000 records at 50 - 45 a second take 400 s, and the limit of 100 saves 20 s of them."""
+    before = captured_scenarios.before("scale-out", 50.0, 45.0)
+    one = replace(before, config=replace(before.config, max_warmup_replicas=1))
+    made = simulate(one, read_scenario(f"events: [{JOIN}]", "s.yaml"), what_ifs=False).plan
+    withheld = [
+        rnd.at_ms
+        for rnd in made.rounds
+        for step in rnd.steps
+        if isinstance(step, Withhold) and str(step.task_id) == "0_0"
+    ]
+    probes = [rnd.at_ms for rnd in made.rounds if rnd.trigger is Trigger.PROBING]
+    assert withheld[0] == next(at_ms for at_ms in probes if at_ms > 380_000)
+
+
 def test_a_slow_group_is_told_from_a_stuck_one() -> None:
     simulated = _simulated(2.0, None, max_rounds=12)
     verdict = simulated.plan.verdict
@@ -88,7 +112,8 @@ def test_a_limit_below_what_an_interval_brings_does_not_keep_a_group() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seed", "period", "cure"), [(2672, 3, "acceptable_recovery_lag"), (2866, 2, "max_warmup_replicas")]
+    ("seed", "period", "cure"),
+    [(2866, 2, "max_warmup_replicas"), (92, 3, "acceptable_recovery_lag"), (3271, 5, "acceptable_recovery_lag")],
 )
 def test_a_cyclic_group_is_recognised_and_its_cure_works(seed: int, period: int, cure: str) -> None:
     snapshot, scenario = hard_case(seed)

@@ -17,14 +17,15 @@ _FROM_THE_GROUP = (Trigger.MANUAL, Trigger.PROBING, Trigger.FOLLOW_UP)
 def rounds_in_order(subject: Subject) -> Iterator[tuple[int | None, str]]:
     """Rounds are numbered from 1, generations follow the snapshot's, and time never goes back.
 
-    It starts at 0, or with what comes from outside.
+    It starts at 0, when a member is back that the group did not miss, or with what comes from outside.
     """
     plan = subject.plan
-    at_ms = 0
+    at_ms, back_ms = 0, {outage.to_ms for outage in plan.outages}
     for index, rnd in enumerate(plan.rounds):
         if (rnd.number, rnd.generation) != (index + 1, plan.generation + index + 1):
             yield index + 1, f"is numbered {rnd.number}, generation {rnd.generation}"
-        if rnd.at_ms < at_ms or (index == 0 and rnd.at_ms and rnd.trigger in _FROM_THE_GROUP):
+        late = index == 0 and rnd.at_ms not in (0, *back_ms) and rnd.trigger in _FROM_THE_GROUP
+        if rnd.at_ms < at_ms or late:
             yield index + 1, f"is at {rnd.at_ms} ms, after {at_ms} ms"
         at_ms = rnd.at_ms
 

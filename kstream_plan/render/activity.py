@@ -27,6 +27,7 @@ from kstream_plan.steps import (
     Trigger,
     Withhold,
     member_steps,
+    restores_anew,
     stateful_steps,
 )
 
@@ -78,7 +79,7 @@ class Event:
     ``expected`` warm-up copies were found caught up by it. Of those that ``joined``, some ``returned``;
     ``resized``: an instance starts or stops threads. ``stateless`` counts changes of instance of stateless
     tasks, ``threads`` those of the thread of an active task within its instance, ``cold_threads`` those among them that
-    start from a copy that is not caught up; ``dropped`` are the places of copies that are given up and not taken up
+    start from a copy that is not caught up; ``amounts`` is what is restored; ``dropped`` are the places of copies that are given up and not taken up
     again.
     """
 
@@ -97,6 +98,7 @@ class Event:
     copies: list[NewCopy] = field(default_factory=list)
     dropped: set[tuple[TaskId, str]] = field(default_factory=set)
     awaited: list[AwaitedCopy] = field(default_factory=list)
+    amounts: list[int | None] = field(default_factory=list)
 
     @property
     def cold(self) -> list[Move]:
@@ -116,9 +118,8 @@ class Event:
 
     @property
     def records(self) -> int | None:
-        """What this event's new copies and cold starts have to restore; ``None`` if not known."""
-        amounts = [copy.records for copy in self.copies] + [move.records for move in self.cold]
-        return None if None in amounts else sum(amount for amount in amounts if amount is not None)
+        """What this event's new copies, and starts without one that is caught up, restore; ``None`` if not known."""
+        return None if None in self.amounts else sum(amount for amount in self.amounts if amount is not None)
 
 
 def events(plan: Plan) -> list[Event]:
@@ -206,7 +207,7 @@ class _Owners:
     """Who runs each task, followed through the steps."""
 
     def __init__(self, plan: Plan) -> None:
-        group = plan.group
+        group = self._group = plan.group
         self._gone: set[TaskId] = set()
         self._known = set(plan.first_members)
         self._stateful = {task.task_id: task.stateful for task in group.tasks}
@@ -236,6 +237,8 @@ class _Owners:
         return found
 
     def add(self, step: Step, event: Event) -> None:
+        if isinstance(step, Place | HandOver | Promote) and restores_anew(step, self._group):
+            event.amounts.append(step.restore_records)
         match step:
             case MemberJoined():
                 event.joined.append(step.process_id)

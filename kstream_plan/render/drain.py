@@ -64,7 +64,8 @@ def _title(drained: Drain, names: Names) -> Fact:
     who = several(names.instances(drained.process_ids))
     verb = "stops" if len(drained.process_ids) == 1 else "stop"
     cold = len(drained.cold_now)
-    answer = f"{cold:,} of {count(len(drained.now), 'task')} START COLD" if cold else "every task starts warm"
+    warm = "every task starts warm" if drained.now else "no task has to start elsewhere"
+    answer = f"{cold:,} of {count(len(drained.now), 'task')} START COLD" if cold else warm
     label = names.escape(drained.plan.group.application_id)
     return Fact(label, (f"if {who} {verb} now, {answer}. Generation {drained.plan.generation:,}",))
 
@@ -104,7 +105,10 @@ def _later(drained: Drain, names: Names) -> Fact:
     shown = several([names.task(task.task_id) for task in cold], 5)
     then = f"{len(cold):,} cold: {shown}" if cold else "0 cold"
     floor = "≥ " if drained.waiting.summary.duration_is == "floor" else "~"
-    return Fact("WAIT", (f"{floor}{duration(drained.wait_ms)}, until all has settled and is caught up: then {then}",))
+    return Fact(
+        "WAIT",
+        (f"{floor}{duration(drained.wait_ms)}, until all has settled, and a probing interval more: then {then}",),
+    )
 
 
 def _lags(drained: Drain, names: Names) -> Fact:

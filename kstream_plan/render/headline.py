@@ -20,7 +20,7 @@ def headline(plan: Plan, found: Sequence[Event], names: Names) -> list[Fact]:
     return [
         title(plan, names),
         _verdict(plan, found, names),
-        *_go_on(plan),
+        *next_facts(plan),
         moves_fact(plan, found, names),
         pauses_fact(plan, names),
         restore_fact(plan),
@@ -98,7 +98,7 @@ def cause_sentence(plan: Plan, names: Names) -> str:
     return f". It waits for {where}: {names.escape_message(cause.message)}"
 
 
-def _go_on(plan: Plan) -> list[Fact]:
+def next_facts(plan: Plan) -> list[Fact]:
     """Return how to see the rest of a plan that reached the limit of its rounds."""
     if plan.verdict.kind != "unfinished":
         return []
@@ -187,7 +187,7 @@ def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
         return Fact("RESTORE", (f"nothing new{under_way if summary.duration_is == 'floor' else ''}",))
     amount = f"{records(summary.restored_records)} records" if summary.restored_records else "unknown"
     if any(note.code == "no-restore-rate" and note.subjects for note in plan.assumptions):
-        sure = ("Some restore rates are unknown: the time is a floor", "Some rates unknown: a floor", "A floor")
+        sure = ("Some rates or sizes are unknown: the time is a floor", "Some unknown: a floor", "A floor")
     elif summary.duration_is == "floor":
         sure = ("No --restore-rate: the time is a floor", "No --restore-rate: a floor", "A floor")
     else:

@@ -15,7 +15,7 @@ from kstream_plan.render.balance import balance_fact
 from kstream_plan.render.detail import Focus, details
 from kstream_plan.render.fact import Fact
 from kstream_plan.render.happenings import happened
-from kstream_plan.render.headline import cause_sentence, pauses_fact, range_fact, restore_fact, tasks_phrase
+from kstream_plan.render.headline import cause_sentence, next_facts, pauses_fact, range_fact, restore_fact, tasks_phrase
 from kstream_plan.render.moves import hops_phrase, stateless_moves_fact
 from kstream_plan.render.names import Names
 from kstream_plan.render.numbers import amount, clock, cold_starts, count, duration, durations, interval, several
@@ -77,6 +77,7 @@ def _facts(simulated: Simulation, found: Sequence[Event], names: Names, record_s
         return [nothing, pauses_fact(plan, names)] if plan.outages else [nothing]
     facts = [
         _takes(simulated, names),
+        *next_facts(plan),
         relief_fact(plan),
         pauses_fact(plan, names, _span_of_pauses(simulated)),
         _moves(simulated, found),
@@ -184,7 +185,8 @@ def _restore(simulated: Simulation, record_size: int | None) -> Fact:
         size = amount(restored * record_size)
         forms = tuple(form.replace(" records", f" records = {size}", 1) for form in forms)
     busiest = _most_restoring(plan)
-    on_one = f", ≤ {busiest:,} on one instance" if busiest > 1 else ""
+    only_these = not any("new standby" in form for form in fact.forms)  # of standbys nobody knows for how long
+    on_one = f", ≤ {busiest:,} on one instance" if busiest > 1 and only_these else ""
     fuller = tuple(form.replace(". ", f"{on_one}. ", 1) for form in forms)
     return Fact(fact.label, (*fuller[:-1], *forms[:-1], fuller[-1], forms[-1]))
 
@@ -234,13 +236,17 @@ def _cure(simulated: Simulation, width: int) -> list[str]:
     if simulated.plan.verdict.kind == "settled":
         return []
     cure = simulated.cure
+    if cure is None and not simulated.what_ifs:
+        return []
     if cure is None:
         return paragraph("CURE none of the settings that were tried makes it settle", width, " ", "      ")
     sure = "≥ " if cure.duration_is == "floor" else "~"
     cold = f", {count(cure.cold_handovers, 'cold start')}" if cure.cold_handovers else ""
-    text = (
-        f"CURE {_setting(cure.setting)}={_value(cure)} settles, in {sure}{duration(cure.duration_ms)}{cold}: simulated"
-    )
+    least = min((task.end_offset_sum for task in simulated.plan.group.tasks if task.stateful), default=0)
+    empty = cure.setting == "acceptable_recovery_lag" and cure.value >= least
+    but = ", but then tasks start on empty disks, and restore before they run" if empty else ""
+    settles = f"{_setting(cure.setting)}={_value(cure)} settles"
+    text = f"CURE {settles}, in {sure}{duration(cure.duration_ms)}{cold}: simulated{but}"
     return paragraph(text, width, " ", "      ")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kstream_plan.histories import extra_copies
 from kstream_plan.policy import LimitValue
 from kstream_plan.rules.measuring import Measurement, Offence, Subject, counted, number, steps, worst_first
-from kstream_plan.steps import HandOver, Place, Plan, Promote, Role
+from kstream_plan.steps import HandOver, Place, Plan, Promote, Role, restores_anew
 
 
 def rebalances(subject: Subject, limit: LimitValue) -> Measurement:
@@ -76,9 +76,7 @@ def restored_records(subject: Subject, limit: LimitValue) -> Measurement:
 
 def _restores(plan: Plan) -> Iterator[Offence]:
     for rnd, step in steps(plan.rounds):
-        placed = isinstance(step, Place) and step.from_ is None
-        started = isinstance(step, HandOver | Promote) and not step.caught_up
-        if isinstance(step, Place | HandOver | Promote) and (placed or started):
+        if isinstance(step, Place | HandOver | Promote) and restores_anew(step, plan.group):
             yield Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
 
 

@@ -21,6 +21,7 @@ from kstream_plan.steps.kinds import (
 )
 from kstream_plan.steps.plan import Outage, Plan
 from kstream_plan.steps.reasons import Reason, ReasonCode
+from kstream_plan.steps.restored import restores_anew
 from kstream_plan.steps.rounds import Balance, Phase, Round, Trigger
 from kstream_plan.steps.seats import Role, Seat
 from kstream_plan.steps.stateless import Places, RoundSteps, StatelessSteps, member_steps, stateful_steps
@@ -60,5 +61,6 @@ __all__ = [
     "Verdict",
     "Withhold",
     "member_steps",
+    "restores_anew",
     "stateful_steps",
 ]

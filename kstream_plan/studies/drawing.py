@@ -139,6 +139,9 @@ class _Cast:
             case ProduceRate() | Burst():
                 return self._of_subtopology(event)
             case Threads():
+                if event.process_id == ALL:
+                    fix = "write one such event for each instance"
+                    raise ScenarioError("threads are those of one instance", where=event.where, fix=fix)
                 return replace(event, process_id=self._named((event.process_id,), event.where)[0])
             case _:
                 return event
