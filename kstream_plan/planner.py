@@ -154,7 +154,10 @@ def _assumptions(
         message = "No restore rate is known: every copy counts as caught up at the next probe, so the time is a floor"
         notes.append(Note("no-restore-rate", message))
     elif rounds and unrated:
-        message = "Of some copies the restore rate or the end offset is not known: they count as caught up at the next probe, so it is a floor"
+        message = (
+            "Of some copies the restore rate or the end offset is not known: they count as caught up at the next "
+            "probe, so it is a floor"
+        )
         notes.append(Note("no-restore-rate", message, unrated))
     written = snapshot.rates.any_produce or (
         scenario is not None and any(isinstance(event, ProduceRate | Burst) for event in scenario.events)

@@ -79,8 +79,8 @@ class Event:
     ``expected`` warm-up copies were found caught up by it. Of those that ``joined``, some ``returned``;
     ``resized``: an instance starts or stops threads. ``stateless`` counts changes of instance of stateless
     tasks, ``threads`` those of the thread of an active task within its instance, ``cold_threads`` those among them that
-    start from a copy that is not caught up; ``amounts`` is what is restored; ``dropped`` are the places of copies that are given up and not taken up
-    again.
+    start from a copy that is not caught up; ``amounts`` is what is restored; ``dropped`` are the places of copies that
+    are given up and not taken up again.
     """
 
     rounds: list[Round]

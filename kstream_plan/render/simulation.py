@@ -132,8 +132,8 @@ def _takes(simulated: Simulation, names: Names) -> Fact:
         made_of = f"{count(summary.probing_rebalances, 'probe')}, {count(summary.rebalances, 'rebalance')}"
         return Fact(label, (f"{how_long}, {made_of}. {cold}",))
     long = f"{sure}{duration(draws.duration_ms.median)}" if draws.duration_ms.median else "no time"
-    if draws.duration_ms.least < draws.duration_ms.most:
-        long += f" ({duration(draws.duration_ms.least)}-{duration(draws.duration_ms.most)})"
+    least, most = duration(draws.duration_ms.least), duration(draws.duration_ms.most)
+    long += f" ({least}-{most})" if least != most else ""
     probes = f"{_ranged(draws.probing_rebalances, 'probe')}"
     rebalances = f"{_ranged(draws.rebalances, 'rebalance')}"
     short = cold.replace(" starts", "")
@@ -154,7 +154,9 @@ def _span(figure: Range | None) -> str:
 def _span_of_pauses(simulated: Simulation) -> str:
     """Return ``21.6-30.8 s``, how long the worst task stands still over all draws; empty if they do not differ."""
     figure = None if simulated.draws is None else simulated.draws.max_paused_ms
-    return "" if figure is None or figure.least == figure.most else durations(figure.least, figure.most)
+    if figure is None or duration(figure.least) == duration(figure.most):
+        return ""
+    return durations(figure.least, figure.most)
 
 
 def _moves(simulated: Simulation, found: Sequence[Event]) -> Fact:
