@@ -38,11 +38,7 @@ def main() -> None:
         ours = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
         for number in (number for number, default in ours.items() if signal.getsignal(number) == default):
             signal.signal(number, _postpone_in_imports)
-        signal.signal(signal.SIGALRM, _postpone_in_imports)
-    code = run()
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, signal.SIG_IGN)
-    sys.exit(code)
+    sys.exit(run())
 
 
 def _postpone_in_imports(number: int, frame: FrameType | None) -> None:
@@ -54,6 +50,7 @@ def _postpone_in_imports(number: int, frame: FrameType | None) -> None:
         _waiting[:] = [number]
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
+            signal.signal(signal.SIGALRM, _postpone_in_imports)
             signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, _AGAIN_SECONDS)
             return
         frame = frame.f_back
