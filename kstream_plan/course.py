@@ -77,9 +77,10 @@ class Course:
         """Return the rates of the time that begins now."""
         return self._phase(at_ms, at_ms).rates
 
-    def restore_rates_change(self, after_ms: int) -> bool:
-        """Tell whether restore rates change later."""
-        return any(isinstance(pace, RestoreRate) and pace.at_ms > after_ms for pace in self.paces)
+    def steady(self, from_ms: int, to_ms: int) -> bool:
+        """Tell whether all run, and restore at the same rates, through this time."""
+        changes = any(isinstance(pace, RestoreRate) and from_ms < pace.at_ms < to_ms for pace in self.paces)
+        return not changes and not any(one.from_ms < to_ms and one.to_ms > from_ms for one in self.outages)
 
     def paced(self, from_ms: int, to_ms: int) -> bool:
         """Tell whether anything about the pace changes within this time."""

@@ -210,11 +210,7 @@ class _Report:
         return self._reported(task, copy, restoring.remaining(task, copy))
 
     def _reported(self, task: int, copy: Copy, remaining: int) -> int:
-        """Return the lag of a copy: at least what arrives between two polls of its changelog, unless it is active.
-
-        At most what no state at all is behind. The end offsets are the snapshot's, though what is written since adds to
-        them: nobody who has restored a part of a state would be further behind than who has none of it.
-        """
+        """Return the lag of a copy: at least what arrives between two polls of its changelog, unless it is active."""
         standing = 0 if copy.active else int(self._phases[-1].rates.produce_rate(task) * POLL_DELAY_MS / 1000)
         return min(max(remaining, standing), self._state.group.tasks[task].end_offset_sum)
 

@@ -129,8 +129,7 @@ class _Run:
             self.balance = RunningBalance(group)
         revoked_by = {**self.revoked_by, **transition.given_up} if transition.given_up else self.revoked_by
         stateful = steps_of(state, decision, transition, self.config, revoked_by)
-        rates, change = self.course.rates_from(self.at_ms), self.course.restore_rates_change(self.at_ms)
-        self.restored.add(self.at_ms, group, rates, stateful, rates_change=change)
+        self.restored.add(self.at_ms, group, self.course.rates_from(self.at_ms), stateful, self.course.steady)
         if self.previous is None:
             self.short |= {task for task, _ in decision.short_standbys}
         if not self.rounds:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from kstream_plan.model import Group, GroupState, Rates
 from kstream_plan.ranking import is_caught_up
 from kstream_plan.restoring import cold_restoring_ms
 from kstream_plan.steps import HandOver, Place, Promote, Step
+
+#: Whether all run, at the same rates, from one time (milliseconds) to another.
+_Steady: TypeAlias = Callable[[int, int], bool]
 
 
 class Restored:
@@ -28,8 +32,8 @@ class Restored:
                 if copy.consumer is not None and not is_caught_up(copy.remaining, acceptable_recovery_lag):
                     self._add(state.group, rates, task, copy.instance)
 
-    def add(self, at_ms: int, group: Group, rates: Rates, steps: Sequence[Step], *, rates_change: bool) -> None:
-        """Go on with the steps of a round; ``rates`` are those from then on, unless they are to change later."""
+    def add(self, at_ms: int, group: Group, rates: Rates, steps: Sequence[Step], steady: _Steady) -> None:
+        """Go on with the steps of a round; ``rates`` are those from then on."""
         cold = []
         for step in steps:
             if isinstance(step, Place | HandOver | Promote) and step.restore_records != 0:
@@ -41,7 +45,7 @@ class Restored:
             return
         lasts = cold_restoring_ms(cold, lambda of: rates.restore_rate(group.instance_index[of]))
         shared = any(self._busy_until_ms.get(step.to.process_id, 0) > at_ms for step in cold)
-        if len(lasts) < len(cold) or shared or rates_change:
+        if len(lasts) < len(cold) or shared or not steady(at_ms, at_ms + max(lasts.values())):
             self.max_cold_ms = None
             return
         self.max_cold_ms = max(self.max_cold_ms, *lasts.values())

@@ -73,7 +73,7 @@ class Restoring:
         if any(known):
             for phase in phases:
                 for instance, queues in _restoring_copies(copies, known, phase, left).items():
-                    _restore(phase, instance, queues, left)
+                    _restore(phase, instance, queues, group, left)
         return cls(group, known, left)
 
     def known(self, task: int, instance: int) -> bool:
@@ -97,6 +97,9 @@ def _restoring_copies(
 ) -> dict[int, tuple[_Queue, _Queue]]:
     queues: dict[int, tuple[_Queue, _Queue]] = {}
     for task, of_task in copies.items():
+        # while its active copy restores, nobody writes to a task's changelogs
+        is_down = any(copy.active and left.get((task, copy.instance), copy.remaining) for copy in of_task)
+        grown = 0 if is_down else phase.produced(task)
         for copy in of_task:
             instance = copy.instance
             if copy.consumer is None or not known[instance]:
@@ -104,18 +107,22 @@ def _restoring_copies(
             remaining = left.get((task, instance), copy.remaining)
             falls_behind = not copy.active and (instance in phase.stopped or task in phase.burst)
             if remaining or falls_behind:
-                # while its active copy restores, nobody writes to a task's changelogs
-                grown = 0 if copy.active else phase.produced(task)
                 queues.setdefault(instance, ([], []))[not copy.active].append((remaining + grown, task))
     return queues
 
 
-def _restore(phase: Phase, instance: int, queues: tuple[_Queue, _Queue], left: dict[tuple[int, int], int]) -> None:
+def _restore(
+    phase: Phase, instance: int, queues: tuple[_Queue, _Queue], group: Group, left: dict[tuple[int, int], int]
+) -> None:
+    """Let an instance restore; what grows faster than that is at most as far behind as no state at all."""
     rate = phase.rates.restore_rate(instance)
     assert rate is not None
     records = 0 if instance in phase.stopped else int(rate * phase.elapsed_ms / 1000)
     for queue in queues:
         records = _restore_evenly(queue, records, instance, left)
+        left.update(
+            {(task, instance): min(left[task, instance], group.tasks[task].end_offset_sum) for _, task in queue}
+        )
 
 
 def _restore_evenly(queue: _Queue, records: int, instance: int, left: dict[tuple[int, int], int]) -> int:

@@ -335,7 +335,9 @@ def test_a_thread_that_stops_and_then_its_instance_in_the_same_rebalance_are_tol
     ("rate", "later", "longest_ms"),
     [
         (5_000.0, "{at: 4m, produce_rate: 0/s}", 2_400),  # i1 and i2 restore 12,000 records each
-        (5_000.0, "{at: 4m, restore_rate: 10/s}", None),  # which of them that meets is not followed
+        (5_000.0, "{at: 4m, restore_rate: 10/s}", 2_400),  # by then it is over
+        (50.0, "{at: 3m, restore_rate: 10/s}", None),  # which of them that meets is not followed
+        (5_000.0, "{at: 1s, bounce: {instances: [i1], restart: 1s, static: true}}", None),  # i1 does not restore then
         (None, "{at: 0s, restore_rate: 5000/s}", 2_400),
         (None, "{at: 4m, restore_rate: 5000/s}", None),
         (45.0, "{at: 30s, leave: i2}", None),  # i1 is not done yet when it starts more

@@ -13,5 +13,7 @@ def restores_anew(step: Place | HandOver | Promote, group: Group) -> bool:
     """
     if isinstance(step, Place):
         return step.from_ is None
+    if not step.caught_up or isinstance(step, Promote):
+        return not step.caught_up
     whole = group.tasks[group.task_index[step.task_id]].end_offset_sum
-    return not step.caught_up or (whole > 0 and step.restore_records == whole)
+    return step.restore_records == whole > 0
