@@ -37,7 +37,7 @@ from kstream_plan.model import (
 )
 from kstream_plan.planner import plan
 from kstream_plan.scenario import ConfigChange, Event, Join, Scenario, Stop
-from kstream_plan.steps import Plan, Reason, ReasonCode
+from kstream_plan.steps import HandOver, Plan, Reason, ReasonCode, restores_anew
 from kstream_plan.studies.drawing import drawn
 from kstream_plan.studies.scale_out import scale_out
 from kstream_plan.studies.simulation import simulate
@@ -62,6 +62,12 @@ def test_captured_scale_outs_move_and_restore_less(scenario: str) -> None:
     assert ours.rounds[-1].balance.subtopology_task_spread <= 1
 
 
+def _within_the_limit(made: Plan) -> int:
+    """What is so little that tasks start without a copy, which the bound takes for nothing."""
+    starts = (step for rnd in made.rounds for step in rnd.steps if isinstance(step, HandOver) and step.caught_up)
+    return sum(step.restore_records or 0 for step in starts if restores_anew(step, made.group))
+
+
 @pytest.mark.parametrize("assignor", ["balanced", "high-availability"])
 @pytest.mark.parametrize("seed", range(10))
 def test_nothing_restores_less_than_the_bound(assignor: str, seed: int) -> None:
@@ -77,7 +83,7 @@ def test_nothing_restores_less_than_the_bound(assignor: str, seed: int) -> None:
         assert restored is not None
         assert bound <= restored
         if assignor == "balanced" and not before.config.num_standby_replicas and not _orphans(before, stay):
-            assert bound == restored
+            assert bound == restored - _within_the_limit(made)
 
 
 @pytest.mark.parametrize("assignor", ["balanced", "high-availability"])
