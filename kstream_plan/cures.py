@@ -12,7 +12,7 @@ from kstream_plan.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.model import Snapshot
 from kstream_plan.policy import TagCounts
 from kstream_plan.steps import Plan
-from kstream_plan.studies.what_ifs import remedies
+from kstream_plan.studies.what_ifs import remedies, starts_empty
 
 #: Settings by name of :class:`AssignmentConfig`.
 Settings: TypeAlias = Mapping[str, int | tuple[str, ...]]
@@ -160,10 +160,7 @@ def _spread_over_tags(plan: Plan, finding: Finding) -> Iterator[Settings]:
 
 def _against_the_cause(plan: Plan, _finding: Finding) -> Iterator[Settings]:
     """What may help against what keeps the plan from settling, as for simulations, but no start without a copy."""
-    least = min((task.end_offset_sum for task in plan.group.tasks if task.stateful), default=0)
-    for setting, value in remedies(plan):
-        if setting != "acceptable_recovery_lag" or value < least:
-            yield {setting: value}
+    yield from ({setting: value} for setting, value in remedies(plan) if not starts_empty(plan, setting, value))
 
 
 _CANDIDATES: Mapping[str, _Candidates] = MappingProxyType(

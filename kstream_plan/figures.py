@@ -216,6 +216,6 @@ class _Tally:
                 self.warmups += step.to.role is Role.WARMUP
             case _:
                 return
-        if restores_anew(step, self._group):
-            known = self.restored_records is not None and step.restore_records is not None
-            self.restored_records = self.restored_records + step.restore_records if known else None  # type: ignore[operator]
+        if self.restored_records is not None and restores_anew(step, self._group):
+            records = step.restore_records
+            self.restored_records = None if records is None else self.restored_records + records

@@ -27,7 +27,7 @@ from kstream_plan.render.wrapping import paragraph, wrapped
 from kstream_plan.steps import HandOver, Plan, Promote, stateful_steps
 from kstream_plan.studies.draws import Range
 from kstream_plan.studies.simulation import EventOutcome, Simulation
-from kstream_plan.studies.what_ifs import WhatIf
+from kstream_plan.studies.what_ifs import WhatIf, starts_empty
 
 _NARROWEST = 60
 _LABEL = 9
@@ -244,8 +244,7 @@ def _cure(simulated: Simulation, width: int) -> list[str]:
         return paragraph("CURE none of the settings that were tried makes it settle", width, " ", "      ")
     sure = "≥ " if cure.duration_is == "floor" else "~"
     cold = f", {count(cure.cold_handovers, 'cold start')}" if cure.cold_handovers else ""
-    least = min((task.end_offset_sum for task in simulated.plan.group.tasks if task.stateful), default=0)
-    empty = cure.setting == "acceptable_recovery_lag" and cure.value >= least
+    empty = starts_empty(simulated.plan, cure.setting, cure.value)
     but = ", but then tasks start on empty disks, and restore before they run" if empty else ""
     settles = f"{_setting(cure.setting)}={_value(cure)} settles"
     text = f"CURE {settles}, in {sure}{duration(cure.duration_ms)}{cold}: simulated{but}"

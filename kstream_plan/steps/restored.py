@@ -13,7 +13,7 @@ def restores_anew(step: Place | HandOver | Promote, group: Group) -> bool:
     """
     if isinstance(step, Place):
         return step.from_ is None
-    if not step.caught_up or isinstance(step, Promote):
-        return not step.caught_up
-    whole = group.tasks[group.task_index[step.task_id]].end_offset_sum
-    return step.restore_records == whole > 0
+    if isinstance(step, HandOver) and step.caught_up:
+        whole = group.tasks[group.task_index[step.task_id]].end_offset_sum
+        return step.restore_records == whole > 0
+    return not step.caught_up

@@ -99,6 +99,12 @@ def remedies(made: Plan) -> Sequence[tuple[str, int]]:
             return [*fewer, *more, *limits]
 
 
+def starts_empty(made: Plan, setting: str, value: int) -> bool:
+    """Tell whether a stateful task may start without any state with that setting, and restore before it runs."""
+    least = min((task.end_offset_sum for task in made.group.tasks if task.stateful), default=0)
+    return setting == "acceptable_recovery_lag" and value >= least
+
+
 def _halves(number: int) -> list[int]:
     return [number >> shift for shift in range(1, number.bit_length())]
 
