@@ -16,6 +16,7 @@ from kstream_plan.render.table import table
 from kstream_plan.steps import CauseCode, Trigger, Withhold
 from kstream_plan.studies.scale_out import scale_out
 from kstream_plan.studies.simulation import Simulation, simulate
+from kstream_plan.studies.what_ifs import starts_empty
 
 JOIN = "{at: 0s, join: {count: 1, hosts: [new], process_ids: [8772d290-3ede-4e2d-aa72-8c0277e14a59]}}"
 
@@ -102,6 +103,17 @@ def test_the_cause_and_the_cure_are_shown() -> None:
     assert "on new: the copies that the instance restores grow by 100 records/s, and it restores 60" in text
     assert "CURE max.warmup.replicas=1 settles, in ~" in text
     assert "and it restores 60" in " ".join(table(simulated.plan).split())
+
+
+def test_a_cure_that_lets_tasks_start_without_state_says_so() -> None:
+    says = "simulated, but then tasks start on empty disks, and restore before they run"
+    too_slow, standing = _simulated(20.0, 50.0), _simulated(1e6, 2_000.0)
+    for simulated, empty in ((too_slow, True), (standing, False)):
+        cure = simulated.cure
+        assert cure is not None
+        assert starts_empty(simulated.plan, cure.setting, cure.value) == empty
+        assert (says in " ".join(simulation_table(simulated).split())) == empty
+    assert not starts_empty(too_slow.plan, "max_warmup_replicas", 10**9)
 
 
 def test_a_limit_below_what_an_interval_brings_does_not_keep_a_group() -> None:
