@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import captured
@@ -18,12 +19,13 @@ from kstream_plan import snapshots
 from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.cli import run
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import LATEST, Copy, Group, Holding, Note, Rates, Snapshot
+from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Note, Rates, Snapshot
 from kstream_plan.planner import plan
 from kstream_plan.render.drain import drain_json, drain_table
 from kstream_plan.render.numbers import duration
 from kstream_plan.render.table import table
 from kstream_plan.snapshots import json_schemas
+from kstream_plan.snapshots.records import snapshot_from_row
 from kstream_plan.studies.drain import Drain, drain
 
 
@@ -250,3 +252,78 @@ def test_what_is_strange_about_the_snapshot_is_told() -> None:
     assert json.loads(drain_json(drained))["warnings"] == [
         {"code": "unknown-config", "message": "config has an unknown key 'x'", "subjects": []}
     ]
+
+
+def _with_copy(lag: int | None) -> Snapshot:
+    """i3's only task has a copy on i1, of this lag."""
+    held = {0: Holding((0,), standby=(2,)), 2: Holding((1,)), 4: Holding((2,))}
+    runs = {task: Copy(task, LATEST, (2 * task,), 0, 2 * task, True) for task in range(3)}
+    copies = {0: (runs[0],), 1: (runs[1],), 2: (Copy(0, lag, () if lag is None else (0,), 0, 0), runs[2])}
+    return Snapshot(state=state(group(stateful=3, stateless=0), held, copies), config=AssignmentConfig())
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "code", "reason"),
+    [
+        (_with_copy(0), None, ""),
+        (replace(_with_copy(0), old_lags=frozenset({(1, 0)})), None, ""),
+        (
+            replace(_with_copy(0), old_lags=frozenset({(2, 0)})),
+            "old-lag",
+            "was reported before the snapshot was taken: 0_2",
+        ),
+        (_with_copy(UNKNOWN), "unknown-lag", "Nobody knows how far behind the copies of these tasks are: 0_2"),
+        (_with_copy(None), "unknown-lag", "Nobody knows how far behind the copies of these tasks are: 0_2"),
+        (replace(_with_copy(0), before_decision=True), "before-decision", "stands before a decision that it knows"),
+    ],
+)
+def test_what_nobody_can_tell_is_not_called_warm(
+    snapshot: Snapshot,
+    code: str | None,
+    reason: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (snapshot,))
+    assert run(["drain", "x.json", "i3", "--output", "json"]) == 0
+    assert [doubt["code"] for doubt in json.loads(capsys.readouterr().out)["doubts"]] == ([code] if code else [])
+    assert run(["drain", "x.json", "i3", "--require-warm"]) == (3 if code else 0)
+    captured_text = capsys.readouterr()
+    assert bool(captured_text.err) == (code is not None)
+    assert reason in captured_text.err
+    assert reason in " ".join(captured_text.out.split())
+
+
+def test_a_snapshot_knows_what_is_older_than_itself() -> None:
+    row = captured.rows("scale-out-standbys", "inputs")[9]
+    assert not snapshot_from_row(row, "").before_decision
+    assert snapshot_from_row({**row, "decision": {"generation": row["generation"] + 1}}, "").before_decision
+    later = {**row, "captured_at": "2026-12-01T00:00:00Z"}
+    assert snapshot_from_row(later, "").old_lags == frozenset()
+    lags = [{**lag, "reported_at": row["captured_at"]} for lag in row["lags"]]
+    assert snapshot_from_row({**row, "lags": lags}, "").old_lags == frozenset()
+    old = snapshot_from_row({**later, "lags": lags}, "")
+    group = old.state.group
+    assert {(str(group.tasks[t].task_id), group.instances[i].process_id) for t, i in old.old_lags} == {
+        (lag["task_id"], lag["process_id"]) for lag in lags
+    }
+
+
+def test_what_a_leaders_log_says_is_not_called_warm_as_it_stands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "now.json"
+    assert (
+        run(
+            [
+                "snapshot",
+                "--leader-log",
+                str(captured.REAL / "scale-out-standbys" / "leader.log.gz"),
+                "--out",
+                str(path),
+            ]
+        )
+        == 0
+    )
+    (row,) = [json.loads(line) for line in path.read_text().splitlines()]
+    assert snapshot_from_row(row, "").before_decision

@@ -12,13 +12,13 @@ from kstream_plan.cli.each_application import Work, each_application
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.option_groups import Applications, Deciding, Given, Reading, Settings, Spark, takes
-from kstream_plan.cli.output import OutputForm, page, say, written_at_once
+from kstream_plan.cli.output import OutputForm, page, say, talk, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.cli.reading import check_before_reading, read_snapshots
 from kstream_plan.cli.settings import overrides
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError
 from kstream_plan.model import Snapshot
-from kstream_plan.render.drain import drain_json, drain_table
+from kstream_plan.render.drain import doubt_text, drain_json, drain_table
 from kstream_plan.render.escape import fenced
 from kstream_plan.studies.drain import Drain
 from kstream_plan.studies.drain import drain as drain_study
@@ -55,7 +55,7 @@ def drain(given: Given) -> None:
         for error in errors:
             report(error, debug=given["debug"])
         _deliver(work.results, given)
-    codes = [ExitCode.POLICY for drained in work.results if given["require_warm"] and drained.cold_now]
+    codes = [ExitCode.POLICY for drained in work.results if given["require_warm"] and _not_warm(drained)]
     raise typer.Exit(first_that_applies(codes, errors))
 
 
@@ -76,6 +76,16 @@ def _drain(snapshot: Snapshot, given: Mapping[str, Any], *, several: bool) -> Dr
         where = f"application {snapshot.state.group.application_id!r}"
         fix = f"{error.fix}; or choose the application with --application-id" if error.fix else _CHOOSE
         raise type(error)(error.what, where=where, fix=fix) from error
+
+
+def _not_warm(drained: Drain) -> bool:
+    """Say on stderr why this is not known to be warm, if it is not."""
+    reasons = [doubt_text(doubt) for doubt in drained.doubts]
+    if drained.cold_now:
+        reasons.insert(0, f"{len(drained.cold_now):,} of {len(drained.now):,} tasks would start cold")
+    for reason in reasons:
+        talk(f"--require-warm: {reason}")
+    return bool(reasons)
 
 
 def _errors(work: Work[Drain]) -> list[KstreamPlanError]:

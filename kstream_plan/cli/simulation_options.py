@@ -30,7 +30,9 @@ Instances = Annotated[
         metavar="INSTANCE...", parser=_name, help="Who is to stop: process ids, their beginnings, or hosts."
     ),
 ]
-RequireWarm = Annotated[bool, typer.Option("--require-warm", help="Exit code 3 if any task would start cold now.")]
+RequireWarm = Annotated[
+    bool, typer.Option("--require-warm", help="Exit code 3 if any task would start cold now, or might.")
+]
 LeaveCleanly = Annotated[
     bool, typer.Option("--leave", help="They leave the group cleanly, not by Kafka Streams' default close.")
 ]

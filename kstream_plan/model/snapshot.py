@@ -71,7 +71,9 @@ class Snapshot:
     """One application at one generation, as read: the state a plan starts from and what is known beside it.
 
     ``captured_at`` is RFC 3339 in UTC with milliseconds (``2026-11-21T12:00:00.000Z``) or ``None``; ``assumptions``
-    are those that reading it took.
+    are those that reading it took. ``old_lags`` are the copies, as (task, instance), of which the lag was reported
+    before ``captured_at``; ``before_decision`` tells that a decision made from this state is known: the group has gone
+    on since.
     """
 
     state: GroupState
@@ -80,3 +82,5 @@ class Snapshot:
     rates: Rates = Rates()
     warnings: tuple[Note, ...] = ()
     assumptions: tuple[Note, ...] = ()
+    old_lags: frozenset[tuple[int, int]] = frozenset()
+    before_decision: bool = False

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from kstream_plan import __version__
 from kstream_plan.histories import apart_from_stateless
+from kstream_plan.model import Note
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.fact import Fact
 from kstream_plan.render.names import Names
@@ -31,8 +32,15 @@ def drain_table(drained: Drain, *, width: int = DEFAULT_WIDTH, colour: bool = Fa
         lines += paragraph(_cold(task, names), width, " ! ", "   ")
     for note in drained.warnings:
         lines += paragraph(names.escape_message(note.message), width, " ! ", "   ")
+    for doubt in drained.doubts:
+        lines += paragraph(doubt_text(doubt), width, " ! ", "   ")
     text = "\n".join(line.rstrip() for line in lines) + "\n"
     return coloured(text) if colour else text
+
+
+def doubt_text(doubt: Note) -> str:
+    """Return why nobody may call it warm, with the tasks that it is about."""
+    return f"{doubt.message}: {several(doubt.subjects, 5)}" if doubt.subjects else doubt.message
 
 
 def drain_json(drained: Drain) -> str:
@@ -52,6 +60,7 @@ def drain_json(drained: Drain) -> str:
         "wait_ms": drained.wait_ms,
         "later": [_task(task) for task in drained.later],
         "warnings": notes(drained.warnings),
+        "doubts": notes(drained.doubts),
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 

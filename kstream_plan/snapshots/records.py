@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Instance, Note, Snapshot, Task
 from kstream_plan.snapshots.config_row import read_config
-from kstream_plan.snapshots.copies import copies_of, reported_end_offsets, reports_of
+from kstream_plan.snapshots.copies import Reports, copies_of, reported_end_offsets, reports_of
 from kstream_plan.snapshots.document_kind import refuse_written
 from kstream_plan.snapshots.fields import (
     FieldError,
@@ -116,6 +116,20 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         rates=read_rates(row, group) if lags is None else rates_of(lags.growth, group),
         warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes),
         assumptions=assumptions,
+        old_lags=_old_lags(reports, header.captured_at_ms),
+        before_decision=row.get("decision") is not None,
+    )
+
+
+def _old_lags(reports: Reports, captured_at_ms: int | None) -> frozenset[tuple[int, int]]:
+    """Return the seats (task, instance) of which a row is older than the snapshot."""
+    if captured_at_ms is None:
+        return frozenset()
+    return frozenset(
+        seat
+        for seat, rows in reports.items()
+        for at_ms in (row.at_ms if row.reported_at_ms is None else row.reported_at_ms for row in rows)
+        if at_ms is not None and at_ms < captured_at_ms
     )
 
 

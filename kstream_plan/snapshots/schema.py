@@ -66,6 +66,7 @@ SNAPSHOT: Mapping[str, Type] = {
             "reported_at": "time",
         }
     ],
+    "decision": {"generation": "integer"},
     "rates": {
         "produce": [{"task_id": "text", "records_per_second": "number"}],
         "restore": [{"process_id": "text", "task_id": "text", "records_per_second": "number"}],

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from kstream_plan.model import Note, Snapshot, TaskId
+from kstream_plan.model import UNKNOWN, Group, Note, Snapshot, TaskId
 from kstream_plan.restoring import cold_restoring_ms
 from kstream_plan.scenario import Leave, Scenario, Stop
 from kstream_plan.steps import HandOver, Plan, Promote
@@ -37,7 +37,8 @@ class Drain:
 
     ``now`` and ``later`` are in task order; ``wait_ms`` is how long that waiting is, ``None`` if nothing is under way
     (then ``later`` is empty, for waiting changes nothing) or if the group does not settle. ``plan`` is what follows
-    now, ``waiting`` what goes on meanwhile. ``warnings`` are about the snapshot.
+    now, ``waiting`` what goes on meanwhile. ``warnings`` are about the snapshot, ``doubts`` why ``now`` may be colder
+    than it says: where there are any, nobody may call it warm.
     """
 
     plan: Plan
@@ -47,6 +48,7 @@ class Drain:
     wait_ms: int | None
     later: tuple[DrainedTask, ...]
     warnings: tuple[Note, ...]
+    doubts: tuple[Note, ...]
 
     @property
     def cold_now(self) -> tuple[DrainedTask, ...]:
@@ -94,7 +96,33 @@ def drain(
         wait_ms=wait_ms,
         later=() if wait_ms is None else stopped_at(wait_ms)[1],
         warnings=snapshot.warnings,
+        doubts=_doubts(snapshot, process_ids),
     )
+
+
+def _doubts(snapshot: Snapshot, gone: Sequence[str]) -> tuple[Note, ...]:
+    """Return why nobody can tell that the tasks of the instances in ``gone`` start warm elsewhere."""
+    group, state = snapshot.state.group, snapshot.state
+    stopped = {group.instance_index[process_id] for process_id in gone}
+    ran = sorted(t for i in stopped for consumer in group.consumers_of[i] for t in state.holdings[consumer].active)
+    elsewhere = [(task, copy) for task in ran for copy in state.copies[task] if copy.instance not in stopped]
+    unknown = [task for task, copy in elsewhere if copy.lag is None or copy.lag == UNKNOWN]
+    old = [task for task, copy in elsewhere if (task, copy.instance) in snapshot.old_lags]
+    doubts = []
+    if snapshot.before_decision:
+        message = "The snapshot stands before a decision that it knows: who runs and copies what has changed since"
+        doubts.append(Note("before-decision", message))
+    if unknown:
+        message = "Nobody knows how far behind the copies of these tasks are"
+        doubts.append(Note("unknown-lag", message, _names(group, unknown)))
+    if old:
+        message = "How far behind the copies of these tasks are was reported before the snapshot was taken"
+        doubts.append(Note("old-lag", message, _names(group, old)))
+    return tuple(doubts)
+
+
+def _names(group: Group, tasks: Sequence[int]) -> tuple[str, ...]:
+    return tuple(str(group.tasks[task].task_id) for task in dict.fromkeys(tasks))
 
 
 def _drained(made: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms: int) -> tuple[DrainedTask, ...]:
