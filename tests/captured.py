@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kstream_plan.model import Group, Holding, Rates, Snapshot, TaskId
-from kstream_plan.snapshots.records import snapshot_from_row
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 REAL = Path(__file__).parent / "real"
 SCENARIOS = ("scale-out", "scale-out-traffic", "scale-out-standbys")

@@ -10,12 +10,12 @@ from typing import Any
 from captured import REAL, rows
 
 from kstream_plan.model import TaskId
-from kstream_plan.snapshots.live_group.consumer_protocol import TopicPartition
-from kstream_plan.snapshots.live_group.group_metadata import MemberMetadata
-from kstream_plan.snapshots.live_group.history import OffsetsRecord
-from kstream_plan.snapshots.live_group.streams_group import DescribedGroup
-from kstream_plan.snapshots.live_group.topology_text import Topology, read_topology
-from kstream_plan.snapshots.times import parse_time
+from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
+from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
+from kstream_plan.snapshots.broker.history import OffsetsRecord
+from kstream_plan.snapshots.broker.streams_group import DescribedGroup
+from kstream_plan.snapshots.broker.topology_text import Topology, read_topology
+from kstream_plan.snapshots.rows.times import parse_time
 
 #: Subtopology → number of partitions of its topics.
 _PARTITIONS = {0: 12, 1: 12, 2: 6}

@@ -10,8 +10,8 @@ from typing import Any
 import captured
 
 from kstream_plan.model import Consumer, Instance, Rates, Snapshot
-from kstream_plan.scenario import Event, Join, Scenario, Stop
-from kstream_plan.snapshots.records import snapshot_from_row
+from kstream_plan.model.scenario import Event, Join, Scenario, Stop
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 #: session.timeout.ms of the captured groups (the broker took 10.8 s to notice).
 SESSION_TIMEOUT_MS = 10_000

@@ -10,11 +10,11 @@ from types import MappingProxyType
 
 import plan_cases
 
-from kstream_plan.config.policy_file import read_policy
-from kstream_plan.cures import with_cures
-from kstream_plan.findings import Check, CheckedPlan, Standard, check_all, check_plan
-from kstream_plan.planner import plan
-from kstream_plan.policy import Policy, Waiver
+from kstream_plan.documents.policy_file import read_policy
+from kstream_plan.planner.plan import plan
+from kstream_plan.policy.check import Check, CheckedPlan, Standard, check_all, check_plan
+from kstream_plan.policy.limits import Policy, Waiver
+from kstream_plan.simulation.cures import with_cures
 
 NOW = datetime(2026, 11, 21, 13, 2, 40, tzinfo=UTC)
 #: The policy of the sample, and stricter ones.

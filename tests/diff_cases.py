@@ -9,9 +9,9 @@ from types import MappingProxyType
 import captured
 import plan_cases
 
-from kstream_plan.changes import Comparison
-from kstream_plan.compare import compare
-from kstream_plan.sides import history_course, plan_course, plan_side, snapshot_side
+from kstream_plan.comparison.changes import Comparison
+from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.sides import history_course, plan_course, plan_side, snapshot_side
 
 
 def _plan(name: str, first: int = 0, last: int | None = None) -> Comparison:

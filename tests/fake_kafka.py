@@ -76,7 +76,7 @@ class Answers:
         self.closed = 0
 
     def __call__(self) -> SimpleNamespace:
-        """What ``kafka_client.kafka`` gives."""
+        """What ``kafka_cluster._kafka_python`` gives."""
         return SimpleNamespace(
             errors=errors,
             DescribeGroupsRequest=lambda groups: groups,

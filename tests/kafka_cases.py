@@ -7,7 +7,6 @@ import gzip
 import json
 from pathlib import Path
 
-from kstream_plan.assignment_config import CONFIG_NAMES, AssignmentConfig
 from kstream_plan.model import (
     LATEST,
     UNKNOWN,
@@ -21,6 +20,7 @@ from kstream_plan.model import (
     Task,
     TaskId,
 )
+from kstream_plan.model.settings import CONFIG_NAMES, AssignmentConfig
 
 VECTORS = Path(__file__).parent / "vectors"
 

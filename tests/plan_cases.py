@@ -10,7 +10,6 @@ from types import MappingProxyType
 import captured
 import memberships
 
-from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import (
     LATEST,
     Consumer,
@@ -25,8 +24,9 @@ from kstream_plan.model import (
     Task,
     TaskId,
 )
-from kstream_plan.planner import plan
-from kstream_plan.steps import Plan
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Plan
 
 #: Whatever could break a terminal, a table, Markdown or HTML.
 EVIL = "[red]x[/red]\x1b[31m|`a`<b>@me\u202e\ud800__1\r\n"

@@ -8,10 +8,8 @@ from dataclasses import replace
 
 from memberships import settled
 
-from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Rates, Snapshot, Task, TaskId
-from kstream_plan.planner import plan
-from kstream_plan.scenario import (
+from kstream_plan.model.scenario import (
     Bounce,
     Burst,
     ConfigChange,
@@ -26,8 +24,10 @@ from kstream_plan.scenario import (
     Stop,
     Threads,
 )
-from kstream_plan.steps import Plan
-from kstream_plan.studies.drawing import drawn
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Plan
+from kstream_plan.simulation.resolve import drawn
 
 SESSION_TIMEOUT_MS = 45_000
 

@@ -11,11 +11,11 @@ import captured_scenarios
 import plan_cases
 import small_groups
 
-from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Group, GroupState, Holding, Snapshot
-from kstream_plan.scenario import Scenario
-from kstream_plan.studies.scale_out import scale_out
-from kstream_plan.studies.simulation import Simulation, simulate
+from kstream_plan.model.scenario import Scenario
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.simulation.scale_out import scale_out
+from kstream_plan.simulation.simulate import Simulation, simulate
 
 
 def _of(snapshot: Snapshot, scenario: Scenario, draws: int = 20) -> Simulation:

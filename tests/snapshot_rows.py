@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from kstream_plan.model import Copy, Snapshot
-from kstream_plan.snapshots.records import snapshot_from_row
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 P0 = "1d296588-571c-4eee-96be-fa395e3c536c"
 P1 = "8d296588-571c-4eee-96be-fa395e3c536c"

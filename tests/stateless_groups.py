@@ -7,8 +7,8 @@ import uuid
 
 import memberships
 
-from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Snapshot, Task, TaskId
+from kstream_plan.model.settings import AssignmentConfig
 
 
 def joined(seed: int) -> Snapshot:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from kstream_plan.assignment_config import MAX_LONG, RACK_STRATEGIES, AssignmentConfig
 from kstream_plan.model import (
     LATEST,
     UNKNOWN,
@@ -22,6 +21,7 @@ from kstream_plan.model import (
     Task,
     TaskId,
 )
+from kstream_plan.model.settings import MAX_LONG, RACK_STRATEGIES, AssignmentConfig
 
 RACKS = ("a", "b", "c")
 TAGS = ("zone", "cluster")

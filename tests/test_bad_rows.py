@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from snapshot_rows import P0, changed, lag, read, row
 
+from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots import json_schemas
-from kstream_plan.snapshots.records import snapshot_from_row
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 BAD = {
     "missing application": (changed("application_id", None), "application_id", "is null where text must be"),

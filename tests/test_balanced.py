@@ -11,11 +11,10 @@ from small_groups import group as small_group
 from small_groups import state as small_state
 from test_even_placement import least_costs
 
-from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
-from kstream_plan.assignors.balanced import assign
-from kstream_plan.assignors.even_placement import Placeable, place_evenly
-from kstream_plan.assignors.prospects import Prospect, prospects
-from kstream_plan.assignors.standby_placement import place_standbys
+from kstream_plan.assignors.balanced.active_flow import Placeable, place_evenly
+from kstream_plan.assignors.balanced.assign import assign
+from kstream_plan.assignors.balanced.standby_flow import place_standbys
+from kstream_plan.assignors.balanced.task_costs import Prospect, prospects
 from kstream_plan.model import (
     LATEST,
     Assignment,
@@ -30,9 +29,10 @@ from kstream_plan.model import (
     Task,
     TaskId,
 )
-from kstream_plan.progress import Interval, advance
+from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
+from kstream_plan.model.starting_state import seated
+from kstream_plan.planner.advance import Interval, advance
 from kstream_plan.protocols.cooperative import rebalance
-from kstream_plan.starting_state import seated
 
 
 def _random_group(rng: random.Random, most_tasks: int = 14) -> Group:

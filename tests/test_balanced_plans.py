@@ -16,12 +16,9 @@ import random_scenarios
 from small_groups import group, state
 from test_balanced import balanced_group
 
-from kstream_plan import planner
-from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
-from kstream_plan.assignors import ASSIGNORS, Assignor, even_placement
-from kstream_plan.assignors.relief import Move, by_relief, in_kafkas_order, probes_until_relieved
-from kstream_plan.checks import broken_invariants
-from kstream_plan.figures import initial_balance
+from kstream_plan.assignors import ASSIGNORS, Assignor
+from kstream_plan.assignors.balanced import active_flow as even_placement
+from kstream_plan.assignors.balanced.move_order import Move, by_relief, in_kafkas_order, probes_until_relieved
 from kstream_plan.model import (
     LATEST,
     UNKNOWN,
@@ -35,12 +32,16 @@ from kstream_plan.model import (
     Task,
     TaskId,
 )
-from kstream_plan.planner import plan
-from kstream_plan.scenario import ConfigChange, Event, Join, Scenario, Stop
-from kstream_plan.steps import HandOver, Plan, Reason, ReasonCode, restores_anew
-from kstream_plan.studies.drawing import drawn
-from kstream_plan.studies.scale_out import scale_out
-from kstream_plan.studies.simulation import simulate
+from kstream_plan.model.scenario import ConfigChange, Event, Join, Scenario, Stop
+from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
+from kstream_plan.planner import plan as planner
+from kstream_plan.planner.plan import plan
+from kstream_plan.planner.summarize import initial_balance
+from kstream_plan.plans import HandOver, Plan, Reason, ReasonCode, restores_anew
+from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.simulation.resolve import drawn
+from kstream_plan.simulation.scale_out import scale_out
+from kstream_plan.simulation.simulate import simulate
 
 #: scenario → (moves, records restored) of Kafka's plan, of ours, and the bounds for each: loads only, KIP-441's balance
 CAPTURED = {
@@ -336,9 +337,9 @@ def test_the_solver_is_loaded_only_for_what_needs_it(work: str) -> None:
     program = f"""
 import sys
 import captured
-from kstream_plan.planner import plan
-from kstream_plan.studies.scale_out import scale_out
-from kstream_plan.studies.simulation import simulate
+from kstream_plan.planner.plan import plan
+from kstream_plan.simulation.scale_out import scale_out
+from kstream_plan.simulation.simulate import simulate
 import captured_scenarios
 
 before = captured_scenarios.before("scale-out")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.balancing import balance, deal_to_least_loaded, load, move_helps, skew
+from kstream_plan.assignors.high_availability.balancing import balance, deal_to_least_loaded, load, move_helps, skew
 
 capacities = st.lists(st.integers(1, 5), min_size=1, max_size=6)
 

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.checks import INVARIANTS, broken_invariants
 from kstream_plan.errors import PlanInvariantError
-from kstream_plan.figures import balance, instance_loads
 from kstream_plan.model import Consumer, Group, Holding, Instance, Target, Task, TaskId
-from kstream_plan.steps import (
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.summarize import balance, instance_loads
+from kstream_plan.plans import (
     Drop,
     HandOver,
     LowerBounds,
@@ -31,6 +30,7 @@ from kstream_plan.steps import (
     Verdict,
     Withhold,
 )
+from kstream_plan.plans.invariants import INVARIANTS, broken_invariants
 
 GROUP = Group.of(
     "orders",
@@ -212,7 +212,7 @@ def test_a_broken_plan_trips_its_invariant_and_nothing_else(name: str) -> None:
 
 
 def test_a_broken_plan_is_reported_as_a_defect_of_this_tool(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kstream_plan.studies import checked
+    from kstream_plan.planner import checked
 
     monkeypatch.setattr(checked, "plan", lambda _snapshot, **_options: BREAK["summary-adds-up"]())
     with pytest.raises(PlanInvariantError, match=r"summary-adds-up.*defect of kstream-plan"):

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kstream_plan.config.policy_file import load_policy
-from kstream_plan.render.reports.markdown_report import MARK
+from kstream_plan.documents.policy_file import load_policy
+from kstream_plan.render.check.markdown import MARK
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 _STAND_INS = {

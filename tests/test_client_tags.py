@@ -10,9 +10,13 @@ import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.assignors.client_tags import destination_keeps_tags, movement_keeps_tag_spread, place_standbys
-from kstream_plan.assignors.java_collections import TaskHashTable
-from kstream_plan.assignors.target import balanced_target
+from kstream_plan.assignors.high_availability.client_tags import (
+    destination_keeps_tags,
+    movement_keeps_tag_spread,
+    place_standbys,
+)
+from kstream_plan.assignors.high_availability.target import balanced_target
+from kstream_plan.assignors.java.collections import TaskHashTable
 from kstream_plan.model import Consumer, Group, Instance, Task, TaskId
 
 

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from small_groups import group, state
 from strategies import snapshots, two_snapshots
 
-from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.changes import Comparison, CopyChangeKind, InstanceChangeKind, Side, TaskClass
-from kstream_plan.compare import compare
-from kstream_plan.figures import initial_balance
+from kstream_plan.comparison.changes import Comparison, CopyChangeKind, InstanceChangeKind, Side, TaskClass
+from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.sides import history_course, plan_course, plan_side, snapshot_side, starts_at
 from kstream_plan.model import LATEST, Copy, Group, Holding, Snapshot, TaskId
-from kstream_plan.planner import plan
-from kstream_plan.ranking import is_caught_up
-from kstream_plan.scenario import Return, Scenario, Stop
-from kstream_plan.sides import history_course, plan_course, plan_side, snapshot_side, starts_at
-from kstream_plan.steps import Role, Seat
+from kstream_plan.model.ranking import is_caught_up
+from kstream_plan.model.scenario import Return, Scenario, Stop
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.plan import plan
+from kstream_plan.planner.summarize import initial_balance
+from kstream_plan.plans import Role, Seat
 
 Held = dict[TaskId, set[Seat]]
 

@@ -12,21 +12,10 @@ import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.assignors.consumer_split import split_over_consumers
-from kstream_plan.assignors.java_collections import PriorityQueue, hash_order
-from kstream_plan.assignors.stateless_split import dealt_to_threads
-from kstream_plan.model import (
-    LATEST,
-    UNKNOWN,
-    Consumer,
-    Group,
-    Holding,
-    Holdings,
-    Instance,
-    Task,
-    TaskId,
-    no_owners,
-)
+from kstream_plan.assignors.java.collections import PriorityQueue, hash_order
+from kstream_plan.assignors.threads.consumer_split import split_over_consumers
+from kstream_plan.assignors.threads.stateless_split import dealt_to_threads
+from kstream_plan.model import LATEST, UNKNOWN, Consumer, Group, Holding, Holdings, Instance, Task, TaskId, no_owners
 
 Reports = list[list[tuple[int, int]]]
 

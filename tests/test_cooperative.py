@@ -6,7 +6,7 @@ from small_groups import group, state
 
 from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, Target, revoked_by
 from kstream_plan.protocols.cooperative import rebalance
-from kstream_plan.transition import Transition, Withheld
+from kstream_plan.protocols.transition import Transition, Withheld
 
 GROUP = group()
 OWNED = {0: Holding((0,)), 2: Holding((1, 2))}

@@ -9,11 +9,11 @@ import check_cases
 import plan_cases
 import pytest
 
-from kstream_plan.config.policy_file import read_policy
-from kstream_plan.cures import with_cures
-from kstream_plan.findings import CheckedPlan, Standard, Status, check_plan
+from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.model import Snapshot
-from kstream_plan.planner import plan
+from kstream_plan.planner.plan import plan
+from kstream_plan.policy.check import CheckedPlan, Standard, Status, check_plan
+from kstream_plan.simulation.cures import with_cures
 
 
 def cured(name: str, policy: bytes) -> tuple[CheckedPlan, list[Snapshot]]:

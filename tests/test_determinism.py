@@ -11,22 +11,22 @@ from pathlib import Path
 import captured
 import pytest
 
-from kstream_plan.planner import plan
-from kstream_plan.render.plan_json import plan_json
-from kstream_plan.snapshots.records import snapshot_from_row
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.planner.plan import plan
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 _SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import captured
-from kstream_plan.compare import compare
-from kstream_plan.planner import plan
-from kstream_plan.render.diff_json import diff_json
-from kstream_plan.render.diff_table import diff_table
-from kstream_plan.render.plan_json import plan_json
-from kstream_plan.render.protocol_view_text import protocol_view_table
-from kstream_plan.render.table import table
-from kstream_plan.sides import plan_side, snapshot_side
+from kstream_plan.comparison.compare import compare
+from kstream_plan.planner.plan import plan
+from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.diff.table import diff_table
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.render.diff.protocol_view import protocol_view_table
+from kstream_plan.render.plan.table import table
+from kstream_plan.comparison.sides import plan_side, snapshot_side
 for scenario in captured.SCENARIOS:
     made = plan(captured.join(scenario))
     print(plan_json(made, full=True), table(made))

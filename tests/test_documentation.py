@@ -15,7 +15,7 @@ from goldens import WRITE
 from kstream_plan import __version__
 from kstream_plan.cli import run
 from kstream_plan.cli.application import application
-from kstream_plan.steps import Step
+from kstream_plan.plans import Step
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

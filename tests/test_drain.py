@@ -16,17 +16,17 @@ from rich.cells import cell_len
 from small_groups import group, state
 
 from kstream_plan import snapshots
-from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.cli import run
+from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Note, Rates, Snapshot
-from kstream_plan.planner import plan
-from kstream_plan.render.drain import drain_json, drain_table
-from kstream_plan.render.numbers import duration
-from kstream_plan.render.table import table
-from kstream_plan.snapshots import json_schemas
-from kstream_plan.snapshots.records import snapshot_from_row
-from kstream_plan.studies.drain import Drain, drain
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.plan import plan
+from kstream_plan.render.plan.table import table
+from kstream_plan.render.simulation.drain import drain_json, drain_table
+from kstream_plan.render.text.numbers import duration
+from kstream_plan.simulation.drain import Drain, drain
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 
 def never_settles() -> Any:

@@ -13,12 +13,12 @@ from small_groups import group
 
 from kstream_plan.errors import ScenarioError, UsageError
 from kstream_plan.model import Group, Instance, is_uuid
-from kstream_plan.scenario import Join, NewInstance, Return, Scenario, Stop
-from kstream_plan.studies import draws
-from kstream_plan.studies.drawing import drawn, is_random
-from kstream_plan.studies.members import process_id_of
-from kstream_plan.studies.scale_out import scale_out
-from kstream_plan.studies.simulation import simulate
+from kstream_plan.model.scenario import Join, NewInstance, Return, Scenario, Stop
+from kstream_plan.simulation import draws
+from kstream_plan.simulation.instance_names import process_id_of
+from kstream_plan.simulation.resolve import drawn, is_random
+from kstream_plan.simulation.scale_out import scale_out
+from kstream_plan.simulation.simulate import simulate
 
 TWO_MORE = Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2), NewInstance(threads=2))),))
 

@@ -11,13 +11,14 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
-from kstream_plan.assignors import even_placement, standby_placement
-from kstream_plan.assignors.even_placement import Placeable, place_evenly, shares
-from kstream_plan.assignors.exact_flow import Network, Numbers, spread_order
-from kstream_plan.assignors.prospects import Prospect
-from kstream_plan.assignors.standby_placement import place_standbys
+from kstream_plan.assignors.balanced import active_flow as even_placement
+from kstream_plan.assignors.balanced import standby_flow as standby_placement
+from kstream_plan.assignors.balanced.active_flow import Placeable, place_evenly, shares
+from kstream_plan.assignors.balanced.min_cost_flow import Network, Numbers, spread_order
+from kstream_plan.assignors.balanced.standby_flow import place_standbys
+from kstream_plan.assignors.balanced.task_costs import Prospect
 from kstream_plan.model import Consumer, Group, Instance, Task, TaskId
+from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 
 
 def _group(capacities: Sequence[int], subtopologies: Sequence[int]) -> Group:

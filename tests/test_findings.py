@@ -12,14 +12,14 @@ import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kstream_plan.findings import Check, CheckedPlan, Finding, Standard, Status, check_all, check_plan
 from kstream_plan.model import Snapshot
-from kstream_plan.planner import plan
-from kstream_plan.policy import Level, Limit, LimitValue, Percent, Policy, Waiver
-from kstream_plan.render.reports import REPORTS
-from kstream_plan.render.reports.table_report import table_report
-from kstream_plan.rules import RULES, Kind, Rule
-from kstream_plan.steps import Plan
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Plan
+from kstream_plan.policy.check import Check, CheckedPlan, Finding, Standard, Status, check_all, check_plan
+from kstream_plan.policy.limits import Level, Limit, LimitValue, Percent, Policy, Waiver
+from kstream_plan.policy.rules import RULES, Kind, Rule
+from kstream_plan.render.check import REPORTS
+from kstream_plan.render.check.table import table_report
 
 NOW = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
 NUMBERS = [name for name, rule in RULES.items() if rule.kind in (Kind.DURATION, Kind.COUNT, Kind.RECORDS)]

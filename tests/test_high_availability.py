@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_groups import group, state
 
-from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.model import LATEST, UNKNOWN, Assignment, Copy, Group, GroupState, Holding, Movement
+from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 
 assign = ASSIGNORS["high-availability"]
 

@@ -8,8 +8,15 @@ import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.histories import Alike, changed_holdings, difference, stateful_loads, times_in, warmup_counts
 from kstream_plan.model import Group, Holding
+from kstream_plan.model.holding_changes import (
+    Alike,
+    changed_holdings,
+    difference,
+    stateful_loads,
+    times_in,
+    warmup_counts,
+)
 
 _tasks = st.sets(st.integers(0, 40)).map(sorted).map(tuple)
 

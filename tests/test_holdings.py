@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_groups import group, state
 
-from kstream_plan.histories import apart_from_stateless, unlike
-from kstream_plan.membership import regrouped
 from kstream_plan.model import NOBODY, Group, Holding, Holdings, revoked_by
+from kstream_plan.model.holding_changes import apart_from_stateless, unlike
+from kstream_plan.planner.membership import regrouped
 
 
 @st.composite

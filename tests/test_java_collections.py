@@ -13,15 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka_cases import VECTORS
 
-from kstream_plan.assignors.java_collections import (
-    PriorityQueue,
-    TaskHashTable,
-    hash_order,
-    remove_from_heap,
-)
-from kstream_plan.assignors.java_tree_bins import TreeBin
-from kstream_plan.java_hash import hash_in_table, signed_int, string_hash, task_id_hash
+from kstream_plan.assignors.java.collections import PriorityQueue, TaskHashTable, hash_order, remove_from_heap
+from kstream_plan.assignors.java.tree_bins import TreeBin
 from kstream_plan.model import TaskId
+from kstream_plan.model.java_hash import hash_in_table, signed_int, string_hash, task_id_hash
 
 RECORDED: dict[str, Any] = json.loads(gzip.decompress((VECTORS / "java-orders.json.gz").read_bytes()))
 #: Ids of which up to fifteen have the same hash, so that bins become trees.

@@ -9,7 +9,7 @@ from snapshot_rows import P0, P1, ROW, codes, copies, lag, read, row
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import LATEST, Snapshot
-from kstream_plan.snapshots.lag_history import HistoryRow, LagHistory, StoreGrowth
+from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreGrowth
 
 NOON = "2026-11-21T12:00:00Z"
 LONG_AGO = "2026-11-21T11:00:00Z"

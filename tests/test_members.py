@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, is_uuid
-from kstream_plan.studies.members import process_id_of
+from kstream_plan.simulation.instance_names import process_id_of
 
 GROUP = captured_scenarios.before("scale-out").state.group
 I3 = next(instance.process_id for instance in GROUP.instances if instance.host == "i3")

@@ -10,19 +10,19 @@ import captured_scenarios
 import check_cases
 import pytest
 
+from kstream_plan.documents.plan.read import read_saved
 from kstream_plan.errors import PlanFileError
-from kstream_plan.findings import CheckedPlan, Finding, Standard, Status, check_plan
 from kstream_plan.model import Group, Holding, Snapshot
-from kstream_plan.planner import plan
-from kstream_plan.policy import Limit, Policy
-from kstream_plan.render.simulation_json import simulation_json
-from kstream_plan.rules import RULES, Kind, OverDraws
-from kstream_plan.scenario import Scenario
-from kstream_plan.snapshots.saved_plan import read_saved
-from kstream_plan.steps import Plan
-from kstream_plan.studies.drawing import drawn
-from kstream_plan.studies.scale_out import scale_out
-from kstream_plan.studies.simulation import Simulation, simulate
+from kstream_plan.model.scenario import Scenario
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Plan
+from kstream_plan.policy.check import CheckedPlan, Finding, Standard, Status, check_plan
+from kstream_plan.policy.limits import Limit, Policy
+from kstream_plan.policy.rules import RULES, Kind, OverDraws
+from kstream_plan.render.simulation.json_form import simulation_json
+from kstream_plan.simulation.resolve import drawn
+from kstream_plan.simulation.scale_out import scale_out
+from kstream_plan.simulation.simulate import Simulation, simulate
 
 DRAWS = 12
 #: Rules that have a worst draw, and of these what differs from draw to draw in the scale-out.

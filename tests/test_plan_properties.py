@@ -15,21 +15,15 @@ from hypothesis import strategies as st
 from stateless_groups import joined
 from strategies import changed_members, first_starts, groups, snapshots
 
-from kstream_plan import planner, rehearsal
 from kstream_plan.assignors import ASSIGNORS, Assign, Assignor
-from kstream_plan.checks import broken_invariants
-from kstream_plan.figures import balance, instance_loads
-from kstream_plan.model import (
-    Copy,
-    Group,
-    GroupState,
-    Holding,
-    Rates,
-    Snapshot,
-)
-from kstream_plan.planner import plan
+from kstream_plan.model import Copy, Group, GroupState, Holding, Rates, Snapshot
+from kstream_plan.planner import loop as rehearsal
+from kstream_plan.planner import plan as planner
+from kstream_plan.planner.plan import plan
+from kstream_plan.planner.summarize import balance, instance_loads
+from kstream_plan.plans import Balance, Plan, Trigger
+from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.protocols import PROTOCOLS
-from kstream_plan.steps import Balance, Plan, Trigger
 
 every_assignor = pytest.mark.parametrize("assignor", list(ASSIGNORS))
 every_protocol = pytest.mark.parametrize("protocol", list(PROTOCOLS))

@@ -8,13 +8,13 @@ import captured
 import pytest
 from small_groups import group, state
 
-from kstream_plan import recurrence
-from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.digest import input_digest
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates, Snapshot, Task
-from kstream_plan.planner import plan
-from kstream_plan.render.table import table
-from kstream_plan.steps import HandOver, Phase, Trigger
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner import ending as recurrence
+from kstream_plan.planner.input_digest import input_digest
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import HandOver, Phase, Trigger
+from kstream_plan.render.plan.table import table
 
 #: i1 runs both stateful tasks; i2 and i3 have just joined
 JOIN = state(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from java_priority_set import JavaPrioritySet
 
-from kstream_plan.assignors.priority_set import PrioritySet
+from kstream_plan.assignors.java.constrained_priority_set import PrioritySet
 from kstream_plan.model import Consumer, Group, Instance
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from small_groups import group, state
 
-from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.histories import unlike
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Holdings, Rates
-from kstream_plan.progress import Interval, advance
-from kstream_plan.restoring import Phase
-from kstream_plan.transition import ActiveChange, Transition, Withheld
+from kstream_plan.model.holding_changes import unlike
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.advance import Interval, advance
+from kstream_plan.planner.restoring import Phase
+from kstream_plan.protocols.transition import ActiveChange, Transition, Withheld
 
 GROUP = group()
 CONFIG = AssignmentConfig(state_cleanup_delay_ms=600_000)

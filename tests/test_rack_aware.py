@@ -13,14 +13,14 @@ import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import ASSIGNORS
-from kstream_plan.assignors.max_flow import assign_all
-from kstream_plan.assignors.negative_cycles import minimize_cost
-from kstream_plan.assignors.rack_aware import enabled, optimize_active, optimize_standby
-from kstream_plan.assignors.task_network import NOBODY, TaskNetwork
+from kstream_plan.assignors.racks.max_flow import assign_all
+from kstream_plan.assignors.racks.negative_cycles import minimize_cost
+from kstream_plan.assignors.racks.network import NOBODY, TaskNetwork
+from kstream_plan.assignors.racks.optimize import enabled, optimize_active, optimize_standby
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Consumer, Group, Instance, Partition, Task, TaskId
+from kstream_plan.model.settings import AssignmentConfig
 
 MIN_TRAFFIC = AssignmentConfig(rack_aware_assignment_strategy="min_traffic")
 BALANCE = AssignmentConfig(rack_aware_assignment_strategy="balance_subtopology")

@@ -8,17 +8,17 @@ from itertools import pairwise
 import pytest
 from random_scenarios import play
 
-from kstream_plan import planner
-from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import ASSIGNORS, Assignor
-from kstream_plan.checks import broken_invariants
+from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Assignment, GroupState, TaskId
-from kstream_plan.pauses import Pause, plan_pauses
-from kstream_plan.render.markdown import markdown
-from kstream_plan.render.plan_json import plan_json
-from kstream_plan.render.table import table
-from kstream_plan.snapshots.saved_plan import read_plans
-from kstream_plan.steps import Outage, Plan
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner import plan as planner
+from kstream_plan.plans import Outage, Plan
+from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.plans.pauses import Pause, plan_pauses
+from kstream_plan.render.plan.markdown import markdown
+from kstream_plan.render.plan.table import table
 
 #: ``KSTREAM_PLAN_SEQUENCES=10000 pytest`` plays more of them.
 SEQUENCES = int(os.environ.get("KSTREAM_PLAN_SEQUENCES", "1000"))

@@ -6,9 +6,9 @@ import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.assignment_config import MAX_LONG
 from kstream_plan.model import LATEST, UNKNOWN, GroupState
-from kstream_plan.ranking import is_caught_up, rank, ranked_candidates
+from kstream_plan.model.ranking import is_caught_up, rank, ranked_candidates
+from kstream_plan.model.settings import MAX_LONG
 
 limits = st.sampled_from([0, 1, 100, 10_000, MAX_LONG])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import captured
 import pytest
 
-from kstream_plan.planner import assign_once, plan
+from kstream_plan.planner.plan import assign_once, plan
 
 #: scenario, restore rate, how many generations follow from the join until the next change of members
 SEQUENCES = [

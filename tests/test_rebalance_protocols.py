@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_groups import group, state
 
-from kstream_plan.checks import broken_invariants
 from kstream_plan.model import LATEST, Assignment, Copy, Group, Holding, Instance, Target
-from kstream_plan.planner import plan
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import HandOver, Revoke, Trigger
+from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.plans.pause_totals import plan_standstill
 from kstream_plan.protocols import PROTOCOLS, gives_up
 from kstream_plan.protocols.interleavings import Action, double_ownership
 from kstream_plan.protocols.leader_view import leader_view
 from kstream_plan.protocols.member import JoinTrigger, before_joining, on_assignment
-from kstream_plan.standstill import plan_standstill
-from kstream_plan.steps import HandOver, Revoke, Trigger
-from kstream_plan.transition import Withheld
+from kstream_plan.protocols.transition import Withheld
 
 Tasks = frozenset[int]
 OWNED = {0: Holding((0,)), 2: Holding((1, 2))}

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from snapshot_rows import P0, P1, ROW, changed, codes, copies, lag, read, row
 
-from kstream_plan.assignment_config import MAX_LONG, AssignmentConfig
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Snapshot
+from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 
 
 def with_lags(*rows: dict[str, Any]) -> Snapshot:

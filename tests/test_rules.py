@@ -17,16 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_scenarios import random_case
 
-from kstream_plan.figures import balance, instance_loads
 from kstream_plan.model import Consumer, Group, Holding, Instance, Task, TaskId
-from kstream_plan.pauses import plan_pauses
-from kstream_plan.planner import plan
-from kstream_plan.policy import LimitValue
+from kstream_plan.model.scenario import Scenario, Threads
+from kstream_plan.planner.plan import plan
+from kstream_plan.planner.summarize import balance, instance_loads
+from kstream_plan.plans import Plan
+from kstream_plan.plans.pauses import plan_pauses
+from kstream_plan.policy.limits import LimitValue
+from kstream_plan.policy.rules import GUARDS, RULES, Kind, Measurement, Subject
 from kstream_plan.protocols import PROTOCOLS
-from kstream_plan.rules import GUARDS, RULES, Kind, Measurement, Subject
-from kstream_plan.scenario import Scenario, Threads
-from kstream_plan.steps import Plan
-from kstream_plan.studies.drawing import drawn
+from kstream_plan.simulation.resolve import drawn
 
 NOW = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
 

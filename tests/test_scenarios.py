@@ -9,19 +9,19 @@ import captured_scenarios
 import memberships
 import pytest
 
-from kstream_plan.checks import broken_invariants
-from kstream_plan.config.scenario_file import read_scenario
+from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.errors import ConfigError, ScenarioError
 from kstream_plan.model import Rates, Snapshot
-from kstream_plan.pauses import plan_pauses
-from kstream_plan.planner import plan
-from kstream_plan.render.activity import membership
-from kstream_plan.render.plan_json import plan_json
-from kstream_plan.render.table import table
-from kstream_plan.snapshots.saved_plan import read_plans
-from kstream_plan.standstill import plan_standstill
-from kstream_plan.steps import Demote, MemberJoined, MemberLeft, Plan, Reason, ReasonCode, Revoke, Trigger
-from kstream_plan.studies.drawing import drawn
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Demote, MemberJoined, MemberLeft, Plan, Reason, ReasonCode, Revoke, Trigger
+from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.plans.pause_totals import plan_standstill
+from kstream_plan.plans.pauses import plan_pauses
+from kstream_plan.render.plan.activity import membership
+from kstream_plan.render.plan.table import table
+from kstream_plan.simulation.resolve import drawn
 
 MEMBERSHIP, THREAD_STOPPED = Reason(ReasonCode.MEMBERSHIP), Reason(ReasonCode.THREAD_STOPPED)
 

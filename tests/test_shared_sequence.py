@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan import shared_sequence
-from kstream_plan.model import Movement
-from kstream_plan.movement_queue import MovementQueue
-from kstream_plan.shared_sequence import SharedSequence
+from kstream_plan.model import Movement, shared_sequence
+from kstream_plan.model.movement_queue import MovementQueue
+from kstream_plan.model.shared_sequence import SharedSequence
 
 
 @given(st.data())

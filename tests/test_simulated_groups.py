@@ -8,10 +8,10 @@ import captured
 import captured_scenarios
 import pytest
 
-from kstream_plan.checks import broken_invariants
 from kstream_plan.model import Holding
-from kstream_plan.planner import plan
-from kstream_plan.steps import Plan, Round
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Plan, Round
+from kstream_plan.plans.invariants import broken_invariants
 
 #: scenario, records restored per second, records written per second and task
 CASES = [

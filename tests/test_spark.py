@@ -19,14 +19,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from snapshot_rows import P0, P1, changed, copies, lag, row
 
+from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import SnapshotError, SparkError, UsageError
 from kstream_plan.model import LATEST, Snapshot
-from kstream_plan.render.plan_json import plan_json
 from kstream_plan.snapshots import read
-from kstream_plan.snapshots.lag_history import HistoryRow, LagHistory, StoreGrowth
-from kstream_plan.snapshots.records import snapshot_from_row
-from kstream_plan.snapshots.selection import selection
-from kstream_plan.snapshots.sources import Form, Input
+from kstream_plan.snapshots.files.selection import selection
+from kstream_plan.snapshots.files.sources import Form, Input
+from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreGrowth
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -437,7 +437,7 @@ def test_a_scheme_that_spark_does_not_know_is_a_spark_error() -> None:
 
 
 def test_paths_of_other_file_systems_go_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kstream_plan.snapshots.sources.local_path", lambda path: None)
+    monkeypatch.setattr("kstream_plan.snapshots.files.sources.local_path", lambda path: None)
     save(tmp_path / "a.json", json.dumps(at(application_id="a"), indent=1).encode())
     save(tmp_path / "b.jsonl.gz", gzip.compress(lines([at(application_id="b")])))
     parquet(tmp_path / "c.parquet", [at(application_id="c")])

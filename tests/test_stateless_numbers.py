@@ -10,12 +10,12 @@ import pytest
 from random_scenarios import play
 from stateless_groups import joined
 
-from kstream_plan.checks import broken_invariants
 from kstream_plan.model import NOBODY, Holding, Holdings, Owners
-from kstream_plan.planner import plan
-from kstream_plan.render.table import table
-from kstream_plan.standstill import plan_standstill
-from kstream_plan.steps import Plan, Round, RoundSteps, Trigger, Withhold, stateful_steps
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Plan, Round, RoundSteps, Trigger, Withhold, stateful_steps
+from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.plans.pause_totals import plan_standstill
+from kstream_plan.render.plan.table import table
 
 
 @cache

@@ -9,8 +9,7 @@ from dataclasses import replace
 from small_groups import group, state
 
 from kstream_plan.model import Assignment, Holding, Holdings, Target, no_owners, revoked_by
-from kstream_plan.protocols import cooperative, eager
-from kstream_plan.steps import (
+from kstream_plan.plans import (
     HandOver,
     MemberJoined,
     Reason,
@@ -25,7 +24,8 @@ from kstream_plan.steps import (
     Withhold,
     member_steps,
 )
-from kstream_plan.transition import Rebalance, Transition
+from kstream_plan.protocols import cooperative, eager
+from kstream_plan.protocols.transition import Rebalance, Transition
 
 #: Task 0 is its only one; consumers 0 and 1 are i1's, 2 and 3 i2's.
 GROUP = group(stateful=0, stateless=1)

@@ -14,14 +14,14 @@ from small_groups import group, state
 from strategies import snapshots as drawn_snapshots
 
 from kstream_plan import snapshots
-from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.cli import run
+from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Snapshot
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.protocols import gives_up
 from kstream_plan.protocols.interleavings import Action
-from kstream_plan.render.upgrade_text import upgrade_json, upgrade_markdown, upgrade_table
-from kstream_plan.snapshots import json_schemas
-from kstream_plan.upgrade import Upgrade, upgrade
+from kstream_plan.protocols.upgrade import Upgrade, upgrade
+from kstream_plan.render.upgrade import upgrade_json, upgrade_markdown, upgrade_table
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("upgrade")))
 

@@ -8,15 +8,15 @@ import captured_scenarios
 import pytest
 from random_scenarios import hard_case
 
-from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.config.scenario_file import read_scenario
+from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.model import LATEST, Consumer, Copy, Group, GroupState, Holding, Instance, Snapshot, Task, TaskId
-from kstream_plan.render.simulation import simulation_table
-from kstream_plan.render.table import table
-from kstream_plan.steps import CauseCode, Trigger, Withhold
-from kstream_plan.studies.scale_out import scale_out
-from kstream_plan.studies.simulation import Simulation, simulate
-from kstream_plan.studies.what_ifs import starts_empty
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans import CauseCode, Trigger, Withhold
+from kstream_plan.render.plan.table import table
+from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.simulation.scale_out import scale_out
+from kstream_plan.simulation.simulate import Simulation, simulate
+from kstream_plan.simulation.what_ifs import starts_empty
 
 JOIN = "{at: 0s, join: {count: 1, hosts: [new], process_ids: [8772d290-3ede-4e2d-aa72-8c0277e14a59]}}"
 

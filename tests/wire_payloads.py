@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kstream_plan.snapshots.live_group.assignment_info import read_assignment_info
-from kstream_plan.snapshots.live_group.consumer_protocol import read_assignment, read_subscription
-from kstream_plan.snapshots.live_group.group_metadata import read_group_key, read_group_metadata
-from kstream_plan.snapshots.live_group.subscription_info import read_subscription_info
+from kstream_plan.snapshots.broker.assignment_info import read_assignment_info
+from kstream_plan.snapshots.broker.consumer_protocol import read_assignment, read_subscription
+from kstream_plan.snapshots.broker.group_metadata import read_group_key, read_group_metadata
+from kstream_plan.snapshots.broker.subscription_info import read_subscription_info
 
 READERS: dict[str, Callable[[bytes], Any]] = {
     "subscription": read_subscription,

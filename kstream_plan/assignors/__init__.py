@@ -8,8 +8,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Protocol
 
-from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model import Assignment, GroupState
+from kstream_plan.model.settings import AssignmentConfig
 
 
 class Assign(Protocol):
@@ -49,7 +49,7 @@ class Assignor:
 
 def module_of(name: str) -> str:
     """Return the module of an assignor, which is imported when it first decides: where none does, nothing is loaded."""
-    return f"kstream_plan.assignors.{name.replace('-', '_')}"
+    return f"kstream_plan.assignors.{name.replace('-', '_')}.assign"
 
 
 def _loaded_then(name: str) -> Assign:
@@ -62,7 +62,7 @@ def _loaded_then(name: str) -> Assign:
     return assign
 
 
-#: Every assignor by the name that ``--assignor`` takes; its module has the same name.
+#: Every assignor by the name that ``--assignor`` takes; its package has the same name.
 ASSIGNORS: Mapping[str, Assignor] = MappingProxyType(
     {
         "high-availability": Assignor(_loaded_then("high-availability")),

@@ -55,7 +55,7 @@ def application(loaded: Collection[str] = tuple(COMMANDS)) -> typer.Typer:
     for name, summary in COMMANDS.items():
         if name in loaded:
             function = name.replace("-", "_")
-            app.command(name)(getattr(import_module(f"kstream_plan.cli.{function}"), function))
+            app.command(name)(getattr(import_module(f"kstream_plan.cli.commands.{function}"), function))
         else:
             app.command(name, help=summary)(_not_loaded)
     return app

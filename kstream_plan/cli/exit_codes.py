@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kstream_plan.steps import Plan
+    from kstream_plan.plans import Plan
 
 
 class ExitCode(IntEnum):

@@ -15,7 +15,7 @@ from typing import IO, BinaryIO, NamedTuple
 
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.escape import encodable, printable
+from kstream_plan.render.text.escape import encodable, printable
 
 #: What stands below a summary of several applications.
 ONE_IN_FULL = "\nOne of them in full: --application-id ID; all of them: --verbose\n"

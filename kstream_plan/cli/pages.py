@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
+from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Snapshot
-from kstream_plan.render.detail import Focus
-from kstream_plan.render.escape import fenced
-from kstream_plan.render.fleet import badness, markdown_summary, summary
-from kstream_plan.render.markdown import markdown, markdown_excerpt
-from kstream_plan.render.plan_json import plan_json
-from kstream_plan.render.ranks import ranks
-from kstream_plan.render.table import excerpt, table
-from kstream_plan.rules.measuring import OverDraws
-from kstream_plan.steps import Plan
+from kstream_plan.plans import Plan
+from kstream_plan.policy.rules.measuring import OverDraws
+from kstream_plan.render.plan.detail import Focus
+from kstream_plan.render.plan.fleet import badness, markdown_summary, summary
+from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
+from kstream_plan.render.plan.ranks import ranks
+from kstream_plan.render.plan.table import excerpt, table
+from kstream_plan.render.text.escape import fenced
 
 
 def plan_lines(plans: Sequence[Plan], *, full: bool) -> str:

@@ -10,7 +10,7 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from kstream_plan.render.escape import printable
+from kstream_plan.render.text.escape import printable
 
 
 class Report(Protocol):

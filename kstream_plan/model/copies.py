@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kstream_plan.assignment_config import MAX_LONG
+from kstream_plan.model.settings import MAX_LONG
 
 #: Kafka's marker for the running active owner: caught up whatever the limit.
 LATEST = -2

@@ -8,8 +8,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from kstream_plan.java_hash import hash_in_table, java_string_key
 from kstream_plan.model.instances import Instance, process_order
+from kstream_plan.model.java_hash import hash_in_table, java_string_key
 from kstream_plan.model.tasks import Task, TaskId
 
 if TYPE_CHECKING:

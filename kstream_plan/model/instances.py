@@ -6,7 +6,7 @@ import re
 import uuid
 from dataclasses import dataclass
 
-from kstream_plan.java_hash import java_string_key
+from kstream_plan.model.java_hash import java_string_key
 
 #: Only this text form counts as a UUID: Java and Python read more forms, and not the same ones.
 _CANONICAL_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
-from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.model.note import Note
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.state import GroupState
 
 

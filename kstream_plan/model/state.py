@@ -13,7 +13,7 @@ from types import MappingProxyType
 from kstream_plan.model.copies import LATEST, Copy
 from kstream_plan.model.group import Group
 from kstream_plan.model.holding import Holding
-from kstream_plan.shared_sequence import SharedSequence
+from kstream_plan.model.shared_sequence import SharedSequence
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from kstream_plan.java_hash import java_string_key
+from kstream_plan.model.java_hash import java_string_key
 
 _TASK_ID = re.compile(r"(?:(?P<topology>.+)__)?(?P<subtopology>\d{1,10})_(?P<partition>\d{1,10})", re.ASCII | re.DOTALL)
 _MAX_INT = 2**31 - 1

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from kstream_plan.model import Assignment, Group, GroupState
 from kstream_plan.protocols import cooperative, eager, mixed
-from kstream_plan.transition import Rebalance, Transition, Withheld
+from kstream_plan.protocols.transition import Rebalance, Transition, Withheld
 
 __all__ = ["PROTOCOLS", "Protocol", "Rebalance", "Transition", "Withheld", "gives_up"]
 

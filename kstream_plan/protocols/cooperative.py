@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from itertools import filterfalse
 from types import MappingProxyType
 
-from kstream_plan.histories import unlike
 from kstream_plan.model import Assignment, Group, GroupState, Holding, Holdings, Owners, revoked_by
-from kstream_plan.transition import ActiveChange, Transition, Withheld
+from kstream_plan.model.holding_changes import unlike
+from kstream_plan.protocols.transition import ActiveChange, Transition, Withheld
 
 
 def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] = frozenset()) -> Transition:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kstream_plan.model import Assignment, Group, GroupState
 from kstream_plan.protocols import cooperative
-from kstream_plan.transition import COOPERATIVE, Transition
+from kstream_plan.protocols.transition import COOPERATIVE, Transition
 
 
 def rebalance(state: GroupState, decision: Assignment) -> Transition:

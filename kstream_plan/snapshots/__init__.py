@@ -16,6 +16,6 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from kstream_plan.snapshots import reading  # noqa: PLC0415 - not for who reads something else
+    from kstream_plan.snapshots import reading  # noqa: PLC0415 - loads much
 
     return getattr(reading, name)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.document_kind import refuse_written
-from kstream_plan.snapshots.fields import FieldError, printable
-from kstream_plan.snapshots.json_text import parse_row
-from kstream_plan.snapshots.lag_history import HistoryRow, LagHistory, StoreGrowth
-from kstream_plan.snapshots.records import snapshot_error
-from kstream_plan.snapshots.times import format_time
+from kstream_plan.snapshots.rows.document_kind import refuse_written
+from kstream_plan.snapshots.rows.fields import FieldError, printable
+from kstream_plan.snapshots.rows.json_text import parse_row
+from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreGrowth
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_error
+from kstream_plan.snapshots.rows.times import format_time
 
 if TYPE_CHECKING:
     from kstream_plan.snapshots.spark.newest_lags import LagText

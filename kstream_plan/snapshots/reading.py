@@ -8,16 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
-from kstream_plan.assignment_config import MAX_LONG
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
-from kstream_plan.snapshots.fields import Row, printable, shown
-from kstream_plan.snapshots.json_text import parse_row
-from kstream_plan.snapshots.lag_history import LagHistory
-from kstream_plan.snapshots.lag_texts import lag_history, nameless_lag_row
-from kstream_plan.snapshots.records import snapshot_from_row
-from kstream_plan.snapshots.selection import Selection, selection
-from kstream_plan.snapshots.sources import (
+from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.snapshots.files.selection import Selection, selection
+from kstream_plan.snapshots.files.sources import (
     BrokenFileError,
     Form,
     Input,
@@ -27,7 +22,12 @@ from kstream_plan.snapshots.sources import (
     spool,
     temporary_folder,
 )
-from kstream_plan.snapshots.times import parse_time
+from kstream_plan.snapshots.lag_texts import lag_history, nameless_lag_row
+from kstream_plan.snapshots.rows.fields import Row, printable, shown
+from kstream_plan.snapshots.rows.json_text import parse_row
+from kstream_plan.snapshots.rows.lag_history import LagHistory
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from kstream_plan.snapshots.rows.times import parse_time
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -160,7 +160,7 @@ def _unpacked_size(file: Input) -> int:
 
 
 def _snapshot_rows(spark: SparkSession, files: _Files, wanted: Selection, keep_going: bool) -> _Found:
-    from kstream_plan.snapshots.spark.newest_snapshots import (  # noqa: PLC0415 - loads Spark
+    from kstream_plan.snapshots.spark.newest_snapshots import (  # noqa: PLC0415 - Spark
         known_applications,
         newest_little_snapshots,
         newest_snapshots,

@@ -19,8 +19,8 @@ from typing import Any
 from large_cases import kafka_cases, large_case
 from oracle_process import ask
 
-from kstream_plan.assignors.high_availability import decide
-from kstream_plan.assignors.splitting import split
+from kstream_plan.assignors.high_availability.assign import decide
+from kstream_plan.assignors.threads.split import split
 
 SIZES = ((10_000, 50, 10), (50_000, 200, 20))
 SCENARIOS = ("steady", "scale-out")

@@ -18,10 +18,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.assignors import ASSIGNORS, high_availability
+from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.assignors.high_availability import assign as high_availability
 from kstream_plan.model import LATEST, Assignment, Consumer, Copy, Group, GroupState, Holding, Instance, Task, TaskId
-from kstream_plan.starting_state import seated
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.starting_state import seated
 
 
 def main() -> None:

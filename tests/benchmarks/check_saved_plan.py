@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import plan_cases
 
-from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.planner import plan
-from kstream_plan.render.plan_json import plan_json
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.plan import plan
 
 _POLICY = Path(__file__).parents[2] / "examples/ci/policy.yaml"
 

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from whole_plan import cpu_seconds, scale_out
 
-from kstream_plan.compare import compare
-from kstream_plan.planner import plan
-from kstream_plan.render.diff_json import diff_json
-from kstream_plan.render.diff_table import diff_table
-from kstream_plan.render.plan_json import plan_json
-from kstream_plan.sides import Pair
-from kstream_plan.snapshots.plan_files import read_plan_file
-from kstream_plan.snapshots.two_sides import Given, read_pairs
+from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.sides import Pair
+from kstream_plan.documents.plan.files import read_plan_file
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.documents.two_sides import Given, read_pairs
+from kstream_plan.planner.plan import plan
+from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.diff.table import diff_table
 
 
 def compared(pairs: list[Pair]) -> int:

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import kafka_cases
 
-from kstream_plan.assignors.high_availability import decide
+from kstream_plan.assignors.high_availability.assign import decide
 
 
 def large_case(

@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import plan_cases
 
-from kstream_plan.render.plan_json import plan_json
-from kstream_plan.snapshots.saved_plan import each_saved
+from kstream_plan.documents.plan.read import each_saved
+from kstream_plan.documents.plan.write import plan_json
 
 _TIMES = 50
 

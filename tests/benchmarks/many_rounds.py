@@ -15,8 +15,8 @@ from dataclasses import replace
 
 from large_cases import kafka_cases, large_case
 
-from kstream_plan.assignors.high_availability import Decision, decide
-from kstream_plan.assignors.splitting import split
+from kstream_plan.assignors.high_availability.assign import Decision, decide
+from kstream_plan.assignors.threads.split import split
 from kstream_plan.model import LATEST, Assignment, Copy, GroupState
 
 

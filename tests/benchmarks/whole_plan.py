@@ -20,11 +20,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import memberships
 
-from kstream_plan import planner
-from kstream_plan.assignment_config import AssignmentConfig
 from kstream_plan.assignors import ASSIGNORS, Assignor
-from kstream_plan.checks import broken_invariants
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Snapshot, Task, TaskId
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner import plan as planner
+from kstream_plan.plans.invariants import broken_invariants
 
 SUBTOPOLOGIES = 20
 THREADS = 4

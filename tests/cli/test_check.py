@@ -18,10 +18,10 @@ from junitparser import JUnitXml
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
-from kstream_plan.planner import plan
-from kstream_plan.render.plan_json import plan_json
-from kstream_plan.render.reports.markdown_report import MARK
-from kstream_plan.snapshots.plan_files import read_plan_file
+from kstream_plan.documents.plan.files import read_plan_file
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.planner.plan import plan
+from kstream_plan.render.check.markdown import MARK
 
 TODAY = ["--today", "2026-11-21T13:02:40Z"]
 
@@ -354,7 +354,8 @@ def test_a_snapshot_on_standard_input_reaches_the_reader(plan_file: str, monkeyp
 def test_saved_plans_are_checked_without_spark(plan_file: str) -> None:
     code = (
         "import sys; from kstream_plan.cli import run; code = run(sys.argv[1:]);"
-        "bad = {'pyspark', 'pyarrow', 'kstream_plan.planner'} & set(sys.modules); sys.exit(f'{bad}' if bad else code)"
+        "bad = {'pyspark', 'pyarrow', 'kstream_plan.planner.plan'} & set(sys.modules); "
+        "sys.exit(f'{bad}' if bad else code)"
     )
     done = subprocess.run([sys.executable, "-c", code, "check", plan_file], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -16,14 +16,14 @@ import plan_cases
 import pytest
 
 from kstream_plan import __version__, snapshots
-from kstream_plan.assignment_config import CONFIG_NAMES
 from kstream_plan.cli import run
+from kstream_plan.documents.plan.files import read_plan_file
+from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Snapshot
-from kstream_plan.render.escape import encodable
-from kstream_plan.render.plan_json import plan_json
-from kstream_plan.render.table import table
-from kstream_plan.snapshots.plan_files import read_plan_file
+from kstream_plan.model.settings import CONFIG_NAMES
+from kstream_plan.render.plan.table import table
+from kstream_plan.render.text.escape import encodable
 
 
 class FakeReader:

@@ -15,10 +15,10 @@ import plan_cases
 import pytest
 
 from kstream_plan.cli import run
-from kstream_plan.render.diff_json import diff_json
-from kstream_plan.render.diff_markdown import diff_markdown
-from kstream_plan.render.diff_table import diff_table
-from kstream_plan.render.plan_json import plan_json
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.diff.markdown import diff_markdown
+from kstream_plan.render.diff.table import diff_table
 
 Capture = pytest.CaptureFixture[str]
 

@@ -61,7 +61,7 @@ def test_a_signal_within_the_last_import_still_counts_at_the_end(name: str, code
         "import os, signal, sys\n"
         "class Interrupting:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'kstream_plan.cli.schema':\n"
+        "        if name == 'kstream_plan.cli.commands.schema':\n"
         f"            os.kill(os.getpid(), signal.{name})\n"
         "sys.meta_path.insert(0, Interrupting())\n"
         "from kstream_plan.cli import main\n"

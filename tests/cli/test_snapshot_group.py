@@ -14,7 +14,7 @@ from captured_cluster import CapturedCluster
 from goldens import assert_golden
 
 from kstream_plan.cli import run
-from kstream_plan.snapshots.live_group import kafka_cluster
+from kstream_plan.snapshots.broker import kafka_cluster
 
 SCENARIO = "scale-out-standbys"
 DESCRIBED = next(of for of in rows(SCENARIO, "describe-groups") if of["generation"] == 7)

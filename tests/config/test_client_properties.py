@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kstream_plan.config.client_properties import load_client_properties
+from kstream_plan.documents.client_properties import load_client_properties
 from kstream_plan.errors import ConfigError
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kstream_plan.config.instance_names import load_instance_names
+from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.errors import ConfigError
 
 

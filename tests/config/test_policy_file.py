@@ -14,11 +14,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.config.policy_file import load_policy, read_policy
+from kstream_plan.documents import schemas as json_schemas
+from kstream_plan.documents.policy_file import load_policy, read_policy
 from kstream_plan.errors import ConfigError
-from kstream_plan.policy import Level, Limit, Percent, Policy, Waiver
-from kstream_plan.rules import RULES
-from kstream_plan.snapshots import json_schemas
+from kstream_plan.policy.limits import Level, Limit, Percent, Policy, Waiver
+from kstream_plan.policy.rules import RULES
 
 EXAMPLE = Path(__file__).parents[2] / "examples/ci/policy.yaml"
 SAMPLE = b"""version: 1

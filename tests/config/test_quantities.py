@@ -2,7 +2,7 @@
 
 import pytest
 
-from kstream_plan.config.quantities import parse_duration, parse_rate
+from kstream_plan.documents.quantities import parse_duration, parse_rate
 
 
 @pytest.mark.parametrize(

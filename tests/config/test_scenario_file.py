@@ -10,9 +10,10 @@ import jsonschema
 import pytest
 import yaml
 
-from kstream_plan.config.scenario_file import load_scenario, read_scenario
+from kstream_plan.documents import schemas as json_schemas
+from kstream_plan.documents.scenario_file import load_scenario, read_scenario
 from kstream_plan.errors import KstreamPlanError, ScenarioError
-from kstream_plan.scenario import (
+from kstream_plan.model.scenario import (
     ALL,
     Bounce,
     Burst,
@@ -26,7 +27,6 @@ from kstream_plan.scenario import (
     Stop,
     Threads,
 )
-from kstream_plan.snapshots import json_schemas
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("scenario")))
 EXAMPLE = Path(__file__).parents[2] / "examples/scale-out/scenario.yaml"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from kstream_plan.assignment_config import AssignmentConfig
-from kstream_plan.config.streams_config import load_streams_config, with_overrides
+from kstream_plan.documents.streams_config import load_streams_config, with_overrides
 from kstream_plan.errors import ConfigError
+from kstream_plan.model.settings import AssignmentConfig
 
 
 def overrides(tmp_path: Path, text: str, name: str = "streams.properties") -> dict[str, object]:

@@ -16,9 +16,9 @@ from typing import TypeVar
 from kafka_jars import class_path
 
 from kstream_plan.errors import KstreamPlanError
-from kstream_plan.snapshots.live_group.history import Decision
-from kstream_plan.snapshots.live_group.kafka_cluster import KafkaCluster
-from kstream_plan.snapshots.live_group.source import group_decisions
+from kstream_plan.snapshots.broker.history import Decision
+from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster
+from kstream_plan.snapshots.broker.source import group_decisions
 
 _SOURCES = [Path(__file__).parent / "java" / name for name in ("Watched.java", "Orders.java")]
 _END_SECONDS = 25

@@ -6,18 +6,18 @@ import captured_scenarios
 import plan_cases
 import pytest
 
-from kstream_plan.config.scenario_file import read_scenario
-from kstream_plan.render.activity import Event, events
-from kstream_plan.render.folding import WHOLE, Run, fold
-from kstream_plan.render.names import Names
-from kstream_plan.render.numbers import span
-from kstream_plan.render.picture import picture
-from kstream_plan.render.rows import line
-from kstream_plan.render.sentences import because
-from kstream_plan.render.table import table
-from kstream_plan.standstill import plan_standstill
-from kstream_plan.steps import Reason, ReasonCode, Trigger
-from kstream_plan.studies.simulation import simulate
+from kstream_plan.documents.scenario_file import read_scenario
+from kstream_plan.plans import Reason, ReasonCode, Trigger
+from kstream_plan.plans.pause_totals import plan_standstill
+from kstream_plan.render.plan.activity import Event, events
+from kstream_plan.render.plan.folding import WHOLE, Run, fold
+from kstream_plan.render.plan.picture import picture
+from kstream_plan.render.plan.rows import line
+from kstream_plan.render.plan.sentences import because
+from kstream_plan.render.plan.table import table
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import span
+from kstream_plan.simulation.simulate import simulate
 
 
 @pytest.mark.parametrize("name", plan_cases.NAMES)

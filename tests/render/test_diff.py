@@ -12,15 +12,15 @@ from hypothesis import given
 from rich.cells import cell_len
 from strategies import two_snapshots
 
-from kstream_plan.compare import compare
+from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.sides import snapshot_side
+from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.model import Snapshot
-from kstream_plan.render.diff_json import diff_document, diff_json
-from kstream_plan.render.diff_markdown import diff_markdown
-from kstream_plan.render.diff_story import verdict
-from kstream_plan.render.diff_table import diff_table
-from kstream_plan.render.protocol_view_text import protocol_view_markdown, protocol_view_table
-from kstream_plan.sides import snapshot_side
-from kstream_plan.snapshots import json_schemas
+from kstream_plan.render.diff.json_form import diff_document, diff_json
+from kstream_plan.render.diff.markdown import diff_markdown
+from kstream_plan.render.diff.protocol_view import protocol_view_markdown, protocol_view_table
+from kstream_plan.render.diff.story import verdict
+from kstream_plan.render.diff.table import diff_table
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("diff")))
 

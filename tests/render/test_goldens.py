@@ -6,11 +6,11 @@ from goldens import assert_golden
 from rich.cells import cell_len
 
 from kstream_plan.model import TaskId
-from kstream_plan.render.detail import Focus
-from kstream_plan.render.fleet import markdown_summary, summary
-from kstream_plan.render.markdown import markdown, markdown_excerpt
-from kstream_plan.render.ranks import ranks
-from kstream_plan.render.table import excerpt, table
+from kstream_plan.render.plan.detail import Focus
+from kstream_plan.render.plan.fleet import markdown_summary, summary
+from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
+from kstream_plan.render.plan.ranks import ranks
+from kstream_plan.render.plan.table import excerpt, table
 
 
 @pytest.mark.parametrize("name", plan_cases.NAMES)

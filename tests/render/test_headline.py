@@ -5,12 +5,12 @@ from dataclasses import replace
 import plan_cases
 
 from kstream_plan.model import Note, TaskId
-from kstream_plan.planner import plan
-from kstream_plan.render.detail import Focus
-from kstream_plan.render.loads import Load, _others
-from kstream_plan.render.markdown import markdown_excerpt
-from kstream_plan.render.table import excerpt, table
-from kstream_plan.steps import Plan
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Plan
+from kstream_plan.render.plan.detail import Focus
+from kstream_plan.render.plan.loads import Load, _others
+from kstream_plan.render.plan.markdown import markdown_excerpt
+from kstream_plan.render.plan.table import excerpt, table
 
 
 def page(made: Plan) -> str:

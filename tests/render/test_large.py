@@ -4,12 +4,13 @@ from collections import Counter
 
 import pytest
 
-from kstream_plan.render import columns, wrapping
-from kstream_plan.render.columns import time_table
-from kstream_plan.render.fact import Fact
-from kstream_plan.render.rows import Line
-from kstream_plan.render.story import Story
-from kstream_plan.render.wrapping import at_most
+from kstream_plan.render.plan import columns
+from kstream_plan.render.plan.columns import time_table
+from kstream_plan.render.plan.rows import Line
+from kstream_plan.render.plan.story import Story
+from kstream_plan.render.text import wrapping
+from kstream_plan.render.text.page import Fact
+from kstream_plan.render.text.wrapping import at_most
 
 MOVES = tuple(f"{task % 20}_{task} i{task % 200}→i{200 + task % 10}" for task in range(5_000))
 

@@ -7,10 +7,10 @@ import pytest
 from rich.cells import cell_len
 
 from kstream_plan.model import Consumer, Group, Instance, TaskId
-from kstream_plan.render.escape import MARKDOWN, encodable, fenced, markdown, markdown_row, printable
-from kstream_plan.render.names import Names
-from kstream_plan.render.table import table
-from kstream_plan.steps import Role, Seat
+from kstream_plan.plans import Role, Seat
+from kstream_plan.render.plan.table import table
+from kstream_plan.render.text.escape import MARKDOWN, encodable, fenced, markdown, markdown_row, printable
+from kstream_plan.render.text.names import Names
 
 
 def names(hosts: list[str | None], ids: list[str] | None = None, threads: list[str] | None = None) -> list[str]:

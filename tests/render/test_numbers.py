@@ -2,7 +2,7 @@
 
 import pytest
 
-from kstream_plan.render.numbers import clock, cold_starts, count, duration, durations, interval, several, span
+from kstream_plan.render.text.numbers import clock, cold_starts, count, duration, durations, interval, several, span
 
 
 @pytest.mark.parametrize(

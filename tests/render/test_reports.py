@@ -17,16 +17,16 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
-from kstream_plan.findings import Check, Status, check_all
+from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.model import Group
-from kstream_plan.render.reports import REPORTS
-from kstream_plan.render.reports.github_report import github_report, not_for_the_runner
-from kstream_plan.render.reports.json_report import json_report
-from kstream_plan.render.reports.junit_report import junit_report
-from kstream_plan.render.reports.markdown_report import MARK, markdown_report
-from kstream_plan.render.reports.table_report import table_report
-from kstream_plan.rules import Offence
-from kstream_plan.snapshots import json_schemas
+from kstream_plan.policy.check import Check, Status, check_all
+from kstream_plan.policy.rules import Offence
+from kstream_plan.render.check import REPORTS
+from kstream_plan.render.check.github import github_report, not_for_the_runner
+from kstream_plan.render.check.json_form import json_report
+from kstream_plan.render.check.junit import junit_report
+from kstream_plan.render.check.markdown import MARK, markdown_report
+from kstream_plan.render.check.table import table_report
 
 _SUFFIXES = {"json": "json", "markdown": "md", "junit": "xml", "github": "txt"}
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import plan_cases
 import pytest
 
-from kstream_plan.render.table import table
-from kstream_plan.steps import Plan
+from kstream_plan.plans import Plan
+from kstream_plan.render.plan.table import table
 
 
 def page(plan: Plan) -> str:

@@ -12,20 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kstream_plan.config.scenario_file import read_scenario
-from kstream_plan.render.activity import events
-from kstream_plan.render.markdown import markdown
-from kstream_plan.render.numbers import amount, durations
-from kstream_plan.render.plan_json import plan_document
-from kstream_plan.render.relief import relief_in_short, told
-from kstream_plan.render.simulation import simulation_table
-from kstream_plan.render.simulation_json import simulation_json
-from kstream_plan.render.table import table
-from kstream_plan.snapshots import json_schemas
-from kstream_plan.snapshots.saved_plan import read_plans
-from kstream_plan.standstill import plan_standstill
-from kstream_plan.studies.scale_out import scale_out
-from kstream_plan.studies.simulation import Simulation, simulate
+from kstream_plan.documents import schemas as json_schemas
+from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.write import plan_document
+from kstream_plan.documents.scenario_file import read_scenario
+from kstream_plan.plans.pause_totals import plan_standstill
+from kstream_plan.render.plan.activity import events
+from kstream_plan.render.plan.markdown import markdown
+from kstream_plan.render.plan.relief import relief_in_short, told
+from kstream_plan.render.plan.table import table
+from kstream_plan.render.simulation.json_form import simulation_json
+from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.render.text.numbers import amount, durations
+from kstream_plan.simulation.scale_out import scale_out
+from kstream_plan.simulation.simulate import Simulation, simulate
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("plan")))
 

@@ -3,9 +3,9 @@
 import plan_cases
 import pytest
 
-from kstream_plan.render.activity import events
-from kstream_plan.render.markdown import markdown
-from kstream_plan.render.table import table
+from kstream_plan.render.plan.activity import events
+from kstream_plan.render.plan.markdown import markdown
+from kstream_plan.render.plan.table import table
 
 
 def test_a_probe_without_effect_names_the_copies_it_waits_for() -> None:

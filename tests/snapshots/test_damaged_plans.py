@@ -18,25 +18,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kstream_plan.compare import compare
-from kstream_plan.config.policy_file import read_policy
+from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.sides import plan_course, plan_side
+from kstream_plan.documents.plan.read import SavedPlan, read_saved
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.errors import PlanFileError
-from kstream_plan.findings import Standard, check_all, check_plan
-from kstream_plan.render.detail import Focus
-from kstream_plan.render.diff_json import diff_json
-from kstream_plan.render.diff_markdown import diff_markdown
-from kstream_plan.render.diff_table import diff_table
-from kstream_plan.render.fleet import markdown_summary, summary
-from kstream_plan.render.markdown import markdown, markdown_excerpt
-from kstream_plan.render.plan_json import plan_json
-from kstream_plan.render.protocol_view_text import protocol_view_markdown, protocol_view_table
-from kstream_plan.render.reports import REPORTS
-from kstream_plan.render.reports.table_report import table_report
-from kstream_plan.render.simulation_json import simulation_json
-from kstream_plan.render.table import excerpt, table
-from kstream_plan.sides import plan_course, plan_side
-from kstream_plan.snapshots.saved_plan import SavedPlan, read_saved
-from kstream_plan.steps import Plan
+from kstream_plan.plans import Plan
+from kstream_plan.policy.check import Standard, check_all, check_plan
+from kstream_plan.render.check import REPORTS
+from kstream_plan.render.check.table import table_report
+from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.diff.markdown import diff_markdown
+from kstream_plan.render.diff.protocol_view import protocol_view_markdown, protocol_view_table
+from kstream_plan.render.diff.table import diff_table
+from kstream_plan.render.plan.detail import Focus
+from kstream_plan.render.plan.fleet import markdown_summary, summary
+from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
+from kstream_plan.render.plan.table import excerpt, table
+from kstream_plan.render.simulation.json_form import simulation_json
 
 _EVIL = "\x1b[2J<script>\u202e`|@me"
 _STANDARD = Standard(

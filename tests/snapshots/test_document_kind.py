@@ -13,12 +13,12 @@ import simulation_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.render.diff_json import diff_json
-from kstream_plan.render.plan_json import plan_json
-from kstream_plan.render.simulation_json import simulation_json
-from kstream_plan.snapshots.document_kind import WRITTEN, kind_of
-from kstream_plan.snapshots.plan_files import is_plan_file
-from kstream_plan.snapshots.sources import HEAD_BYTES
+from kstream_plan.documents.plan.files import is_plan_file
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.simulation.json_form import simulation_json
+from kstream_plan.snapshots.files.sources import HEAD_BYTES
+from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
 
 
 @pytest.mark.parametrize("name", plan_cases.NAMES)

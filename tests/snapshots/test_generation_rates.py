@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.snapshots.generation_rates import with_rates
 from kstream_plan.snapshots.leader_log.history import read_leader_logs
-from kstream_plan.snapshots.times import format_time
+from kstream_plan.snapshots.rows.generation_rates import with_rates
+from kstream_plan.snapshots.rows.times import format_time
 
 LIMIT = 10_000  # Kafka's default
 

@@ -9,10 +9,10 @@ from captured import SCENARIOS, rows, trigger
 from captured_cluster import CapturedCluster, encode_group_key, encode_group_metadata, topology
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.live_group.history import OffsetsRecord, generations, moments
-from kstream_plan.snapshots.live_group.source import group_decisions, group_history
-from kstream_plan.snapshots.records import snapshot_from_row
-from kstream_plan.snapshots.times import parse_time
+from kstream_plan.snapshots.broker.history import OffsetsRecord, generations, moments
+from kstream_plan.snapshots.broker.source import group_decisions, group_history
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from kstream_plan.snapshots.rows.times import parse_time
 
 SCENARIO, GROUP = "scale-out-traffic", "S7"
 CAPTURED = [row for row in rows(SCENARIO, "group-metadata") if "generation" in row]

@@ -10,12 +10,12 @@ from captured import rows
 from captured_cluster import CapturedCluster, topology
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.live_group.assignment_info import read_assignment_info
-from kstream_plan.snapshots.live_group.members import read_members
-from kstream_plan.snapshots.live_group.source import running_group
-from kstream_plan.snapshots.live_group.streams_group import DescribedGroup
-from kstream_plan.snapshots.live_group.topology_text import Subtopology, SubtopologyKey, Topology, read_topology
-from kstream_plan.snapshots.records import snapshot_from_row
+from kstream_plan.snapshots.broker.assignment_info import read_assignment_info
+from kstream_plan.snapshots.broker.members import read_members
+from kstream_plan.snapshots.broker.source import running_group
+from kstream_plan.snapshots.broker.streams_group import DescribedGroup
+from kstream_plan.snapshots.broker.topology_text import Subtopology, SubtopologyKey, Topology, read_topology
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 SCENARIO = "scale-out-standbys"
 DESCRIBED = next(of for of in rows(SCENARIO, "describe-groups") if of["generation"] == 7)

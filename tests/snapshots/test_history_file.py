@@ -12,18 +12,18 @@ import captured
 import pytest
 from captured_cluster import CapturedCluster, topology
 
-from kstream_plan.changes import Comparison, InstanceChangeKind, Side, TaskClass
-from kstream_plan.compare import compare
+from kstream_plan.comparison.changes import Comparison, InstanceChangeKind, Side, TaskClass
+from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.protocol_view import protocol_view
+from kstream_plan.documents.history import read_stretches
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import TaskId
-from kstream_plan.protocol_view import protocol_view
-from kstream_plan.snapshots.history_file import read_stretches
+from kstream_plan.plans import Role
+from kstream_plan.snapshots.broker.history import generations
+from kstream_plan.snapshots.broker.source import group_history
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
-from kstream_plan.snapshots.live_group.history import generations
-from kstream_plan.snapshots.live_group.source import group_history
-from kstream_plan.snapshots.snapshot_file import file_bytes
-from kstream_plan.snapshots.times import parse_time
-from kstream_plan.steps import Role
+from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.write import file_bytes
 
 NOW_MS = parse_time("2026-11-21T18:00:00.000Z")
 PAIRS = [

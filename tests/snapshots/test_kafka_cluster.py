@@ -11,18 +11,17 @@ import pytest
 from fake_kafka import Answers, TopicPartition, errors
 
 from kstream_plan.errors import ClusterError
-from kstream_plan.snapshots.live_group import kafka_cluster
-from kstream_plan.snapshots.live_group.group_metadata import MemberMetadata
-from kstream_plan.snapshots.live_group.history import OffsetsRecord
-from kstream_plan.snapshots.live_group.kafka_client import kafka
-from kstream_plan.snapshots.live_group.kafka_cluster import KafkaCluster, offsets_partition
-from kstream_plan.snapshots.live_group.kafka_failures import ConnectionWatch
+from kstream_plan.snapshots.broker import kafka_cluster
+from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
+from kstream_plan.snapshots.broker.history import OffsetsRecord
+from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster, offsets_partition
+from kstream_plan.snapshots.broker.kafka_failures import ConnectionWatch
 
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     made = Answers()
-    monkeypatch.setattr(kafka_cluster, "kafka", made)
+    monkeypatch.setattr(kafka_cluster, "_kafka_python", made)
     return made
 
 
@@ -207,7 +206,7 @@ def test_where_nobody_listens_it_is_not_tried_for_long() -> None:
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kafka", None)
     with pytest.raises(ClusterError, match=r"kafka-python is not installed. Fix: pip install 'kstream-plan\[kafka\]'"):
-        kafka()
+        kafka_cluster._kafka_python()
 
 
 @pytest.mark.parametrize("version", ["2.2.15", "3.0.0", "3.0.11"])
@@ -216,4 +215,4 @@ def test_too_old_a_client_is_as_good_as_none(version: str, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "kafka", package)
     monkeypatch.setitem(sys.modules, "kafka.protocol.admin", SimpleNamespace(DescribeGroupsRequest=None))
     with pytest.raises(ClusterError, match=f"kafka-python {version} is too old"):
-        kafka()
+        kafka_cluster._kafka_python()

@@ -11,7 +11,7 @@ from snapshot_rows import P0, P1, copies, lag, row
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Rates, Snapshot
-from kstream_plan.snapshots.records import snapshot_from_row
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 JOINED = "2026-11-18T12:00:00Z"
 

@@ -19,13 +19,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.errors import SnapshotError
-from kstream_plan.planner import assign_once
-from kstream_plan.snapshots import json_schemas
+from kstream_plan.planner.plan import assign_once
 from kstream_plan.snapshots.leader_log.history import LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.messages import Place
 from kstream_plan.snapshots.leader_log.notes import notes_about
-from kstream_plan.snapshots.records import snapshot_from_row
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 #: What the assignor's own lines do not hold. The number is in a line of the leader's consumer, which was not captured.
 NOT_IN_THE_LOG = {

@@ -9,10 +9,10 @@ from captured import SCENARIOS, rows
 from captured_cluster import CapturedCluster, task_ids, topology
 
 from kstream_plan.model import LATEST
-from kstream_plan.snapshots.live_group.source import group_history, running_group
-from kstream_plan.snapshots.records import snapshot_from_row
-from kstream_plan.snapshots.times import format_time, parse_time
-from kstream_plan.studies.checked import plan_checked
+from kstream_plan.planner.checked import plan_checked
+from kstream_plan.snapshots.broker.source import group_history, running_group
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from kstream_plan.snapshots.rows.times import format_time, parse_time
 
 NOW_MS = parse_time("2026-11-21T18:00:00.000Z")
 

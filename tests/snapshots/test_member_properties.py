@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire_encoding import TopicPartition, assignment, assignment_info, subscription, subscription_info
 
-from kstream_plan.java_hash import java_string_key
 from kstream_plan.model import LATEST, UNKNOWN, TaskId
-from kstream_plan.snapshots.live_group.group_metadata import MemberMetadata
-from kstream_plan.snapshots.live_group.members import read_members
+from kstream_plan.model.java_hash import java_string_key
+from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
+from kstream_plan.snapshots.broker.members import read_members
 
 NUMBERS = st.integers(0, 2**31 - 1)
 TOPICS = st.text(st.characters(min_codepoint=1, max_codepoint=0xD7FF), min_size=1, max_size=8)

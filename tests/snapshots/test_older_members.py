@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from kstream_plan.snapshots.live_group.group_metadata import MemberMetadata
-from kstream_plan.snapshots.live_group.group_rows import Moment, held_by, snapshot_row
-from kstream_plan.snapshots.live_group.group_tasks import group_tasks
-from kstream_plan.snapshots.live_group.members import StreamsMember, read_members
-from kstream_plan.snapshots.records import snapshot_from_row
+from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
+from kstream_plan.snapshots.broker.group_rows import Moment, held_by, snapshot_row
+from kstream_plan.snapshots.broker.group_tasks import group_tasks
+from kstream_plan.snapshots.broker.members import StreamsMember, read_members
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 #: Release → the versions of what its members tell and are told.
 VERSIONS = {

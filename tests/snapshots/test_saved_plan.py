@@ -12,14 +12,14 @@ import jsonschema
 import plan_cases
 import pytest
 
+from kstream_plan.documents import schemas as json_schemas
+from kstream_plan.documents.plan.files import are_plans, is_plan_file, read_plan_file
+from kstream_plan.documents.plan.read import SavedPlan, each_saved, read_plans
+from kstream_plan.documents.plan.write import plan_document, plan_json
 from kstream_plan.errors import PlanFileError
 from kstream_plan.model import Group, Partition
-from kstream_plan.render.plan_json import plan_document, plan_json
-from kstream_plan.replay import replay
-from kstream_plan.snapshots import json_schemas
-from kstream_plan.snapshots.plan_files import are_plans, is_plan_file, read_plan_file
-from kstream_plan.snapshots.saved_plan import SavedPlan, each_saved, read_plans
-from kstream_plan.steps import Plan
+from kstream_plan.plans import Plan
+from kstream_plan.plans.replay import replay
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("plan")))
 

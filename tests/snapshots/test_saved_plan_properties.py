@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from kstream_plan.documents import schemas as json_schemas
+from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Group, Partition, Rates, Snapshot
-from kstream_plan.planner import plan
-from kstream_plan.render.activity import events
-from kstream_plan.render.markdown import markdown
-from kstream_plan.render.plan_json import plan_json
-from kstream_plan.render.table import table
-from kstream_plan.snapshots import json_schemas
-from kstream_plan.snapshots.saved_plan import read_plans
-from kstream_plan.standstill import plan_standstill
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans.pause_totals import plan_standstill
+from kstream_plan.render.plan.activity import events
+from kstream_plan.render.plan.markdown import markdown
+from kstream_plan.render.plan.table import table
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("plan")))
 

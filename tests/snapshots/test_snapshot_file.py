@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.errors import UsageError
-from kstream_plan.snapshots.snapshot_file import ENDINGS, check_ending, file_bytes, row_lines
-from kstream_plan.snapshots.sources import Form, LocalFile, form_of, read_head
+from kstream_plan.snapshots.files.sources import Form, LocalFile, form_of, read_head
+from kstream_plan.snapshots.rows.write import ENDINGS, check_ending, file_bytes, row_lines
 
 ROWS = st.lists(
     st.dictionaries(st.text(max_size=3), st.recursive(st.integers() | st.text(), st.lists, max_leaves=4), max_size=4),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.live_group.topology_text import (
+from kstream_plan.snapshots.broker.topology_text import (
     Subtopology,
     SubtopologyKey,
     changelog_topic,

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from wire_payloads import Payload, name, payloads
 
 from kstream_plan.model import LATEST, UNKNOWN, TaskId
-from kstream_plan.snapshots.live_group.byte_reader import ByteReader, PayloadError, UnknownVersionError
-from kstream_plan.snapshots.live_group.consumer_protocol import read_assignment, read_subscription
-from kstream_plan.snapshots.live_group.group_metadata import GroupKey, MemberMetadata, read_group_key
+from kstream_plan.snapshots.broker.byte_reader import ByteReader, PayloadError, UnknownVersionError
+from kstream_plan.snapshots.broker.consumer_protocol import read_assignment, read_subscription
+from kstream_plan.snapshots.broker.group_metadata import GroupKey, MemberMetadata, read_group_key
 
 
 @pytest.mark.parametrize("payload", payloads("subscription_info"), ids=name)

@@ -12,8 +12,8 @@ from captured_cluster import CapturedCluster
 from wire_payloads import Payload, payloads
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.live_group.byte_reader import PayloadError
-from kstream_plan.snapshots.live_group.history import OffsetsRecord, generations
+from kstream_plan.snapshots.broker.byte_reader import PayloadError
+from kstream_plan.snapshots.broker.history import OffsetsRecord, generations
 
 MUTATIONS = 20_000
 #: A value of a payload takes at most so many bytes of memory per byte of the payload, and so many at the least.

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kstream_plan.snapshots.times import parse_time_us
+from kstream_plan.snapshots.rows.times import parse_time_us
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 #: What is no UTF-8, as Python keeps it in a text.

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kstream_plan.assignment_config import MAX_LONG
 from kstream_plan.model import UNKNOWN, TaskId
+from kstream_plan.model.settings import MAX_LONG
 
 
 class GrammarError(ValueError):

@@ -8,16 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.fields import printable
-from kstream_plan.snapshots.generation_rates import with_rates
+from kstream_plan.snapshots.files.sources import check_paths
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
 from kstream_plan.snapshots.leader_log.generations import Found, Generation, generations_of
 from kstream_plan.snapshots.leader_log.messages import Place
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
 from kstream_plan.snapshots.leader_log.records import Record, read_records
 from kstream_plan.snapshots.leader_log.rows import Names, row_of
-from kstream_plan.snapshots.records import snapshot_from_row
-from kstream_plan.snapshots.sources import check_paths
+from kstream_plan.snapshots.rows.fields import printable
+from kstream_plan.snapshots.rows.generation_rates import with_rates
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 
 class Entry(NamedTuple):

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.fields import printable
 from kstream_plan.snapshots.leader_log.envelope import (
     CutLineError,
     Envelope,
@@ -28,6 +27,7 @@ from kstream_plan.snapshots.leader_log.lines import Line, LogLines
 from kstream_plan.snapshots.leader_log.messages import Heard, Message, Place
 from kstream_plan.snapshots.leader_log.split_lines import MAX_GAP, PART_SIGN, SplitLines, WholeLine
 from kstream_plan.snapshots.leader_log.wording import MARKERS, Draft, begun, is_marked, thread_of
+from kstream_plan.snapshots.rows.fields import printable
 
 _FIX = "give the log as it was written, or only up to the line before"
 

@@ -8,7 +8,7 @@ from typing import Any
 from kstream_plan.model import TaskId
 from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.generations import Generation
-from kstream_plan.snapshots.times import format_time
+from kstream_plan.snapshots.rows.times import format_time
 
 #: What is known of a process from elsewhere: ``host``, ``rack``.
 Names = Mapping[str, Mapping[str, str]]

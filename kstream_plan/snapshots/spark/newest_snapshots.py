@@ -13,11 +13,11 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
-from kstream_plan.snapshots.document_kind import WRITTEN
-from kstream_plan.snapshots.newest_rows import RowText, newest_rows, rows_of
-from kstream_plan.snapshots.schema import SNAPSHOT, SNAPSHOT_KEYS
-from kstream_plan.snapshots.selection import Selection
-from kstream_plan.snapshots.sources import Form, Input
+from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows, rows_of
+from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.sources import Form, Input
+from kstream_plan.snapshots.rows.document_kind import WRITTEN
+from kstream_plan.snapshots.rows.schema import SNAPSHOT, SNAPSHOT_KEYS
 from kstream_plan.snapshots.spark.failures import plain_path
 from kstream_plan.snapshots.spark.texts import explained, file_column, file_name, read_rows
 

@@ -9,8 +9,8 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.fields import printable
-from kstream_plan.snapshots.sources import HEAD_BYTES, BrokenFileError, Form, Input, form_of, unzipped_head
+from kstream_plan.snapshots.files.sources import HEAD_BYTES, BrokenFileError, Form, Input, form_of, unzipped_head
+from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.spark.failures import spark_failure
 
 

@@ -14,9 +14,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
-from kstream_plan.snapshots.fields import printable
-from kstream_plan.snapshots.schema import Type, check_columns, spark_columns
-from kstream_plan.snapshots.sources import Form, Input
+from kstream_plan.snapshots.files.sources import Form, Input
+from kstream_plan.snapshots.rows.fields import printable
+from kstream_plan.snapshots.rows.schema import Type, check_columns, spark_columns
 from kstream_plan.snapshots.spark.failures import plain_path, spark_failure
 
 #: Parquet timestamps as text in UTC, whatever the session's time zone; those without a zone are in UTC.

@@ -1,0 +1,1 @@
+"""Kafka Streams' shipped assignor (reference section 4)."""

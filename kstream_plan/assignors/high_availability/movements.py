@@ -1,0 +1,268 @@
+"""Movements towards the target: rules 4 and 5 of the reference's section 4 (KIP-441's warm-ups).
+
+Where the target puts a task on an instance that is not caught up on it while another one is further, the task stays
+with the latter for now, and the former may get a copy to warm up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from kstream_plan.assignors.high_availability.target import owners_of, standby_instances
+from kstream_plan.assignors.java.collections import PriorityQueue
+from kstream_plan.assignors.java.constrained_priority_set import PrioritySet
+from kstream_plan.assignors.java.priority_queue import Handled
+from kstream_plan.model import UNKNOWN, Copy, GroupState, Movement, Target
+from kstream_plan.model.settings import AssignmentConfig
+
+#: A task whose target instance is not caught up on it while another one is further: (task, that target instance,
+#: all instances caught up on the task, in instance order). Plain tuples, for there are thousands.
+Pending: TypeAlias = tuple[int, int, list[int]]
+
+
+@dataclass(slots=True)
+class MovementsDraft:
+    """Where the tasks are while movements are handled; private to one decision.
+
+    ``owner`` and ``standbys`` are by task index; ``warmups`` holds the warm-ups placed so far, task → instances;
+    ``counts`` and ``loads`` (tasks per stream thread) are by instance, all roles together, and kept up to date for
+    movements of active tasks only; ``budget`` is what is left
+    of ``max.warmup.replicas`` (it drops below 0); ``several_standbys`` tells whether a task can have more than one;
+    ``done`` are the movements so far.
+    """
+
+    state: GroupState
+    limit: int
+    owner: list[int]
+    standbys: list[tuple[int, ...]]
+    counts: list[int]
+    loads: list[float]
+    capacities: tuple[int, ...]
+    budget: int
+    several_standbys: bool
+    warmups: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    done: list[Movement] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, state: GroupState, config: AssignmentConfig, target: Target) -> MovementsDraft:
+        """Start at the target."""
+        capacities = state.group.capacities
+        counts = [len(active) + len(standby) for active, standby in zip(*target, strict=True)]
+        return cls(
+            state=state,
+            limit=config.acceptable_recovery_lag,
+            owner=list(owners_of(state.group, target)),
+            standbys=standby_instances(state.group, target),
+            counts=counts,
+            loads=[count / capacity for count, capacity in zip(counts, capacities, strict=True)],
+            capacities=capacities,
+            budget=config.max_warmup_replicas,
+            several_standbys=config.num_standby_replicas > 1,
+        )
+
+    def shift(self, source: int, destination: int, *, warm_up: bool) -> None:
+        """Let the source weigh one task more and, unless it keeps a copy to warm up, the destination one less."""
+        self.counts[source] += 1
+        self.loads[source] = self.counts[source] / self.capacities[source]
+        if not warm_up:
+            self.counts[destination] -= 1
+            self.loads[destination] = self.counts[destination] / self.capacities[destination]
+
+
+def move_active(draft: MovementsDraft) -> None:
+    """Rule 4: keep each active task with a caught-up instance, else the most caught-up one, until its target is ready.
+
+    Movements are handled by (number of caught-up instances, task).
+    """
+    handle_active(draft, in_order(pending_active(draft, draft.state.group.stateful)))
+
+
+def handle_active(draft: MovementsDraft, queue: Iterable[Pending]) -> None:
+    """Handle movements of active tasks in this order."""
+    instances = PrioritySet(draft.state.group, draft.counts)
+    standbys, loads, copies = draft.standbys, draft.loads, draft.state.copies
+    for pending in queue:
+        task, _, caught_up = pending
+        held = standbys[task]
+        hot = [i for i in caught_up if i in held] if held else []
+        if hot:
+            source = hot[0] if len(hot) == 1 else instances.choose(hot)
+            _swap(draft, pending, source, "swap_caught_up")
+        elif caught_up:
+            source = min(caught_up, key=loads.__getitem__)
+            _hand_back(draft, pending, source, "move_caught_up")
+        else:
+            source = first_by_lag(copies[task])
+            if source in held:
+                _swap(draft, pending, source, "swap_most_caught_up")
+            else:
+                _hand_back(draft, pending, source, "move_most_caught_up")
+        # Only a choice between several caught-up standbys needs the queue's history: every other poll follows one
+        # that found nobody, and so starts from a queue filled anew.
+        if draft.several_standbys:
+            instances.handled.append(_handled_active(draft.done[-1], hot, caught_up))
+
+
+def move_standbys(draft: MovementsDraft) -> None:
+    """Rule 5: the same for standbys, warm-ups excepted; the source must have no copy of the task.
+
+    Movements are handled by (number of caught-up instances, task), equal ones as ``java.util.PriorityQueue`` has it.
+    """
+    instances = PrioritySet(draft.state.group, draft.counts)
+    owner, standbys, warmups, done = draft.owner, draft.standbys, draft.warmups, draft.done
+    source: int | None
+    queue = _pending_standbys(draft)
+    # The queue's history is needed only if there is ever a choice; usually all but one who are caught up hold a copy.
+    choices = any(len(caught_up) - (owner[task] in caught_up) > 1 for task, _, caught_up in queue)
+    for task, destination, caught_up in queue:
+        running, held, warming = owner[task], standbys[task], warmups.get(task, ())
+        free = [i for i in caught_up if i != running and i not in held and i not in warming]
+        if free:
+            how = "move_caught_up"
+            source = free[0] if len(free) == 1 else instances.choose(free)
+        else:
+            how = "move_most_caught_up"
+            source = _first_free_by_lag(draft, task, destination, (running, *held, *warming))
+        if source is None:
+            if choices:
+                instances.handled.append(((free,), None, destination, 0, 0))
+            continue
+        warm_up = draft.budget > 0
+        draft.budget -= 1
+        standbys[task] = (*[i for i in held if i != destination], source)
+        if warm_up:
+            warmups[task] = (*warming, destination)
+        done.append(Movement(task, "standby", how, source, destination, warm_up))
+        if choices:
+            instances.handled.append(((free,), source, destination, 1, 0 if warm_up else 1))
+
+
+def pending_active(draft: MovementsDraft, tasks: Iterable[int]) -> list[Pending]:
+    """Return those of these stateful tasks that cannot start on their target instance yet, in the same order."""
+    return pending_of(draft.state, draft.owner, draft.limit, tasks)
+
+
+def pending_of(state: GroupState, owner: Sequence[int], limit: int, tasks: Iterable[int]) -> list[Pending]:
+    """The same, given the target's ``owner`` of every task and the limit."""
+    copies, all_tasks = state.copies, state.group.tasks
+    found = []
+    for task in tasks:
+        destination, rows = owner[task], copies[task]
+        lag = None
+        for row in rows:
+            if row[0] == destination:
+                lag = row[1]
+                break
+        if lag is not None and lag <= limit and lag != UNKNOWN:
+            continue
+        caught_up = further_elsewhere(rows, lag, all_tasks[task].end_offset_sum, limit)
+        if caught_up is not None:
+            found.append((task, destination, caught_up))
+    return found
+
+
+def _pending_standbys(draft: MovementsDraft) -> list[Pending]:
+    """Return the standbys that are not caught up where the target has them, in Kafka's order of handling."""
+    copies, standbys, limit = draft.state.copies, draft.standbys, draft.limit
+    tasks = draft.state.group.tasks
+    found = []
+    one_each = True
+    for task in draft.state.group.stateful:
+        rows, number = copies[task], 0
+        for destination in standbys[task]:
+            lag = None
+            for row in rows:
+                if row[0] == destination:
+                    lag = row[1]
+                    break
+            if lag is not None and lag <= limit and lag != UNKNOWN:
+                continue
+            caught_up = further_elsewhere(rows, lag, tasks[task].end_offset_sum, limit)
+            if caught_up is not None:
+                found.append((task, destination, caught_up))
+                number += 1
+        one_each = one_each and number <= 1
+    if one_each:
+        return in_order(found)
+    found.sort(key=lambda pending: (pending[1], pending[0]))
+    queue = PriorityQueue[Pending]((), key=lambda pending: (len(pending[2]), pending[0]))
+    for pending in found:
+        queue.offer(pending)
+    return [queue.poll() for _ in found]
+
+
+def further_elsewhere(copies: Iterable[Copy], lag: int | None, end_offset_sum: int, limit: int) -> list[int] | None:
+    """Return who is caught up on a task, if somebody is further than an instance that is not caught up, else ``None``.
+
+    Args:
+        copies: the task's copies, by instance.
+        lag: what the instance reported (``None``: nothing, so it lags by the whole sum).
+        end_offset_sum: the task's, in records.
+        limit: ``acceptable.recovery.lag``, below 2^63-1.
+    """
+    if lag is None:
+        if end_offset_sum <= limit:
+            return None  # everybody without any state is caught up as well
+        lag = end_offset_sum
+    elif lag == UNKNOWN:
+        return None  # nothing sorts before it
+    caught_up = []
+    for copy in copies:
+        other = copy[1]
+        if other is not None and other <= limit and other != UNKNOWN:
+            caught_up.append(copy[0])
+    if caught_up or any(copy.lag is not None and copy.lag < lag for copy in copies):
+        return caught_up
+    return None
+
+
+def in_order(pending: list[Pending]) -> list[Pending]:
+    """Sort by (number of caught-up instances, task); they come in task order."""
+    return sorted(pending, key=lambda one: len(one[2]))
+
+
+def _swap(draft: MovementsDraft, pending: Pending, source: int, how: str) -> None:
+    """The source's standby becomes the active, the destination keeps a standby; nobody weighs more or less."""
+    task, destination, _ = pending
+    draft.owner[task] = source
+    draft.standbys[task] = tuple(destination if i == source else i for i in draft.standbys[task])
+    draft.done.append(Movement(task, "active", how, source, destination, False))
+
+
+def _hand_back(draft: MovementsDraft, pending: Pending, source: int, how: str) -> None:
+    """The source takes the active task; the destination loses it and warms up a copy if the budget allows."""
+    task, destination, _ = pending
+    warm_up = draft.budget > 0
+    draft.budget -= 1
+    draft.owner[task] = source
+    if warm_up:
+        draft.warmups[task] = (destination,)
+    draft.shift(source, destination, warm_up=warm_up)
+    draft.done.append(Movement(task, "active", how, source, destination, warm_up))
+
+
+def first_by_lag(copies: Sequence[Copy]) -> int:
+    """Return the first instance of Kafka's list by lag; somebody reported less than the whole sum."""
+    return min((copy.lag, copy.instance) for copy in copies if copy.lag is not None)[1]
+
+
+def _first_free_by_lag(draft: MovementsDraft, task: int, destination: int, holders: Sequence[int]) -> int | None:
+    """Return the first instance before the destination in Kafka's list by lag that has no copy of the task."""
+    whole = draft.state.group.tasks[task].end_offset_sum
+    reported = {copy.instance: copy.lag for copy in draft.state.copies[task] if copy.lag is not None}
+    before = (reported.get(destination, whole), destination)
+    ahead = [(lag, i) for i, lag in reported.items() if (lag, i) < before and i not in holders]
+    if before[0] == whole:
+        cold = (i for i in range(destination) if i not in reported and i not in holders)
+        ahead += [(whole, i) for i in cold][:1]
+    return min(ahead)[1] if ahead else None
+
+
+def _handled_active(movement: Movement, hot: list[int], caught_up: list[int]) -> Handled:
+    """Describe to the priority set what an active movement did."""
+    moved = movement.how.startswith("move")
+    polls = (hot,) if hot else ((), caught_up)
+    loss = 1 if moved and not movement.warmup else 0
+    return polls, movement.source, movement.destination, int(moved), loss

@@ -1,0 +1,1 @@
+"""Java's collections, where their order decides."""

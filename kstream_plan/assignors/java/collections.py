@@ -1,0 +1,221 @@
+"""The orders in which Java's hash tables and priority queues give their elements back.
+
+Kafka's assignor iterates over ``java.util.HashMap``, ``HashSet`` and ``PriorityQueue`` in a few places, and that order
+decides who gets a task (reference section 4, "Details that change results"). Only orders are reproduced here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from kstream_plan.assignors.java.tree_bins import TreeBin
+
+T = TypeVar("T")
+
+_INITIAL_BINS = 16
+#: A chain longer than this becomes a tree ...
+_LONGEST_CHAIN = 8
+#: ... but only in a table of at least so many bins; a smaller table doubles instead.
+_LEAST_BINS_WITH_TREES = 64
+#: A tree that a doubling leaves with at most so many keys becomes a chain again.
+_SHORTEST_TREE = 6
+
+
+def hash_order(hashes: Sequence[int] | npt.NDArray[np.int64]) -> list[int]:
+    """Return the order in which a ``HashSet`` filled with task ids, one by one, iterates, as their positions.
+
+    The ids must be distinct and sorted; ``hashes`` are :attr:`~kstream_plan.model.Group.table_hashes`.
+    """
+    order = _order_of_chains(np.asarray(hashes, dtype=np.int64))
+    if order is not None:
+        return order
+    table = TaskHashTable(list(map(int, hashes)))
+    for position in range(len(hashes)):
+        table.put(position)
+    return list(table)
+
+
+def _order_of_chains(hashes: npt.NDArray[np.int64]) -> list[int] | None:
+    """Return the order if every bin stays a short chain, as nearly always, else ``None``.
+
+    A chain keeps the order of insertion whenever the table doubles, so only the last table counts.
+    """
+    bins = _INITIAL_BINS
+    while len(hashes) > bins * 3 // 4:
+        bins *= 2
+    if _any_long_chain(hashes, bins):
+        return None
+    order: list[int] = (hashes & bins - 1).argsort(kind="stable").tolist()
+    return order
+
+
+def _any_long_chain(hashes: npt.NDArray[np.int64], bins: int) -> bool:
+    """Tell whether a chain is too long in the last table, or was in one before with the keys with which it doubled.
+
+    With half the bins no chain is longer than two of these together: most of the smaller tables need no look.
+    """
+    while bins >= _INITIAL_BINS:
+        keys = hashes[: bins * 3 // 4 + 1]
+        longest = int(np.bincount(keys & bins - 1).max()) if len(keys) > _LONGEST_CHAIN else 1
+        if longest > _LONGEST_CHAIN:
+            return True
+        while longest <= _LONGEST_CHAIN:
+            bins, longest = bins // 2, longest * 2
+    return False
+
+
+class TaskHashTable:
+    """A ``java.util.HashMap`` (or ``HashSet``) of task ids, made without a capacity, that never shrinks.
+
+    Iterating goes bin by bin; a bin is a chain in order of insertion until it becomes a tree. Keys are the positions
+    of the ids whose hashes it was made with, which must be distinct and sorted: Java compares ids of equal hashes.
+    """
+
+    def __init__(self, hashes: Sequence[int]) -> None:
+        self.hashes = hashes
+        self._bins: list[list[int]] = [[] for _ in range(_INITIAL_BINS)]
+        self._trees: dict[int, TreeBin] = {}
+        self._size = 0
+
+    def __iter__(self) -> Iterator[int]:
+        for keys in self._bins:
+            yield from keys
+
+    def put(self, key: int) -> None:
+        """Add a key that is not there yet."""
+        index = self.hashes[key] & (len(self._bins) - 1)
+        if index in self._trees:
+            self._trees[index].put(key)
+        else:
+            self._bins[index].append(key)
+            if len(self._bins[index]) > _LONGEST_CHAIN:
+                self._treeify(index)
+        self._size += 1
+        if self._size > len(self._bins) * 3 // 4:
+            self._double()
+
+    def remove(self, key: int) -> None:
+        """Remove a key that is there; the table keeps its number of bins."""
+        index = self.hashes[key] & (len(self._bins) - 1)
+        if index not in self._trees:
+            self._bins[index].remove(key)
+        elif self._trees[index].remove(key):
+            del self._trees[index]
+        self._size -= 1
+
+    def _treeify(self, index: int) -> None:
+        if len(self._bins) < _LEAST_BINS_WITH_TREES:
+            self._double()
+        else:
+            self._trees[index] = TreeBin(self._bins[index], self.hashes)
+
+    def _double(self) -> None:
+        """Split every bin in two by one more bit of the hash; both halves keep the order they had."""
+        hashes, bit = self.hashes, len(self._bins)
+        low = [[key for key in keys if not hashes[key] & bit] for keys in self._bins]
+        high = [[key for key in keys if hashes[key] & bit] for keys in self._bins]
+        trees, self._trees = self._trees, {}
+        self._bins = low + high
+        for index, tree in trees.items():
+            for half in (index, index + bit):
+                keys = self._bins[half]
+                if len(keys) <= _SHORTEST_TREE:
+                    continue
+                if len(keys) == len(tree.keys):
+                    self._bins[half], self._trees[half] = tree.keys, tree
+                else:
+                    self._trees[half] = TreeBin(keys, hashes)
+
+
+class PriorityQueue(Generic[T]):
+    """A ``java.util.PriorityQueue``: a binary heap whose ties come out in Java's order.
+
+    Items with equal keys are not told apart. Iterating gives the order of the heap's array, not of the keys.
+
+    Args:
+        items: what is in it at first; two or more are made a heap at once, as Java does with a collection.
+        key: what items are compared by.
+    """
+
+    def __init__(self, items: Iterable[T], key: Callable[[T], Any]) -> None:
+        self._items = list(items)
+        self._keys = [key(item) for item in self._items]
+        self._key = key
+        for position in reversed(range(len(self._items) // 2)):
+            self._sift_down(position, self._items[position], self._keys[position])
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._items)
+
+    def offer(self, item: T) -> None:
+        """Add an item."""
+        self._items.append(item)
+        self._keys.append(self._key(item))
+        self._sift_up(len(self._items) - 1, item, self._keys[-1])
+
+    def poll(self) -> T:
+        """Remove and return an item with the least key (there must be one)."""
+        first = self._items[0]
+        self._remove_at(0)
+        return first
+
+    def remove(self, item: T) -> None:
+        """Remove the first item of the array that equals ``item`` (there must be one)."""
+        self._remove_at(self._items.index(item))
+
+    def _remove_at(self, position: int) -> None:
+        """Fill the gap with the last item, sifted down or else up."""
+        item, key = self._items.pop(), self._keys.pop()
+        if position < len(self._items):
+            self._sift_down(position, item, key)
+            if self._items[position] == item:
+                self._sift_up(position, item, key)
+
+    def _sift_down(self, position: int, item: T, key: Any) -> None:
+        items, keys = self._items, self._keys
+        size = len(items)
+        while (child := 2 * position + 1) < size:
+            if child + 1 < size and keys[child + 1] < keys[child]:
+                child += 1
+            if not keys[child] < key:
+                break
+            items[position], keys[position] = items[child], keys[child]
+            position = child
+        items[position], keys[position] = item, key
+
+    def _sift_up(self, position: int, item: T, key: Any) -> None:
+        items, keys = self._items, self._keys
+        while position > 0 and key < keys[parent := (position - 1) // 2]:
+            items[position], keys[position] = items[parent], keys[parent]
+            position = parent
+        items[position], keys[position] = item, key
+
+
+def remove_from_heap(heap: list[int], item: int) -> None:
+    """Remove ``item`` as ``PriorityQueue.remove(Object)`` does: the last item fills the gap, sifted down or else up.
+
+    ``heapq`` itself is a ``PriorityQueue`` as long as no two items are equal: the array comes out the same.
+    """
+    position, last = heap.index(item), heap.pop()
+    if position == len(heap):
+        return
+    size, gap = len(heap), position
+    while (child := 2 * gap + 1) < size:
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] > last:
+            break
+        heap[gap] = heap[child]
+        gap = child
+    if gap == position:
+        while gap > 0 and heap[parent := (gap - 1) // 2] > last:
+            heap[gap] = heap[parent]
+            gap = parent
+    heap[gap] = last

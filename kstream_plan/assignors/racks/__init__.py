@@ -1,0 +1,1 @@
+"""Rack-aware placement (KIP-925)."""

@@ -1,0 +1,1 @@
+"""The split of an instance's tasks over its consumers."""

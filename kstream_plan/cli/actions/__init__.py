@@ -1,0 +1,1 @@
+"""What several commands do with what they are asked."""

@@ -1,0 +1,150 @@
+"""What is to be checked: saved plans are read, snapshots are planned first."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kstream_plan.cli.actions.each_application import Work
+from kstream_plan.cli.options.check import Planning
+from kstream_plan.cli.options.groups import (
+    Chance,
+    Deciding,
+    NewInstances,
+    Reading,
+    Settings,
+    Spark,
+    defaults,
+    option_of,
+)
+from kstream_plan.cli.progress import Report
+from kstream_plan.documents.plan.files import are_plans, each_saved_in, is_plan_file, read_saved_file
+from kstream_plan.documents.plan.read import SavedPlan, each_saved
+from kstream_plan.errors import KstreamPlanError, PlanFileError, UsageError
+from kstream_plan.plans.cycle_collector import without_cycle_collector
+from kstream_plan.policy.check import CheckedPlan, Standard, check_plan
+from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.sources import check_paths
+
+#: Options that say how snapshots are read and planned; a saved plan is checked as it is.
+_FOR_SNAPSHOTS = defaults(NewInstances, Planning, Chance, Reading, Settings, Deciding, Spark)
+STDIN = "-"
+
+
+class Source(NamedTuple):
+    """What is to be checked: files of saved plans, what standard input held of them, and paths of snapshots."""
+
+    plan_files: tuple[str, ...]
+    plans_from_stdin: bytes | None
+    snapshots: tuple[str, ...]
+    snapshots_from_stdin: bytes | None
+
+
+def sort_paths(given: Mapping[str, Any]) -> Source:
+    """Tell saved plans and snapshots apart by looking at them; folders and globs may hold both.
+
+    Raises:
+        SnapshotError: a path that does not exist, matches nothing or is empty.
+        UsageError: an option that is for snapshots, and there are only saved plans.
+    """
+    paths = check_paths(given["paths"])
+    data = sys.stdin.buffer.read() if paths.stdin else None
+    piped_plans = data is not None and are_plans(data)
+    plans: list[str] = []
+    snapshots = [*paths.remote, *([STDIN] if paths.stdin and not piped_plans else [])]
+    for file in paths.local:
+        (plans if is_plan_file(file.path) else snapshots).append(file.name)
+    if not snapshots:
+        _refuse_for_plans(given)
+    return Source(tuple(plans), data if piped_plans else None, tuple(snapshots), None if piped_plans else data)
+
+
+def _refuse_for_plans(given: Mapping[str, Any]) -> None:
+    for name, default in _FOR_SNAPSHOTS.items():
+        if given[name] not in (default, None):
+            option = option_of(name)
+            raise UsageError(
+                f"{option} is for snapshots, a saved plan is checked as it is",
+                fix=f"give the snapshot, or leave out {option}",
+            )
+
+
+def baselines(files: Sequence[Path]) -> dict[str, SavedPlan]:
+    """Return the saved plans for what was before, by application.
+
+    Raises:
+        KstreamPlanError: one cannot be read, or an application is there twice.
+    """
+    found: dict[str, SavedPlan] = {}
+    for file in files:
+        for saved in read_saved_file(file):
+            name = saved.plan.group.application_id
+            if name in found:
+                what = f"application {name!r} has two baselines"
+                raise PlanFileError(what, where=str(file), fix="give --baseline once per application")
+            found[name] = saved
+    return found
+
+
+def compared_with(baseline: SavedPlan | None) -> dict[str, Any]:
+    """Return the arguments of :func:`kstream_plan.policy.check.check_plan` for a baseline."""
+    return {} if baseline is None else {"baseline": baseline.plan, "baseline_draws": baseline.draws}
+
+
+def check_saved(
+    source: Source, standard: Standard, before: Mapping[str, SavedPlan], given: Mapping[str, Any], tell: Report
+) -> Work[CheckedPlan]:
+    """Read the saved plans, as far as they are selected, and hold them against the policy.
+
+    Raises:
+        KstreamPlanError: one cannot be read, and ``keep_going`` is not among what is given.
+    """
+    work: Work[CheckedPlan] = Work()
+    if not source.plan_files and source.plans_from_stdin is None:
+        return work
+    with without_cycle_collector():
+        found = _read(source, given, tell, work.errors)
+        gc.freeze()  # millions of objects, none in a cycle, are kept until the end
+    for done, (saved, file) in enumerate(found):
+        name = saved.plan.group.application_id
+        tell(f"checking {name}", done=done, total=len(found))
+        earlier = compared_with(before.get(name))
+        work.results.append(check_plan(saved.plan, standard, source=file, draws=saved.draws, **earlier))
+    return work
+
+
+def _read(
+    source: Source, given: Mapping[str, Any], tell: Report, errors: list[KstreamPlanError]
+) -> list[tuple[SavedPlan, str]]:
+    """Return the plans that are selected, and where each is kept (empty: nowhere)."""
+    wanted = Selection(tuple(given["application_id"] or ()))
+    found: list[tuple[SavedPlan, str]] = []
+    known: set[str] = set()
+    for saved, file in _each(source, tell):
+        of = saved.application_id if isinstance(saved, PlanFileError) else saved.plan.group.application_id
+        known |= set() if of is None else {of}
+        if of is not None and not wanted.wants(of):
+            continue
+        if not isinstance(saved, PlanFileError):
+            found.append((saved, file))
+        elif given["keep_going"]:
+            errors.append(saved)
+        else:
+            raise saved
+    if not source.snapshots and (missing := wanted.missing(known)):
+        errors += wanted.nothing_found(missing, sorted(known)[:5], source.plan_files)
+        if not given["keep_going"]:
+            raise errors[0]
+    return found
+
+
+def _each(source: Source, tell: Report) -> Iterator[tuple[SavedPlan | PlanFileError, str]]:
+    """Yield every plan, or what is wrong with it, and where it is kept."""
+    for number, file in enumerate(source.plan_files):
+        tell(f"reading {file}", done=number, total=len(source.plan_files))
+        yield from ((saved, file) for saved in each_saved_in(file))
+    if source.plans_from_stdin is not None:
+        yield from ((saved, "") for saved in each_saved(source.plans_from_stdin, "standard input"))

@@ -1,0 +1,54 @@
+"""The work of a command, one application after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from kstream_plan.cli.actions.overrides import Overrides
+from kstream_plan.errors import KstreamPlanError, SnapshotError
+from kstream_plan.model import Snapshot
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Work(Generic[T]):
+    """What came of every application that could be worked on, and the errors of the others."""
+
+    results: list[T] = field(default_factory=list)
+    errors: list[KstreamPlanError] = field(default_factory=list)
+
+    def __iadd__(self, more: Work[T]) -> Work[T]:
+        self.results += more.results
+        self.errors += more.errors
+        return self
+
+
+def each_application(
+    outcomes: Sequence[Snapshot | SnapshotError],
+    settings: Overrides,
+    given: Mapping[str, Any],
+    work_on: Callable[[Snapshot, int], T],
+) -> Work[T]:
+    """Call ``work_on`` for each snapshot under the settings, with how many came before it.
+
+    Whatever goes wrong with an application names it.
+
+    Raises:
+        KstreamPlanError: an application cannot be read or worked on, and ``keep_going`` is not among what is ``given``.
+    """
+    work: Work[T] = Work()
+    for done, found in enumerate(outcomes):
+        try:
+            if isinstance(found, KstreamPlanError):
+                raise found
+            work.results.append(work_on(settings.over(found), done))
+        except KstreamPlanError as error:
+            if isinstance(found, Snapshot):
+                error.came_up_in(found.state.group.application_id)
+            if not given["keep_going"]:
+                raise
+            work.errors.append(error)
+    return work

@@ -1,0 +1,210 @@
+"""The half of ``snapshot`` that asks a Kafka cluster: its options, and from them a group's rows or its history."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kstream_plan.documents.client_properties import load_client_properties
+from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.model import Note
+from kstream_plan.render.generations import HistoryLine
+from kstream_plan.snapshots.broker.source import Taken, group_decisions, group_history, running_group
+from kstream_plan.snapshots.broker.topology_text import Topology, read_topology
+from kstream_plan.snapshots.leader_log.naming import client_of
+from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.times import format_time
+
+BootstrapServer = Annotated[
+    str | None,
+    typer.Option(
+        "--bootstrap-server",
+        metavar="HOST:PORT",
+        help="Brokers of the cluster where the group runs, with commas between them; needs the extra [kafka].",
+    ),
+]
+Group = Annotated[
+    str | None, typer.Option("--group", metavar="ID", help="The running group: the application.id of its application.")
+]
+CommandConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--command-config", metavar="FILE", help="client.properties of Kafka's own tools: how to log in, TLS."
+    ),
+]
+TopologyText = Annotated[
+    Path | None,
+    typer.Option(
+        "--topology", metavar="FILE", help="What Topology.describe() prints: stores, and so changelogs' end offsets."
+    ),
+]
+OffsetsTopic = Annotated[
+    bool,
+    typer.Option("--offsets-topic", help="Read the group's history from __consumer_offsets: every generation there."),
+]
+
+#: Options that are about a group, and those that are about its history.
+_OF_GROUP = {
+    "group": "--group",
+    "command_config": "--command-config",
+    "topology": "--topology",
+    "offsets_topic": "--offsets-topic",
+}
+_OF_HISTORY = {
+    "listed": "--list",
+    "as_of": "--as-of",
+    "from_time": "--from",
+    "to_time": "--to",
+    "everything": "--all",
+}
+
+#: An address of IPv6 is in brackets.
+_SERVER = re.compile(r"(?:\[[^\s\[\]]+\]|[^\s:\[\]]+):(?P<port>\d{1,5})")
+
+_NO_CONFIG = (
+    "a group does not tell its application's configuration: Kafka's defaults will count (acceptable.recovery.lag "
+    "10000, max.warmup.replicas 2, num.standby.replicas 0, probing every 10m), and with other settings the plan is "
+    "wrong. Give --streams-config"
+)
+
+
+def check_source(given: Mapping[str, Any]) -> None:
+    """Check that one source is given, and nothing that belongs to the other.
+
+    Raises:
+        UsageError: no source or both; an option that does not go with the source; an address that is none.
+    """
+    asked = given["bootstrap_server"] is not None
+    logs = bool(given["leader_log"] or given["more_logs"])
+    if asked and logs:
+        raise UsageError("a log and a cluster are two sources", fix="give --leader-log or --bootstrap-server")
+    if not asked:
+        lonely = [option for name, option in _OF_GROUP.items() if given[name]]
+        if lonely:
+            raise UsageError(
+                f"{lonely[0]} is about a running group", fix="say where it runs: --bootstrap-server HOST:PORT"
+            )
+        if not given["leader_log"]:
+            fix = "name the application's logs: --leader-log FILE; or ask its cluster: --bootstrap-server, --group"
+            raise UsageError("nothing to make a snapshot of is given", fix=fix)
+        return
+    if not given["group"]:
+        raise UsageError("--bootstrap-server says where, not what", fix="name the application's id: --group ID")
+    if given["application_id"]:
+        raise UsageError("--group names the application already", fix="leave --application-id out")
+    _check_servers(given["bootstrap_server"])
+    past = [option for name, option in _OF_HISTORY.items() if given[name]]
+    if past and not given["offsets_topic"]:
+        raise UsageError(f"{past[0]} is about a history", fix="read it from the broker's own topic: --offsets-topic")
+
+
+def _check_servers(servers: str) -> None:
+    for server in servers.split(","):
+        match = _SERVER.fullmatch(server.strip())
+        if match is None or not 0 < int(match["port"]) < 1 << 16:
+            fix = "write it as broker-1:9092,broker-2:9092"
+            raise UsageError(f"{shown(server)} is no HOST:PORT", where="--bootstrap-server", fix=fix)
+
+
+def take_group(
+    given: Mapping[str, Any],
+    config: Mapping[str, Any],
+    names: Mapping[str, Mapping[str, str]],
+    wanted: Callable[[int], bool],
+) -> Taken:
+    """Ask the cluster for the rows that the options want.
+
+    Args:
+        given: the command's options.
+        config: the application's settings.
+        names: host and rack by process id, client id or host.
+        wanted: tells of a time, since 1970, whether it is in what the options select.
+
+    Raises:
+        KstreamPlanError: the cluster, the group or a file is not as it must be.
+    """
+    topology = _topology(given["topology"])
+    now_ms = time.time_ns() // 1_000_000
+    newest_only = not (given["everything"] or given["from_time"] or given["to_time"])
+    with _cluster(given) as cluster:
+        if given["offsets_topic"]:
+            taken = group_history(
+                cluster, given["group"], topology, now_ms, wanted, newest_only=newest_only, config=config
+            )
+        else:
+            taken = running_group(cluster, given["group"], topology, now_ms, config)
+    notes = [*taken.notes, *([] if config else [Note("no-config", _NO_CONFIG)]), *_unused(names, taken.rows)]
+    return Taken([_named(row, names) for row in taken.rows], notes)
+
+
+def list_group(given: Mapping[str, Any], wanted: Callable[[int], bool]) -> list[HistoryLine]:
+    """Return the generations that the broker's own records hold, one line each.
+
+    Raises:
+        KstreamPlanError: the cluster or the group is not as it must be.
+    """
+    with _cluster(given) as cluster:
+        found = group_decisions(cluster, given["group"], wanted)
+    return [
+        HistoryLine(
+            given["group"],
+            format_time(decision.at_ms),
+            decision.generation,
+            decision.trigger,
+            decision.processes,
+            decision.consumers,
+            decision.moved_tasks,
+            decision.withheld_tasks,
+            decision.probing,
+        )
+        for decision in found
+    ]
+
+
+def _cluster(given: Mapping[str, Any]) -> Any:
+    from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster  # noqa: PLC0415 - only where it is needed
+
+    path = given["command_config"]
+    return KafkaCluster(given["bootstrap_server"], {} if path is None else load_client_properties(path))
+
+
+def _topology(path: Path | None) -> Topology | None:
+    if path is None:
+        return None
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else "it is not UTF-8"
+        raise SnapshotError(f"cannot be read: {reason}", where=str(path), fix="check --topology") from None
+    return read_topology(text, str(path))
+
+
+def _named(row: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    return {**row, "instances": [{**instance, **_names_of(instance, names)} for instance in row["instances"]]}
+
+
+def _names_of(instance: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """What is given under its host, then under a client id, then under its process id; the last one counts."""
+    found: dict[str, str] = {}
+    for key in _keys(instance):
+        found |= names.get(key, {})
+    return found
+
+
+def _keys(instance: Mapping[str, Any]) -> list[str]:
+    clients = [client for consumer in instance["consumers"] if (client := client_of(consumer["consumer_id"]))]
+    return [instance["host"], *clients, instance["process_id"]]
+
+
+def _unused(names: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[Note]:
+    keys = {key for row in rows for instance in row["instances"] for key in _keys(instance)}
+    unused = tuple(name for name in names if name not in keys)
+    if not unused:
+        return []
+    message = f"nobody has names that --names gives, {printable(unused[0])} first: ids change at a restart"
+    return [Note("unused-names", message, unused)]

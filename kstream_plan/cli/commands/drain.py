@@ -1,0 +1,111 @@
+"""``drain``: which tasks would start cold or pause if instances stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import typer
+
+from kstream_plan.cli.actions.each_application import Work, each_application
+from kstream_plan.cli.actions.overrides import overrides
+from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
+from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
+from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.options import shared as options
+from kstream_plan.cli.options import simulation as simulation_options
+from kstream_plan.cli.options.groups import Applications, Deciding, Given, Reading, Settings, Spark, takes
+from kstream_plan.cli.output import OutputForm, page, say, talk, written_at_once
+from kstream_plan.cli.progress import progress
+from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError
+from kstream_plan.model import Snapshot
+from kstream_plan.render.simulation.drain import doubt_text, drain_json, drain_table
+from kstream_plan.render.text.escape import fenced
+from kstream_plan.simulation.drain import Drain
+from kstream_plan.simulation.drain import drain as drain_study
+
+_CHOOSE = "choose the application with --application-id"
+
+
+class Options:
+    """What only this command is asked."""
+
+    path: simulation_options.OneSnapshot
+    instances: simulation_options.Instances
+    require_warm: simulation_options.RequireWarm = False
+    leave: simulation_options.LeaveCleanly = False
+    output: options.Output = OutputForm.TABLE
+    out: options.Out = None
+
+
+@takes(Options, Reading, Settings, Deciding, Spark, Applications)
+def drain(given: Given) -> None:
+    """Ask whether instances may stop: which of their tasks would start cold or pause, now and after waiting."""
+    given = {**given, "paths": [given["path"]]}
+    with expected_failures(debug=given["debug"]):
+        check_before_reading(given)
+        settings = overrides(given)
+        with progress() as tell:
+            tell("reading")
+            outcomes = read_snapshots(given)
+            several = len(outcomes) > 1
+            work = each_application(
+                outcomes, settings, given, lambda found, _done: _drain(found, given, several=several)
+            )
+        errors = _errors(work)
+        for error in errors:
+            report(error, debug=given["debug"])
+        _deliver(work.results, given)
+    codes = [ExitCode.POLICY for drained in work.results if given["require_warm"] and _not_warm(drained)]
+    raise typer.Exit(first_that_applies(codes, errors))
+
+
+def _drain(snapshot: Snapshot, given: Mapping[str, Any], *, several: bool) -> Drain:
+    """Answer for one application; of ``several`` an error names it.
+
+    Raises:
+        ScenarioError: there is no such instance in it, or none would be left.
+        PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
+    """
+    try:
+        return drain_study(
+            snapshot, given["instances"], leave=given["leave"], assignor=given["assignor"], protocol=given["protocol"]
+        )
+    except ScenarioError as error:
+        if not several:
+            raise
+        where = f"application {snapshot.state.group.application_id!r}"
+        fix = f"{error.fix}; or choose the application with --application-id" if error.fix else _CHOOSE
+        raise type(error)(error.what, where=where, fix=fix) from error
+
+
+def _not_warm(drained: Drain) -> bool:
+    """Say on stderr why this is not known to be warm, if it is not."""
+    reasons = [doubt_text(doubt) for doubt in drained.doubts]
+    if drained.cold_now:
+        reasons.insert(0, f"{len(drained.cold_now):,} of {len(drained.now):,} tasks would start cold")
+    for reason in reasons:
+        talk(f"--require-warm: {reason}")
+    return bool(reasons)
+
+
+def _errors(work: Work[Drain]) -> list[KstreamPlanError]:
+    """Return what counts as an error: that an application has no such instance does not if another one has it."""
+    return [error for error in work.errors if not (work.results and isinstance(error, NoSuchInstanceError))]
+
+
+def _deliver(drains: Sequence[Drain], given: Mapping[str, Any]) -> None:
+    """Save the answers if asked to, then show them."""
+    lines = "".join(f"{drain_json(drained)}\n" for drained in drains)
+    if given["out"] is not None:
+        with written_at_once(given["out"]) as file:
+            file.write(lines)
+    if not drains:
+        return
+    shown, form = page(), given["output"]
+    if form is OutputForm.JSON:
+        say(lines)
+        return
+    colour = shown.colour and form is OutputForm.TABLE
+    text = "\n".join(drain_table(drained, width=shown.width, colour=colour) for drained in drains)
+    say(f"{fenced(text)}\n" if form is OutputForm.MARKDOWN else text)

@@ -1,0 +1,140 @@
+"""``show``: a saved plan, without Spark and without the snapshot."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.options import shared as options
+from kstream_plan.cli.output import OutputForm, page, say
+from kstream_plan.cli.pages import excerpts_page, plans_page
+from kstream_plan.documents.plan.files import read_saved_file
+from kstream_plan.documents.plan.read import SavedPlan, read_saved
+from kstream_plan.errors import ScenarioError, UsageError
+from kstream_plan.model import TaskId
+from kstream_plan.plans import Plan
+from kstream_plan.render.plan.detail import Focus
+from kstream_plan.render.text.names import Names
+from kstream_plan.simulation.instance_names import process_id_of
+from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.sources import check_paths
+
+
+def show(
+    files: Annotated[
+        list[str], typer.Argument(metavar="PLAN...", help="Saved plans: files, folders, globs; - is standard input.")
+    ],
+    round_number: Annotated[
+        int | None, typer.Option("--round", metavar="N", help="Only this round's steps, each with its reason.")
+    ] = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Only the steps of this task.")] = None,
+    instance: Annotated[
+        str | None,
+        typer.Option(
+            "--instance", metavar="ID", help="Only this instance: its process id, the beginning of it, or host."
+        ),
+    ] = None,
+    application_id: options.ApplicationId = None,
+    output: options.Output = OutputForm.TABLE,
+    full: options.Full = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> None:
+    """Show plans saved by --out or --output json."""
+    with expected_failures(debug=debug):
+        saved = _selected(_read(files), application_id or (), files)
+        plans = [of.plan for of in saved]
+        if round_number is None and task is None and instance is None:
+            draws = [of.draws for of in saved]
+            say(plans_page(plans, output, page(), full=full, verbose=verbose, draws=draws))
+            return
+        if output is OutputForm.JSON:
+            raise UsageError("--round, --task and --instance pick from the table", fix="leave out --output json")
+        found, focuses = _focused(plans, round_number, task, instance)
+        say(excerpts_page(found, focuses, output, page()))
+
+
+def _read(files: Sequence[str]) -> list[SavedPlan]:
+    """Return the plans in the order given; those of a folder or glob by path."""
+    saved: list[SavedPlan] = []
+    for given in files:
+        paths = check_paths([given])
+        saved += read_saved(sys.stdin.buffer.read(), "standard input") if paths.stdin else []
+        for file in [*(local.name for local in paths.local), *paths.remote]:
+            saved += read_saved_file(file)
+    return saved
+
+
+def _selected(saved: Sequence[SavedPlan], application_ids: Sequence[str], files: Sequence[str]) -> Sequence[SavedPlan]:
+    """Return the plans of the applications that are wanted.
+
+    Raises:
+        SnapshotError: there is none of an application.
+    """
+    wanted = Selection(tuple(application_ids))
+    known = sorted({of.plan.group.application_id for of in saved})
+    missing = wanted.missing(known)
+    if missing:
+        raise wanted.nothing_found(missing, known, files)[0]
+    return [of for of in saved if wanted.wants(of.plan.group.application_id)]
+
+
+def _focused(
+    plans: Sequence[Plan], round_number: int | None, task: str | None, instance: str | None
+) -> tuple[list[Plan], list[Focus]]:
+    """Return the plans that have what is asked for, each with its focus.
+
+    Raises:
+        UsageError: none of them has it.
+    """
+    found, misses = [], []
+    for plan in plans:
+        try:
+            focus = Focus(_round(plan, round_number), _task(plan, task), _instance(plan, instance))
+        except UsageError as error:
+            misses.append(error)
+        else:
+            found.append((plan, focus))
+    if not found:
+        raise misses[0]
+    return [plan for plan, _ in found], [focus for _, focus in found]
+
+
+def _round(plan: Plan, number: int | None) -> int | None:
+    if number is not None and not 1 <= number <= len(plan.rounds):
+        rounds = f"has rounds 1 to {len(plan.rounds)}" if plan.rounds else "has no rounds: nothing would change"
+        raise UsageError(f"there is no round {number}", where="--round", fix=f"the plan {rounds}")
+    return number
+
+
+def _task(plan: Plan, text: str | None) -> TaskId | None:
+    if text is None:
+        return None
+    try:
+        task_id = TaskId.parse(text)
+    except ValueError as error:
+        raise UsageError(str(error), where="--task", fix="give an id like 0_3") from None
+    if task_id not in plan.group.task_index:
+        raise UsageError(f"there is no task {text}", where="--task", fix=_examples("tasks", plan))
+    return task_id
+
+
+def _examples(what: str, plan: Plan) -> str:
+    if not plan.group.tasks:
+        return f"the plan has no {what}"
+    return f"the plan's {what} go from {plan.group.tasks[0].task_id} to {plan.group.tasks[-1].task_id}"
+
+
+def _instance(plan: Plan, text: str | None) -> str | None:
+    if text is None:
+        return None
+    names = Names(plan.group)
+    shown = [process_id for process_id in plan.group.instance_index if names.instance(process_id) == text]
+    try:
+        return shown[0] if shown else process_id_of(plan.group, text)
+    except ScenarioError as error:
+        raise UsageError(error.what, where="--instance", fix=error.fix) from None

@@ -1,0 +1,1 @@
+"""What differs between two sides: generations, snapshots, plans."""

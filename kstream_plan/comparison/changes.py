@@ -1,0 +1,193 @@
+"""What differs between two generations of a group: one class per task, its copies, the instances, the totals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kstream_plan.model import Copy, Group, Holding, Note, TaskId
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans import Seat
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One of the two: what every consumer holds, by consumer index, and what is known beside it.
+
+    ``copies`` are what the instances report (by task index), ``None`` where lags are not known, as in a plan.
+    ``newcomers`` are the processes that have only just come and take part from the next generation on.
+    ``protocol`` says which consumers stop everything before a rebalance (:func:`~kstream_plan.protocols.gives_up`).
+    ``decided`` is the decision that led here, with what it withheld, if it is known; ``holdings`` is what came of it.
+    """
+
+    group: Group
+    holdings: tuple[Holding, ...]
+    config: AssignmentConfig
+    generation: int
+    captured_at: str | None = None
+    copies: Sequence[tuple[Copy, ...]] | None = None
+    newcomers: frozenset[str] = frozenset()
+    protocol: str = "mixed"
+    decided: tuple[Holding, ...] | None = None
+
+
+class Start(NamedTuple):
+    """What a task starts from on its new instance.
+
+    ``within``: its state there is within ``limit`` (``acceptable.recovery.lag``); ``held``: as an assigned copy, not
+    left over. ``lag`` as reported (Kafka's markers included), ``None`` if not known. ``restore_records``: what has to
+    be restored there for the move, before it or after; ``None`` if not known.
+    """
+
+    within: bool
+    held: bool
+    lag: int | None
+    limit: int
+    restore_records: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """What is known of the way from one side to the other.
+
+    ``starts``: the last start of each task on another instance; ``restored``: records of the copies placed, by task
+    and process (``None``: not known); ``pauses_ms``: how long each task stood still in all.
+    """
+
+    starts: Mapping[TaskId, Start] = field(default_factory=lambda: MappingProxyType({}))
+    restored: Mapping[tuple[TaskId, str], int | None] = field(default_factory=lambda: MappingProxyType({}))
+    pauses_ms: Mapping[TaskId, int] | None = None
+
+
+class TaskClass(StrEnum):
+    """What became of a task's active role: the first that applies."""
+
+    NEW = "new"
+    GONE = "gone"
+    #: Somebody ran it, nobody does.
+    ORPHANED = "orphaned"
+    #: The new owner held a copy of it, within ``acceptable.recovery.lag``.
+    PROMOTED = "promoted"
+    #: The new owner had left-over state within the limit.
+    WARM = "handed-over-warm"
+    #: The new owner's state is above the limit, or it has none.
+    COLD = "handed-over-cold"
+    STATELESS_MOVED = "stateless-moved"
+    #: The same instance, another of its consumers.
+    THREAD_MOVED = "thread-moved"
+    STAYED = "stayed"
+
+    @property
+    def is_move(self) -> bool:
+        """Whether the task started on an instance that did not run it."""
+        return self in (TaskClass.PROMOTED, TaskClass.WARM, TaskClass.COLD, TaskClass.STATELESS_MOVED)
+
+
+class CopyChangeKind(StrEnum):
+    """What became of a standby, warm-up or temporary copy."""
+
+    PLACED = "placed"
+    #: Another instance, consumer or role.
+    MOVED = "moved"
+    DROPPED = "dropped"
+    #: The copy became the active and the active a copy.
+    SWAPPED = "swapped"
+
+
+class CopyChange(NamedTuple):
+    """One copy before (``from_``) and after (``to``); ``restore_records`` as in :class:`Start`, 0 if nothing new."""
+
+    kind: CopyChangeKind
+    from_: Seat | None
+    to: Seat | None
+    restore_records: int | None = 0
+
+
+class TaskChange(NamedTuple):
+    """One task: the class of its active role, its owner before and after, its copies, and how long it stands still."""
+
+    task_id: TaskId
+    kind: TaskClass
+    from_: Seat | None
+    to: Seat | None
+    copies: tuple[CopyChange, ...] = ()
+    start: Start | None = None
+    pause_ms: int = 0
+
+
+class InstanceChangeKind(StrEnum):
+    """What became of an instance."""
+
+    JOINED = "joined"
+    LEFT = "left"
+    #: The same host or static member under a new process id: its state directory is a new one.
+    RESTARTED = "restarted"
+    #: Another number of stream threads.
+    CAPACITY = "capacity"
+    #: Other client tags.
+    TAGS = "tags"
+
+
+class InstanceChange(NamedTuple):
+    """One instance; ``before`` and ``after`` are process ids, numbers of threads, or tags (``a=1 b=2``)."""
+
+    process_id: str
+    kind: InstanceChangeKind
+    before: str = ""
+    after: str = ""
+
+
+class Skew(NamedTuple):
+    """How unevenly the active tasks lie: most minus least; an instance that has only just come counts as empty.
+
+    ``instance`` of stateful tasks per instance, ``thread`` of tasks per consumer, ``subtopology`` of one subtopology's
+    tasks per instance (the worst one's); ``balance_factor`` and ``subtopology_spread`` are KIP-441's two figures.
+    """
+
+    instance: int
+    thread: int
+    subtopology: int
+    balance_factor: int
+    subtopology_spread: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """The sums. ``tasks`` are those on either side, ``moved`` those that one instance ran and another runs.
+
+    ``started`` are those that nobody ran, withheld ones for instance, and somebody runs.
+    ``restore_records`` is ``None`` if not known of all; ``pause_ms`` the expected pause over all tasks, ``floor`` if
+    a cold start makes one longer by what it restores, else ``estimate``.
+    """
+
+    tasks: int
+    classes: Mapping[TaskClass, int]
+    copies: Mapping[CopyChangeKind, int]
+    moved: int
+    started: int
+    moved_share: float
+    restore_records: int | None
+    pause_ms: int
+    pause_is: str
+    skew_before: Skew
+    skew_after: Skew
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What changed from ``old`` to ``new``; a task that is not in ``tasks`` stayed, and so did its copies."""
+
+    old: Side
+    new: Side
+    tasks: tuple[TaskChange, ...]
+    instances: tuple[InstanceChange, ...]
+    totals: Totals
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing changed at all."""
+        return not self.tasks and not self.instances

@@ -1,0 +1,79 @@
+"""A comparison as its rebalance looked to the leader and to each member (KIP-429, reference section 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kstream_plan.comparison.changes import Side
+from kstream_plan.model import Group, TaskId
+from kstream_plan.protocols import gives_up
+from kstream_plan.protocols.leader_view import leader_view
+
+
+class MemberView(NamedTuple):
+    """One consumer: what it starts and what it stops when it gets its assignment, callbacks in that order.
+
+    ``gave_up``: it had given up everything before it joined, so that it claimed nothing.
+    """
+
+    process_id: str
+    consumer_id: str
+    added: tuple[TaskId, ...]
+    revoked: tuple[TaskId, ...]
+    gave_up: bool
+
+
+class ProtocolView(NamedTuple):
+    """KIP-429's three sets; ``withheld`` are those of the first whose owner changes: then everybody joins again."""
+
+    maybe_revoking: tuple[TaskId, ...]
+    ready_to_migrate: tuple[TaskId, ...]
+    unknown_but_owned: tuple[TaskId, ...]
+    withheld: tuple[TaskId, ...]
+    rejoin: bool
+    members: tuple[MemberView, ...]
+
+
+def protocol_view(old: Side, new: Side) -> ProtocolView:
+    """Return the rebalance that leads in one go from what the members own to what was decided.
+
+    Owned is what the members of the new side ran on the old one; decided is the new side's decision if it is known,
+    else what it holds.
+    """
+    stopping = gives_up(new.group, new.protocol)
+    claimed = _actives(old)
+    owned = [
+        frozenset[TaskId]() if consumer in stopping else claimed.get(key, frozenset())
+        for consumer, key in enumerate(_consumers(new.group))
+    ]
+    decided = new.holdings if new.decided is None else new.decided
+    view = leader_view(owned, [_task_ids(new.group, held.active) for held in decided])
+    return ProtocolView(
+        maybe_revoking=_sorted(view.maybe_revoking),
+        ready_to_migrate=_sorted(view.ready_to_migrate),
+        unknown_but_owned=_sorted(view.unknown_but_owned),
+        withheld=_sorted(view.withheld),
+        rejoin=view.rejoin,
+        members=tuple(
+            MemberView(*key, _sorted(reply.added), _sorted(reply.revoked), consumer in stopping)
+            for consumer, (key, reply) in enumerate(zip(_consumers(new.group), view.replies, strict=True))
+        ),
+    )
+
+
+def _consumers(group: Group) -> list[tuple[str, str]]:
+    return [(of.process_id, consumer.consumer_id) for of in group.instances for consumer in of.consumers]
+
+
+def _actives(side: Side) -> dict[tuple[str, str], frozenset[TaskId]]:
+    held = (_task_ids(side.group, of.active) for of in side.holdings)
+    return dict(zip(_consumers(side.group), held, strict=True))
+
+
+def _task_ids(group: Group, tasks: Iterable[int]) -> frozenset[TaskId]:
+    return frozenset(group.tasks[task].task_id for task in tasks)
+
+
+def _sorted(task_ids: Iterable[TaskId]) -> tuple[TaskId, ...]:
+    return tuple(sorted(task_ids, key=lambda task_id: task_id.sort_key))

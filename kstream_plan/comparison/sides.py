@@ -1,0 +1,191 @@
+"""Snapshots, plans and histories as the sides of a comparison, with what they tell of the way between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+from kstream_plan.comparison.changes import Course, Side, Start, TaskClass
+from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.warmth import held_copies
+from kstream_plan.model import LATEST, UNKNOWN, Group, Note, Snapshot, TaskId
+from kstream_plan.model.starting_state import newcomers
+from kstream_plan.plans import (
+    Demote,
+    Drop,
+    HandOver,
+    KeepTemporary,
+    MemberJoined,
+    MemberLeft,
+    Place,
+    Plan,
+    Promote,
+    Reason,
+    Revoke,
+    Role,
+    Seat,
+    ThreadMove,
+    Withhold,
+    member_steps,
+)
+from kstream_plan.plans.pause_totals import total
+from kstream_plan.plans.pauses import plan_pauses
+
+
+class Pair(NamedTuple):
+    """One application: its two sides, what is known of the way between, what the snapshots warn of."""
+
+    old: Side
+    new: Side
+    course: Course | None
+    warnings: tuple[Note, ...] = ()
+
+
+def snapshot_side(snapshot: Snapshot) -> Side:
+    """Return a snapshot as a side; an instance that holds and reports nothing counts as one that has just come."""
+    state = snapshot.state
+    return Side(
+        group=state.group,
+        holdings=tuple(state.holdings),
+        config=snapshot.config,
+        generation=state.generation,
+        captured_at=snapshot.captured_at,
+        copies=state.copies,
+        newcomers=frozenset(state.group.instances[index].process_id for index in newcomers(state)),
+    )
+
+
+def plan_side(plan: Plan, number: int | None = None) -> Side:
+    """Return a plan after round ``number`` (default: its last one; 0: as it begins) as a side.
+
+    Who joins in the very next round has only just come; who joins later is not there yet.
+
+    Raises:
+        IndexError: the plan has no such round.
+    """
+    number = len(plan.rounds) if number is None else number
+    if not 0 <= number <= len(plan.rounds):
+        raise IndexError(number)
+    rnd = plan.rounds[number - 1] if number else None
+    side = Side(
+        group=plan.group,
+        holdings=tuple(plan.initial if rnd is None else rnd.assigned),
+        config=plan.config,
+        generation=plan.generation if rnd is None else rnd.generation,
+        captured_at=plan.captured_at if rnd is None else None,
+        protocol=plan.protocol,
+        decided=None if rnd is None else tuple(rnd.decided),
+    )
+    joining, gone = _joining(plan, number), _gone(plan, number)
+    later = {process_id for process_id, at in joining.items() if at > number + 1}
+    there = without(side, later | (gone - joining.keys()))
+    return replace(there, newcomers=frozenset(joining.keys() - later))
+
+
+def _joining(plan: Plan, number: int) -> dict[str, int]:
+    """Return who is no member after round ``number`` and will be one, and from which round on."""
+    found: dict[str, tuple[bool, int]] = {}
+    for rnd in plan.rounds[number:]:
+        for step in member_steps(rnd.steps):
+            found.setdefault(step.process_id, (isinstance(step, MemberJoined), rnd.number))
+    return {process_id: at for process_id, (joins, at) in found.items() if joins}
+
+
+def _gone(plan: Plan, number: int) -> set[str]:
+    """Return who was a member and is none any more after round ``number``."""
+    found = {
+        step.process_id: isinstance(step, MemberLeft)
+        for rnd in plan.rounds[:number]
+        for step in member_steps(rnd.steps)
+    }
+    return {process_id for process_id, left in found.items() if left}
+
+
+def without(side: Side, process_ids: set[str]) -> Side:
+    """Leave out instances that are not members then and hold nothing; what a side reports is left out with them."""
+    group = side.group
+    kept = [index for index, instance in enumerate(group.instances) if instance.process_id not in process_ids]
+    consumers = [consumer for index in kept for consumer in group.consumers_of[index]]
+    return replace(
+        side,
+        group=Group(group.application_id, group.tasks, tuple(group.instances[index] for index in kept)),
+        holdings=tuple(side.holdings[consumer] for consumer in consumers),
+        copies=None,
+        newcomers=side.newcomers - process_ids,
+        decided=None if side.decided is None else tuple(side.decided[consumer] for consumer in consumers),
+    )
+
+
+def starts_at(old: Side, plan: Plan) -> bool:
+    """Whether a plan begins with what the members hold on a side, so that it tells the way from there."""
+    first = plan_side(plan, 0)
+    return old.group.task_index.keys() == first.group.task_index.keys() and _held(old) == _held(first)
+
+
+def _held(side: Side) -> dict[str, list[list[TaskId]]]:
+    """Consumer id → the tasks it holds, by role; without those that hold nothing."""
+    return {
+        consumer_id: [[side.group.tasks[task].task_id for task in role] for role in held]
+        for consumer_id, held in zip(side.group.consumer_ids, side.holdings, strict=True)
+        if any(held)
+    }
+
+
+def plan_course(plan: Plan, first: int, last: int) -> Course:
+    """Return what a plan tells of the way from after round ``first`` to after round ``last``."""
+    rounds, limit = plan.rounds[first:last], plan.config.acceptable_recovery_lag
+    restored: dict[tuple[TaskId, str], int | None] = {}
+    left_over: dict[tuple[TaskId, str], int | None] = {}
+    held = held_copies(plan_side(plan, first))
+    starts: dict[TaskId, Start] = {}
+    for step in (step for rnd in rounds for step in rnd.steps):
+        if isinstance(step, MemberJoined | MemberLeft | Revoke | Drop):
+            continue
+        key = step.task_id, step.to.process_id
+        match step:
+            case Place(from_=None):
+                restored[key] = step.restore_records
+                held.add(key)
+            case Withhold(reason=Reason(lag=lag)):
+                left_over[key] = None if lag == UNKNOWN else lag
+            case KeepTemporary(from_=None):
+                restored[key] = left_over.get(key)
+            case Place() | Demote() | KeepTemporary():
+                held.add(key)
+            case ThreadMove(to=Seat(role=Role.ACTIVE)):
+                starts.setdefault(step.task_id, Start(True, True, LATEST, limit, 0))
+            case HandOver() | Promote():
+                warm, cold = restored.get(key, 0), 0 if step.caught_up else step.restore_records
+                needs = None if warm is None or cold is None else warm + cold
+                is_held = isinstance(step, Promote) or key in held
+                starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
+    return Course(starts=starts, restored=restored, pauses_ms=total(plan_pauses(plan, first, last)).ms)
+
+
+def history_course(sides: Sequence[Side]) -> Course:
+    """Return what the generations between two tell, the two included: each move with the lags it was decided by."""
+    starts: dict[TaskId, Start] = {}
+    pauses_ms: dict[TaskId, int] = {}
+    holders: dict[TaskId, frozenset[str]] = {}
+    for before, after in pairwise(sides):
+        for change in compare(before, after).tasks:
+            pauses_ms[change.task_id] = pauses_ms.get(change.task_id, 0) + change.pause_ms
+            if change.kind is TaskClass.ORPHANED:
+                holders[change.task_id] = _holders(before, change.task_id)
+            if change.start is not None and change.to is not None:
+                withheld = change.from_ is None and change.task_id in holders
+                held = change.to.process_id in holders[change.task_id] if withheld else change.start.held
+                starts[change.task_id] = change.start._replace(held=held)
+    return Course(starts=starts, pauses_ms=pauses_ms)
+
+
+def _holders(side: Side, task_id: TaskId) -> frozenset[str]:
+    """The processes that have state of a task: the one that runs it and those that hold a copy."""
+    task, group = side.group.task_index[task_id], side.group
+    return frozenset(
+        group.instances[group.instance_of[consumer]].process_id
+        for consumer, held in enumerate(side.holdings)
+        if any(task in role for role in held)
+    )

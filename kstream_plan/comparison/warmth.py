@@ -1,0 +1,110 @@
+"""What decides how warm a move is: lags, end offsets, and what is known of the way from one side to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from kstream_plan.comparison.changes import Course, Side, Start, TaskChange, TaskClass
+from kstream_plan.model import UNKNOWN, Group, Note, TaskId, whole_sum
+from kstream_plan.model.ranking import is_caught_up
+from kstream_plan.plans import Seat
+from kstream_plan.protocols import gives_up
+
+
+class _Reported(NamedTuple):
+    lag: int | None
+    held: bool
+
+
+class Evidence:
+    """What both sides of a comparison, and what is known of the way between them, tell of a task on an instance."""
+
+    def __init__(self, old: Side, new: Side, course: Course) -> None:
+        self._old, self._new, self._course = old, new, course
+        self._limit = new.config.acceptable_recovery_lag
+        self._stopping = _consumer_names(old.group, gives_up(old.group, old.protocol))
+        self._staying = {instance.process_id for instance in new.group.instances}
+        self._held = held_copies(old) if old.copies is None else set()
+        self._guessed: list[TaskId] = []
+
+    def stateful(self, task_id: TaskId) -> bool:
+        """Whether a task of the new side has state."""
+        return self._new.group.tasks[self._new.group.task_index[task_id]].stateful
+
+    def start(self, task_id: TaskId, process_id: str) -> Start:
+        """Return what a stateful task starts from on its new instance."""
+        known = self._course.starts.get(task_id)
+        if known is not None:
+            return known
+        lag, held = self._reported(task_id, process_id)
+        restores = self.restores(task_id, process_id)
+        if self._old.copies is None:
+            self._guessed.append(task_id)
+            return Start(held or restores == 0, held, None, self._limit, 0 if held else restores)
+        assert lag is not None
+        within = restores == 0 or is_caught_up(lag, self._limit)
+        return Start(within, held, lag, self._limit, restores)
+
+    def restores(self, task_id: TaskId, process_id: str) -> int | None:
+        """Return what an instance lacks of a task's state, in records; ``None`` if the end offset is not known."""
+        if (task_id, process_id) in self._course.restored:
+            return self._course.restored[task_id, process_id]
+        task = self._new.group.tasks[self._new.group.task_index[task_id]]
+        lag, _ = self._reported(task_id, process_id)
+        if lag is not None and lag < 0:
+            lag = None if lag == UNKNOWN else 0
+        if lag is None:
+            lag = task.end_offset_sum
+        return lag if task.end_offset_known or not lag else None
+
+    def pause_ms(self, task_id: TaskId, from_: Seat | None, kind: TaskClass) -> int:
+        """Return the expected pause: from revoking to handing over, or until it is noticed that the owner is gone."""
+        if self._course.pauses_ms is not None:
+            return self._course.pauses_ms.get(task_id, 0)
+        if from_ is None or kind in (TaskClass.NEW, TaskClass.GONE):
+            return 0
+        if from_.process_id not in self._staying:
+            return self._new.config.session_timeout_ms
+        stops = kind is not TaskClass.STAYED or (from_.process_id, from_.consumer_id) in self._stopping
+        return self._new.config.heartbeat_interval_ms if stops else 0
+
+    def notes(self, changes: Sequence[TaskChange]) -> tuple[Note, ...]:
+        """Return how sure the starts are that were asked for, ``changes`` being all that was found."""
+        notes = []
+        if self._guessed:
+            message = "No lags are known: a copy that is held counts as caught up, everything else as cold"
+            notes.append(Note("no-lags", message, tuple(map(str, self._guessed))))
+        between = self._new.generation - self._old.generation - 1
+        if between > 0 and any(change.start for change in changes) and not self._course.starts and not self._guessed:
+            message = f"Lags are those of generation {self._old.generation}; {between} generations lie between"
+            notes.append(Note("old-lags", message))
+        return tuple(notes)
+
+    def _reported(self, task_id: TaskId, process_id: str) -> _Reported:
+        """The instance's lag, the whole sum if it reported nothing, ``None`` if no lags are known."""
+        group = self._old.group
+        task, instance = group.task_index.get(task_id), group.instance_index.get(process_id)
+        if self._old.copies is None:
+            return _Reported(None, (task_id, process_id) in self._held)
+        if task is None or instance is None:
+            task = self._new.group.task_index[task_id]
+            return _Reported(self._new.group.tasks[task].end_offset_sum, held=False)
+        lag = next((copy.lag for copy in self._old.copies[task] if copy.instance == instance), None)
+        held = any(task in role for c in group.consumers_of[instance] for role in self._old.holdings[c][1:])
+        return _Reported(whole_sum(lag, group.tasks[task].end_offset_sum), held)
+
+
+def held_copies(side: Side) -> set[tuple[TaskId, str]]:
+    """Return the task and the process of every copy that is assigned."""
+    group = side.group
+    return {
+        (group.tasks[task].task_id, group.instances[group.instance_of[consumer]].process_id)
+        for consumer, held in enumerate(side.holdings)
+        for role in held[1:]
+        for task in role
+    }
+
+
+def _consumer_names(group: Group, consumers: Iterable[int]) -> frozenset[tuple[str, str]]:
+    return frozenset((group.instances[group.instance_of[c]].process_id, group.consumer_ids[c]) for c in consumers)

@@ -1,0 +1,221 @@
+"""``client.properties`` of Kafka's own tools (``--command-config``) → the arguments of the Python client.
+
+Names and meanings: ``SaslConfigs``, ``SslConfigs`` and ``CommonClientConfigs`` of Apache Kafka. What decides how the
+connection is secured is either done or refused, never passed over; other settings (of consumers, say) are ignored, as
+Kafka's tools do.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from kstream_plan.documents.java_properties import parse_properties
+from kstream_plan.errors import ConfigError
+
+_SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+#: Mechanism → the login modules that Kafka has for it.
+_LOGIN_MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+_KNOWN = frozenset(
+    {
+        "security.protocol",
+        "sasl.mechanism",
+        "sasl.jaas.config",
+        "ssl.endpoint.identification.algorithm",
+        "ssl.key.password",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.keystore.location",
+        "ssl.keystore.type",
+        "ssl.truststore.certificates",
+        "ssl.truststore.location",
+        "ssl.truststore.type",
+        "ssl.protocol",
+    }
+)
+#: What makes a name one that decides about security; refused unless it is known.
+_SECURITY = re.compile(r"(?:sasl|ssl|security|config\.providers)(?:\..*)?")
+_JAAS = re.compile(r"\s*(?P<module>[\w.$]+)\s+required\b(?P<options>.*?);\s*", re.DOTALL)
+_JAAS_OPTION = re.compile(
+    r"""\s*(?P<name>\w+)\s*=\s*(?:"(?P<text>(?:\\.|[^"\\])*)"|'(?P<single>(?:\\.|[^'\\])*)'|(?P<bare>[^\s;"']+))"""
+)
+_PEM_FIX = (
+    "convert it to PEM: keytool -importkeystore -srckeystore FILE -destkeystore store.p12 -deststoretype PKCS12, then "
+    "openssl pkcs12 -in store.p12 -out store.pem"
+)
+
+
+def load_client_properties(path: Path) -> Mapping[str, Any]:
+    """Read a ``client.properties`` file.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Arguments of ``kafka.KafkaAdminClient`` and ``kafka.KafkaConsumer``: ``security_protocol``, ``sasl_mechanism``,
+        ``sasl_plain_username``, ``sasl_plain_password``, ``ssl_context``, ``client_id``, ``request_timeout_ms``; only
+        those that the file decides.
+
+    Raises:
+        ConfigError: the file, or one that it names, cannot be read; a setting has a wrong value or is not supported.
+            No secret is in the message.
+    """
+    where = str(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from None
+    settings = {setting.name: str(setting.value).strip() for setting in parse_properties(text, where)}
+    return _arguments(settings, where)
+
+
+def _arguments(settings: Mapping[str, str], where: str) -> Mapping[str, Any]:
+    unknown = sorted(name for name in settings if _SECURITY.fullmatch(name) and name not in _KNOWN and settings[name])
+    for name in unknown:
+        if not _is_default(name, settings[name]):
+            raise ConfigError(f"{name} is not supported", where=where, fix=_instead(name))
+    protocol = settings.get("security.protocol", "PLAINTEXT").upper()
+    if protocol not in _SECURITY_PROTOCOLS:
+        fix = f"give one of {', '.join(_SECURITY_PROTOCOLS)}"
+        raise ConfigError(f"security.protocol is {protocol!r}", where=where, fix=fix)
+    arguments: dict[str, Any] = {"security_protocol": protocol}
+    if protocol.startswith("SASL"):
+        arguments |= _sasl(settings, where)
+    if protocol.endswith("SSL"):
+        arguments["ssl_context"] = _ssl_context(settings, where)
+    if settings.get("client.id"):
+        arguments["client_id"] = settings["client.id"]
+    if settings.get("request.timeout.ms"):
+        arguments["request_timeout_ms"] = _milliseconds(settings, "request.timeout.ms", where)
+    return MappingProxyType(arguments)
+
+
+def _is_default(name: str, value: str) -> bool:
+    """Some settings are often spelt out as what they are anyway."""
+    return (name, value) in (
+        ("ssl.enabled.protocols", "TLSv1.2,TLSv1.3"),
+        ("ssl.enabled.protocols", "TLSv1.3,TLSv1.2"),
+        ("ssl.enabled.protocols", "TLSv1.2"),
+    )
+
+
+def _instead(name: str) -> str:
+    if name.startswith(("ssl.keystore.password", "ssl.truststore.password")):
+        return f"leave it out: only stores of type PEM are supported, and they have none; {_PEM_FIX}"
+    return "leave it out if the cluster can be reached without it, or take the snapshot from the leader's log"
+
+
+def _milliseconds(settings: Mapping[str, str], name: str, where: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", settings[name]) or int(settings[name]) == 0:
+        raise ConfigError(f"{name} is not a number of milliseconds", where=where, fix="write it like 30000")
+    return int(settings[name])
+
+
+def _sasl(settings: Mapping[str, str], where: str) -> dict[str, str]:
+    mechanism = settings.get("sasl.mechanism", "GSSAPI").upper()
+    module = _LOGIN_MODULES.get(mechanism)
+    if module is None:
+        fix = f"give one of {', '.join(_LOGIN_MODULES)}, or take the snapshot from the leader's log"
+        raise ConfigError(f"sasl.mechanism {mechanism} is not supported", where=where, fix=fix)
+    example = f'write {module} required username="…" password="…";'
+    match = _JAAS.fullmatch(settings.get("sasl.jaas.config", ""))
+    if match is None or match["module"] != module:
+        raise ConfigError(f"sasl.jaas.config is not one login for {mechanism}", where=where, fix=example)
+    options = _jaas_options(match["options"])
+    if options is None or not {"username", "password"} <= options.keys():
+        raise ConfigError("sasl.jaas.config names no username and password", where=where, fix=example)
+    if options.keys() - {"username", "password"}:
+        other = sorted(options.keys() - {"username", "password"})[0]
+        raise ConfigError(f"sasl.jaas.config has {other}, which is not supported", where=where, fix=example)
+    return {
+        "sasl_mechanism": mechanism,
+        "sasl_plain_username": options["username"],
+        "sasl_plain_password": options["password"],
+    }
+
+
+def _jaas_options(text: str) -> dict[str, str] | None:
+    options, at = {}, 0
+    while text[at:].strip():
+        match = _JAAS_OPTION.match(text, at)
+        if match is None:
+            return None
+        quoted = match["text"] if match["text"] is not None else match["single"]
+        options[match["name"]] = match["bare"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        at = match.end()
+    return options
+
+
+def _ssl_context(settings: Mapping[str, str], where: str) -> ssl.SSLContext:
+    """Trust what the truststore holds, or what the system trusts; show the keystore's certificate, if there is one."""
+    for store in ("truststore", "keystore"):
+        _check_store(settings, store, where)
+    protocol = settings.get("ssl.protocol", "TLSv1.3")
+    if protocol not in ("TLSv1.3", "TLSv1.2", "TLS"):
+        raise ConfigError(f"ssl.protocol {protocol} is not supported", where=where, fix="give TLSv1.2 or TLSv1.3")
+    trusted = _pem_text(settings, "ssl.truststore.certificates", "ssl.truststore.location")
+    context: ssl.SSLContext
+    context = _checked("the truststore", where, lambda: ssl.create_default_context(cadata=trusted or None))
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    algorithm = settings.get("ssl.endpoint.identification.algorithm", "https")
+    if algorithm.lower() not in ("https", ""):
+        name = "ssl.endpoint.identification.algorithm"
+        raise ConfigError(f"{name} is {algorithm!r}", where=where, fix="give https, or nothing to check no host name")
+    context.check_hostname = bool(algorithm)
+    chain = _pem_text(settings, "ssl.keystore.certificate.chain", "ssl.keystore.location")
+    key = settings.get("ssl.keystore.key", "")
+    if chain:
+        _checked("the keystore", where, lambda: _load_chain(context, f"{chain}\n{key}\n", settings))
+    return context
+
+
+def _check_store(settings: Mapping[str, str], store: str, where: str) -> None:
+    """Kafka's default type is JKS; Python can read PEM only."""
+    kind = settings.get(f"ssl.{store}.type", "JKS").upper()
+    inline = "ssl.truststore.certificates" if store == "truststore" else "ssl.keystore.certificate.chain"
+    if kind != "PEM" and (settings.get(f"ssl.{store}.location") or settings.get(inline)):
+        what = f"ssl.{store}.type {kind} is not supported, only PEM is"
+        raise ConfigError(what, where=where, fix=f"{_PEM_FIX}, and set ssl.{store}.type=PEM")
+
+
+def _pem_text(settings: Mapping[str, str], inline: str, location: str) -> str:
+    if settings.get(inline):
+        return settings[inline]
+    if not settings.get(location):
+        return ""
+    path = Path(settings[location])
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _load_chain(context: ssl.SSLContext, pem: str, settings: Mapping[str, str]) -> None:
+    """Python loads a certificate from a file only; this one is private and gone at once."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".pem") as file:
+        file.write(pem)
+        file.flush()
+        context.load_cert_chain(file.name, password=lambda: settings.get("ssl.key.password", ""))
+
+
+def _checked(what: str, where: str, load: Callable[[], Any]) -> Any:
+    try:
+        return load()
+    except (ssl.SSLError, ValueError) as error:
+        reason = getattr(error, "reason", None) or type(error).__name__
+        fix = "give PEM: certificates, and in the keystore their private key (ssl.key.password if it is encrypted)"
+        raise ConfigError(f"{what} cannot be used: {reason}", where=where, fix=fix) from None
+
+
+def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> ConfigError:
+    reason = (error.strerror or type(error).__name__) if isinstance(error, OSError) else "it is not UTF-8"
+    return ConfigError(f"cannot be read: {reason}", where=str(path), fix="check the path")

@@ -1,0 +1,246 @@
+"""A history as ``snapshot --all`` writes it: what was held in each generation, and how it came to be so.
+
+A row is the group as it was when a decision was made: what was held until then, and the lags that were reported for
+it. What the newest row's decision led to is told by its ``decision``, if it has one. No Spark is needed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, BinaryIO, NamedTuple
+
+from kstream_plan.comparison.changes import Side
+from kstream_plan.comparison.sides import Pair, history_course, snapshot_side, without
+from kstream_plan.documents.history_rows import history_rows
+from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.model import Copy, Group, Holding, TaskId
+from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.rows.fields import Row, printable, shown
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from kstream_plan.snapshots.rows.times import format_time, parse_time
+
+_GENERATION = re.compile(r"\d{1,10}", re.ASCII)
+_TIME_OF_DAY = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?", re.ASCII)
+
+
+class _Entry(NamedTuple):
+    row: Row
+    where: str
+    at_ms: int | None
+
+
+def read_stretches(
+    path: str,
+    first: str | None,
+    last: str | None,
+    application_ids: Sequence[str] = (),
+    *,
+    stdin: BinaryIO | None = None,
+) -> list[Pair]:
+    """Read of every selected application what was held at two points of its history.
+
+    Args:
+        path: a file, folder or glob of JSON or JSON Lines on this machine, plain or gzip; ``-`` is standard input.
+        first: a generation, an RFC 3339 time, or a time of day if all is of one day (UTC); by default the oldest.
+        last: the same; by default the newest.
+        application_ids: globs; without any, every application is selected.
+        stdin: what ``-`` stands for, by default the process's standard input.
+
+    Raises:
+        SnapshotError: the history cannot be read, a row breaks the contract, or it does not hold such a point.
+        UsageError: the first point is after the last one, or a point is neither a generation nor a time.
+    """
+    wanted = Selection(tuple(application_ids))
+    by_application: dict[str, list[_Entry]] = defaultdict(list)
+    for row, where in history_rows(path, stdin or sys.stdin.buffer):
+        if row.get("kind") == "plan":
+            fix = "give --old-round and --new-round instead of --from and --to"
+            raise SnapshotError("is a saved plan, not a history", where=printable(where), fix=fix)
+        by_application[str(row.get("application_id"))].append(_Entry(row, where, _time_of(row)))
+    known = sorted(by_application)
+    missing = wanted.missing(known)
+    if missing or not known:
+        raise wanted.nothing_found(missing, known, [path])[0]
+    return [_stretch(_in_order(by_application[name]), first, last) for name in filter(wanted.wants, known)]
+
+
+def _time_of(row: Row) -> int | None:
+    try:
+        return parse_time(row["captured_at"])
+    except (KeyError, TypeError, ValueError):
+        return None  # what is wrong with the time is found when the row is read
+
+
+def _in_order(entries: Sequence[_Entry]) -> list[_Entry]:
+    """Sort rows by time; where none has a generation's number they are counted from 0."""
+    ordered = sorted(entries, key=lambda entry: (entry.at_ms is not None, entry.at_ms or 0, _generation(entry.row)))
+    if any(entry.row.get("generation") is not None for entry in ordered):
+        return ordered
+    return [entry._replace(row={**entry.row, "generation": place}) for place, entry in enumerate(ordered)]
+
+
+def _generation(row: Row) -> int:
+    generation = row.get("generation")
+    return generation if isinstance(generation, int) else 0
+
+
+def _stretch(entries: Sequence[_Entry], first: str | None, last: str | None) -> Pair:
+    start = 0 if first is None else _position(entries, first, "--from")
+    end = len(entries) if last is None else _position(entries, last, "--to")
+    end = _last_known(entries, end)
+    if start > end:
+        raise UsageError("--from is after --to", fix="give the earlier one to --from")
+    first_row = max(start - 1, 0)
+    snapshots = [
+        snapshot_from_row(entry.row, entry.where, lags_as_reported=True) for entry in entries[first_row : end + 1]
+    ]
+    sides = _sides(entries[first_row : end + 1], list(map(snapshot_side, snapshots)), end - first_row)
+    sides = sides[start - first_row :]
+    warnings = dict.fromkeys(note for snapshot in snapshots for note in snapshot.warnings)
+    return Pair(sides[0], sides[-1], history_course(sides), tuple(warnings))
+
+
+def _last_known(entries: Sequence[_Entry], position: int) -> int:
+    """The state after the last decision is known only if the last row tells its decision."""
+    return position if position < len(entries) or entries[-1].row.get("decision") else len(entries) - 1
+
+
+def _position(entries: Sequence[_Entry], text: str, option: str) -> int:
+    """Return the place of the row that holds what was held then; one past the last for what the last decision led to.
+
+    A row tells what was held until its time, so at a time it is the first one later.
+    """
+    if _GENERATION.fullmatch(text):
+        return _position_of_generation(entries, int(text), option)
+    at_ms = _at_ms(entries, text, option)
+    times = [entry.at_ms for entry in entries if entry.at_ms is not None]
+    if not times or (at_ms > times[-1] if option == "--from" else at_ms < times[0]):
+        known = f"it holds {format_time(times[0])} to {format_time(times[-1])}" if times else "it holds no times"
+        raise SnapshotError(
+            f"holds nothing {'after' if option == '--from' else 'by'} {shown(text)}",
+            where=_place(entries),
+            fix=f"{known}: choose another {option}",
+        )
+    return next(
+        (place for place, entry in enumerate(entries) if entry.at_ms is not None and entry.at_ms > at_ms), len(entries)
+    )
+
+
+def _position_of_generation(entries: Sequence[_Entry], generation: int, option: str) -> int:
+    found = [place for place, entry in enumerate(entries) if _generation(entry.row) == generation]
+    if found:
+        return found[-1]
+    decision = entries[-1].row.get("decision")
+    if isinstance(decision, Mapping) and _generation(entries[-1].row) + 1 == generation:
+        return len(entries)
+    known = sorted({_generation(entry.row) for entry in entries})
+    newest = known[-1] + 1 if decision else known[-1]
+    raise SnapshotError(
+        f"holds no generation {generation}",
+        where=_place(entries),
+        fix=f"it holds generations {known[0]} to {newest}"
+        + (", with gaps" if newest - known[0] >= len(known) + 1 else "")
+        + f": choose another {option}",
+    )
+
+
+def _place(entries: Sequence[_Entry]) -> str:
+    file, application_id = entries[-1].where.rpartition(",")[0], entries[-1].row.get("application_id")
+    return f"{printable(file)}: application {shown(application_id)}"
+
+
+def _at_ms(entries: Sequence[_Entry], text: str, option: str) -> int:
+    if _TIME_OF_DAY.fullmatch(text):
+        days = {str(entry.row["captured_at"])[:10] for entry in entries if entry.at_ms is not None}
+        if len(days) != 1:
+            what = f"{shown(text)} is a time of day, and the history is not of one day"
+            raise UsageError(what, where=option, fix="give the date too: 2026-11-21T13:04:00Z")
+        seconds = text if text.count(":") == 2 else f"{text}:00"
+        text = f"{days.pop()}T{seconds}Z"
+    try:
+        return parse_time(text)
+    except ValueError:
+        fix = "give a generation like 7, or a time like 2026-11-21T13:04:00Z or 13:04"
+        raise UsageError(f"{shown(text)} is neither a generation nor a time", where=option, fix=fix) from None
+
+
+def _sides(entries: Sequence[_Entry], rows: Sequence[Side], last: int) -> list[Side]:
+    """Return the states from the first row on, ``last`` of them after it, each with the decision that led to it."""
+    laters = [*rows[1:], None][:last]
+    sides = [rows[0], *map(_next_side, rows, laters, entries)]
+    return [*sides[:-1], without(sides[-1], set(sides[-1].newcomers))]
+
+
+def _next_side(earlier: Side, later: Side | None, before: _Entry) -> Side:
+    """Return what was held after the decision of a row: as that says, else as the row after it does."""
+    decision = before.row.get("decision")
+    if isinstance(decision, Mapping) and (later is None or later.generation == earlier.generation + 1):
+        return _after_decision(earlier, later, decision, before.where)
+    assert later is not None
+    return replace(later, newcomers=later.newcomers - earlier.group.instance_index.keys())
+
+
+def _after_decision(earlier: Side, later: Side | None, decision: Any, where: str) -> Side:
+    """Return what the members held after a decision: without what is withheld, with temporary standbys.
+
+    Its members are those that took part. What was reported afterwards, ``later``, is known of them and of newcomers;
+    who had left by then still held what the decision says.
+    """
+    known = earlier.group
+    tasks, newcomers = list(known.tasks), []
+    if later is not None:
+        tasks = [*later.group.tasks, *(task for task in tasks if task.task_id not in later.group.task_index)]
+        newcomers = [of for of in later.group.instances if of.process_id not in known.instance_index]
+    group = Group.of(known.application_id, tasks, [*known.instances, *newcomers])
+    assigned = _decided(group, decision, where, ("active",), ("standby",), (), ("temporary",))
+    withheld = _decided(group, decision, where, ("withheld",))
+    return Side(
+        group=group,
+        holdings=tuple(
+            held._replace(active=tuple(task for task in held.active if task not in out.active))
+            for held, out in zip(assigned, withheld, strict=True)
+        ),
+        config=earlier.config if later is None else later.config,
+        generation=earlier.generation + 1,
+        captured_at=None if later is None else later.captured_at,
+        copies=None if later is None else _reported(group, later),
+        newcomers=frozenset(of.process_id for of in newcomers),
+        decided=_decided(group, decision, where, ("active",), ("standby",)),
+    )
+
+
+def _reported(group: Group, later: Side) -> tuple[tuple[Copy, ...], ...]:
+    """Return the copies that a row reports, by the numbers of a group with more members."""
+    assert later.copies is not None
+    found: list[tuple[Copy, ...]] = [()] * len(group.tasks)
+    for task, copies in zip(later.group.tasks, later.copies, strict=True):
+        found[group.task_index[task.task_id]] = tuple(
+            copy._replace(instance=group.instance_index[later.group.instances[copy.instance].process_id], reporters=())
+            for copy in copies
+        )
+    return tuple(found)
+
+
+def _decided(group: Group, decision: Any, where: str, *roles: tuple[str, ...]) -> tuple[Holding, ...]:
+    """Return the named lists of a decision as the roles of each consumer of the group."""
+    try:
+        by_consumer = {
+            consumer_id: of
+            for process in decision["decided"].values()
+            for consumer_id, of in process["consumers"].items()
+        }
+        return tuple(
+            Holding(*(_indices(group, by_consumer.get(consumer_id, {}), names) for names in roles))
+            for consumer_id in group.consumer_ids
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        fix = "make the history again with kstream-plan snapshot --all"
+        raise SnapshotError("decision is not as snapshot --all writes it", where=printable(where), fix=fix) from None
+
+
+def _indices(group: Group, of: Mapping[str, Sequence[str]], names: Sequence[str]) -> tuple[int, ...]:
+    return tuple(sorted(group.task_index[TaskId.parse(task)] for name in names for task in of.get(name, ())))

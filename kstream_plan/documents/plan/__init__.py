@@ -1,0 +1,1 @@
+"""The plan's JSON: its writer and its reader."""

@@ -1,0 +1,61 @@
+"""Files of saved plans: which files are some, and what is in them; JSON, plain or gzip."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from kstream_plan.documents.plan.read import SavedPlan, all_sound, each_saved
+from kstream_plan.errors import PlanFileError
+from kstream_plan.plans import Plan
+from kstream_plan.snapshots.files.sources import GZIP_MAGIC, HEAD_BYTES
+from kstream_plan.snapshots.rows.document_kind import kind_of
+
+
+def read_plan_file(path: str | Path) -> list[Plan]:
+    """Return the plans of one file, in file order.
+
+    Raises:
+        PlanFileError: the file cannot be read, or is damaged.
+    """
+    return [saved.plan for saved in read_saved_file(path)]
+
+
+def read_saved_file(path: str | Path) -> list[SavedPlan]:
+    """Return the plans of one file, in file order, and what is known of other draws.
+
+    Raises:
+        PlanFileError: the file cannot be read, or is damaged.
+    """
+    return all_sound(each_saved_in(path))
+
+
+def each_saved_in(path: str | Path) -> Iterator[SavedPlan | PlanFileError]:
+    """Yield every plan of one file, or what is wrong with it, if only that the file cannot be read."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        yield PlanFileError(f"cannot read the file: {error.strerror or error}", where=str(path), fix="check the path")
+        return
+    yield from each_saved(data, str(path))
+
+
+def is_plan_file(path: str | Path) -> bool:
+    """Tell by a look at its beginning whether a path is a file of saved plans; what cannot be read is none."""
+    try:
+        with Path(path).open("rb") as file:
+            return are_plans(file.read(HEAD_BYTES))
+    except OSError:
+        return False
+
+
+def are_plans(data: bytes) -> bool:
+    """Tell by a look at their beginning whether these are saved plans, plain or gzip, and if they are cut short."""
+    head = data[:HEAD_BYTES]
+    if head.startswith(GZIP_MAGIC):
+        try:
+            head = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, HEAD_BYTES)
+        except zlib.error:
+            return False
+    return kind_of(head) == "plan"

@@ -1,0 +1,68 @@
+"""The JSON documents of a saved file, one after the other: what can be read is, whatever stands beside it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from typing import NoReturn
+
+from kstream_plan.documents.json_fields import JsonFields
+from kstream_plan.errors import PlanFileError
+from kstream_plan.snapshots.files.sources import GZIP_MAGIC
+
+#: Where the next document begins if one is broken: at a line that opens an object (those inside are indented).
+_NEXT_DOCUMENT = re.compile(r"\n(?=\{)")
+
+
+def documents_in(data: bytes, where: str) -> Iterator[JsonFields | PlanFileError]:
+    """Yield the documents, or what is wrong with one; after one that is no JSON it goes on where the next one begins.
+
+    Args:
+        data: UTF-8, plain or gzip; usually one document a line.
+        where: the source, to name it with the line.
+    """
+    try:
+        text = _text(data, where)
+    except PlanFileError as error:
+        yield error
+        return
+    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+    line, counted = 1, 0
+    start = _after_blanks(text, 0)
+    while start < len(text):
+        line, counted = line + text.count("\n", counted, start), start
+        here = f"{where}, line {line}"
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError) as error:
+            yield PlanFileError(
+                f"not JSON: {error}", where=here, fix="save the plan again with kstream-plan assign --out"
+            )
+            following = _NEXT_DOCUMENT.search(text, start)
+            start = len(text) if following is None else following.end()
+            continue
+        yield JsonFields(value, here)
+        start = _after_blanks(text, end)
+
+
+def _text(data: bytes, where: str) -> str:
+    try:
+        return (gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise PlanFileError("not UTF-8 text", where=where, fix="give a plan saved with --out") from None
+    except (OSError, EOFError, zlib.error) as error:
+        what = f"a damaged gzip file ({error})"
+        raise PlanFileError(what, where=where, fix="copy it again, it was probably cut short") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number there")
+
+
+def _after_blanks(text: str, start: int) -> int:
+    while start < len(text) and text[start] in " \t\r\n":
+        start += 1
+    return start

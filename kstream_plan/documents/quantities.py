@@ -1,0 +1,78 @@
+"""Durations, rates, counts and parts of a whole as people type them."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.policy.limits import Percent
+
+_MS_PER_UNIT = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3_600}
+
+_NUMBER = r"\d{1,19}(?:\.\d{1,9})?"
+_PART = re.compile(rf"({_NUMBER})(ms|s|m|h|d)", re.ASCII)
+_DURATION = re.compile(rf"(?:{_NUMBER}(?:ms|s|m|h|d))+", re.ASCII)
+_BARE = re.compile(r"\d{1,19}", re.ASCII)
+_COUNT = re.compile(r"\d{1,19}(?:_\d{1,19})*", re.ASCII)
+_PERCENT = re.compile(rf"({_NUMBER})[ ]?%", re.ASCII)
+_RATE = re.compile(rf"({_NUMBER})(?:/(s|m|h))?", re.ASCII)
+
+
+def parse_duration(text: str) -> int:
+    """Return the milliseconds of ``90s``, ``10m``, ``1.5h``, ``1m30s``, ``250ms``; a bare number is milliseconds.
+
+    Raises:
+        ValueError: ``text`` is no such duration, not whole milliseconds, or beyond 64 bits.
+    """
+    text = text.strip()
+    if _BARE.fullmatch(text):
+        milliseconds = Decimal(text)
+    elif _DURATION.fullmatch(text):
+        milliseconds = sum((Decimal(n) * _MS_PER_UNIT[unit] for n, unit in _PART.findall(text)), Decimal(0))
+    else:
+        raise ValueError(f"{text!r} is not a duration like 90s, 10m, 1.5h or 250ms (a bare number is milliseconds)")
+    if milliseconds != int(milliseconds) or milliseconds > MAX_LONG:
+        raise ValueError(f"{text!r} is not a whole number of milliseconds within 64 bits")
+    return int(milliseconds)
+
+
+def parse_rate(text: str) -> float:
+    """Return the records per second of ``5000/s``, ``300000/m``, ``1.5/h``; a bare number is per second.
+
+    Raises:
+        ValueError: ``text`` is no such rate.
+    """
+    match = _RATE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a rate like 5000/s, 300000/m or 100/h (a bare number is per second)")
+    return float(match[1]) / _SECONDS_PER_UNIT[match[2] or "s"]
+
+
+def parse_count(text: str) -> int:
+    """Return the number of ``20`` or ``2_000_000``.
+
+    Raises:
+        ValueError: ``text`` is no such number, or beyond 64 bits.
+    """
+    text = text.strip()
+    if not _COUNT.fullmatch(text) or len(text) > 60 or int(text) > MAX_LONG:
+        raise ValueError(f"{text!r} is not a whole number like 20 or 2_000_000")
+    return int(text)
+
+
+def parse_share(text: str) -> int | Percent:
+    """Return the number of ``20`` or ``2_000_000``, or the part of a whole of ``5%`` or ``2.5 %``.
+
+    Raises:
+        ValueError: ``text`` is neither, or more than 100%.
+    """
+    text = text.strip()
+    match = _PERCENT.fullmatch(text)
+    if match is not None and Decimal(match[1]) <= 100:
+        return Percent(Decimal(match[1]))
+    try:
+        return parse_count(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a whole number like 20 or 2_000_000 nor a part like 5%") from None

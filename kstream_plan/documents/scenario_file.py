@@ -1,0 +1,227 @@
+"""A scenario file: YAML with a timed list of events; every error names line and column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+import yaml
+
+from kstream_plan.documents.quantities import parse_duration, parse_rate
+from kstream_plan.documents.scenario_node import ScenarioNode, document
+from kstream_plan.documents.streams_config import setting_value
+from kstream_plan.errors import ScenarioError
+from kstream_plan.model.scenario import (
+    ALL,
+    Bounce,
+    Burst,
+    ConfigChange,
+    Event,
+    Join,
+    Leave,
+    NewInstance,
+    ProduceRate,
+    RestoreRate,
+    Return,
+    Scenario,
+    Stop,
+    Threads,
+)
+from kstream_plan.model.settings import MAX_INT, MAX_LONG
+
+#: what an event's value says, when it happens → the event
+_Read: TypeAlias = Callable[[ScenarioNode, int], Event]
+
+#: What every snapshot has and no scenario.
+_OF_SNAPSHOTS = {"application_id", "instances"}
+_MOST_EVENTS = 10_000
+_MOST_INSTANCES = 10_000
+
+
+def load_scenario(path: str | Path) -> Scenario:
+    """Read a scenario file (``kstream-plan schema scenario``); names in it are still to be resolved.
+
+    Raises:
+        ScenarioError: the file cannot be read, is not YAML, or something in it is not as it has to be.
+    """
+    where = str(path)
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise ScenarioError(
+            f"cannot read the file: {error.strerror or error}", where=where, fix="check the name of the scenario file"
+        ) from error
+    return read_scenario(text, where)
+
+
+def read_scenario(text: bytes | str, where: str) -> Scenario:
+    """Read the text of a scenario file; ``where`` names it in errors. Raises as :func:`load_scenario`."""
+    try:
+        root = document(yaml.compose(text, Loader=yaml.SafeLoader), where)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        here = f"{where}, line {mark.line + 1}, column {mark.column + 1}" if mark else where
+        raise ScenarioError(
+            f"not YAML: {error.problem or error.context}", where=here, fix="correct the line"
+        ) from error
+    except (yaml.YAMLError, UnicodeError, RecursionError) as error:
+        raise ScenarioError(
+            f"not YAML: {getattr(error, 'reason', error)}", where=where, fix="save the file as UTF-8 text"
+        ) from error
+    if root.is_mapping and any(name in _OF_SNAPSHOTS for name, _, _ in root.named()):
+        fix = "give snapshots first and the scenario last"
+        raise ScenarioError("this is a snapshot, not a scenario", where=where, fix=fix)
+    fields = root.fields({"version", "events"}, required={"events"})
+    if "version" in fields and fields["version"].whole_number(0, MAX_INT) != 1:
+        raise fields["version"].fail("is not 1, the only version there is", "write version: 1")
+    items = fields["events"].items()
+    if len(items) > _MOST_EVENTS:
+        raise fields["events"].fail(f"are more than {_MOST_EVENTS:,}", "leave some out")
+    return Scenario(events=tuple(_event(item) for item in items))
+
+
+def _event(item: ScenarioNode) -> Event:
+    fields = item.fields({"at", *_KINDS})
+    kinds = [name for name in fields if name != "at"]
+    if len(kinds) != 1:
+        raise item.fail(
+            f"has {len(kinds)} things that happen", f"write one of {', '.join(_KINDS)} beside at; more are more events"
+        )
+    at_ms = fields["at"].parsed(parse_duration) if "at" in fields else 0
+    return _KINDS[kinds[0]](fields[kinds[0]], at_ms)
+
+
+def _join(value: ScenarioNode, at_ms: int) -> Event:
+    if value.is_scalar:
+        return Join(at_ms=at_ms, instances=_new(value.whole_number(1, _MOST_INSTANCES), {}), where=value.where)
+    names = {"count", "threads", "rack", "client_tags", "hosts", "process_ids", "static"}
+    fields = value.fields(names)
+    hosts = fields["hosts"].texts() if "hosts" in fields else ()
+    ids = fields["process_ids"].texts() if "process_ids" in fields else ()
+    number = fields["count"].whole_number(1, _MOST_INSTANCES) if "count" in fields else max(len(hosts), len(ids), 1)
+    for name, given in (("hosts", hosts), ("process_ids", ids)):
+        if given and len(given) != number:
+            raise fields[name].fail(f"are {len(given)} for {number} instances", "name every instance, or none")
+    return Join(at_ms=at_ms, instances=_new(number, fields, hosts, ids), where=value.where)
+
+
+def _new(
+    number: int, fields: Mapping[str, ScenarioNode], hosts: tuple[str, ...] = (), ids: tuple[str, ...] = ()
+) -> tuple[NewInstance, ...]:
+    tags = [(name, tag) for name, _, tag in fields["client_tags"].named()] if "client_tags" in fields else []
+    return tuple(
+        NewInstance(
+            threads=fields["threads"].whole_number(1, _MOST_INSTANCES) if "threads" in fields else None,
+            rack=fields["rack"].text() if "rack" in fields else None,
+            client_tags=tuple(sorted((name, tag.text()) for name, tag in tags)),
+            static=fields["static"].boolean() if "static" in fields else False,
+            host=hosts[place] if hosts else None,
+            process_id=ids[place] if ids else None,
+        )
+        for place in range(number)
+    )
+
+
+def _leave(value: ScenarioNode, at_ms: int) -> Event:
+    return Leave(at_ms=at_ms, process_ids=value.texts(), where=value.where)
+
+
+def _stop(value: ScenarioNode, at_ms: int) -> Event:
+    return Stop(at_ms=at_ms, process_ids=value.texts(), where=value.where)
+
+
+def _crash(value: ScenarioNode, at_ms: int) -> Event:
+    return Stop(at_ms=at_ms, process_ids=value.texts(), crash=True, where=value.where)
+
+
+def _return(value: ScenarioNode, at_ms: int) -> Event:
+    if not value.is_mapping:
+        return Return(at_ms=at_ms, process_ids=value.texts(), where=value.where)
+    fields = value.fields({"instances", "disk", "static"}, required={"instances"})
+    return Return(
+        at_ms=at_ms,
+        process_ids=fields["instances"].texts(),
+        keeps_disk=fields["disk"].boolean() if "disk" in fields else True,
+        static=fields["static"].boolean() if "static" in fields else False,
+        where=value.where,
+    )
+
+
+def _bounce(value: ScenarioNode, at_ms: int) -> Event:
+    fields = value.fields({"instances", "restart", "pause", "leave", "static"}, required={"restart"})
+    return Bounce(
+        at_ms=at_ms,
+        process_ids=fields["instances"].texts() if "instances" in fields else (ALL,),
+        restart_ms=fields["restart"].parsed(parse_duration),
+        pause_ms=fields["pause"].parsed(parse_duration) if "pause" in fields else 0,
+        leaves=fields["leave"].boolean() if "leave" in fields else False,
+        static=fields["static"].boolean() if "static" in fields else False,
+        where=value.where,
+    )
+
+
+def _threads(value: ScenarioNode, at_ms: int) -> Event:
+    fields = value.fields({"instance", "count"}, required={"instance", "count"})
+    threads = fields["count"].whole_number(1, _MOST_INSTANCES)
+    return Threads(at_ms=at_ms, process_id=fields["instance"].text(), threads=threads, where=value.where)
+
+
+def _produce_rate(value: ScenarioNode, at_ms: int) -> Event:
+    if value.is_scalar:
+        return ProduceRate(at_ms=at_ms, per_second=value.parsed(parse_rate), where=value.where)
+    fields = value.fields({"rate", "subtopology"}, required={"rate"})
+    return ProduceRate(
+        at_ms=at_ms,
+        per_second=fields["rate"].parsed(parse_rate),
+        subtopology=fields["subtopology"].text() if "subtopology" in fields else None,
+        where=value.where,
+    )
+
+
+def _restore_rate(value: ScenarioNode, at_ms: int) -> Event:
+    if value.is_scalar:
+        return RestoreRate(at_ms=at_ms, per_second=value.parsed(parse_rate), where=value.where)
+    fields = value.fields({"rate", "instances"}, required={"rate"})
+    return RestoreRate(
+        at_ms=at_ms,
+        per_second=fields["rate"].parsed(parse_rate),
+        process_ids=fields["instances"].texts() if "instances" in fields else (),
+        where=value.where,
+    )
+
+
+def _burst(value: ScenarioNode, at_ms: int) -> Event:
+    if value.is_scalar:
+        return Burst(at_ms=at_ms, records=value.whole_number(1, MAX_LONG), where=value.where)
+    fields = value.fields({"records", "subtopology"}, required={"records"})
+    return Burst(
+        at_ms=at_ms,
+        records=fields["records"].whole_number(1, MAX_LONG),
+        subtopology=fields["subtopology"].text() if "subtopology" in fields else None,
+        where=value.where,
+    )
+
+
+def _config(value: ScenarioNode, at_ms: int) -> Event:
+    settings = {}
+    for name, key, node in value.named():
+        known, setting = setting_value(node.setting(name), key.where, node.where)
+        settings[known] = setting
+    return ConfigChange(at_ms=at_ms, settings=tuple(sorted(settings.items())), where=value.where)
+
+
+#: What can happen, by its name in the file.
+_KINDS: Mapping[str, _Read] = {
+    "join": _join,
+    "leave": _leave,
+    "stop": _stop,
+    "crash": _crash,
+    "return": _return,
+    "bounce": _bounce,
+    "threads": _threads,
+    "produce_rate": _produce_rate,
+    "restore_rate": _restore_rate,
+    "burst": _burst,
+    "config": _config,
+}

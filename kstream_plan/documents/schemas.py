@@ -1,0 +1,19 @@
+"""The JSON Schemas of what this tool reads and writes."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+#: What there is a schema of: what is written, then what is read.
+KINDS = ("plan", "diff", "upgrade", "check", "drain", "snapshot", "lags", "scenario", "policy")
+
+
+def load(kind: str) -> str:
+    """Return the text of one schema (JSON Schema draft 2020-12).
+
+    Raises:
+        KeyError: ``kind`` is none of :data:`KINDS`.
+    """
+    if kind not in KINDS:
+        raise KeyError(kind)
+    return (resources.files("kstream_plan.documents") / "schemas" / f"{kind}.json").read_text(encoding="utf-8")

@@ -1,0 +1,166 @@
+"""A Kafka Streams configuration file (``--streams-config``) as overrides of :class:`AssignmentConfig`.
+
+The file is the application's own: its other settings are ignored. Names are Kafka's with ``.`` or ``_``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kstream_plan.documents.java_properties import Setting, parse_properties
+from kstream_plan.documents.yaml_settings import parse_yaml
+from kstream_plan.errors import ConfigError
+from kstream_plan.model.scenario import SettingValue
+from kstream_plan.model.settings import CONFIG_NAMES, RACK_STRATEGIES, RANGES, AssignmentConfig
+
+#: Prefixes that Kafka Streams gives its consumers' settings; a later one beats an earlier one.
+_CONSUMER_PREFIXES = ("", "consumer_", "main_consumer_")
+_CONSUMER_SETTINGS = ("heartbeat_interval_ms", "session_timeout_ms")
+#: Names that are written with a prefix or as they are → (setting, how strong).
+_KNOWN_NAMES = {name: (name, 0) for name in CONFIG_NAMES} | {
+    prefix + name: (name, strength) for strength, prefix in enumerate(_CONSUMER_PREFIXES) for name in _CONSUMER_SETTINGS
+}
+#: So alike is a misspelt name to the right one; Kafka's own other names stay below.
+_TYPO_LIKENESS = 0.9
+
+_WHOLE_NUMBER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
+_PROPERTIES_LINE = re.compile(r"^[ \t]*(?![#!])[^\s:=]+[ \t]*=", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsConfigFile:
+    """What a file sets: overrides by the names of :class:`AssignmentConfig`, and a sentence per likely misspelling."""
+
+    overrides: Mapping[str, SettingValue]
+    warnings: tuple[str, ...] = ()
+
+
+def load_streams_config(path: str | Path) -> StreamsConfigFile:
+    """Read ``.properties`` or YAML: by suffix (``.properties``, ``.yaml``, ``.yml``), any other by looking.
+
+    Of a setting given twice the last counts, but ``main.consumer.`` beats ``consumer.`` beats no prefix.
+
+    Raises:
+        ConfigError: the file cannot be read or parsed, or a value has the wrong type or is out of range.
+    """
+    where, path = str(path), Path(path)
+    text = _read(path)
+    parse = parse_yaml if _is_yaml(path, text) else parse_properties
+    overrides: dict[str, SettingValue] = {}
+    strengths: dict[str, int] = {}
+    warnings = []
+    for setting in parse(text, where):
+        known = _KNOWN_NAMES.get(setting.name.replace(".", "_"))
+        if known is None:
+            warnings += _typo(setting, where)
+            continue
+        name, strength = known
+        value = _value(name, setting, f"{where}, line {setting.line}")
+        if strength >= strengths.get(name, 0):
+            overrides[name], strengths[name] = value, strength
+    return StreamsConfigFile(overrides, tuple(warnings))
+
+
+def with_overrides(config: AssignmentConfig, overrides: Mapping[str, SettingValue]) -> AssignmentConfig:
+    """Return ``config`` with the settings in ``overrides`` replaced (names of :class:`AssignmentConfig`).
+
+    Raises:
+        ConfigError: a name is no setting, or a value is out of its range.
+    """
+    for name in overrides:
+        if name not in CONFIG_NAMES:
+            nearest = difflib.get_close_matches(str(name).replace(".", "_"), CONFIG_NAMES, n=1, cutoff=0)[0]
+            raise ConfigError(f"{name!r} is no setting", fix=f"is it {nearest}?")
+    return replace(config, **overrides) if overrides else config  # type: ignore[arg-type]
+
+
+def setting_value(setting: Setting, name_where: str, where: str) -> tuple[str, SettingValue]:
+    """Return the name in :class:`AssignmentConfig` and the value of a setting that has to be one of its.
+
+    Raises:
+        ConfigError: it is none, or its value has the wrong type or is out of range; ``name_where`` and ``where`` are
+            the places of its name and of its value.
+    """
+    known = _KNOWN_NAMES.get(setting.name.replace(".", "_"))
+    if known is None:
+        nearest = difflib.get_close_matches(setting.name.replace(".", "_"), CONFIG_NAMES, n=1, cutoff=0)[0]
+        raise ConfigError(f"{setting.name!r} is no setting", where=name_where, fix=f"is it {kafka_name(nearest)}?")
+    return known[0], _value(known[0], setting, where)
+
+
+def _read(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read the file: {error.strerror or error}", where=str(path), fix="check --streams-config"
+        ) from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")  # what java.util.Properties.load(InputStream) takes every file for
+
+
+def _is_yaml(path: Path, text: str) -> bool:
+    if path.suffix.lower() in (".yaml", ".yml"):
+        return True
+    return path.suffix.lower() != ".properties" and _PROPERTIES_LINE.search(text) is None
+
+
+def _typo(setting: Setting, where: str) -> list[str]:
+    """Warn of a name that is a known one but for a letter or two; every other unknown name is Kafka's business."""
+    written = setting.name.replace(".", "_")
+    alike = difflib.get_close_matches(written, CONFIG_NAMES, n=1, cutoff=_TYPO_LIKENESS)
+    return [f"{where}, line {setting.line}: {setting.name} is ignored; is it {kafka_name(alike[0])}?"] if alike else []
+
+
+def kafka_name(name: str) -> str:
+    """Return Kafka's spelling of a setting: dots, but for the two costs, which Kafka writes with ``_``."""
+    dotted = name.replace("_", ".")
+    return dotted.replace("traffic.cost", "traffic_cost").replace("non.overlap.cost", "non_overlap_cost")
+
+
+def _value(name: str, setting: Setting, here: str) -> SettingValue:
+    if name == "rack_aware_assignment_tags":
+        return _tags(setting, here)
+    if name == "rack_aware_assignment_strategy":
+        return _strategy(setting, here)
+    return _whole_number(name, setting, here)
+
+
+def _whole_number(name: str, setting: Setting, here: str) -> int:
+    low, high = RANGES[name]
+    text = setting.value.strip() if isinstance(setting.value, str) else ""
+    if not _WHOLE_NUMBER.fullmatch(text):
+        raise ConfigError(
+            f"{setting.name} is {setting.value!r}, not a whole number",
+            where=here,
+            fix=f"write a number from {low} to {high}" + (" (milliseconds)" if name.endswith("_ms") else ""),
+        )
+    if not low <= int(text) <= high:
+        raise ConfigError(
+            f"{setting.name} is {text}, outside {low} to {high}", where=here, fix="write a value that Kafka accepts"
+        )
+    return int(text)
+
+
+def _tags(setting: Setting, here: str) -> tuple[str, ...]:
+    parts = setting.value if isinstance(setting.value, list) else str(setting.value or "").split(",")
+    if not all(isinstance(part, str) for part in parts):
+        raise ConfigError(
+            f"{setting.name} holds something else than names", where=here, fix="write a list of tag names: zone,cluster"
+        )
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def _strategy(setting: Setting, here: str) -> str:
+    text = setting.value.strip() if isinstance(setting.value, str) else setting.value
+    if text not in RACK_STRATEGIES:
+        raise ConfigError(
+            f"{setting.name} is {setting.value!r}", where=here, fix=f"use one of {', '.join(RACK_STRATEGIES)}"
+        )
+    return str(text)

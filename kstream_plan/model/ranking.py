@@ -1,0 +1,57 @@
+"""Lag to rank: who is caught up on a task, and who is most caught up (KIP-441, reference section 3).
+
+Lags are in records. An instance that reported nothing about a task lags by the task's whole end-offset sum.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kstream_plan.model import LATEST, UNKNOWN, GroupState, whole_sum
+from kstream_plan.model.settings import MAX_LONG
+
+
+class Candidate(NamedTuple):
+    """One instance as a place for a task: sorts by (rank, instance).
+
+    ``lag`` is the reported lag in records, Kafka's markers included, or ``None`` if the instance reported nothing.
+    """
+
+    rank: int
+    instance: int
+    lag: int | None
+
+
+def is_caught_up(lag: int, acceptable_recovery_lag: int) -> bool:
+    """Tell whether an instance with this lag (Kafka's ``lagFor``: markers included) may run the task at once."""
+    return lag == LATEST or 0 <= lag <= acceptable_recovery_lag or acceptable_recovery_lag == MAX_LONG
+
+
+def rank(lag: int | None, end_offset_sum: int, acceptable_recovery_lag: int) -> int:
+    """Return KIP-441's rank: 0 if caught up, else the lag itself; an unknown offset sum ranks as the whole sum."""
+    known = whole_sum(lag, end_offset_sum)
+    if is_caught_up(known, acceptable_recovery_lag):
+        return 0
+    return whole_sum(None, end_offset_sum) if known == UNKNOWN else known
+
+
+def ranked_candidates(state: GroupState, task: int, acceptable_recovery_lag: int) -> tuple[Candidate, ...]:
+    """Return every instance as a candidate for the task, by (rank, instance)."""
+    end_offset_sum = state.group.tasks[task].end_offset_sum
+    reported = {copy.instance: copy.lag for copy in state.copies[task]}
+    return tuple(
+        sorted(
+            Candidate(rank(reported.get(i), end_offset_sum, acceptable_recovery_lag), i, reported.get(i))
+            for i in range(len(state.group.instances))
+        )
+    )
+
+
+def number_caught_up(state: GroupState, task: int, acceptable_recovery_lag: int) -> int:
+    """Count the caught-up instances of a task that has a movement pending: only those that reported can be."""
+    number = 0
+    for copy in state.copies[task]:
+        lag = copy[1]
+        if lag is not None and (lag == LATEST or 0 <= lag <= acceptable_recovery_lag):
+            number += 1
+    return number

@@ -1,0 +1,190 @@
+"""What happens to a group from outside: members that come and go, rates and settings that change. Values only.
+
+Instances are named by process id in a scenario that is played. In one that is not resolved yet
+(:func:`kstream_plan.simulation.resolve.drawn`) a host, the beginning of an id, or :data:`ALL` will do.
+
+Every event has the time it happens at on the plan's clock, in milliseconds, and says in ``where`` what it came from
+(``scenario.yaml, line 4, column 3``), for error messages; empty if from nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kstream_plan.model import Instance
+
+SettingValue: TypeAlias = int | str | tuple[str, ...]
+
+#: In place of names: every instance that runs then.
+ALL = "all"
+
+
+def moment(at_ms: int) -> str:
+    """Return a time of the plan's clock as a scenario file has it: ``0s``, ``2.5s``, ``5m45s``, ``1h``."""
+    minutes, milliseconds = divmod(at_ms, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{milliseconds / 1_000:.10g}"
+    return (
+        "".join(f"{n}{unit}" for n, unit in ((hours, "h"), (minutes, "m"), (seconds, "s")) if n not in (0, "0")) or "0s"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewInstance:
+    """An instance that does not exist yet; without ``process_id`` its id is random, and so is every plan with it.
+
+    ``threads``: ``None`` is as many as most of the group have. ``consumer_ids`` are its threads' ids; without them they
+    are named after the process id.
+    """
+
+    threads: int | None = None
+    host: str | None = None
+    rack: str | None = None
+    client_tags: tuple[tuple[str, str], ...] = ()
+    process_id: str | None = None
+    consumer_ids: tuple[str, ...] = ()
+    static: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """Instances start together and join in one rebalance, their disks empty."""
+
+    at_ms: int
+    instances: tuple[NewInstance | Instance, ...]
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leave:
+    """Instances leave the group cleanly: a rebalance starts at once."""
+
+    at_ms: int
+    process_ids: tuple[str, ...]
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """Instances stop without leaving: Kafka Streams' default ``close()``, noticed by the session time-out.
+
+    ``crash`` tells what stopped them; the group cannot tell the difference.
+    """
+
+    at_ms: int
+    process_ids: tuple[str, ...]
+    crash: bool = False
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Return:
+    """Instances that left or stopped are back, with what is on their disks or without it.
+
+    The process id is kept with the disk; without it the instance comes as a new one, under ``new_process_ids`` if
+    given (as many as ``process_ids``), else under random ones. ``static``: they count as static members.
+    """
+
+    at_ms: int
+    process_ids: tuple[str, ...]
+    keeps_disk: bool = True
+    static: bool = False
+    new_process_ids: tuple[str, ...] = ()
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounce:
+    """Instances are restarted one after the other: down for ``restart_ms``, then ``pause_ms`` until the next one.
+
+    ``leaves``: they leave the group cleanly instead of the default close. ``static``: as static members. They
+    keep their disks.
+    """
+
+    at_ms: int
+    process_ids: tuple[str, ...]
+    restart_ms: int
+    pause_ms: int = 0
+    leaves: bool = False
+    static: bool = False
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threads:
+    """An instance starts or removes stream threads while it runs."""
+
+    at_ms: int
+    process_id: str
+    threads: int
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProduceRate:
+    """From now on every task's changelogs grow by so many records per second; ``subtopology``: only its tasks'."""
+
+    at_ms: int
+    per_second: float
+    subtopology: str | None = None
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreRate:
+    """From now on every instance (or only those of ``process_ids``) restores so many records per second."""
+
+    at_ms: int
+    per_second: float
+    process_ids: tuple[str, ...] = ()
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Burst:
+    """So many records are written to every task's changelogs at once, and every copy falls behind by them."""
+
+    at_ms: int
+    records: int
+    subtopology: str | None = None
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigChange:
+    """Settings change (names of ``AssignmentConfig``); all members have them at once, and a rebalance starts."""
+
+    at_ms: int
+    settings: tuple[tuple[str, SettingValue], ...]
+    where: str = ""
+
+
+Event: TypeAlias = Join | Leave | Stop | Return | Bounce | Threads | ProduceRate | RestoreRate | Burst | ConfigChange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """A timed list of events, in the order of their times; equal times keep the order of the list."""
+
+    events: tuple[Event, ...]
+
+
+def in_time(events: Sequence[Event]) -> list[Event]:
+    """Return the events by time, equal times as given."""
+    return sorted(events, key=lambda event: event.at_ms)
+
+
+def single(events: Iterable[Event]) -> Iterable[Event]:
+    """Yield the events with every bounce as its single stops and returns."""
+    for event in events:
+        if not isinstance(event, Bounce):
+            yield event
+            continue
+        for place, process_id in enumerate(event.process_ids):
+            down_ms = event.at_ms + place * (event.restart_ms + event.pause_ms)
+            end = Leave if event.leaves else Stop
+            yield end(at_ms=down_ms, process_ids=(process_id,), where=event.where)
+            back_ms = down_ms + event.restart_ms
+            yield Return(at_ms=back_ms, process_ids=(process_id,), static=event.static, where=event.where)

@@ -1,0 +1,227 @@
+"""How copies catch up, fall behind and are reported between two rebalances (reference, "What a real group does").
+
+Pure: the clock is handed in. Two things happen between an assignment and the rebalance after it: every copy goes
+where the assignment put it (:func:`_seated`), and each instance later reports what it then has (:func:`_reported`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Rates
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.restoring import Phase, Restoring, beginning, produced
+from kstream_plan.protocols.transition import Transition
+
+#: Between an assignment and the rejoin of a consumer that revoked or had something withheld (0.01-0.7 s observed).
+AT_ONCE_MS = 100
+#: Between two polls of a copy's changelog (Kafka's ``poll.ms``).
+POLL_DELAY_MS = 100
+
+
+class Interval(NamedTuple):
+    """The time from one assignment to the next rebalance, on the plan's clock.
+
+    ``tick``: long enough for every copy to be caught up if no restore rate says otherwise: the next rebalance is a
+    probing one, or comes no earlier than one would. A follow-up never is.
+    ``idle``: nothing was assigned at its beginning; what is known of the copies is what a snapshot says.
+    """
+
+    from_ms: int
+    to_ms: int
+    tick: bool
+    idle: bool = False
+
+
+def advance(
+    state: GroupState,
+    transition: Transition,
+    interval: Interval,
+    config: AssignmentConfig,
+    rates: Rates,
+    phases: Sequence[Phase] = (),
+) -> GroupState:
+    """Return the group as the next rebalance will find it.
+
+    ``state`` is the group as this rebalance found it and ``transition`` what it changed. Without a restore rate every
+    assigned copy is caught up at a tick, else only one placed two or more generations before; with one, lags
+    shrink by time. Left-over state grows with the produce rate and is gone after ``state_cleanup_delay_ms``.
+    ``phases`` divide an interval within which rates change or instances stop; without any, ``rates`` hold throughout.
+    """
+    phases = phases or (Phase(rates, interval.to_ms - interval.from_ms),)
+    generation = state.generation + 1
+    copies = {task: state.copies[task] for task in state.unsettled}
+    for task, seats in _changed_seats(state, transition).items():
+        copies[task] = _seated(state, task, seats, generation, interval.from_ms)
+    report = _Report(state=state, transition=transition, interval=interval, config=config, phases=phases, copies=copies)
+    return state.followed_by(
+        at_ms=interval.from_ms,
+        holdings=transition.holdings,
+        copies={task: report.of(task, copies[task]) for task in sorted(copies)},
+        revoked={task: state.group.instance_of[owner] for task, owner, _, _ in transition.withheld},
+    )
+
+
+#: instance → the consumer that now holds the task and whether as active; ``None``: no consumer of it does
+_Seats = Mapping[int, tuple[int, bool] | None]
+
+
+def _changed_seats(state: GroupState, transition: Transition) -> dict[int, dict[int, tuple[int, bool] | None]]:
+    instance_of = state.group.instance_of
+    changed: dict[int, dict[int, tuple[int, bool] | None]] = {}
+    for consumer, lost, gained in transition.active_changes:
+        for task in lost:
+            changed.setdefault(task, {}).setdefault(instance_of[consumer], None)
+        for task in gained:
+            changed.setdefault(task, {})[instance_of[consumer]] = consumer, True
+    for consumer in transition.changed:
+        old, new = transition.before.stateful[consumer][1:], transition.holdings.stateful[consumer][1:]
+        if old == new:
+            continue
+        before, after = set(chain.from_iterable(old)), set(chain.from_iterable(new))
+        for task in before - after:
+            changed.setdefault(task, {}).setdefault(instance_of[consumer], None)
+        for task in after - before:
+            changed.setdefault(task, {})[instance_of[consumer]] = consumer, False
+    return changed
+
+
+def _seated(state: GroupState, task: int, seats: _Seats, generation: int, at_ms: int) -> tuple[Copy, ...]:
+    """Move the task's copies to their new seats; a copy that nobody holds any more is left over."""
+    by_instance = {copy.instance: copy for copy in state.copies[task]}
+    for instance, seat in seats.items():
+        copy = by_instance.get(instance)
+        if seat is None:
+            if copy is not None:
+                by_instance[instance] = _left_over(copy, at_ms)
+        elif copy is None:
+            whole = state.group.tasks[task].end_offset_sum
+            by_instance[instance] = Copy(instance, None, (), whole, seat[0], seat[1], generation)
+        elif (copy.consumer, copy.active) != seat:
+            placed_in = copy.placed_in if copy.consumer is not None else generation
+            by_instance[instance] = copy._replace(
+                lag=0 if copy.lag == LATEST and not seat[1] else copy.lag,
+                consumer=seat[0],
+                active=seat[1],
+                placed_in=placed_in,
+                lost_at_ms=None,
+            )
+    return tuple(by_instance[instance] for instance in sorted(by_instance))
+
+
+def _left_over(copy: Copy, at_ms: int) -> Copy:
+    if copy.consumer is None:
+        return copy
+    return copy._replace(lag=0 if copy.lag == LATEST else copy.lag, consumer=None, active=False, lost_at_ms=at_ms)
+
+
+class _Report:
+    """What the instances report at the next rebalance, copy by copy."""
+
+    def __init__(
+        self,
+        *,
+        state: GroupState,
+        transition: Transition,
+        interval: Interval,
+        config: AssignmentConfig,
+        phases: Sequence[Phase],
+        copies: Mapping[int, tuple[Copy, ...]],
+    ) -> None:
+        self._state = state
+        self._generation = state.generation + 1
+        self._interval = interval
+        self._cleanup_delay_ms = config.state_cleanup_delay_ms
+        self._phases = phases
+        self._revoking = transition.revoking if not interval.tick else frozenset()
+        self._disturbed = transition.disturbed if not interval.tick else frozenset()
+        self._first_to_rejoin = _first_to_rejoin(state, self._revoking)
+        self._restoring = Restoring.over(state.group, copies, phases)
+        self._restoring_at_once = (
+            Restoring.over(state.group, copies, beginning(phases, AT_ONCE_MS)) if self._disturbed else self._restoring
+        )
+
+    def of(self, task: int, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
+        reported = (
+            self._left_over(task, copy) if copy.consumer is None else self._assigned(task, copy) for copy in copies
+        )
+        return tuple(copy for copy in reported if copy is not None)
+
+    def _left_over(self, task: int, copy: Copy) -> Copy | None:
+        """Its directory is reported by the first consumer of the instance to rejoin, as long as it is there."""
+        assert copy.lost_at_ms is not None
+        age_ms = self._interval.to_ms - copy.lost_at_ms
+        if copy.lag is None or age_ms > self._cleanup_delay_ms:
+            return None
+        reporters = (self._first_to_rejoin[copy.instance],)
+        grown = produced(self._phases, task)
+        if copy.lag == UNKNOWN or (not grown and reporters == copy.reporters):
+            return copy._replace(reporters=reporters) if reporters != copy.reporters else copy
+        lag = min(copy.lag + grown, self._state.group.tasks[task].end_offset_sum)
+        return copy._replace(lag=lag, remaining=lag, reporters=reporters)
+
+    def _assigned(self, task: int, copy: Copy) -> Copy:
+        consumer = copy.consumer
+        assert consumer is not None
+        if copy.lag == LATEST:
+            return copy if copy.reporters == (consumer,) else copy._replace(reporters=(consumer,))
+        if self._interval.idle and not self._interval.tick and not self._restoring.known(task, copy.instance):
+            return copy  # as reported: it has not been seen to catch up, and nobody knows how fast it would
+        remaining = self._remaining(task, copy)
+        if copy.placed_in == self._generation and not self._interval.tick:
+            return self._just_placed(task, copy, consumer, remaining)
+        lag = LATEST if copy.active and not remaining and consumer not in self._disturbed else self._lag_now(task, copy)
+        reporters = copy.reporters if consumer in self._revoking and copy.reporters else (consumer,)
+        if (copy.lag, copy.reporters, copy.remaining) == (lag, reporters, remaining):
+            return copy
+        return copy._replace(lag=lag, reporters=reporters, remaining=remaining)
+
+    def _just_placed(self, task: int, copy: Copy, consumer: int, remaining: int) -> Copy:
+        """A follow-up reads a copy placed in the generation just before.
+
+        A consumer that revokes rejoins before the copy is even created; one that had something withheld has created it
+        and restored nothing; any other rejoins a heartbeat later with what it has restored by then.
+        """
+        if consumer in self._revoking:
+            reporters = () if copy.lag is None else (self._first_to_rejoin[copy.instance],)
+            return copy._replace(reporters=reporters, remaining=remaining)
+        lag = copy.lag
+        if consumer not in self._disturbed and self._restoring.known(task, copy.instance):
+            lag = LATEST if copy.active and not remaining else self._reported(task, copy, remaining)
+        elif copy.active and consumer not in self._disturbed:
+            lag, remaining = LATEST, 0
+        elif lag is None:
+            lag = self._state.group.tasks[task].end_offset_sum
+        return copy._replace(lag=lag, reporters=(consumer,), remaining=remaining)
+
+    def _remaining(self, task: int, copy: Copy) -> int:
+        if self._restoring.known(task, copy.instance):
+            return self._restoring.remaining(task, copy)
+        if self._interval.tick or copy.placed_in < self._generation or copy.active:
+            return 0
+        return copy.remaining
+
+    def _lag_now(self, task: int, copy: Copy) -> int:
+        if not self._restoring.known(task, copy.instance):
+            return self._reported(task, copy, 0)
+        restoring = self._restoring_at_once if copy.consumer in self._disturbed else self._restoring
+        return self._reported(task, copy, restoring.remaining(task, copy))
+
+    def _reported(self, task: int, copy: Copy, remaining: int) -> int:
+        """Return the lag of a copy: at least what arrives between two polls of its changelog, unless it is active."""
+        standing = 0 if copy.active else int(self._phases[-1].rates.produce_rate(task) * POLL_DELAY_MS / 1000)
+        return min(max(remaining, standing), self._state.group.tasks[task].end_offset_sum)
+
+
+def _first_to_rejoin(state: GroupState, revoking: frozenset[int]) -> list[int]:
+    """Per instance its consumer that rejoins first and so locks, and reports, all its left-over directories.
+
+    That is one that revokes. Otherwise the threads race, and the first is taken: on the leader's instance it carries
+    the timer, elsewhere it won most of the captured races.
+    """
+    first = [consumers.start for consumers in state.group.consumers_of]
+    for consumer in sorted(revoking, reverse=True):
+        first[state.group.instance_of[consumer]] = consumer
+    return first

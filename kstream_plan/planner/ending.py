@@ -1,0 +1,143 @@
+"""How a plan ends: that a group goes round in circles, and why it does not settle: the copy it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.model import Assignment, Copy, GroupState, Holding, Rates
+from kstream_plan.model.ranking import is_caught_up
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.advance import POLL_DELAY_MS
+from kstream_plan.plans import Cause, CauseCode, Verdict
+
+#: per task with more than a running owner: (instance, caught up?) of its reported copies in by-lag order
+_Lags: TypeAlias = tuple[tuple[int, tuple[tuple[int, bool], ...]], ...]
+
+
+class _Tick(NamedTuple):
+    """What is compared of a tick, and no more: there may be thousands of them.
+
+    ``behind``: (task, instance) → what the assigned copies have to restore that have anything.
+    """
+
+    consumers: Sequence[Holding]
+    holdings: Sequence[Holding]
+    lags: _Lags
+    behind: dict[tuple[int, int], int]
+
+
+class Recurrence:
+    """Remembers the ticks of one plan, the newest of each kind, and compares each new one with those before.
+
+    Compared are what was decided and what is owned, consumer by consumer, and of every reported copy whether it is
+    caught up and its place in the by-lag order (what is withheld follows from these).
+    """
+
+    def __init__(self, config: AssignmentConfig) -> None:
+        self._limit = config.acceptable_recovery_lag
+        self._newest: dict[int, list[tuple[int, _Tick]]] = {}
+        self._number = 0
+
+    def verdict(self, state: GroupState, decision: Assignment) -> Verdict | None:
+        """Add a tick; say ``stuck`` or ``cyclic`` if it repeats an earlier one and no copy has come closer since."""
+        tick = _Tick(decision.consumers, state.holdings, self._lags(state), _behind(state))
+        self._number += 1
+        # the lags alone tell most ticks apart, and hashing who holds what would take longer than deciding it
+        alike = self._newest.setdefault(hash((len(decision.movements), tick.lags)), [])
+        verdict = None
+        for position, (number, earlier) in enumerate(alike):
+            if _same(earlier, tick):
+                if not _closer(earlier.behind, state):
+                    verdict = _repeated(state, decision, self._number - number)
+                alike[position] = (self._number, tick)
+                break
+        else:
+            alike.append((self._number, tick))
+        return verdict
+
+    def _lags(self, state: GroupState) -> _Lags:
+        return tuple((task, self._by_lag(state.copies[task])) for task in sorted(state.unsettled))
+
+    def _by_lag(self, copies: tuple[Copy, ...]) -> tuple[tuple[int, bool], ...]:
+        reported = sorted((copy.lag, copy.instance) for copy in copies if copy.lag is not None)
+        return tuple((instance, is_caught_up(lag, self._limit)) for lag, instance in reported)
+
+
+def _repeated(state: GroupState, decision: Assignment, period: int) -> Verdict:
+    tasks = tuple(state.group.tasks[task].task_id for task in sorted({m.task for m in decision.movements}))
+    if period == 1:
+        return Verdict("stuck", tasks, "two probes in a row found the same, and no copy comes closer")
+    return Verdict("cyclic", tasks, f"every {period} probes the group is where it was, and no copy comes closer")
+
+
+def _same(earlier: _Tick, tick: _Tick) -> bool:
+    return earlier.lags == tick.lags and earlier.consumers == tick.consumers and earlier.holdings == tick.holdings
+
+
+def _behind(state: GroupState) -> dict[tuple[int, int], int]:
+    return {
+        (task, copy.instance): copy.remaining
+        for task in state.unsettled
+        for copy in state.copies[task]
+        if copy.remaining
+    }
+
+
+def _closer(earlier: dict[tuple[int, int], int], now: GroupState) -> bool:
+    """Whether any assigned copy has less to restore than at the earlier tick."""
+    return any(
+        copy.instance == instance and copy.consumer is not None and copy.remaining < remaining
+        for (task, instance), remaining in earlier.items()
+        for copy in now.copies[task]
+    )
+
+
+def cause(state: GroupState, decision: Assignment, rates: Rates, config: AssignmentConfig) -> Cause | None:
+    """Return the cause of the first copy, in task order, that is waited for; ``None`` if none is.
+
+    Left-over state never is one: it delays nothing that is assigned.
+    """
+    for movement in sorted(decision.movements):
+        copy = _copy(state, movement.task, movement.destination)
+        if copy is None or copy.consumer is None or (copy.lag is not None and _ready(copy.lag, config)):
+            continue
+        code, message = _why(state, movement.task, copy, rates, config)
+        instance = state.group.instances[movement.destination]
+        return Cause(code, state.group.tasks[movement.task].task_id, instance.process_id, message)
+    return None
+
+
+def _why(state: GroupState, task: int, copy: Copy, rates: Rates, config: AssignmentConfig) -> tuple[CauseCode, str]:
+    restore, produce = rates.restore_rate(copy.instance), rates.produce_rate(task)
+    standing = int(produce * POLL_DELAY_MS / 1000)
+    if standing > config.acceptable_recovery_lag:
+        return CauseCode.STANDING_LAG, (
+            f"at {produce:,g} records/s a copy that has caught up is {standing:,} records behind, more than "
+            f"acceptable.recovery.lag={config.acceptable_recovery_lag}"
+        )
+    if restore == 0 or (copy.lag is None and restore is None):
+        return CauseCode.SILENT_INSTANCE, "the instance restores nothing, so its copy never reports any progress"
+    busy = _produced_on(state, copy.instance, rates)
+    if restore is not None and busy >= restore:
+        return CauseCode.RESTORE_TOO_SLOW, (
+            f"the copies that the instance restores grow by {busy:,g} records/s, and it restores {restore:,g}"
+        )
+    return CauseCode.SLOW, f"its copy is still {copy.remaining:,} records behind"
+
+
+def _produced_on(state: GroupState, instance: int, rates: Rates) -> float:
+    return sum(
+        rates.produce_rate(task)
+        for task in sorted(state.unsettled)
+        for copy in state.copies[task]
+        if copy.instance == instance and copy.consumer is not None and copy.remaining
+    )
+
+
+def _copy(state: GroupState, task: int, instance: int) -> Copy | None:
+    return next((copy for copy in state.copies[task] if copy.instance == instance), None)
+
+
+def _ready(lag: int, config: AssignmentConfig) -> bool:
+    return is_caught_up(lag, config.acceptable_recovery_lag)

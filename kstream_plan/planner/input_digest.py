@@ -1,0 +1,52 @@
+"""The fingerprint of what a plan was made from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+
+from kstream_plan.model import GroupState, Rates
+from kstream_plan.model.scenario import Scenario
+from kstream_plan.model.settings import AssignmentConfig
+
+
+def input_digest(state: GroupState, config: AssignmentConfig, rates: Rates, scenario: Scenario | None = None) -> str:
+    """Return the SHA-256 (hex) of the selected input in canonical form.
+
+    Tasks, members, what they hold, what is on disk, the generation, the rates and the settings the plan is made with
+    count, and what happens to the group meanwhile; the time of the capture and the order of anything in the
+    input do not.
+    """
+    group = state.group
+    canonical = {
+        "application_id": group.application_id,
+        "generation": state.generation,
+        "leader": state.leader,
+        "config": asdict(config),
+        "tasks": [
+            (
+                str(task.task_id),
+                task.stateful,
+                task.end_offset_sum if task.end_offset_known else None,
+                task.source_partitions,
+                task.changelog_partitions,
+            )
+            for task in group.tasks
+        ],
+        "instances": [asdict(instance) for instance in group.instances],
+        "holdings": tuple(state.holdings),
+        "copies": [[(copy.instance, copy.lag, copy.reporters) for copy in copies] for copies in state.copies],
+        "rates": [
+            sorted(rates.restore.items()),
+            sorted(rates.produce.items()),
+            rates.restore_per_instance,
+            rates.produce_per_task,
+        ],
+    }
+    if rates.restore_of or rates.produce_of:
+        canonical["rates_of_some"] = [sorted(rates.restore_of.items()), sorted(rates.produce_of.items())]
+    if scenario is not None:
+        canonical["scenario"] = [(type(event).__name__, asdict(event) | {"where": ""}) for event in scenario.events]
+    text = json.dumps(canonical, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

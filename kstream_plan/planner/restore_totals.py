@@ -1,0 +1,66 @@
+"""What a plan restores, and whether anybody knows how long that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from kstream_plan.model import Group, GroupState, Rates
+from kstream_plan.model.ranking import is_caught_up
+from kstream_plan.planner.restoring import cold_restoring_ms
+from kstream_plan.plans import HandOver, Place, Promote, Step
+
+#: Whether all run, at the same rates, from one time (milliseconds) to another.
+_Steady: TypeAlias = Callable[[int, int], bool]
+
+
+class Restored:
+    """Follows a plan; a plan's own private draft.
+
+    ``any``: something is restored. ``max_cold_ms``: how long the slowest cold start restores before its task runs (0:
+    there is none, ``None``: not known of all).
+    """
+
+    def __init__(self, state: GroupState, acceptable_recovery_lag: int, rates: Rates) -> None:
+        """Begin with what ``state`` has under way."""
+        self.any = False
+        self.max_cold_ms: int | None = 0
+        self._unrated: set[int] = set()
+        self._busy_until_ms: dict[str, int] = {}
+        for task, copies in enumerate(state.copies):
+            for copy in copies:
+                if copy.consumer is not None and not is_caught_up(copy.remaining, acceptable_recovery_lag):
+                    self._add(state.group, rates, task, copy.instance)
+
+    def add(self, at_ms: int, group: Group, rates: Rates, steps: Sequence[Step], steady: _Steady) -> None:
+        """Go on with the steps of a round; ``rates`` are those from then on."""
+        cold = []
+        for step in steps:
+            if isinstance(step, Place | HandOver | Promote) and step.restore_records != 0:
+                instance = group.instance_index[step.to.process_id]
+                self._add(group, rates, group.task_index[step.task_id], instance)
+                if not isinstance(step, Place) and not step.caught_up:
+                    cold.append(step)
+        if not cold or self.max_cold_ms is None:
+            return
+        lasts = cold_restoring_ms(cold, lambda of: rates.restore_rate(group.instance_index[of]))
+        shared = any(self._busy_until_ms.get(step.to.process_id, 0) > at_ms for step in cold)
+        if len(lasts) < len(cold) or shared or not steady(at_ms, at_ms + max(lasts.values())):
+            self.max_cold_ms = None
+            return
+        self.max_cold_ms = max(self.max_cold_ms, *lasts.values())
+        for step in cold:
+            before_ms = self._busy_until_ms.get(step.to.process_id, 0)
+            self._busy_until_ms[step.to.process_id] = max(before_ms, at_ms + lasts[step.task_id])
+
+    def unrated(self, group: Group) -> tuple[str, ...]:
+        """Return the tasks that are restored somewhere at a rate nobody knows, in task order.
+
+        Either no rate of the instance is known, or no end offset of the task.
+        """
+        return tuple(str(group.tasks[task].task_id) for task in sorted(self._unrated))
+
+    def _add(self, group: Group, rates: Rates, task: int, instance: int) -> None:
+        self.any = True
+        if not group.tasks[task].end_offset_known or rates.restore_rate(instance) is None:
+            self._unrated.add(task)

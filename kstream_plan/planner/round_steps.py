@@ -1,0 +1,231 @@
+"""The steps of stateful tasks in one round: what changes for whom, and why.
+
+The steps follow from what every instance held before and after; the reasons from the decision that was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import compress, repeat
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.model import Assignment, Copy, GroupState, Movement, TaskId
+from kstream_plan.model.movement_queue import MovementQueue
+from kstream_plan.model.ranking import is_caught_up
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans import (
+    Demote,
+    Drop,
+    HandOver,
+    KeepTemporary,
+    Place,
+    Promote,
+    Reason,
+    ReasonCode,
+    Revoke,
+    Role,
+    Seat,
+    Step,
+    ThreadMove,
+    Withhold,
+)
+from kstream_plan.protocols.transition import Transition
+
+#: The roles of a holding after its first one, the active one.
+_COPIES = (Role.STANDBY, Role.WARMUP, Role.TEMPORARY)
+
+
+class _Held(NamedTuple):
+    consumer: int
+    role: Role
+
+
+#: (task, instance) → what the instance holds of the task
+_Held_of: TypeAlias = dict[tuple[int, int], _Held]
+
+
+def steps_of(
+    state: GroupState,
+    decision: Assignment,
+    transition: Transition,
+    config: AssignmentConfig,
+    revoked_by: Mapping[int, int],
+) -> tuple[Step, ...]:
+    """Return the steps of the stateful tasks in one round, by task, at each task giving up before taking over.
+
+    ``state`` is the group before the round, ``revoked_by`` maps each task that was revoked in the round before to the
+    consumer that gave it up.
+    """
+    before, after = _held_otherwise(state, transition)
+    changed = set(map(itemgetter(0), before.keys() | after.keys()))
+    explain = _Explanation(state, decision, transition, config, changed)
+    drafts: list[tuple[int, int, int, Step]] = []  # no two alike in the first three, so that these give the order
+    for (task, instance), old in before.items():
+        new = after.pop((task, instance), None)
+        step = _step(explain, task, instance, old, new, revoked_by.get(task))
+        drafts.append((task, 0 if new is None else 2, instance, step))
+    for (task, instance), new in after.items():
+        drafts.append((task, 2, instance, _step(explain, task, instance, None, new, revoked_by.get(task))))
+    for task, owner, consumer in explain.withheld:
+        drafts.append((task, 1, consumer, explain.withhold(task, owner, consumer)))
+    drafts.sort()
+    return tuple(map(itemgetter(3), drafts))
+
+
+def _held_otherwise(state: GroupState, transition: Transition) -> tuple[_Held_of, _Held_of]:
+    """What is held of stateful tasks before and not after, at the same consumer in the same role, and the reverse."""
+    before: _Held_of = {}
+    after: _Held_of = {}
+    instance_of = state.group.instance_of
+    for consumer, lost, gained in transition.active_changes:
+        held, instance = _Held(consumer, Role.ACTIVE), instance_of[consumer]
+        before.update(dict.fromkeys(zip(lost, repeat(instance)), held))
+        after.update(dict.fromkeys(zip(gained, repeat(instance)), held))
+    for consumer in transition.changed:
+        old, new = transition.before.stateful[consumer], transition.holdings.stateful[consumer]
+        if old[1:] == new[1:]:
+            continue
+        for role, had, has in zip(_COPIES, map(set, old[1:]), map(set, new[1:]), strict=True):
+            held, instance = _Held(consumer, role), instance_of[consumer]
+            before.update(dict.fromkeys(zip(had - has, repeat(instance)), held))
+            after.update(dict.fromkeys(zip(has - had, repeat(instance)), held))
+    return before, after
+
+
+def _step(
+    explain: _Explanation, task: int, instance: int, old: _Held | None, new: _Held | None, revoked_by: int | None
+) -> Step:
+    if new is None:
+        assert old is not None
+        return explain.given_up(task, old)
+    if new.role is Role.ACTIVE:
+        return explain.started(task, instance, old, new, revoked_by)
+    return explain.copied(task, instance, old, new)
+
+
+def _movements_of(tasks: set[int], movements: Sequence[Movement]) -> list[Movement]:
+    if isinstance(movements, MovementQueue):
+        return [movement for task in tasks if (movement := movements.of(task)) is not None]
+    return list(compress(movements, map(tasks.__contains__, map(itemgetter(0), movements))))
+
+
+class _Explanation:
+    """Turns one change of a stateful task into a step with its reason; holds the round's facts, changes none."""
+
+    def __init__(
+        self,
+        state: GroupState,
+        decision: Assignment,
+        transition: Transition,
+        config: AssignmentConfig,
+        tasks: set[int],
+    ) -> None:
+        self._state = state
+        self._group = state.group
+        self._limit = config.acceptable_recovery_lag
+        self._seats: dict[_Held, Seat] = {}
+        movements = _movements_of(tasks, decision.movements)
+        self._active_movement = {m.task: m for m in movements if m.kind == "active"}
+        self._standby_destination = {(m.task, m.destination): m for m in movements if m.kind == "standby"}
+        self.withheld = [entry[:3] for entry in transition.withheld]
+        self._new_owner = {task: consumer for task, _, consumer in self.withheld}
+
+    def given_up(self, task: int, old: _Held) -> Step:
+        seat, task_id = self._seat(old), self._task_id(task)
+        if old.role is Role.ACTIVE:
+            return Revoke(task_id, seat, self._why_given_up(task, old))
+        return Drop(task_id, seat, Reason(ReasonCode.NOT_NEEDED))
+
+    def started(self, task: int, instance: int, old: _Held | None, new: _Held, revoked_by: int | None) -> Step:
+        task_id, to = self._task_id(task), self._seat(new)
+        if revoked_by not in (None, new.consumer) and self._group.instance_of[revoked_by] == instance:
+            moved_from = Seat(to.process_id, self._group.consumer_ids[revoked_by], Role.ACTIVE)
+            return ThreadMove(task_id, moved_from, to, Reason(ReasonCode.THREADS_EVENED_OUT))
+        if old is not None and old.role is Role.ACTIVE:
+            return ThreadMove(task_id, self._seat(old), to, Reason(ReasonCode.THREADS_EVENED_OUT))
+        caught_up, restore_records = self._start(task, instance)
+        reason = self._why_active(task, instance)
+        if revoked_by is None and old is not None:
+            return Promote(task_id, self._seat(old), to, caught_up, restore_records, reason)
+        from_ = None if revoked_by is None else self._seat(_Held(revoked_by, Role.ACTIVE))
+        return HandOver(task_id, from_, to, caught_up, restore_records, reason)
+
+    def copied(self, task: int, instance: int, old: _Held | None, new: _Held) -> Step:
+        task_id, to = self._task_id(task), self._seat(new)
+        from_ = None if old is None else self._seat(old)
+        if from_ is not None and from_.role is Role.ACTIVE:
+            assert old is not None
+            return Demote(task_id, from_, to, self._why_given_up(task, old))
+        if new.role is Role.TEMPORARY:
+            return KeepTemporary(task_id, from_, to, Reason(ReasonCode.OWNER_MUST_REVOKE))
+        if from_ is not None and from_.role is new.role:
+            return ThreadMove(task_id, from_, to, Reason(ReasonCode.THREADS_EVENED_OUT))
+        return Place(task_id, from_, to, self._restores(task, instance), self._why_copied(task, instance, new.role))
+
+    def withhold(self, task: int, owner: int, consumer: int) -> Step:
+        instance = self._group.instance_of[consumer]
+        if self._group.instance_of[owner] == instance:
+            reason = Reason(ReasonCode.THREADS_EVENED_OUT)
+        else:
+            reason = self._why_active(task, instance)
+        seats = [self._seat(_Held(member, Role.ACTIVE)) for member in (owner, consumer)]
+        return Withhold(self._task_id(task), seats[0], seats[1], reason)
+
+    def _why_active(self, task: int, instance: int) -> Reason:
+        lag = self._lag(task, instance)
+        movement = self._active_movement.get(task)
+        if movement is not None and movement.source == instance:
+            code = ReasonCode.CAUGHT_UP_MEANWHILE if self._caught_up(lag) else ReasonCode.MOST_CAUGHT_UP
+            return Reason(code, lag, self._limit, self._lag(task, movement.destination))
+        code = ReasonCode.TARGET_CAUGHT_UP if self._caught_up(lag) else ReasonCode.NO_STATE_ANYWHERE
+        return Reason(code, lag, self._limit)
+
+    def _why_copied(self, task: int, instance: int, role: Role) -> Reason:
+        lag = self._lag(task, instance)
+        movement: Movement | None = self._standby_destination.get((task, instance))
+        if movement is None and role is Role.WARMUP:
+            movement = self._active_movement.get(task)
+        if role is Role.WARMUP and movement is not None:
+            return Reason(ReasonCode.TARGET_WARMS_UP, lag, self._limit, self._lag(task, movement.source))
+        return Reason(ReasonCode.STANDBY_WANTED, lag, self._limit)
+
+    def _why_given_up(self, task: int, old: _Held) -> Reason:
+        consumer = self._new_owner.get(task)
+        if consumer is None:
+            return Reason(ReasonCode.MOVES_AWAY)
+        instance = self._group.instance_of[consumer]
+        if instance == self._group.instance_of[old.consumer]:
+            return Reason(ReasonCode.THREADS_EVENED_OUT)
+        return Reason(ReasonCode.MOVES_AWAY, self._lag(task, instance), self._limit)
+
+    def _start(self, task: int, instance: int) -> tuple[bool, int | None]:
+        """Whether the task starts caught up, and what it restores first."""
+        restore_records = self._restores(task, instance)
+        return restore_records == 0 or self._caught_up(self._lag(task, instance)), restore_records
+
+    def _restores(self, task: int, instance: int) -> int | None:
+        definition = self._group.tasks[task]
+        copy = self._copy(task, instance)
+        remaining = definition.end_offset_sum if copy is None else copy.remaining
+        return remaining if definition.end_offset_known or not remaining else None
+
+    def _copy(self, task: int, instance: int) -> Copy | None:
+        return next((copy for copy in self._state.copies[task] if copy.instance == instance), None)
+
+    def _lag(self, task: int, instance: int) -> int:
+        copy = self._copy(task, instance)
+        return self._group.tasks[task].end_offset_sum if copy is None or copy.lag is None else copy.lag
+
+    def _caught_up(self, lag: int) -> bool:
+        return is_caught_up(lag, self._limit)
+
+    def _seat(self, held: _Held) -> Seat:
+        seat = self._seats.get(held)
+        if seat is None:
+            process_id = self._group.instances[self._group.instance_of[held.consumer]].process_id
+            seat = self._seats[held] = Seat(process_id, self._group.consumer_ids[held.consumer], held.role)
+        return seat
+
+    def _task_id(self, task: int) -> TaskId:
+        return self._group.tasks[task].task_id

@@ -1,0 +1,300 @@
+"""A scenario as the group notices it: who is counted in from when to when, and why a rebalance starts.
+
+An instance that stops without leaving counts as a member until the session time-out; a static one that is back by then
+was never gone. Meanwhile no rebalance can end, for the group waits for the absent member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.errors import ScenarioError
+from kstream_plan.model import Consumer, Instance
+from kstream_plan.model.scenario import (
+    Bounce,
+    Burst,
+    ConfigChange,
+    Event,
+    Join,
+    Leave,
+    NewInstance,
+    ProduceRate,
+    RestoreRate,
+    Return,
+    SettingValue,
+    Stop,
+    Threads,
+    in_time,
+    moment,
+    single,
+)
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.threads import check_consumers, is_static, renamed, thread_ids, with_threads_of
+from kstream_plan.plans import Outage, Trigger
+
+PaceChange: TypeAlias = ProduceRate | RestoreRate | Burst
+
+
+class Departure(NamedTuple):
+    """An instance is no member any more; it has not run since ``stopped_at_ms``."""
+
+    process_id: str
+    stopped_at_ms: int
+
+
+class Arrival(NamedTuple):
+    """An instance is a member from now on, with the disk of ``disk_of``, a former member, or an empty one."""
+
+    instance: Instance
+    disk_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupChange:
+    """What is different from a rebalance on. ``members`` are all instances then; ``settings`` are new ones."""
+
+    at_ms: int
+    trigger: Trigger
+    members: tuple[Instance, ...]
+    left: tuple[Departure, ...] = ()
+    joined: tuple[Arrival, ...] = ()
+    settings: tuple[tuple[str, SettingValue], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """All changes in time; ``everyone``: every instance that ever takes part, with all threads it ever has.
+
+    ``unnoticed`` are those of the outages, in time, after which the group goes on as if nothing had happened.
+    """
+
+    changes: tuple[GroupChange, ...]
+    outages: tuple[Outage, ...]
+    unnoticed: tuple[Outage, ...]
+    paces: tuple[PaceChange, ...]
+    everyone: tuple[Instance, ...]
+
+
+def timeline(members: Sequence[Instance], config: AssignmentConfig, events: Iterable[Event]) -> Timeline:
+    """Say what the group notices of ``events``, and when. New instances have their process ids already.
+
+    Raises:
+        ScenarioError: an event does not fit what is there: an unknown instance, one that stops twice, nobody left, …
+    """
+    draft = _Draft({instance.process_id: instance for instance in members}, config.session_timeout_ms)
+    for event in in_time([*single(events)]):
+        draft.notice_until(event.at_ms)
+        draft.take(event)
+    draft.notice_until(None)
+    return Timeline(
+        changes=tuple(draft.changes),
+        outages=_lasting(draft.outages + draft.unnoticed),
+        unnoticed=_lasting(draft.unnoticed),
+        paces=tuple(draft.paces),
+        everyone=tuple(draft.everyone.values()),
+    )
+
+
+def _lasting(outages: Iterable[Outage]) -> tuple[Outage, ...]:
+    return tuple(sorted((one for one in outages if one.to_ms > one.from_ms), key=lambda one: one[1:]))
+
+
+@dataclass(slots=True)
+class _Down:
+    """A member that stopped without leaving, by the event at ``where``.
+
+    ``back`` once it runs again, before the group noticed.
+    """
+
+    stopped_at_ms: int
+    noticed_at_ms: int
+    where: str
+    back: Arrival | None = None
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The group while the events are gone through; private to one call."""
+
+    members: dict[str, Instance]
+    session_timeout_ms: int
+    everyone: dict[str, Instance] = field(default_factory=dict)
+    gone: dict[str, Instance] = field(default_factory=dict)
+    down: dict[str, _Down] = field(default_factory=dict)
+    changes: list[GroupChange] = field(default_factory=list)
+    outages: list[Outage] = field(default_factory=list)
+    unnoticed: list[Outage] = field(default_factory=list)
+    paces: list[PaceChange] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.everyone.update(self.members)
+
+    def take(self, event: Event) -> None:
+        match event:
+            case Join():
+                arrivals = [Arrival(_existing(instance, event)) for instance in event.instances]
+                self._change(event.at_ms, Trigger.JOIN, event.where, joined=arrivals)
+            case Leave():
+                self._leave(event)
+            case Stop():
+                for process_id in event.process_ids:
+                    self._stop(process_id, event)
+            case Return():
+                self._return(event)
+            case Threads():
+                self._resize(event)
+            case ConfigChange():
+                self.session_timeout_ms = dict(event.settings).get("session_timeout_ms", self.session_timeout_ms)  # type: ignore[assignment]
+                self._change(event.at_ms, Trigger.CONFIG_CHANGE, event.where, settings=event.settings)
+            case ProduceRate() | RestoreRate() | Burst():
+                self._pace(event)
+            case Bounce():
+                raise AssertionError("a bounce is a list of single events")
+
+    def notice_until(self, at_ms: int | None) -> None:
+        """Let the session time-outs pass that end by then (``None``: all)."""
+        due = [(down.noticed_at_ms, process_id) for process_id, down in self.down.items()]
+        for noticed_at_ms, process_id in sorted(due):
+            if at_ms is None or noticed_at_ms <= at_ms:
+                down = self.down.pop(process_id)
+                self.outages.append(Outage(process_id, down.stopped_at_ms, noticed_at_ms))
+                arrivals = () if down.back is None else (down.back,)
+                self._change(
+                    noticed_at_ms,
+                    Trigger.MEMBER_RESTART if arrivals else Trigger.LEAVE,
+                    down.where,
+                    left=(Departure(process_id, down.stopped_at_ms),),
+                    joined=arrivals,
+                )
+
+    def _leave(self, event: Leave) -> None:
+        for process_id in event.process_ids:
+            self._check_running(process_id, event)
+        waiting = [process_id for process_id in event.process_ids if process_id in self.down]
+        for process_id in waiting:
+            self.down[process_id].back = None
+        left = [Departure(process_id, event.at_ms) for process_id in event.process_ids if process_id not in waiting]
+        if left:
+            self._change(event.at_ms, Trigger.LEAVE, event.where, left=left)
+
+    def _stop(self, process_id: str, event: Stop) -> None:
+        self._check_running(process_id, event)
+        noticed_at_ms = event.at_ms + self.session_timeout_ms
+        if process_id in self.down:  # it was back, but the group has not taken it in yet
+            self.down[process_id] = replace(
+                self.down[process_id], noticed_at_ms=noticed_at_ms, where=event.where, back=None
+            )
+        else:
+            self.down[process_id] = _Down(event.at_ms, noticed_at_ms, event.where)
+
+    def _return(self, event: Return) -> None:
+        arrivals = []
+        for place, process_id in enumerate(event.process_ids):
+            known = self.gone.get(process_id) or (self.members.get(process_id) if process_id in self.down else None)
+            down = self.down.get(process_id)
+            if known is None or (down is not None and down.back is not None):
+                raise ScenarioError(
+                    f"{self._name(process_id)!r} runs at {moment(event.at_ms)}, so it cannot return",
+                    where=event.where,
+                    fix="let it leave, stop or crash first",
+                )
+            arrival = self._back(known, event, place)
+            if down is None:
+                arrivals.append(arrival)
+                self.gone.pop(process_id)
+            elif event.keeps_disk and (event.static or is_static(known)):
+                self.unnoticed.append(Outage(process_id, down.stopped_at_ms, event.at_ms))
+                del self.down[process_id]
+            else:
+                down.back = arrival
+        if arrivals:
+            self._change(event.at_ms, Trigger.JOIN, event.where, joined=arrivals)
+
+    def _back(self, known: Instance, event: Return, place: int) -> Arrival:
+        if event.keeps_disk:
+            return Arrival(known, known.process_id)
+        return Arrival(renamed(known, event.new_process_ids[place]))
+
+    def _resize(self, event: Threads) -> None:
+        self._check_running(event.process_id, event)
+        if event.process_id in self.down:
+            raise ScenarioError(
+                f"{self._name(event.process_id)!r} is not a member again at {moment(event.at_ms)}",
+                where=event.where,
+                fix="change its threads once the group has taken it in, "
+                f"{moment(self.session_timeout_ms)} after it stopped",
+            )
+        instance = self.members[event.process_id]
+        if event.threads > instance.capacity:
+            ids = thread_ids(instance, event.threads)
+            more = tuple(Consumer(consumer_id=of, protocols=instance.consumers[0].protocols) for of in ids)
+            resized = replace(instance, consumers=instance.consumers + more)
+        else:
+            resized = replace(instance, consumers=instance.consumers[: event.threads])
+        self.members[event.process_id] = resized
+        trigger = Trigger.JOIN if resized.capacity > instance.capacity else Trigger.LEAVE
+        self._change(event.at_ms, trigger, event.where)
+
+    def _pace(self, event: PaceChange) -> None:
+        for process_id in event.process_ids if isinstance(event, RestoreRate) else ():
+            if process_id not in self.everyone:
+                raise ScenarioError(f"there is no instance {process_id!r}", where=event.where)
+        self.paces.append(event)
+
+    def _check_running(self, process_id: str, event: Leave | Stop | Threads) -> None:
+        if process_id not in self.everyone:
+            raise ScenarioError(f"there is no instance {process_id!r}", where=event.where)
+        down = self.down.get(process_id)
+        if process_id not in self.members or (down is not None and down.back is None):
+            what = f"{self._name(process_id)!r} does not run at {moment(event.at_ms)}"
+            raise ScenarioError(what, where=event.where, fix="let it return first")
+
+    def _name(self, process_id: str) -> str:
+        """Return what people call an instance: its host, if no other one has the same."""
+        host = self.everyone[process_id].host
+        alone = host is not None and sum(instance.host == host for instance in self.everyone.values()) == 1
+        return host if host is not None and alone else process_id
+
+    def _change(
+        self,
+        at_ms: int,
+        trigger: Trigger,
+        where: str,
+        *,
+        left: Sequence[Departure] = (),
+        joined: Sequence[Arrival] = (),
+        settings: tuple[tuple[str, SettingValue], ...] = (),
+    ) -> None:
+        for departure in left:
+            self.gone[departure.process_id] = self.members.pop(departure.process_id)
+        for arrival in joined:
+            instance = arrival.instance
+            if instance.process_id in self.members:
+                fix = "give the new instance a process id of its own"
+                raise ScenarioError(f"{instance.process_id!r} is a member already", where=where, fix=fix)
+            self.members[instance.process_id] = instance
+            self.gone.pop(instance.process_id, None)
+        for instance in self.members.values():
+            self.everyone[instance.process_id] = with_threads_of(instance, self.everyone.get(instance.process_id))
+        check_consumers(self.members, where)
+        if not self.members:
+            what = f"no instance is left at {moment(at_ms)}"
+            raise ScenarioError(what, where=where, fix="let one of them stay, or another one run by then")
+        self.changes.append(
+            GroupChange(
+                at_ms=at_ms,
+                trigger=trigger,
+                members=tuple(self.members.values()),
+                left=tuple(left),
+                joined=tuple(joined),
+                settings=settings,
+            )
+        )
+
+
+def _existing(instance: NewInstance | Instance, event: Join) -> Instance:
+    if isinstance(instance, NewInstance):
+        raise ScenarioError("a new instance has no process id yet", where=event.where)
+    return instance

@@ -1,0 +1,81 @@
+"""Where a plan stops being exact: what in a real group is left to chance, and whether this plan hangs on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note
+from kstream_plan.model.movement_queue import MovementQueue
+from kstream_plan.model.ranking import is_caught_up
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans import HandOver, KeepTemporary, Place, Step, Withhold
+
+
+def taken_back(state: GroupState, steps: Iterable[Step]) -> set[int]:
+    """Return the tasks whose left-over state an instance of several threads takes up again.
+
+    Which of its threads had reported that state, and so gets the task, is decided by a race between them.
+    """
+    group, tasks = state.group, set()
+    for step in steps:
+        if isinstance(step, Place | HandOver | KeepTemporary | Withhold):
+            task, instance = group.task_index[step.task_id], group.instance_index[step.to.process_id]
+            left_over = any(c.instance == instance and c.consumer is None and c.reporters for c in state.copies[task])
+            if left_over and group.instances[instance].capacity > 1:
+                tasks.add(task)
+    return tasks
+
+
+def cleaned_up(before: GroupState, after: GroupState, decision: Assignment, config: AssignmentConfig) -> set[int]:
+    """Return the tasks still under way of which caught-up left-over state has just been taken as deleted.
+
+    The cleaner runs every ``state_cleanup_delay_ms`` at a phase nobody knows, so the state may live twice as long.
+    """
+    deleted = {
+        task for task in after.changed_since(before) if _lost_caught_up(before.copies[task], after.copies[task], config)
+    }
+    return {task for task in deleted if _is_queued(task, decision.movements)}
+
+
+def _is_queued(task: int, movements: Sequence[Movement]) -> bool:
+    if isinstance(movements, MovementQueue):
+        return movements.of(task) is not None
+    return any(movement.task == task for movement in movements)
+
+
+def _lost_caught_up(before: tuple[Copy, ...], after: tuple[Copy, ...], config: AssignmentConfig) -> bool:
+    still = {copy.instance for copy in after}
+    return any(
+        copy.consumer is None
+        and copy.lag is not None
+        and copy.instance not in still
+        and is_caught_up(copy.lag, config.acceptable_recovery_lag)
+        for copy in before
+    )
+
+
+def notes(state: GroupState, races: set[int], deletions: set[int]) -> tuple[Note, ...]:
+    """Put what was found over a whole plan into words."""
+    found = []
+    if races:
+        found.append(
+            Note(
+                "threads-race",
+                "An instance takes up left-over state again; which of its threads gets the task is a race between them",
+                _names(state.group, races),
+            )
+        )
+    if deletions:
+        found.append(
+            Note(
+                "left-over-cleanup",
+                "Caught-up left-over state passes state.cleanup.delay.ms while the task is still under way; when it is "
+                "deleted is not known exactly: it may live for as long again",
+                _names(state.group, deletions),
+            )
+        )
+    return tuple(found)
+
+
+def _names(group: Group, tasks: set[int]) -> tuple[str, ...]:
+    return tuple(str(group.tasks[task].task_id) for task in sorted(tasks))

@@ -1,0 +1,67 @@
+"""What happens: the steps of a round, their reasons, rounds and the plan.
+
+A plan is data: every output reads it and none computes anything the plan does not hold. Steps are lossless:
+``Plan.initial`` plus the steps of rounds 1 … n gives what the members hold after round n
+(:func:`~kstream_plan.plans.replay.replay`) and, together with that round's :class:`Withhold` steps, what was decided in
+it.
+"""
+
+from kstream_plan.plans.plan import Outage, Plan
+from kstream_plan.plans.reasons import Reason, ReasonCode
+from kstream_plan.plans.rounds import Balance, Phase, Round, Trigger
+from kstream_plan.plans.seats import Role, Seat
+from kstream_plan.plans.stateless_steps import Places, RoundSteps, StatelessSteps, member_steps, stateful_steps
+from kstream_plan.plans.steps import (
+    Demote,
+    Drop,
+    HandOver,
+    KeepTemporary,
+    MemberJoined,
+    MemberLeft,
+    Place,
+    Promote,
+    Revoke,
+    Step,
+    ThreadMove,
+    Withhold,
+    restores_anew,
+)
+from kstream_plan.plans.summary import LowerBounds, PausedTask, Summary
+from kstream_plan.plans.verdict import Cause, CauseCode, Verdict
+
+__all__ = [
+    "Balance",
+    "Cause",
+    "CauseCode",
+    "Demote",
+    "Drop",
+    "HandOver",
+    "KeepTemporary",
+    "LowerBounds",
+    "MemberJoined",
+    "MemberLeft",
+    "Outage",
+    "PausedTask",
+    "Phase",
+    "Place",
+    "Places",
+    "Plan",
+    "Promote",
+    "Reason",
+    "ReasonCode",
+    "Revoke",
+    "Role",
+    "Round",
+    "RoundSteps",
+    "Seat",
+    "StatelessSteps",
+    "Step",
+    "Summary",
+    "ThreadMove",
+    "Trigger",
+    "Verdict",
+    "Withhold",
+    "member_steps",
+    "restores_anew",
+    "stateful_steps",
+]

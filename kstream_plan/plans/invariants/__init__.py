@@ -1,0 +1,65 @@
+"""The invariants of a plan: what must hold of every one, whatever assignor and protocol made it.
+
+They read the plan alone and know nothing of the planner. Broken ones are a defect of this tool, never of the input. To
+add one is a function and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.plans import Plan
+from kstream_plan.plans.cycle_collector import without_cycle_collector
+from kstream_plan.plans.invariants import copies, outcome
+from kstream_plan.plans.invariants.plan_view import Subject
+
+
+class Broken(NamedTuple):
+    """One broken invariant: its name, the round (0: before the first; ``None``: of the whole plan), what is wrong."""
+
+    invariant: str
+    round_number: int | None
+    message: str
+
+
+#: A plan → what is wrong with it: (round number, message)
+Invariant: TypeAlias = Callable[[Subject], Iterator[tuple[int | None, str]]]
+
+
+#: Every invariant by its name.
+INVARIANTS: Mapping[str, Invariant] = MappingProxyType(
+    {
+        "one-active-per-task": copies.one_active_per_task,
+        "one-copy-per-instance": copies.one_copy_per_instance,
+        "no-second-owner": copies.no_second_owner,
+        "withheld-is-followed-up": copies.withheld_is_followed_up,
+        "temporary-only-while-withheld": copies.temporary_only_while_withheld,
+        "warmups-within-budget": copies.warmups_within_budget,
+        "standbys-as-wanted": copies.standbys_as_wanted,
+        "stateless-without-copies": copies.stateless_without_copies,
+        "rounds-in-order": outcome.rounds_in_order,
+        "steps-are-lossless": outcome.steps_are_lossless,
+        "verdict-fits": outcome.verdict_fits,
+        "holders-are-members": outcome.holders_are_members,
+        "settles-at-target": outcome.settles_at_target,
+        "target-covers-every-task": outcome.target_covers_every_task,
+        "summary-adds-up": outcome.summary_adds_up,
+    }
+)
+
+
+@without_cycle_collector()
+def broken_invariants(plan: Plan, *, rebuilt: bool = False) -> tuple[Broken, ...]:
+    """Check every invariant; nothing is returned for a sound plan.
+
+    ``rebuilt``: the rounds' outcomes were made from the steps, so that there is no use in doing that once more.
+    """
+    subject = Subject(plan)
+    return tuple(
+        Broken(name, number, message)
+        for name, check in INVARIANTS.items()
+        if not (rebuilt and check is outcome.steps_are_lossless)
+        for number, message in check(subject)
+    )

@@ -1,0 +1,112 @@
+"""Invariants of a plan as a whole: the order of its rounds, what they add up to, and how it ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kstream_plan.model.holding_changes import Alike, extra_copies
+from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans.invariants.plan_view import Subject
+from kstream_plan.plans.replay import replay
+
+#: What never starts a plan that begins after 0.
+_FROM_THE_GROUP = (Trigger.MANUAL, Trigger.PROBING, Trigger.FOLLOW_UP)
+
+
+def rounds_in_order(subject: Subject) -> Iterator[tuple[int | None, str]]:
+    """Rounds are numbered from 1, generations follow the snapshot's, and time never goes back.
+
+    It starts at 0, when a member is back that the group did not miss, or with what comes from outside.
+    """
+    plan = subject.plan
+    at_ms, back_ms = 0, {outage.to_ms for outage in plan.outages}
+    for index, rnd in enumerate(plan.rounds):
+        if (rnd.number, rnd.generation) != (index + 1, plan.generation + index + 1):
+            yield index + 1, f"is numbered {rnd.number}, generation {rnd.generation}"
+        late = index == 0 and rnd.at_ms not in (0, *back_ms) and rnd.trigger in _FROM_THE_GROUP
+        if rnd.at_ms < at_ms or late:
+            yield index + 1, f"is at {rnd.at_ms} ms, after {at_ms} ms"
+        at_ms = rnd.at_ms
+
+
+def steps_are_lossless(subject: Subject) -> Iterator[tuple[int | None, str]]:
+    """``initial`` and the steps give every round's ``decided`` and ``assigned``, and ``final``."""
+    plan = subject.plan
+    replayed = replay(plan.group, plan.initial, (rnd.steps for rnd in plan.rounds))
+    decided, assigned = Alike(), Alike()
+    try:
+        for rnd, outcome in zip(plan.rounds, replayed, strict=True):
+            if not decided.next(outcome.decided, rnd.decided):
+                yield rnd.number, "the steps do not give what was decided"
+            if not assigned.next(outcome.assigned, rnd.assigned):
+                yield rnd.number, "the steps do not give what is assigned"
+    except ValueError as error:
+        yield None, f"a step does not fit: {error}"
+    if plan.final != (plan.rounds[-1].assigned if plan.rounds else plan.initial):
+        yield None, "final is not what the last round assigned"
+    yield from subject.stateless.lost_steps if subject.stateless else ()
+
+
+def verdict_fits(subject: Subject) -> Iterator[tuple[int | None, str]]:
+    """Settled means: nothing withheld and no probing wanted at the end; any other verdict means the opposite."""
+    plan = subject.plan
+    going_on = bool(plan.rounds) and (plan.rounds[-1].probing_rebalance or subject.follow_ups[-1])
+    if (plan.verdict.kind == "settled") == going_on:
+        yield None, f"the verdict is {plan.verdict.kind} but the last round {'goes on' if going_on else 'does not'}"
+
+
+def settles_at_target(subject: Subject) -> Iterator[tuple[int | None, str]]:
+    """Once settled after at least one round, every stateful task is active on its target instance."""
+    plan = subject.plan
+    if plan.verdict.kind != "settled" or not plan.rounds:
+        return
+    for instance, consumers in enumerate(plan.group.consumers_of):
+        active = sorted(t for c in consumers for t in plan.final[c].active if plan.group.tasks[t].stateful)
+        if active != sorted(plan.target.active[instance]):
+            yield None, f"{subject.process(instance)} does not run what the target gives it"
+
+
+def holders_are_members(subject: Subject) -> Iterator[tuple[int | None, str]]:
+    """Who holds anything at the end takes part then."""
+    plan = subject.plan
+    members = {plan.group.instance_index[process_id] for process_id, _ in plan.members}
+    holding = {plan.group.instance_of[consumer] for consumer, held in enumerate(subject.whole.final) if any(held)}
+    for instance in sorted(holding - members):
+        yield None, f"{subject.process(instance)} holds tasks at the end and is no member"
+
+
+def target_covers_every_task(subject: Subject) -> Iterator[tuple[int | None, str]]:
+    """The target runs every stateful task exactly once."""
+    plan = subject.plan
+    counts = Counter(task for tasks in plan.target.active for task in tasks)
+    for task in plan.group.stateful:
+        if counts[task] != 1:
+            yield None, f"the target runs {subject.name(task)} {counts[task]} times"
+
+
+def summary_adds_up(subject: Subject) -> Iterator[tuple[int | None, str]]:
+    """The summary's rebalances, probes, duration, moves and peak of extra copies are those of the rounds."""
+    plan = subject.plan
+    summary = plan.summary
+    figures = {
+        "rebalances": len(plan.rounds),
+        "probing_rebalances": sum(rnd.trigger is Trigger.PROBING for rnd in plan.rounds),
+        "duration_ms": plan.rounds[-1].at_ms if plan.rounds else 0,
+        "moves": _moves(plan),
+        "peak_extra_copies": max(extra_copies([rnd.assigned for rnd in plan.rounds]), default=0),
+    }
+    for name, counted in figures.items():
+        if getattr(summary, name) != counted:
+            yield None, f"the summary says {name} {getattr(summary, name)}, the rounds give {counted}"
+
+
+def _moves(plan: Plan) -> int:
+    """Stateful tasks that somebody ran at first and whose owning instance differs at the end."""
+    owners = [
+        {task: plan.group.instance_of[c] for c, held in enumerate(holdings) for task in held.active}
+        for holdings in (plan.initial, plan.final)
+    ]
+    return sum(
+        instance != owners[1].get(task) for task, instance in owners[0].items() if plan.group.tasks[task].stateful
+    )

@@ -1,0 +1,99 @@
+"""What the invariants look at: a plan, and what changes in it from round to round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from operator import or_
+from typing import NamedTuple
+
+from kstream_plan.model import Holding
+from kstream_plan.model.holding_changes import apart_from_stateless, changed_holdings, difference, unlike
+from kstream_plan.plans import Plan, Revoke, Round, stateful_steps
+from kstream_plan.plans.invariants.stateless import check_stateless, held_as_numbers
+
+
+class Delta(NamedTuple):
+    """What a consumer lost and got in one role (by its place in :class:`~kstream_plan.model.Holding`)."""
+
+    consumer: int
+    role: int
+    lost: Sequence[int]
+    gained: Sequence[int]
+
+
+class Subject:
+    """A plan to be checked; what changes in it is found once for all invariants."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Stateless tasks that are numbers are looked at apart (``stateless``); ``plan`` is then without them."""
+        self.whole = plan
+        self.stateless = check_stateless(plan) if held_as_numbers(plan) else None
+        self.plan = plan if self.stateless is None else _apart_from_stateless(plan)
+
+    @cached_property
+    def decided(self) -> list[list[Delta]]:
+        """What changes in each round of what is decided; in the first one that is everything."""
+        return list(_deltas([rnd.decided for rnd in self.plan.rounds]))
+
+    @cached_property
+    def held(self) -> list[list[Delta]]:
+        """What changes of what is held: at first everything, then round by round."""
+        return list(_deltas([self.plan.initial, *(rnd.assigned for rnd in self.plan.rounds)]))
+
+    @cached_property
+    def withheld(self) -> list[set[tuple[int, int]]]:
+        """Round by round the consumers and tasks that were decided and not handed over."""
+        return [_withheld(rnd) for rnd in self.plan.rounds]
+
+    @cached_property
+    def follow_ups(self) -> list[bool]:
+        """Round by round whether anything is withheld."""
+        stateful = map(bool, self.withheld)
+        return list(stateful) if self.stateless is None else list(map(or_, stateful, self.stateless.withheld))
+
+    def name(self, task: int) -> str:
+        """Return a task's id as text."""
+        return str(self.plan.group.tasks[task].task_id)
+
+    def process(self, instance: int) -> str:
+        """Return an instance's process id."""
+        return self.plan.group.instances[instance].process_id
+
+
+def _apart_from_stateless(plan: Plan) -> Plan:
+    stateless = {plan.group.tasks[task].task_id for task in plan.group.stateless}
+    rounds = (
+        replace(
+            rnd,
+            steps=tuple(
+                step
+                for step in stateful_steps(rnd.steps)
+                if not isinstance(step, Revoke) or step.task_id not in stateless  # its thread stopped
+            ),
+            decided=apart_from_stateless(rnd.decided),
+            assigned=apart_from_stateless(rnd.assigned),
+        )
+        for rnd in plan.rounds
+    )
+    initial, final = map(apart_from_stateless, (plan.initial, plan.final))
+    return replace(plan, initial=initial, rounds=tuple(rounds), final=final)
+
+
+def _deltas(history: Sequence[Sequence[Holding]]) -> Iterator[list[Delta]]:
+    for _, changes in changed_holdings(history):
+        yield [
+            Delta(consumer, role, *difference(before, after))
+            for consumer, old, new in changes
+            for role, (before, after) in enumerate(zip(old, new, strict=True))
+            if before is not after
+        ]
+
+
+def _withheld(rnd: Round) -> set[tuple[int, int]]:
+    return {
+        (consumer, task)
+        for consumer in unlike(rnd.decided, rnd.assigned)
+        for task in difference(rnd.decided[consumer].active, rnd.assigned[consumer].active)[0]
+    }

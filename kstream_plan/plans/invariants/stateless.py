@@ -1,0 +1,142 @@
+"""What the invariants say of stateless tasks whose owners are numbers: of thousands in a round, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.model import NOBODY, Group, Holding, Holdings, Owners, TaskId, same_owners
+from kstream_plan.plans import (
+    MemberLeft,
+    Plan,
+    ReasonCode,
+    Revoke,
+    Round,
+    RoundSteps,
+    Step,
+    member_steps,
+    stateful_steps,
+)
+from kstream_plan.protocols import gives_up
+
+#: What is wrong: (round number, message)
+_Wrong: TypeAlias = list[tuple[int | None, str]]
+
+
+class StatelessTasks(NamedTuple):
+    """What is wrong with the stateless tasks of a plan, and whether any is withheld, round by round."""
+
+    not_decided: _Wrong
+    second_owner: _Wrong
+    lost_steps: _Wrong
+    withheld: list[bool]
+
+
+def held_as_numbers(plan: Plan) -> bool:
+    """Tell whether all that a plan says of stateless tasks is in numbers."""
+    if not isinstance(plan.initial, Holdings) or not isinstance(plan.final, Holdings):
+        return False
+    place_of = _places(plan.group)
+    return all(
+        isinstance(rnd.decided, Holdings)
+        and isinstance(rnd.assigned, Holdings)
+        and (isinstance(rnd.steps, RoundSteps) or not _about(rnd.steps, place_of))
+        for rnd in plan.rounds
+    )
+
+
+def check_stateless(plan: Plan) -> StatelessTasks:
+    """Check the stateless tasks of a plan that has them as numbers (:func:`held_as_numbers`)."""
+    found = StatelessTasks([], [], [], [])
+    stopping = gives_up(plan.group, plan.protocol)
+    place_of, translations = _places(plan.group), _Translations(plan.group)
+    before = _owners(plan.initial)
+    for rnd in plan.rounds:
+        decided, assigned = _owners(rnd.decided), _owners(rnd.assigned)
+        gone = gone_in(plan.group, rnd)
+        fits = _revokes_what_stopped(plan.group, rnd, before, gone, place_of)
+        before[[owner in gone for owner in before.tolist()] if gone else []] = NOBODY
+        if (nobody := int((decided == NOBODY).sum())) > 0:
+            found.not_decided.append((rnd.number, f"{nobody} stateless tasks are decided for nobody"))
+        taken = before[(before != assigned) & (before >= 0) & (assigned >= 0)]
+        if any(owner not in stopping for owner in set(taken.tolist())):
+            found.second_owner.append((rnd.number, "stateless tasks start before their owners have revoked them"))
+        told = translations.of(rnd.steps) if isinstance(rnd.steps, RoundSteps) else [before] * 3
+        if not fits or not all(map(same_owners, told, (before, decided, assigned))):
+            found.lost_steps.append((rnd.number, "the steps of stateless tasks do not give who runs them"))
+        found.withheld.append(bool(((decided >= 0) & (assigned < 0)).any()))
+        before = assigned
+    if not same_owners(before, _owners(plan.final)):
+        found.lost_steps.append((None, "final is not what the last round assigned of stateless tasks"))
+    return found
+
+
+def _owners(holdings: Sequence[Holding]) -> Owners:
+    """Return who runs each stateless task, as an array of its own; no matter who has just given it up."""
+    assert isinstance(holdings, Holdings)
+    return holdings.owners.clip(min=NOBODY)
+
+
+def _places(group: Group) -> Mapping[TaskId, int]:
+    return {group.tasks[task].task_id: place for place, task in enumerate(group.stateless)}
+
+
+def _about(steps: Iterable[Step], place_of: Mapping[TaskId, int]) -> list[Step]:
+    """Return the steps that are about stateless tasks."""
+    return [step for step in steps if getattr(step, "task_id", None) in place_of]
+
+
+def _revokes_what_stopped(
+    group: Group, rnd: Round, before: Owners, gone: Collection[int], place_of: Mapping[TaskId, int]
+) -> bool:
+    """Tell whether the steps that are made already revoke, of stateless tasks, just what the stopped threads ran.
+
+    A thread may have stopped before its instance left.
+    """
+    made = _about(stateful_steps(rnd.steps), place_of)
+    if not made and not gone:
+        return True
+    left = {step.process_id for step in member_steps(rnd.steps) if isinstance(step, MemberLeft)}
+    stopped = {c for c in gone if group.instances[group.instance_of[c]].process_id not in left}
+    ran = {(place, owner) for place, owner in enumerate(before.tolist()) if owner in gone}
+    ran_by_stopped = {of for of in ran if of[1] in stopped}
+    revoked = [step for step in made if isinstance(step, Revoke)]
+    said = [(place_of[step.task_id], group.consumer_index.get(step.from_[:2])) for step in revoked]
+    return len(made) == len(set(said)) and ran_by_stopped <= set(said) <= ran
+
+
+def gone_in(group: Group, rnd: Round) -> set[int]:
+    """Return the consumers whose instance left in the round, and those that their instance stopped."""
+    left = {step.process_id for step in member_steps(rnd.steps) if isinstance(step, MemberLeft)}
+    stopped = {
+        step.from_.consumer_id
+        for step in stateful_steps(rnd.steps)
+        if isinstance(step, Revoke) and step.reason.code is ReasonCode.THREAD_STOPPED
+    }
+    if not left and not stopped:
+        return set()
+    return {
+        consumer
+        for consumer, consumer_id in enumerate(group.consumer_ids)
+        if group.instances[group.instance_of[consumer]].process_id in left or consumer_id in stopped
+    }
+
+
+class _Translations:
+    """From the owners that a round's steps tell, by index of who took part then, to those of the plan's group."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._then: Group = group
+        self._index: Sequence[int] = range(len(group.consumer_ids))
+
+    def of(self, steps: RoundSteps) -> list[Owners]:
+        """Return the owners before, decided and after."""
+        if steps.maker.group is self._group:
+            return list(steps.owners)
+        if steps.maker.group is not self._then:
+            self._then, self._index = steps.maker.group, self._group.indices_of(steps.maker.group)
+        return [
+            Holdings((), self._group.stateless, owners).renumbered((), self._group, self._index, self._index).owners
+            for owners in steps.owners
+        ]

@@ -1,0 +1,163 @@
+"""From steps back to what was decided and held: the effects that the steps' docstrings state, carried out."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, assert_never
+
+from kstream_plan.model import Group, Holding, TaskId
+from kstream_plan.plans import (
+    Demote,
+    Drop,
+    HandOver,
+    KeepTemporary,
+    MemberJoined,
+    MemberLeft,
+    Place,
+    Promote,
+    Revoke,
+    Role,
+    Seat,
+    Step,
+    ThreadMove,
+    Withhold,
+)
+
+_ROLES = tuple(Role)
+
+
+class Outcome(NamedTuple):
+    """What one round decided and what the members then hold, both by consumer index."""
+
+    decided: tuple[Holding, ...]
+    assigned: tuple[Holding, ...]
+
+
+def replay(group: Group, initial: Sequence[Holding], rounds_of_steps: Iterable[Sequence[Step]]) -> Iterator[Outcome]:
+    """Yield the outcome of each round, given the steps of each and what was held before the first.
+
+    Raises:
+        ValueError: a step does not fit what is held: it names an unknown task, instance or consumer, ends a role
+            that is not there or begins one that is.
+    """
+    members = _Members(group, initial)
+    for steps in rounds_of_steps:
+        withheld = []
+        for step in steps:
+            members.apply(step)
+            if isinstance(step, Withhold):
+                withheld.append((members.consumer(step.to), members.task(step.task_id)))
+        assigned = members.holdings()
+        yield Outcome(_decided(assigned, withheld), assigned)
+
+
+def _decided(assigned: tuple[Holding, ...], withheld: list[tuple[int, int]]) -> tuple[Holding, ...]:
+    """Return decided = (assigned - temporary) + withheld, consumer by consumer."""
+    decided = [held._replace(temporary=()) if held.temporary else held for held in assigned]
+    for consumer, task in withheld:
+        held = decided[consumer]
+        place = bisect_left(held.active, task)
+        if place == len(held.active) or held.active[place] != task:
+            decided[consumer] = held._replace(active=(*held.active[:place], task, *held.active[place:]))
+    return tuple(decided)
+
+
+class _Members:
+    """What every consumer holds, by role, in task order; the draft that the steps change."""
+
+    def __init__(self, group: Group, initial: Sequence[Holding]) -> None:
+        self._group = group
+        self._roles = [{role: sorted(getattr(held, role)) for role in _ROLES} for held in initial]
+        self._frozen = list(initial)
+        self._changed: set[tuple[int, Role]] = set()
+
+    def holdings(self) -> tuple[Holding, ...]:
+        changed: dict[int, dict[str, tuple[int, ...]]] = {}
+        for consumer, role in self._changed:
+            changed.setdefault(consumer, {})[role] = tuple(self._roles[consumer][role])
+        for consumer, roles in changed.items():
+            self._frozen[consumer] = self._frozen[consumer]._replace(**roles)
+        self._changed.clear()
+        return tuple(self._frozen)
+
+    def apply(self, step: Step) -> None:
+        match step:
+            case MemberJoined():
+                self._instance(step.process_id)
+            case Withhold():
+                self.consumer(step.from_)
+            case MemberLeft():
+                self._empty(step.process_id)
+            case Place() | KeepTemporary():
+                if step.from_ is not None:
+                    self._end(step.task_id, step.from_)
+                self._begin(step.task_id, step.to)
+            case Demote():
+                self._end(step.task_id, step.from_)
+                self._begin(step.task_id, step.to)
+            case Revoke() | Drop():
+                self._end(step.task_id, step.from_)
+            case HandOver() | Promote() | ThreadMove():
+                if step.from_ is not None:
+                    self.consumer(step.from_)
+                self._end_copies(step.task_id, step.to)
+                self._begin(step.task_id, step.to)
+            case _:
+                assert_never(step)
+
+    def task(self, task_id: TaskId) -> int:
+        index = self._group.task_index.get(task_id)
+        if index is None:
+            raise ValueError(f"there is no task {task_id}")
+        return index
+
+    def consumer(self, seat: Seat) -> int:
+        index = self._group.consumer_index.get((seat.process_id, seat.consumer_id))
+        if index is None:
+            raise ValueError(f"there is no consumer {seat.consumer_id!r} on instance {seat.process_id!r}")
+        return index
+
+    def _begin(self, task_id: TaskId, seat: Seat) -> None:
+        consumer, task = self.consumer(seat), self.task(task_id)
+        tasks = self._roles[consumer][seat.role]
+        place = bisect_left(tasks, task)
+        if place < len(tasks) and tasks[place] == task:
+            raise ValueError(f"{seat.consumer_id!r} holds {task_id} as {seat.role} already")
+        tasks.insert(place, task)
+        self._changed.add((consumer, seat.role))
+
+    def _end(self, task_id: TaskId, seat: Seat) -> None:
+        consumer = self.consumer(seat)
+        if not self._removed(consumer, seat.role, self.task(task_id)):
+            raise ValueError(f"{seat.consumer_id!r} does not hold {task_id} as {seat.role}")
+
+    def _end_copies(self, task_id: TaskId, seat: Seat) -> None:
+        """End whatever the seat's instance holds of the task, on any of its consumers."""
+        task = self.task(task_id)
+        instance = self._group.instance_of[self.consumer(seat)]
+        for consumer in self._group.consumers_of[instance]:
+            for role in _ROLES:
+                self._removed(consumer, role, task)
+
+    def _removed(self, consumer: int, role: Role, task: int) -> bool:
+        tasks = self._roles[consumer][role]
+        place = bisect_left(tasks, task)
+        if place == len(tasks) or tasks[place] != task:
+            return False
+        del tasks[place]
+        self._changed.add((consumer, role))
+        return True
+
+    def _instance(self, process_id: str) -> int:
+        index = self._group.instance_index.get(process_id)
+        if index is None:
+            raise ValueError(f"there is no instance {process_id!r}")
+        return index
+
+    def _empty(self, process_id: str) -> None:
+        instance = self._instance(process_id)
+        for consumer in self._group.consumers_of[instance]:
+            for role, tasks in self._roles[consumer].items():
+                tasks.clear()
+                self._changed.add((consumer, role))

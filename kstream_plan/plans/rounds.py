@@ -1,0 +1,73 @@
+"""One rebalance: what started it, what it is for, its steps, and how even the load is after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kstream_plan.model import Holding
+from kstream_plan.plans.steps import Step
+
+
+class Trigger(StrEnum):
+    """What started a rebalance."""
+
+    MANUAL = "manual"
+    JOIN = "join"
+    LEAVE = "leave"
+    MEMBER_RESTART = "member-restart"
+    PROBING = "probing"
+    FOLLOW_UP = "follow-up"
+    CONFIG_CHANGE = "config-change"
+
+
+class Phase(StrEnum):
+    """What a round is for; a round can be several at once, in this order."""
+
+    WARM_UP = "warm-up"
+    CUT_OVER = "cut-over"
+    PROBING = "probing"
+    SETTLED = "settled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balance:
+    """How evenly a decision spreads the load.
+
+    Per instance (in the group's order) the number of active and standby tasks (warm-ups included in the latter) and
+    the load per thread; ``instance_spread``: most minus least active stateful tasks of an instance;
+    KIP-441's instance balance ``balance_factor`` (most minus least active tasks of an instance) and its subtopology
+    balance, twice: ``subtopology_task_spread`` (most minus least active tasks of one subtopology on an instance, of the
+    most uneven subtopology), which can be evened out, and ``subtopology_spread`` as the KIP words it (instances that
+    execute each subtopology: most minus least), which cannot where subtopologies have few partitions.
+    """
+
+    active: tuple[int, ...]
+    standby: tuple[int, ...]
+    load_per_thread: tuple[float, ...]
+    instance_spread: int
+    balance_factor: int
+    subtopology_spread: int
+    subtopology_task_spread: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One rebalance: one generation of the group.
+
+    ``at_ms`` counts from round 1. ``probing_rebalance``: the decision asks for a probing rebalance (reference section
+    4, step 7), also when a follow-up comes first. ``decided`` and ``assigned`` are by consumer index; their
+    difference is what the steps withhold.
+    """
+
+    number: int
+    generation: int
+    at_ms: int
+    trigger: Trigger
+    phases: tuple[Phase, ...]
+    probing_rebalance: bool
+    steps: Sequence[Step]
+    balance: Balance
+    decided: Sequence[Holding]
+    assigned: Sequence[Holding]

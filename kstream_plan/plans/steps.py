@@ -1,0 +1,192 @@
+"""The kinds of step, and what each does to what is held."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from kstream_plan.model import Group, TaskId
+from kstream_plan.plans.reasons import Reason
+from kstream_plan.plans.seats import Seat
+
+
+@dataclass(frozen=True, slots=True)
+class MemberJoined:
+    """An instance takes part for the first time. No effect on what is held."""
+
+    process_id: str
+    reason: Reason
+    kind: Literal["member-joined"] = "member-joined"
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLeft:
+    """An instance is gone: everything it held is.
+
+    It has run nothing since ``stopped_at_ms`` on the plan's clock, which the group may have noticed only now.
+    """
+
+    process_id: str
+    stopped_at_ms: int
+    reason: Reason
+    kind: Literal["member-left"] = "member-left"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A standby or warm-up copy is assigned to ``to``; ``from_``: the copy's former seat in the same instance, if any.
+
+    ``restore_records``: what the copy has to restore; ``None`` if the end offset is not known.
+    Effect: the role at ``from_`` ends, the role at ``to`` begins.
+    """
+
+    task_id: TaskId
+    from_: Seat | None
+    to: Seat
+    restore_records: int | None
+    reason: Reason
+    kind: Literal["place"] = "place"
+
+
+@dataclass(frozen=True, slots=True)
+class Withhold:
+    """The task is decided for ``to`` but kept from it until ``from_`` has revoked it. No effect on what is held.
+
+    In the round's decision, and in no other, the task is active at ``to``.
+    """
+
+    task_id: TaskId
+    from_: Seat
+    to: Seat
+    reason: Reason
+    kind: Literal["withhold"] = "withhold"
+
+
+@dataclass(frozen=True, slots=True)
+class KeepTemporary:
+    """The instance that a task is withheld from holds its copy as a temporary standby meanwhile.
+
+    Effect: the role at ``from_`` (``None`` for left-over state) ends, ``temporary`` at ``to`` begins.
+    """
+
+    task_id: TaskId
+    from_: Seat | None
+    to: Seat
+    reason: Reason
+    kind: Literal["keep-temporary"] = "keep-temporary"
+
+
+@dataclass(frozen=True, slots=True)
+class Revoke:
+    """The owner gives up the active task and keeps no copy assigned (its state stays on disk as left-over).
+
+    Effect: ``active`` at ``from_`` ends.
+    """
+
+    task_id: TaskId
+    from_: Seat
+    reason: Reason
+    kind: Literal["revoke"] = "revoke"
+
+
+@dataclass(frozen=True, slots=True)
+class Demote:
+    """The owner gives up the active task and keeps a copy: standby, warm-up or (if it is to get it back) temporary.
+
+    Effect: ``active`` at ``from_`` ends, the role at ``to`` (same instance) begins.
+    """
+
+    task_id: TaskId
+    from_: Seat
+    to: Seat
+    reason: Reason
+    kind: Literal["demote"] = "demote"
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """The task starts on ``to``; ``from_`` revoked it in the round before (``None``: nobody ran it before).
+
+    A ``from_`` that gives up everything before each rebalance (eager) revoked it just before this one.
+
+    ``caught_up``: the copy it starts from is within ``acceptable.recovery.lag`` (always, for a stateless task).
+    ``restore_records``: what is still to be restored before it runs; ``None`` if the end offset is not known.
+    Effect: any copy that ``to``'s instance held of the task ends, ``active`` at ``to`` begins.
+    """
+
+    task_id: TaskId
+    from_: Seat | None
+    to: Seat
+    caught_up: bool
+    restore_records: int | None
+    reason: Reason
+    kind: Literal["hand-over"] = "hand-over"
+
+
+@dataclass(frozen=True, slots=True)
+class Promote:
+    """A copy that the instance holds becomes the active, without an owner that had to revoke first.
+
+    Fields and effect as of :class:`HandOver`; ``from_`` is the seat of the copy.
+    """
+
+    task_id: TaskId
+    from_: Seat
+    to: Seat
+    caught_up: bool
+    restore_records: int | None
+    reason: Reason
+    kind: Literal["promote"] = "promote"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadMove:
+    """A task changes the thread inside its instance, in the same role.
+
+    An active one was withheld in the round before and revoked by ``from_`` then. Effect: the role at ``from_``
+    ends if it is still there, the role at ``to`` begins; any other copy the instance held of it ends.
+    """
+
+    task_id: TaskId
+    from_: Seat
+    to: Seat
+    reason: Reason
+    kind: Literal["thread-move"] = "thread-move"
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A standby, warm-up or temporary copy is no longer assigned. Effect: the role at ``from_`` ends."""
+
+    task_id: TaskId
+    from_: Seat
+    reason: Reason
+    kind: Literal["drop"] = "drop"
+
+
+Step: TypeAlias = (
+    MemberJoined
+    | MemberLeft
+    | Place
+    | Withhold
+    | KeepTemporary
+    | Revoke
+    | Demote
+    | HandOver
+    | Promote
+    | ThreadMove
+    | Drop
+)
+
+
+def restores_anew(step: Place | HandOver | Promote, group: Group) -> bool:
+    """Tell whether a step is a new copy, or a start that is cold or has no copy to start from.
+
+    What a copy lacks that is caught up was counted when the copy was placed.
+    """
+    if isinstance(step, Place):
+        return step.from_ is None
+    if isinstance(step, HandOver) and step.caught_up:
+        whole = group.tasks[group.task_index[step.task_id]].end_offset_sum
+        return step.restore_records == whole > 0
+    return not step.caught_up

@@ -1,0 +1,1 @@
+"""Limits, the rules that measure plans against them, and what came out."""

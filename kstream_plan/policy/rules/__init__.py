@@ -1,0 +1,57 @@
+"""The rules of a policy, by name. To add one is a function that measures it and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kstream_plan.plans import Plan
+from kstream_plan.policy.rules import amounts, balance, endings, origins, times
+from kstream_plan.policy.rules.measuring import Kind, Measurement, Offence, OverDraws, Rule, Subject
+
+__all__ = ["GUARDS", "RULES", "Kind", "Measurement", "Offence", "OverDraws", "Rule", "Subject"]
+
+
+def _stateful(plan: Plan) -> int:
+    return len(plan.group.stateful)
+
+
+def _tasks(plan: Plan) -> int:
+    return len(plan.group.tasks)
+
+
+def _all_records(plan: Plan) -> int | None:
+    stateful = [plan.group.tasks[task] for task in plan.group.stateful]
+    return sum(task.end_offset_sum for task in stateful) if all(task.end_offset_known for task in stateful) else None
+
+
+#: Rule → how it is measured, in the order in which they are told.
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "must_settle": Rule(Kind.SWITCH, endings.settles),
+        "max_duration": Rule(Kind.DURATION, times.duration),
+        "max_rebalances": Rule(Kind.COUNT, amounts.rebalances),
+        "max_moves": Rule(Kind.COUNT, amounts.moves, _stateful),
+        "max_warmups": Rule(Kind.COUNT, amounts.warmups, _stateful),
+        "max_cold_handovers": Rule(Kind.COUNT, amounts.cold_handovers, _stateful),
+        "max_pause_per_task": Rule(Kind.DURATION, times.pause_per_task),
+        "max_pause_per_handover": Rule(Kind.DURATION, times.pause_per_handover),
+        "max_paused_tasks_at_once": Rule(Kind.COUNT, times.paused_at_once, _tasks),
+        "max_restored_records": Rule(Kind.RECORDS, amounts.restored_records, _all_records),
+        "max_peak_extra_copies": Rule(Kind.COUNT, amounts.peak_extra_copies, _stateful),
+        "balance_factor": Rule(Kind.COUNT, balance.balance, lowest=1),
+        "min_standbys": Rule(Kind.COUNT, endings.standbys, at_least=True),
+        "distinct_tag_values": Rule(Kind.TAGS, endings.tag_values, lowest=1, at_least=True),
+        "max_snapshot_age": Rule(Kind.DURATION, origins.snapshot_age, of_input=True),
+        "require_generation": Rule(Kind.GENERATION, origins.generation, of_input=True),
+    }
+)
+
+#: What the command line demands of the input, whatever the policy says; no waiver lets anybody off.
+GUARDS: Mapping[str, Rule] = MappingProxyType(
+    {
+        "--require-generation": RULES["require_generation"],
+        "--max-snapshot-age": RULES["max_snapshot_age"],
+        "--expect-digest": Rule(Kind.DIGEST, origins.digest),
+    }
+)

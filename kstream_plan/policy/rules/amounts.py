@@ -1,0 +1,88 @@
+"""Rules about how much is done on the way: rebalances, moves, copies, records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kstream_plan.model.holding_changes import extra_copies
+from kstream_plan.plans import HandOver, Place, Plan, Promote, Role, restores_anew
+from kstream_plan.policy.limits import LimitValue
+from kstream_plan.policy.rules.measuring import Measurement, Offence, Subject, counted, number, steps, worst_first
+
+
+def rebalances(subject: Subject, limit: LimitValue) -> Measurement:
+    """Count the rounds; to blame is the first one too many."""
+    rounds = subject.plan.rounds
+    beyond = rounds[number(limit) :]
+    return Measurement(len(rounds), (Offence(len(rounds), beyond[0].number),) if beyond else ())
+
+
+def moves(subject: Subject, limit: LimitValue) -> Measurement:
+    """Count the stateful tasks that somebody ran at first and whose owning instance differs at the end."""
+    plan = subject.plan
+    group = plan.group
+    before, after = (
+        {task: group.instance_of[consumer] for consumer, held in enumerate(holdings) for task in held.active}
+        for holdings in (plan.initial, plan.final)
+    )
+    last = {step.task_id: rnd.number for rnd, step in steps(plan.rounds) if isinstance(step, HandOver | Promote)}
+    moved = [
+        Offence(
+            None,
+            last.get(group.tasks[task].task_id),
+            group.tasks[task].task_id,
+            group.instances[after[task]].process_id if task in after else None,
+        )
+        for task, owner in sorted(before.items())
+        if group.stateful_flags[task] and after.get(task) != owner
+    ]
+    return counted(sorted(moved, key=lambda one: one.round_number or 0), limit)
+
+
+def warmups(subject: Subject, limit: LimitValue) -> Measurement:
+    """Count the warm-up copies that are placed."""
+    return counted(
+        (
+            Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
+            for rnd, step in steps(subject.plan.rounds)
+            if isinstance(step, Place) and step.to.role is Role.WARMUP
+        ),
+        limit,
+    )
+
+
+def cold_handovers(subject: Subject, limit: LimitValue) -> Measurement:
+    """Count the starts of a stateful task on an instance whose copy is not caught up."""
+    return counted(
+        (
+            Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
+            for rnd, step in steps(subject.plan.rounds)
+            if isinstance(step, HandOver | Promote) and not step.caught_up
+        ),
+        limit,
+    )
+
+
+def restored_records(subject: Subject, limit: LimitValue) -> Measurement:
+    """Add up what is restored; an unknown amount is too much, for it cannot be told not to be."""
+    total, offences, unknown = 0, [], False
+    for one in _restores(subject.plan):
+        unknown |= one.measured is None
+        total += one.measured or 0
+        if one.measured is None or (one.measured and total > number(limit)):
+            offences.append(one)
+    return Measurement(None if unknown else total, tuple(offences))
+
+
+def _restores(plan: Plan) -> Iterator[Offence]:
+    for rnd, step in steps(plan.rounds):
+        if isinstance(step, Place | HandOver | Promote) and restores_anew(step, plan.group):
+            yield Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
+
+
+def peak_extra_copies(subject: Subject, limit: LimitValue) -> Measurement:
+    """Count the warm-up and temporary copies there are at once; to blame are the rounds with too many."""
+    rounds = subject.plan.rounds
+    at_once = list(zip(extra_copies([rnd.assigned for rnd in rounds]), (rnd.number for rnd in rounds), strict=True))
+    offences = (Offence(copies, round_number) for copies, round_number in at_once if copies > number(limit))
+    return Measurement(max((copies for copies, _ in at_once), default=0), worst_first(offences))

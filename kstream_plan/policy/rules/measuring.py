@@ -1,0 +1,156 @@
+"""What the rules of a policy have in common: a plan to measure, what was measured, and what is to blame."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.model import TaskId
+from kstream_plan.plans import Plan, Round, Step
+from kstream_plan.plans.pauses import Pause, plan_pauses
+from kstream_plan.policy.limits import LimitValue, Percent
+
+
+class Kind(StrEnum):
+    """What a rule's limit is."""
+
+    DURATION = "duration"
+    COUNT = "count"
+    RECORDS = "records"
+    TAGS = "tags"
+    SWITCH = "switch"
+    GENERATION = "generation"
+    DIGEST = "digest"
+
+
+class Offence(NamedTuple):
+    """One thing that breaks a rule: how far (``None``: unknown), and where as far as that can be said.
+
+    ``note`` is what a task or round alone does not say: a tag, a subtopology, a number of pauses.
+    """
+
+    measured: int | None = None
+    round_number: int | None = None
+    task_id: TaskId | None = None
+    process_id: str | None = None
+    note: str = ""
+
+
+class Measurement(NamedTuple):
+    """What a plan has of what a rule limits (``None``: unknown), and what breaks the rule (nothing if it is kept).
+
+    ``figures``, by name: what the value was found from, for rules that limit several figures at once. ``worst_of``: the
+    value is not the plan's own but that of the worst of so many draws, of which the plan is one.
+    """
+
+    value: int | None
+    offences: tuple[Offence, ...] = ()
+    figures: tuple[tuple[str, int], ...] = ()
+    worst_of: int | None = None
+
+
+class OverDraws(NamedTuple):
+    """How many draws there are, how many of them do not settle, and what rules measure in the worst one.
+
+    ``worst`` is by rule (``None``: unknown in one of the draws). A rule about client tags is there once per tag, as
+    ``distinct_tag_values zone``; a rule that has nothing to measure in any draw is not there.
+    """
+
+    number: int
+    unsettled: int
+    worst: Mapping[str, int | None]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A plan, the time at which it is checked (with a zone; needed where its age is measured), and the other draws.
+
+    ``draws``: the plan is one of so many; ``None``: nothing in it is random.
+    """
+
+    plan: Plan
+    now: datetime | None = None
+    draws: OverDraws | None = None
+
+    @cached_property
+    def pauses(self) -> tuple[Pause, ...]:
+        """Every pause that ends within the plan."""
+        return plan_pauses(self.plan)
+
+    def round_at(self, at_ms: int) -> int | None:
+        """Return the number of the first round at a time of the plan's clock, else of the last one before it.
+
+        What is given up for the first one, or what an instance ran that is gone, stands still before it. ``None``:
+        there are no rounds.
+        """
+        if not self.plan.rounds:
+            return None
+        found = bisect_left(self.plan.rounds, at_ms, key=lambda rnd: rnd.at_ms)
+        if found < len(self.plan.rounds) and self.plan.rounds[found].at_ms == at_ms:
+            return self.plan.rounds[found].number
+        return self.plan.rounds[max(found - 1, 0)].number
+
+
+Measure: TypeAlias = Callable[[Subject, LimitValue], Measurement]
+
+
+class Rule(NamedTuple):
+    """How one rule is measured.
+
+    ``whole`` gives what a limit in percent is a part of; ``None``: percent has no meaning. ``lowest`` is the least
+    limit that makes sense; ``at_least``: the limit is a minimum, not a maximum; ``of_input``: it is about what the
+    plan was made from, so that another plan's figure says nothing about it.
+    """
+
+    kind: Kind
+    measure: Measure
+    whole: Callable[[Plan], int | None] | None = None
+    lowest: int = 0
+    at_least: bool = False
+    of_input: bool = False
+
+    def resolved(self, value: LimitValue, plan: Plan) -> LimitValue | None:
+        """Return the limit as a number where it is a part of a whole; ``None``: the whole is not known."""
+        if not isinstance(value, Percent):
+            return value
+        whole = self.whole(plan) if self.whole is not None else None
+        return None if whole is None else value.of(whole)
+
+
+def steps(rounds: Iterable[Round]) -> Iterator[tuple[Round, Step]]:
+    """Yield every step with its round."""
+    for rnd in rounds:
+        for step in rnd.steps:
+            yield rnd, step
+
+
+def number(limit: LimitValue) -> int:
+    """Return a limit that is a number."""
+    assert isinstance(limit, int)
+    return limit
+
+
+def worst_first(offences: Iterable[Offence]) -> tuple[Offence, ...]:
+    """Sort by how far, the farthest first; then by round, task and instance."""
+    return tuple(
+        sorted(
+            offences,
+            key=lambda one: (
+                -(one.measured or 0),
+                one.round_number or 0,
+                one.task_id.sort_key if one.task_id else (b"", -1, -1),
+                one.process_id or "",
+            ),
+        )
+    )
+
+
+def counted(events: Iterable[Offence], limit: LimitValue) -> Measurement:
+    """Count events of one kind in the order of the plan; to blame are those beyond the limit."""
+    found = list(events)
+    return Measurement(len(found), tuple(found[number(limit) :]))

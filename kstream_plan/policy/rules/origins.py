@@ -1,0 +1,43 @@
+"""Rules about what a plan was made from: how old it is, and whether it is the state that is about to change."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from kstream_plan.policy.limits import LimitValue
+from kstream_plan.policy.rules.measuring import Measurement, Offence, Subject, number
+
+
+def snapshot_age(subject: Subject, limit: LimitValue) -> Measurement:
+    """Measure the time since the snapshot was taken; one from the future is as bad as an old one: the clocks differ."""
+    assert subject.now is not None
+    age_ms = age(subject.plan.captured_at, subject.now)
+    if age_ms is None:
+        return Measurement(None, (Offence(None, note="the snapshot does not say when it was taken"),))
+    note = "ahead of the clock" if age_ms < 0 else "old"
+    offences = (Offence(abs(age_ms), note=note),) if abs(age_ms) > number(limit) else ()
+    return Measurement(abs(age_ms), offences)
+
+
+def age(captured_at: str | None, now: datetime) -> int | None:
+    """Return how many milliseconds before ``now`` a time in RFC 3339 is; ``None`` if it is none."""
+    try:
+        moment = datetime.fromisoformat(captured_at or "")
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (now - moment) // timedelta(milliseconds=1)
+
+
+def generation(subject: Subject, limit: LimitValue) -> Measurement:
+    """Compare the generation that the plan starts from."""
+    found = subject.plan.generation
+    return Measurement(found, () if found == limit else (Offence(found),))
+
+
+def digest(subject: Subject, limit: LimitValue) -> Measurement:
+    """Compare the fingerprint of the input, or of the snapshot alone, (its beginning) with those that are expected."""
+    assert isinstance(limit, tuple)
+    found = (subject.plan.digest, subject.plan.snapshot_digest)
+    fits = any(digest.startswith(str(expected)) for digest in found for expected in limit)
+    return Measurement(int(fits), () if fits else (Offence(0, note=subject.plan.digest),))

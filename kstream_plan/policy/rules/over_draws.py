@@ -1,0 +1,90 @@
+"""Rules over many draws of one scenario: of a range the worse end counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
+
+from kstream_plan.plans import Plan
+from kstream_plan.policy.limits import LimitValue, TagCounts
+from kstream_plan.policy.rules import RULES
+from kstream_plan.policy.rules.measuring import Kind, Measurement, Offence, OverDraws, Rule, Subject, number
+
+_NO_LIMIT = 2**63 - 1
+
+
+def measured(plan: Plan) -> dict[str, int | None]:
+    """Return what every rule measures that is not about the input, as far as there is anything to measure."""
+    return {key: value for key, value in _measured(plan) if value != _NO_LIMIT}
+
+
+def _measured(plan: Plan) -> Iterator[tuple[str, int | None]]:
+    subject = Subject(plan)
+    tags = sorted({tag for instance in plan.group.instances for tag, _ in instance.client_tags})
+    for name, rule in RULES.items():
+        if rule.kind is Kind.TAGS:
+            for tag in tags if plan.group.stateful else ():
+                yield _of_tag(name, tag), rule.measure(subject, ((tag, 0),)).value
+        elif not rule.of_input:
+            limit: LimitValue = False if rule.kind is Kind.SWITCH else _NO_LIMIT
+            yield name, rule.measure(subject, limit).value
+
+
+def always_measured() -> list[str]:
+    """Return the rules that have something to measure in every plan."""
+    return [name for name, rule in RULES.items() if not (rule.of_input or rule.at_least)]
+
+
+def worst(draws: Iterable[Mapping[str, int | None]]) -> dict[str, int | None]:
+    """Return the worst of what every rule measures in some draws."""
+    together: dict[str, list[int | None]] = {}
+    for draw in draws:
+        for key, value in draw.items():
+            together.setdefault(key, []).append(value)
+    return {key: _worst(RULES[key.partition(" ")[0]], values) for key, values in together.items()}
+
+
+def over_draws(name: str, rule: Rule, shown: Measurement, draws: OverDraws, limit: LimitValue) -> Measurement:
+    """Return what a rule measures of all draws; ``shown`` is that of one of them."""
+    if rule.kind is Kind.TAGS:
+        return _tags_over_draws(name, shown, draws, cast(TagCounts, limit))
+    if name not in draws.worst:
+        return shown
+    together = _worst(rule, (shown.value, draws.worst[name]))
+    if together == shown.value:
+        return shown
+    offences = shown.offences or (() if _keeps(rule, together, limit) else (Offence(together),))
+    return Measurement(together, offences, worst_of=draws.number)
+
+
+def _tags_over_draws(name: str, shown: Measurement, draws: OverDraws, limit: TagCounts) -> Measurement:
+    least, short = shown.value, []
+    for tag, wanted in limit:
+        value = draws.worst.get(_of_tag(name, tag))
+        if value is not None:
+            least = value if least is None else min(least, value)
+            short += [Offence(value, note=f"{tag}: {wanted}")] if value < wanted else []
+    if least == shown.value and bool(short) == bool(shown.offences):
+        return shown
+    return Measurement(least, shown.offences or tuple(short), worst_of=draws.number)
+
+
+def _of_tag(name: str, tag: str) -> str:
+    return f"{name} {tag}"
+
+
+def _worst(rule: Rule, values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    return min(known) if _more_is_better(rule) else max(known)
+
+
+def _keeps(rule: Rule, value: int | None, limit: LimitValue) -> bool:
+    if value is None:
+        return False
+    return value >= number(limit) if _more_is_better(rule) else value <= number(limit)
+
+
+def _more_is_better(rule: Rule) -> bool:
+    return rule.at_least or rule.kind is Kind.SWITCH

@@ -1,0 +1,108 @@
+"""What a check found, as one JSON document, described by ``documents/schemas/check.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from kstream_plan import __version__
+from kstream_plan.documents.plan.write import Json
+from kstream_plan.policy.check import Check, CheckedPlan, Cure, Finding, Status
+from kstream_plan.policy.limits import LimitValue, Percent, Waiver
+from kstream_plan.policy.rules import Kind, Offence
+from kstream_plan.render.check.wording import sentence
+from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.text.names import Names
+
+FORMAT_VERSION = "1.0"
+
+
+def json_report(check: Check) -> str:
+    """Return the document, one line of ASCII with its end; keys sorted."""
+    document: dict[str, Json] = {
+        "format_version": FORMAT_VERSION,
+        "kind": "check",
+        "tool": {"name": "kstream-plan", "version": __version__},
+        "checked_at": check.now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "fail_on_warning": check.fail_on_warning,
+        "violated": check.violated,
+        "plans": [_plan(checked) for checked in check.plans],
+        "errors": [{"application_id": of, "message": message} for of, message in check.errors],
+    }
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def _plan(checked: CheckedPlan) -> Json:
+    plan = checked.plan
+    names = Names(plan.group, TERMINAL)
+    return {
+        "application_id": checked.application_id,
+        "input": {"digest": plan.digest, "generation": plan.generation, "captured_at": plan.captured_at},
+        "age_ms": checked.age_ms,
+        "draws": checked.draws,
+        "findings": [_finding(finding, checked, names) for finding in checked.findings],
+    }
+
+
+def _finding(finding: Finding, checked: CheckedPlan, names: Names) -> Json:
+    return {
+        "rule": finding.rule,
+        "level": finding.limit.level.value,
+        "status": finding.status.value,
+        "invariant": finding.invariant,
+        "measured": _measured(finding, finding.measured),
+        "worst_of_draws": finding.worst_of,
+        "figures": dict(finding.figures),
+        "limit": _limit(finding.limit.value),
+        "allowed": _limit(finding.allowed),
+        "reason": finding.limit.reason,
+        "message": "" if finding.status is Status.PASSED else sentence(finding, checked.plan, names),
+        "offences": [_offence(offence) for offence in finding.offences],
+        "waiver": _waiver(finding.waiver),
+        "expired_waiver": _waiver(finding.expired),
+        "baseline": None
+        if finding.kept_before is None
+        else {"measured": _measured(finding, finding.before), "kept": finding.kept_before},
+        "cure": _cure(finding.cure, finding),
+    }
+
+
+def _measured(finding: Finding, value: int | None) -> Json:
+    return bool(value) if finding.kind in (Kind.SWITCH, Kind.DIGEST) else value
+
+
+def _limit(value: LimitValue | None) -> Json:
+    if isinstance(value, Percent):
+        return f"{value.value.normalize():f}%"
+    if isinstance(value, tuple):
+        return {item[0]: item[1] for item in value if isinstance(item, tuple)} or _texts(value)
+    return value
+
+
+def _texts(value: Sequence[object]) -> Json:
+    return [str(item) for item in value]
+
+
+def _offence(offence: Offence) -> Json:
+    return {
+        "measured": offence.measured,
+        "round": offence.round_number,
+        "task_id": None if offence.task_id is None else str(offence.task_id),
+        "process_id": offence.process_id,
+        "note": offence.note,
+    }
+
+
+def _waiver(waiver: Waiver | None) -> Json:
+    if waiver is None:
+        return None
+    return {"application": waiver.application, "until": waiver.until.isoformat(), "reason": waiver.reason}
+
+
+def _cure(cure: Cure | None, finding: Finding) -> Json:
+    if cure is None:
+        return None
+    settings: dict[str, Json] = {
+        name: _texts(value) if isinstance(value, tuple) else int(str(value)) for name, value in cure.settings
+    }
+    return {"config": settings, "measured": _measured(finding, cure.measured)}

@@ -1,0 +1,55 @@
+"""What a check found, as JUnit's XML: one suite per plan, one case per rule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from xml.etree import ElementTree
+
+from kstream_plan.policy.check import Check, CheckedPlan, Finding, Status
+from kstream_plan.render.check.wording import figures, sentence
+from kstream_plan.render.text.escape import TERMINAL, printable
+from kstream_plan.render.text.names import Names
+
+
+def junit_report(check: Check) -> str:
+    """Return the document; a warning fails its case only where warnings fail the check, a waiver skips it."""
+    root = ElementTree.Element("testsuites", name="kstream-plan check")
+    for checked in check.plans:
+        _suite(root, checked, check.fail_on_warning)
+    for application_id, message in check.errors:
+        name = printable(application_id or "input")
+        suite = ElementTree.SubElement(root, "testsuite", name=name, tests="1", failures="0", errors="1", skipped="0")
+        case = ElementTree.SubElement(suite, "testcase", classname=name, name="plan")
+        ElementTree.SubElement(case, "error", message=printable(message))
+    ElementTree.indent(root)
+    body = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
+
+
+def _suite(root: ElementTree.Element, checked: CheckedPlan, fail_on_warning: bool) -> None:
+    suite = ElementTree.SubElement(root, "testsuite", name=printable(checked.application_id))
+    names = Names(checked.plan.group, TERMINAL)
+    results = Counter(_case(suite, finding, checked, names, fail_on_warning) for finding in checked.findings)
+    suite.set("tests", str(results.total()))
+    suite.set("failures", str(results["failure"]))
+    suite.set("errors", "0")
+    suite.set("skipped", str(results["skipped"]))
+    ElementTree.SubElement(suite, "system-out").text = printable(figures(checked.plan))
+
+
+def _case(
+    suite: ElementTree.Element, finding: Finding, checked: CheckedPlan, names: Names, fail_on_warning: bool
+) -> str:
+    case = ElementTree.SubElement(suite, "testcase", classname=printable(finding.application_id), name=finding.rule)
+    message = printable(sentence(finding, checked.plan, names))
+    status = finding.status
+    if status is Status.ERROR or (status is Status.WARNING and fail_on_warning):
+        failure = ElementTree.SubElement(case, "failure", message=message, type=status.value)
+        failure.text = message
+        return "failure"
+    if status is Status.WAIVED:
+        ElementTree.SubElement(case, "skipped", message=message)
+        return "skipped"
+    word = "warning: " if status is Status.WARNING else ""
+    ElementTree.SubElement(case, "system-out").text = f"{word}{message}"
+    return "passed"

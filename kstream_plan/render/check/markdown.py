@@ -1,0 +1,71 @@
+"""What a check found, as the comment on a pull request: it begins with a mark by which it is found and edited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, starmap
+
+from kstream_plan.policy.check import Check, CheckedPlan, Status
+from kstream_plan.render.check.table import worst_status
+from kstream_plan.render.check.wording import figures, heading, origin, passes, sentence
+from kstream_plan.render.plan.markdown import markdown
+from kstream_plan.render.text.escape import MARKDOWN
+from kstream_plan.render.text.names import Names
+
+#: The first line of every comment.
+MARK = "<!-- kstream-plan check -->"
+_MARKS = {Status.ERROR: "✗", Status.WARNING: "⚠", Status.WAIVED: "○", Status.PASSED: "✓"}
+#: GitHub takes 65,536 characters a comment; what does not fit is left out as a whole, and said.
+_ROOM = 60_000
+
+
+def markdown_report(check: Check) -> str:
+    """Return the comment: what could not be checked; per plan a heading and a line per violation; its rounds folded."""
+    text = f"{MARK}\n"
+    left_out = 0
+    for block in chain(starmap(_error, check.errors), map(_plan, check.plans)):
+        if len(text) + len(block) <= _ROOM:
+            text += block
+        else:
+            left_out += 1
+    if left_out:
+        text += f"\n✗ {_too_many(left_out)} into a comment: see the output of the check\n"
+    for checked in check.plans:
+        folded = _rounds(checked)
+        text += folded if len(text) + len(folded) <= _ROOM else ""
+    return text
+
+
+def _too_many(left_out: int) -> str:
+    return f"{left_out:,} more application{' does' if left_out == 1 else 's do'} not fit"
+
+
+def _error(application_id: str | None, message: str) -> str:
+    name = MARKDOWN.name(application_id) if application_id is not None else "an application"
+    return f"\n✗ **kstream-plan: {name} could not be checked**: {MARKDOWN.sentence(message)}\n"
+
+
+def _plan(checked: CheckedPlan) -> str:
+    names = Names(checked.plan.group, MARKDOWN)
+    mark = _MARKS[worst_status(checked)]
+    lines = ["", f"{mark} **kstream-plan: {heading(checked, names)}** (snapshot {origin(checked)})", ""]
+    return "\n".join([*lines, *_items(checked, names)]) + "\n"
+
+
+def _items(checked: CheckedPlan, names: Names) -> Iterator[str]:
+    for finding in checked.findings:
+        if finding.status is not Status.PASSED:
+            rule = MARKDOWN.name(finding.rule)
+            yield f"- {_MARKS[finding.status]} {rule}: {sentence(finding, checked.plan, names)}"
+    ending = [passes(checked)]
+    ending += [f"base branch: {figures(checked.baseline)}"] if checked.baseline else []
+    ending += [names.escape(checked.source)] if checked.source else []
+    mark = f"{_MARKS[Status.PASSED]} " if checked.of(Status.PASSED) else ""
+    yield f"- {mark}{' · '.join(ending)}"
+
+
+def _rounds(checked: CheckedPlan) -> str:
+    if not checked.plan.rounds:
+        return ""
+    name = MARKDOWN.name(checked.application_id)
+    return f"\n<details><summary>rounds</summary>\n\n{name}\n\n{markdown(checked.plan)}\n</details>\n"

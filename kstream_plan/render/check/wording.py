@@ -1,0 +1,225 @@
+"""Findings in words: what is measured, what is allowed, what is to blame, and what would cure it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from kstream_plan.model import TaskId
+from kstream_plan.plans import Plan
+from kstream_plan.policy.check import CheckedPlan, Cure, Finding, Status
+from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
+from kstream_plan.policy.rules import Kind
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count, duration
+
+#: Rules that hold for each task by itself; of the others a task is one of those beyond the limit.
+_PER_TASK = ("max_pause_per_task", "max_pause_per_handover", "min_standbys", "distinct_tag_values")
+#: Rules whose figure grows with the rounds: to blame is what comes from a round on.
+_ADDS_UP = ("max_duration", "max_rebalances", "max_moves", "max_warmups", "max_restored_records")
+_WITH_NOTE = ("max_pause_per_task", "max_snapshot_age", "--max-snapshot-age")
+_MOST_NAMED = 4
+_DEFECT = "a defect of kstream-plan, not of your change: please report it with the plan"
+
+
+def heading(checked: CheckedPlan, names: Names) -> str:
+    """Return who it is about, and how many rules are broken: ``orders 3 → 5 instances breaks 1 of 7 rules``."""
+    ours = [finding for finding in checked.findings if finding.invariant]
+    rules = len(checked.findings) - len(ours)
+    waived = len(checked.of(Status.WAIVED))
+    broken = rules - len(checked.of(Status.PASSED)) - waived
+    did = f"breaks {_some(broken, rules)}" if broken else f"keeps to {_all(rules)}"
+    more = f", {waived:,} waived" if waived else ""
+    more += ", but the plan contradicts itself" if ours else ""
+    return f"{names.escape(checked.application_id)} {_members(checked.plan)} {did}{more}"
+
+
+def origin(checked: CheckedPlan) -> str:
+    """Return what the plan was made from: ``generation 1, 2 min old``."""
+    generation = f"generation {checked.plan.generation:,}"
+    if checked.age_ms is None:
+        return f"{generation}, of unknown age"
+    return f"{generation}, {_age(abs(checked.age_ms))} {'old' if checked.age_ms >= 0 else 'ahead of the clock'}"
+
+
+def figures(plan: Plan) -> str:
+    """Return a plan in a few figures: ``≥ 11m00s, 20 moves, 0 cold``."""
+    summary = plan.summary
+    if not plan.rounds:
+        return "nothing would change"
+    length = _length(plan, summary.duration_ms)
+    return f"{length}, {count(summary.moves, 'move')}, {summary.cold_handovers:,} cold"
+
+
+def passes(checked: CheckedPlan) -> str:
+    """Return what is kept: ``6 others: ≥ 11m00s, 20 moves, 0 cold``; if all is, or nothing, only the figures."""
+    passed = len(checked.of(Status.PASSED))
+    draws = checked.draws if checked.draws is not None and checked.draws > 1 else None
+    shown = figures(checked.plan) + ("" if draws is None else f" (one of {count(draws, 'draw')})")
+    return f"{count(passed, 'other')}: {shown}" if 0 < passed < len(checked.findings) else shown
+
+
+def sentence(finding: Finding, plan: Plan, names: Names) -> str:
+    """Return one finding: figures, who is to blame, waiver, cure."""
+    if finding.invariant:
+        first = finding.offences[0]
+        where = "" if first.round_number is None else f" in round {first.round_number}"
+        return f"{names.escape_message(first.note)}{where}: {_DEFECT}"
+    if not finding.offences:
+        return _kept(finding, plan)
+    parts = [_violation(finding, plan, names)]
+    parts += [f"Why: {names.escape_message(finding.limit.reason)}"] if finding.limit.reason else []
+    parts += _waiver(finding, names)
+    parts += [f"Before: {_figure(finding, finding.before, plan)}"] if finding.kept_before is not None else []
+    parts += [f"Cure: {cure(finding.cure, finding, plan)}"] if finding.cure else []
+    return ". ".join(parts)
+
+
+def cure(found: Cure, finding: Finding, plan: Plan) -> str:
+    """Return the settings, with Kafka's names, and what is measured then: ``max.warmup.replicas=8: 9.0 s``."""
+    settings = " ".join(f"{_kafka_name(name)}={_setting(value)}" for name, value in found.settings)
+    return settings if finding.kind is Kind.SWITCH else f"{settings}: {_figure(finding, found.measured, plan)}"
+
+
+def measure(kind: Kind, value: int | None) -> str:
+    """Return a measured value as people read it."""
+    if value is None:
+        return "unknown"
+    return duration(value) if kind is Kind.DURATION else f"{value:,}"
+
+
+def _violation(finding: Finding, plan: Plan, names: Names) -> str:
+    tasks = _tasks(finding.tasks, names)
+    figure = _comparison(finding, plan, names)
+    worst = finding.offences[0]
+    if finding.rule == "balance_factor" and finding.figures:
+        return f"{figure}: {_figures(finding)}. {_who_runs_what(finding, names)}"
+    note = f", {worst.note}" if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else ""
+    if worst.round_number is not None:
+        note += f", {'from' if finding.rule in _ADDS_UP else 'in'} round {worst.round_number:,}"
+    if finding.worst_of is not None and (note or tasks):
+        return f"{figure}; in the one shown{note.removeprefix(',')}{f': {tasks}' if tasks else ''}"
+    if finding.rule in _PER_TASK and tasks:
+        return f"{tasks}{':' if len(finding.tasks) > _MOST_NAMED else ''} {figure}{note}"
+    return f"{figure}{note}{f': {tasks}' if tasks else ''}"
+
+
+def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
+    match finding.kind:
+        case Kind.SWITCH:
+            if finding.worst_of is not None:
+                return f"not all of {finding.worst_of:,} draws settle"
+            return f"the plan does not settle ({plan.verdict.kind})"
+        case Kind.GENERATION:
+            return f"generation {measure(finding.kind, finding.measured)}, not {allowed(finding.allowed, finding)}"
+        case Kind.DIGEST:
+            return f"the plan's input has the digest {names.escape(plan.digest[:12])}, which is not expected"
+        case Kind.TAGS:
+            worst = finding.offences[0]
+            tag, _, wanted = worst.note.rpartition(": ")
+            found = measure(finding.kind, worst.measured)
+            return f"{found} of {wanted} values of {names.escape(tag)}{_of_draws(finding)}"
+    sign = "<" if finding.at_least else ">"
+    return f"{_figure(finding, finding.measured, plan)} {sign} {allowed(finding.allowed, finding)}{_of_draws(finding)}"
+
+
+def _of_draws(finding: Finding) -> str:
+    return "" if finding.worst_of is None else f", the worst of {finding.worst_of:,} draws"
+
+
+def allowed(value: LimitValue | None, finding: Finding) -> str:
+    """Return a limit as people read it; percent with what they come to."""
+    given = finding.limit.value
+    share = f"{_decimal(given.value)}%" if isinstance(given, Percent) else ""
+    if value is None:
+        return f"{share} of unknown"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{measure(finding.kind, value)}{f' ({share})' if share else ''}"
+    if finding.kind is Kind.TAGS:
+        pairs: TagCounts = value  # type: ignore[assignment]
+        return ", ".join(f"{tag}: {least:,}" for tag, least in pairs)
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _kept(finding: Finding, plan: Plan) -> str:
+    if finding.kind in (Kind.SWITCH, Kind.DIGEST):
+        return "kept"
+    sign = "=" if finding.kind is Kind.GENERATION else "≥" if finding.at_least else "≤"
+    more = f": {_figures(finding)}" if finding.figures else ""
+    figure = _figure(finding, finding.measured, plan)
+    return f"{figure} {sign} {allowed(finding.allowed, finding)}{more}{_of_draws(finding)}"
+
+
+def _figures(finding: Finding) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in finding.figures)
+
+
+def _who_runs_what(finding: Finding, names: Names) -> str:
+    who = [f"{names.instance(one.process_id or '')} {names.escape_message(one.note)}" for one in finding.offences]
+    more = [f"and {len(who) - _MOST_NAMED:,} more"] if len(who) > _MOST_NAMED else []
+    return "; ".join([*who[:_MOST_NAMED], *more])
+
+
+def _figure(finding: Finding, value: int | None, plan: Plan) -> str:
+    if finding.rule == "max_duration" and value:
+        return _length(plan, value)
+    return measure(finding.kind, value)
+
+
+def _length(plan: Plan, milliseconds: int) -> str:
+    if not milliseconds:
+        return "at once"
+    return f"{'≥ ' if plan.summary.duration_is == 'floor' else '~'}{duration(milliseconds)}"
+
+
+def _waiver(finding: Finding, names: Names) -> list[str]:
+    if finding.waiver is not None:
+        return [f"Waived until {finding.waiver.until}: {names.escape_message(finding.waiver.reason)}"]
+    if finding.expired is not None:
+        return [f"The waiver ran out on {finding.expired.until}: {names.escape_message(finding.expired.reason)}"]
+    return []
+
+
+def _tasks(tasks: tuple[TaskId, ...], names: Names) -> str:
+    if not tasks:
+        return ""
+    shown = [names.task(task_id) for task_id in tasks[:_MOST_NAMED]]
+    if len(tasks) > _MOST_NAMED:
+        return f"{' '.join(shown[:-1])} and {len(tasks) - _MOST_NAMED + 1:,} more"
+    if len({task_id.group for task_id in tasks}) == 1:
+        shown[-1] = names.task_and_topic(tasks[-1])
+    return " ".join(shown)
+
+
+def _members(plan: Plan) -> str:
+    before, after = len(plan.first_members), len(plan.members)
+    changed = {*plan.first_members} != {process_id for process_id, _ in plan.members}
+    return f"{before:,} → {count(after, 'instance')}" if changed else count(after, "instance")
+
+
+def _some(broken: int, rules: int) -> str:
+    return "the one rule" if rules == 1 else f"{broken:,} of {count(rules, 'rule')}"
+
+
+def _all(rules: int) -> str:
+    return "the one rule" if rules == 1 else f"all {rules:,} rules"
+
+
+def _age(milliseconds: int) -> str:
+    for unit, length in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000)):
+        if milliseconds >= 2 * length:
+            return f"{milliseconds // length:,} {unit}"
+    return f"{milliseconds // 1000} s"
+
+
+def _kafka_name(name: str) -> str:
+    return name.replace("_", ".")
+
+
+def _setting(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _decimal(value: Decimal) -> str:
+    return f"{value.normalize():f}"

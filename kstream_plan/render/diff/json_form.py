@@ -1,0 +1,111 @@
+"""A comparison as one line of JSON, described by ``documents/schemas/diff.json``."""
+
+from __future__ import annotations
+
+import json
+
+from kstream_plan import __version__
+from kstream_plan.comparison.changes import Comparison, CopyChange, InstanceChange, Side, Skew, Start, TaskChange
+from kstream_plan.documents.plan.write import FORMAT_VERSION, MODELS, Json
+from kstream_plan.plans import Seat
+from kstream_plan.render.diff.protocol_view import protocol_view_document
+from kstream_plan.render.diff.story import verdict
+
+
+def diff_json(found: Comparison, *, view: bool = False) -> str:
+    """Return the comparison as one line of ASCII, without the line end; ``view`` adds the leader's and the members'."""
+    document = diff_document(found)
+    if view:
+        document["protocol_view"] = protocol_view_document(found)
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def diff_document(found: Comparison) -> dict[str, Json]:
+    """Return the comparison as plain dictionaries, lists, texts and numbers; see :func:`diff_json`."""
+    totals = found.totals
+    return {
+        "format_version": FORMAT_VERSION,
+        "kind": "diff",
+        "application_id": found.new.group.application_id,
+        "tool": {"name": "kstream-plan", "version": __version__, "models": MODELS},
+        "old": _side(found.old),
+        "new": _side(found.new),
+        "tasks": [_task(change) for change in found.tasks],
+        "instances": [_instance(change) for change in found.instances],
+        "totals": {
+            "tasks": totals.tasks,
+            "classes": {kind.value: number for kind, number in totals.classes.items()},
+            "copies": {kind.value: number for kind, number in totals.copies.items()},
+            "moved": totals.moved,
+            "moved_share": round(totals.moved_share, 6),
+            "started": totals.started,
+            "restore_records": totals.restore_records,
+            "pause_ms": totals.pause_ms,
+            "pause_is": totals.pause_is,
+            "skew_before": _skew(totals.skew_before),
+            "skew_after": _skew(totals.skew_after),
+        },
+        "notes": [{"code": of.code, "message": of.message, "subjects": list(of.subjects)} for of in found.notes],
+        "verdict": verdict(found),
+    }
+
+
+def _side(side: Side) -> Json:
+    return {
+        "generation": side.generation,
+        "captured_at": side.captured_at,
+        "instances": len(side.group.instances),
+        "tasks": len(side.group.tasks),
+    }
+
+
+def _task(change: TaskChange) -> Json:
+    return {
+        "task_id": str(change.task_id),
+        "class": change.kind.value,
+        "from": _seat(change.from_),
+        "to": _seat(change.to),
+        "copies": [_copy(copy) for copy in change.copies],
+        "start": _start(change.start),
+        "pause_ms": change.pause_ms,
+    }
+
+
+def _start(start: Start | None) -> Json:
+    if start is None:
+        return None
+    return {
+        "within": start.within,
+        "held": start.held,
+        "lag": start.lag,
+        "limit": start.limit,
+        "restore_records": start.restore_records,
+    }
+
+
+def _copy(copy: CopyChange) -> Json:
+    return {
+        "kind": copy.kind.value,
+        "from": _seat(copy.from_),
+        "to": _seat(copy.to),
+        "restore_records": copy.restore_records,
+    }
+
+
+def _seat(seat: Seat | None) -> Json:
+    if seat is None:
+        return None
+    return {"process_id": seat.process_id, "consumer_id": seat.consumer_id, "role": seat.role.value}
+
+
+def _instance(change: InstanceChange) -> Json:
+    return {
+        "process_id": change.process_id,
+        "kind": change.kind.value,
+        "before": change.before,
+        "after": change.after,
+    }
+
+
+def _skew(skew: Skew) -> Json:
+    return dict(skew._asdict())

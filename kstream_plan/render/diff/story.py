@@ -1,0 +1,301 @@
+"""A comparison put into words, before anything decides how wide the page is or what marks it up.
+
+Every name in it is escaped already.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kstream_plan.comparison.changes import (
+    Comparison,
+    CopyChange,
+    CopyChangeKind,
+    InstanceChangeKind,
+    Side,
+    Start,
+    TaskChange,
+    TaskClass,
+)
+from kstream_plan.model import Group, TaskId
+from kstream_plan.plans import Role, Seat
+from kstream_plan.render.plan.headline import tasks_phrase
+from kstream_plan.render.plan.sentences import because_of_lag
+from kstream_plan.render.text.escape import TERMINAL, Escape
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count, duration, records, several
+from kstream_plan.render.text.page import Fact
+
+#: Up to so many tasks are told one by one; of more, each class on a line of its own (``verbose`` tells all).
+_MOST_ROWS = 24
+_MOST_INSTANCES = 12
+_MOST_CHANGED = 10
+
+_WORDS = {
+    TaskClass.NEW: "new",
+    TaskClass.GONE: "gone",
+    TaskClass.ORPHANED: "ORPHANED",
+    TaskClass.PROMOTED: "promoted",
+    TaskClass.WARM: "handed over warm",
+    TaskClass.COLD: "handed over COLD",
+    TaskClass.STATELESS_MOVED: "stateless moved",
+    TaskClass.THREAD_MOVED: "thread moved",
+    TaskClass.STAYED: "stayed",
+}
+_ROLES = {Role.STANDBY: "standby", Role.WARMUP: "warm-up", Role.TEMPORARY: "temporary"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One task, or all of a class: its name or how many, what happened, from where to where, why and its copies."""
+
+    tasks: str
+    what: str
+    ways: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class DiffStory:
+    """What the table and the Markdown form show, in this order; ``loads`` are the items of one list."""
+
+    title: Fact
+    facts: tuple[Fact, ...]
+    rows: tuple[Row, ...]
+    more: str
+    loads: tuple[str, ...]
+    loads_legend: str
+    notes: tuple[str, ...]
+
+
+def tell_diff(found: Comparison, *, escape: Escape = TERMINAL, verbose: bool = False) -> DiffStory:
+    """Put a comparison into words; ``verbose`` tells every task apart."""
+    names = names_of_both(found, escape)
+    one_by_one = verbose or len(found.tasks) <= _MOST_ROWS
+    waiting = _waiting(found.new)
+    rows = [_row(of, waiting, names) for of in found.tasks] if one_by_one else _by_class(found.tasks, names)
+    return DiffStory(
+        title=_title(found, names),
+        facts=tuple(_facts(found, names)),
+        rows=tuple(rows),
+        more="" if one_by_one else "every task: -v",
+        loads=tuple(_loads(found, names)),
+        loads_legend="active tasks" + (f"; … = {names.escape(names.common)}" if names.common else ""),
+        notes=tuple(
+            names.escape_message(note.message)
+            + (f": {several([names.escape(of) for of in note.subjects])}" if note.subjects else "")
+            for note in found.notes
+        ),
+    )
+
+
+def names_of_both(found: Comparison, escape: Escape = TERMINAL) -> Names:
+    """Return names for everybody and everything on either side."""
+    old, new = found.old.group, found.new.group
+    instances = [of for of in old.instances if of.process_id not in new.instance_index]
+    tasks = [of for of in old.tasks if of.task_id not in new.task_index]
+    if instances or tasks:
+        new = Group.of(new.application_id, [*new.tasks, *tasks], [*new.instances, *instances])
+    return Names(new, escape, earlier=old)
+
+
+def verdict(found: Comparison) -> str:
+    """Return the whole in one line: ``12 of 240 tasks moved, all warm; balance 3 → 1``."""
+    totals = found.totals
+    skew = f"balance {_arrow(totals.skew_before.balance_factor, totals.skew_after.balance_factor)}"
+    if found.empty:
+        return f"nothing changed; {skew}"
+    parts = [f"{totals.moved:,} of {count(totals.tasks, 'task')} moved" if totals.moved else "no task moved"]
+    parts += [f"{totals.started:,} started that nobody ran"] if totals.started else []
+    cold = totals.classes[TaskClass.COLD]
+    if cold or any(change.start for change in found.tasks):
+        parts.append(f"{cold:,} COLD" if cold else "all warm")
+    for kind in (TaskClass.ORPHANED, TaskClass.NEW, TaskClass.GONE):
+        number = totals.classes[kind]
+        parts += [f"{number:,} {'run by nobody' if kind is TaskClass.ORPHANED else _WORDS[kind]}"] if number else []
+    return f"{', '.join(parts)}; {skew}"
+
+
+def diff_summary(found: Sequence[Comparison], escape: Escape) -> str:
+    """Return one line per application, those with most cold starts and most moves first, as a list, lines ended."""
+
+    def badness(of: Comparison) -> tuple[int, int, int, str]:
+        classes = of.totals.classes
+        return -classes[TaskClass.COLD], -classes[TaskClass.ORPHANED], -of.totals.moved, of.new.group.application_id
+
+    changed = sum(not of.empty for of in found)
+    lines = [f"- {escape.name(of.new.group.application_id)}: {verdict(of)}" for of in sorted(found, key=badness)]
+    hint = "One of them in full: --application-id ID; all of them: --verbose"
+    return "\n".join([f"{count(len(found), 'application')}: {changed:,} changed", "", *lines, "", hint]) + "\n"
+
+
+def _title(found: Comparison, names: Names) -> Fact:
+    old, new = found.old, found.new
+    by_kind = {
+        kind: [change.process_id for change in found.instances if change.kind is kind] for kind in InstanceChangeKind
+    }
+    joined, left = by_kind[InstanceChangeKind.JOINED], by_kind[InstanceChangeKind.LEFT]
+    before = len(new.group.instances) - len(joined) + len(left)
+    after = count(len(new.group.instances), "instance")
+    members = f"{before} → {after}" if joined or left else after
+    words = {
+        InstanceChangeKind.JOINED: "new",
+        InstanceChangeKind.LEFT: "gone",
+        InstanceChangeKind.RESTARTED: "restarted",
+        InstanceChangeKind.CAPACITY: "with other threads",
+        InstanceChangeKind.TAGS: "with other tags",
+    }
+    changes = [f"{several(names.instances(ids))} {words[kind]}" for kind, ids in by_kind.items() if ids]
+    who = f"{members} ({'; '.join(changes)})" if changes else members
+    stateful = sum(task.stateful for task in new.group.tasks)
+    tasks = tasks_phrase(stateful, len(new.group.tasks) - stateful)
+    generations = (
+        f"generation {old.generation:,} → {new.generation:,}"
+        if old.generation != new.generation
+        else f"generation {new.generation:,}"
+    )
+    return Fact(names.escape(new.group.application_id), (f"{generations}, {who}, {tasks}", f"{generations}, {who}"))
+
+
+def _facts(found: Comparison, names: Names) -> list[Fact]:
+    totals = found.totals
+    facts = [Fact("CHANGED" if not found.empty else "SAME", (verdict(found),))]
+    classes = [f"{number:,} {_WORDS[kind]}" for kind, number in totals.classes.items() if number]
+    share = f" ({totals.moved_share:.0%} moved)" if totals.moved else ""
+    facts.append(Fact("TASKS", (", ".join(classes) + share if classes else "none",)))
+    copies = [f"{number:,} {kind.value}" for kind, number in totals.copies.items() if number]
+    if copies:
+        facts.append(Fact("COPIES", (", ".join(copies),)))
+    if not found.empty:
+        facts += [_restore(found), _pauses(found, names)]
+    before, after = totals.skew_before, totals.skew_after
+    figures = {
+        "instance": (before.balance_factor, after.balance_factor),
+        "subtopology": (before.subtopology, after.subtopology),
+        "instances per subtopology": (before.subtopology_spread, after.subtopology_spread),
+        "thread": (before.thread, after.thread),
+    }
+    parts = [f"{name} {_arrow(*change)}" for name, change in figures.items()]
+    line = ", ".join(parts)
+    return [*facts, Fact("BALANCE", (f"{line} (most - least)", line, ", ".join(parts[:3])))]
+
+
+def _arrow(before: int, after: int) -> str:
+    return f"{before}" if before == after else f"{before} → {after}"
+
+
+def _restore(found: Comparison) -> Fact:
+    amount = found.totals.restore_records
+    return Fact(
+        "RESTORE", ("nothing" if amount == 0 else "unknown" if amount is None else f"{records(amount)} records",)
+    )
+
+
+def _pauses(found: Comparison, names: Names) -> Fact:
+    totals = found.totals
+    if not totals.pause_ms:
+        return Fact("PAUSES", ("none",))
+    worst = max(found.tasks, key=lambda change: change.pause_ms, default=None)
+    sure = "≥ " if totals.pause_is == "floor" else "~"
+    whole = f"{sure}{duration(totals.pause_ms)} over all tasks"
+    if worst is None or not worst.pause_ms:
+        return Fact("PAUSES", (whole,))
+    return Fact("PAUSES", (f"{whole}, worst {names.task_and_topic(worst.task_id)} {duration(worst.pause_ms)}", whole))
+
+
+def _waiting(side: Side) -> dict[TaskId, Seat]:
+    """Return who gets each task that the decision withheld until its owner had revoked it."""
+    group = side.group
+    return {
+        group.tasks[task].task_id: Seat(
+            group.instances[group.instance_of[consumer]].process_id, group.consumer_ids[consumer], Role.ACTIVE
+        )
+        for consumer, (decided, held) in enumerate(zip(side.decided or (), side.holdings, strict=False))
+        for task in set(decided.active).difference(held.active)
+    }
+
+
+def _row(change: TaskChange, waiting: Mapping[TaskId, Seat], names: Names) -> Row:
+    why = [_why(change.start)] if change.start is not None else []
+    if change.to is None and change.task_id in waiting:
+        why.append(f"{names.seat(waiting[change.task_id])} gets it in the follow-up")
+    why += [_copy(copy, names) for copy in change.copies]
+    way = _way(change.from_, change.to, names) if change.from_ != change.to else _place(change.to, names)
+    return Row(names.task(change.task_id), _WORDS[change.kind], (way,), "; ".join(why))
+
+
+def _by_class(changes: Sequence[TaskChange], names: Names) -> list[Row]:
+    rows = []
+    for kind in TaskClass:
+        of_kind = [change for change in changes if change.kind is kind]
+        if of_kind:
+            ways = tuple(_short_way(change, names) for change in of_kind)
+            copies = Counter(copy.kind for change in of_kind for copy in change.copies)
+            why = ", ".join(f"{copies[of]:,} copies {of.value}" for of in CopyChangeKind if copies[of])
+            rows.append(Row(count(len(of_kind)), _WORDS[kind], ways, why))
+    return rows
+
+
+def _short_way(change: TaskChange, names: Names) -> str:
+    if change.from_ == change.to:
+        return names.task(change.task_id)
+    thread = change.kind is TaskClass.THREAD_MOVED
+    return f"{names.task(change.task_id)} {_way(change.from_, change.to, names, thread=thread)}"
+
+
+def _way(from_: Seat | None, to: Seat | None, names: Names, *, thread: bool = True) -> str:
+    ends = [_place(seat, names, thread=thread) for seat in (from_, to)]
+    return f"{ends[0]}→{ends[1]}"
+
+
+def _place(seat: Seat | None, names: Names, *, thread: bool = True) -> str:
+    if seat is None:
+        return "nobody"
+    return names.seat(seat) if thread else names.instance(seat.process_id)
+
+
+def _why(start: Start) -> str:
+    restored = f", {records(start.restore_records)} records" if start.restore_records != 0 else ""
+    return f"{because_of_lag(start.lag, start.limit)}{restored}"
+
+
+def _copy(copy: CopyChange, names: Names) -> str:
+    restored = f" ({records(copy.restore_records)} records)" if copy.restore_records != 0 else ""
+    if copy.to is None:
+        assert copy.from_ is not None
+        return f"{_ROLES[copy.from_.role]} {names.seat(copy.from_)} dropped"
+    to = f"{_ROLES[copy.to.role]} {names.seat(copy.to)}"
+    if copy.from_ is None:
+        return f"{to} placed{restored}"
+    if copy.kind is CopyChangeKind.SWAPPED:
+        return f"swapped with the {to}"
+    before = "" if copy.from_.role is copy.to.role else f"{_ROLES[copy.from_.role]} "
+    return f"{before}{names.seat(copy.from_)}→{to}{restored}"
+
+
+def _loads(found: Comparison, names: Names) -> list[str]:
+    """Return one item per instance (``i1 10→6``): all of few, of many the ten that change most."""
+    before, after = _active_tasks(found.old), _active_tasks(found.new)
+    for change in found.instances:
+        if change.kind is InstanceChangeKind.JOINED:
+            before.pop(change.process_id, None)
+    everyone = sorted(before.keys() | after.keys(), key=names.reading_order)
+    shown = everyone
+    if len(everyone) > _MOST_INSTANCES:
+        changed = sorted(everyone, key=lambda of: (-abs(before.get(of, 0) - after.get(of, 0)), names.reading_order(of)))
+        shown = sorted(changed[:_MOST_CHANGED], key=names.reading_order)
+    items = []
+    for process_id in shown:
+        counts = [str(of[process_id]) if process_id in of else "-" for of in (before, after)]
+        items.append(f"{names.instance(process_id)} {counts[1] if counts[0] == counts[1] else '→'.join(counts)}")
+    return [*items, f"{len(everyone) - len(shown):,} others"] if len(shown) < len(everyone) else items
+
+
+def _active_tasks(side: Side) -> dict[str, int]:
+    group = side.group
+    return {
+        instance.process_id: sum(len(side.holdings[consumer].active) for consumer in consumers)
+        for instance, consumers in zip(group.instances, group.consumers_of, strict=True)
+    }

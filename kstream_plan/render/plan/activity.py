@@ -1,0 +1,280 @@
+"""A plan's rounds as people count them: each join, leave or probe together with the hand-overs that follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, assert_never
+
+from kstream_plan.model import Group, Holding, TaskId
+from kstream_plan.model.holding_changes import apart_from_stateless
+from kstream_plan.plans import (
+    Demote,
+    Drop,
+    HandOver,
+    KeepTemporary,
+    MemberJoined,
+    MemberLeft,
+    Place,
+    Plan,
+    Promote,
+    Revoke,
+    Role,
+    Round,
+    RoundSteps,
+    Step,
+    ThreadMove,
+    Trigger,
+    Withhold,
+    member_steps,
+    restores_anew,
+    stateful_steps,
+)
+
+
+class Move(NamedTuple):
+    """A stateful task starts on another instance (process ids; ``source`` is ``None`` if nobody ran it).
+
+    ``cold``: its copy there is above ``acceptable.recovery.lag``; ``records`` are then restored before it runs.
+    """
+
+    task_id: TaskId
+    source: str | None
+    destination: str
+    cold: bool
+    records: int | None
+
+
+class NewCopy(NamedTuple):
+    """A standby or warm-up copy that starts restoring; ``source`` is the process that runs the task, if any.
+
+    ``to_run``: it is there to run the task later (a warm-up can prepare the move of a standby, too).
+    """
+
+    task_id: TaskId
+    source: str | None
+    destination: str
+    to_run: bool
+    records: int | None
+
+    @property
+    def place(self) -> tuple[TaskId, str]:
+        """The task and the process that holds the copy."""
+        return self.task_id, self.destination
+
+
+class AwaitedCopy(NamedTuple):
+    """A copy on the instance that is to run its task, which runs on ``source`` meanwhile (process ids)."""
+
+    task_id: TaskId
+    source: str | None
+    destination: str
+
+
+@dataclass(slots=True)
+class Event:
+    """One rebalance that something other than a hand-over started, with the hand-overs that follow it.
+
+    ``rounds`` are its rounds, ``probe`` its number among the probes (``None`` if it is none), ``ready`` of
+    ``expected`` warm-up copies were found caught up by it. Of those that ``joined``, some ``returned``;
+    ``resized``: an instance starts or stops threads. ``stateless`` counts changes of instance of stateless
+    tasks, ``threads`` those of the thread of an active task within its instance, ``cold_threads`` those among them that
+    start from a copy that is not caught up; ``amounts`` is what is restored; ``dropped`` are the places of copies that
+    are given up and not taken up again.
+    """
+
+    rounds: list[Round]
+    probe: int | None = None
+    ready: int = 0
+    expected: int = 0
+    joined: list[str] = field(default_factory=list)
+    returned: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    resized: bool = False
+    moves: list[Move] = field(default_factory=list)
+    stateless: int = 0
+    threads: int = 0
+    cold_threads: list[Move] = field(default_factory=list)
+    copies: list[NewCopy] = field(default_factory=list)
+    dropped: set[tuple[TaskId, str]] = field(default_factory=set)
+    awaited: list[AwaitedCopy] = field(default_factory=list)
+    amounts: list[int | None] = field(default_factory=list)
+
+    @property
+    def cold(self) -> list[Move]:
+        """The starts from a copy that is not caught up, on another instance or on another thread of the same."""
+        return [move for move in self.moves if move.cold] + self.cold_threads
+
+    @property
+    def warm(self) -> list[Move]:
+        """The moves to a copy that is caught up."""
+        return [move for move in self.moves if not move.cold]
+
+    def kept_copies(self) -> list[NewCopy]:
+        """Return the new copies, each once, without those that are given up again within this event."""
+        started = {(move.task_id, move.destination) for move in self.moves}
+        kept = [copy for copy in self.copies if copy.place in started or copy.place not in self.dropped]
+        return list({copy.place: copy for copy in kept}.values())
+
+    @property
+    def records(self) -> int | None:
+        """What this event's new copies, and starts without one that is caught up, restore; ``None`` if not known."""
+        return None if None in self.amounts else sum(amount for amount in self.amounts if amount is not None)
+
+
+def events(plan: Plan) -> list[Event]:
+    """Return the plan's events in time."""
+    owners, apart = _Owners(plan), _only_dealt(plan)
+    found: list[Event] = []
+    probes = 0
+    held = apart_from_stateless(plan.initial)
+    for round_ in plan.rounds:
+        if round_.trigger is not Trigger.FOLLOW_UP or not found:
+            found.append(Event([]))
+            if round_.trigger is Trigger.PROBING:
+                probes += 1
+                found[-1].probe = probes
+                found[-1].ready, found[-1].expected = _readiness(plan.group, held, apart_from_stateless(round_.decided))
+        found[-1].rounds.append(round_)
+        event = found[-1]
+        if apart and isinstance(round_.steps, RoundSteps):
+            hops = round_.steps.stateless_hops()
+            event.stateless += hops
+            event.threads += len(round_.steps.started) - hops
+        for step in stateful_steps(round_.steps) if apart else round_.steps:
+            owners.add(step, event)
+        if len(event.rounds) == 1:
+            event.resized = _is_resized(plan, event)
+        held = apart_from_stateless(round_.assigned)
+        found[-1].awaited = owners.awaited(plan.group, held)
+    return found
+
+
+def _only_dealt(plan: Plan) -> bool:
+    """Tell whether no stateless task loses its owner but by being dealt to another one, for no consumer goes.
+
+    Then each of their starts is on another instance than the last one, or else on another thread.
+    """
+    changes = [rnd.steps for rnd in plan.rounds if isinstance(rnd.steps, RoundSteps)]
+    gone = (isinstance(step, MemberLeft | Revoke) for steps in changes for step in steps.members)
+    return all(steps.maker.group is changes[0].maker.group for steps in changes) and not any(gone)
+
+
+def membership(plan: Plan) -> tuple[list[str], list[str]]:
+    """Return the process ids that are no members at first, and those that are none at the end."""
+    first: dict[str, bool] = {}
+    last: dict[str, bool] = {}
+    for rnd in plan.rounds:
+        for step in member_steps(rnd.steps):
+            joins = isinstance(step, MemberJoined)
+            first.setdefault(step.process_id, joins)
+            last[step.process_id] = joins
+    return [of for of, joins in first.items() if joins], [of for of, joins in last.items() if not joins]
+
+
+def only_return(event: Event) -> bool:
+    """Tell whether who joins was a member before."""
+    return bool(event.joined) and event.joined == event.returned
+
+
+def _is_resized(plan: Plan, event: Event) -> bool:
+    """Tell whether only threads come or go: in a scenario, where nobody joins or leaves without being named."""
+    of_members = event.rounds[0].trigger in (Trigger.JOIN, Trigger.LEAVE)
+    return of_members and not event.joined and not event.left and plan.digest != plan.snapshot_digest
+
+
+def _readiness(group: Group, held: Sequence[Holding], decided: Sequence[Holding]) -> tuple[int, int]:
+    """Return how many of the warm-ups held before a probe are now decided as active or standby, and of how many.
+
+    Copies that are given up meanwhile do not count.
+    """
+    ready = expected = 0
+    for instance, task in _warmups(group, held):
+        of_instance = [decided[consumer] for consumer in group.consumers_of[instance]]
+        is_ready = any(task in roles.active or task in roles.standby for roles in of_instance)
+        ready += is_ready
+        expected += is_ready or any(task in roles.warmup for roles in of_instance)
+    return ready, expected
+
+
+def _warmups(group: Group, held: Sequence[Holding]) -> Iterator[tuple[int, int]]:
+    for consumer, roles in enumerate(held):
+        for task in roles.warmup:
+            yield group.instance_of[consumer], task
+
+
+class _Owners:
+    """Who runs each task, followed through the steps."""
+
+    def __init__(self, plan: Plan) -> None:
+        group = self._group = plan.group
+        self._gone: set[TaskId] = set()
+        self._known = set(plan.first_members)
+        self._stateful = {task.task_id: task.stateful for task in group.tasks}
+        self._owner: dict[TaskId, str] = {
+            group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id
+            for consumer, roles in enumerate(plan.initial)
+            for task in roles.active
+        }
+        self._targets = {
+            (group.tasks[task].task_id, instance.process_id)
+            for instance, tasks in zip(group.instances, plan.target.active, strict=True)
+            for task in tasks
+        }
+
+    def awaited(self, group: Group, held: Sequence[Holding]) -> list[AwaitedCopy]:
+        """Return the copies that are where the target wants their tasks to run, which other instances run."""
+        found = []
+        copies = {
+            (task, group.instances[group.instance_of[consumer]].process_id)
+            for consumer, roles in enumerate(held)
+            for task in roles.standby + roles.warmup
+        }
+        for task, process_id in sorted(copies):
+            task_id = group.tasks[task].task_id
+            if (task_id, process_id) in self._targets and self._owner.get(task_id) != process_id:
+                found.append(AwaitedCopy(task_id, self._owner.get(task_id), process_id))
+        return found
+
+    def add(self, step: Step, event: Event) -> None:
+        if isinstance(step, Place | HandOver | Promote) and restores_anew(step, self._group):
+            event.amounts.append(step.restore_records)
+        match step:
+            case MemberJoined():
+                event.joined.append(step.process_id)
+                event.returned += [step.process_id] if step.process_id in self._known else []
+                self._known.add(step.process_id)
+            case MemberLeft():
+                event.left.append(step.process_id)
+                self._gone |= {task_id for task_id, owner in self._owner.items() if owner == step.process_id}
+            case HandOver() | Promote():
+                self._started(step, event)
+            case ThreadMove():
+                event.threads += step.to.role is Role.ACTIVE
+            case Place():
+                event.dropped.discard((step.task_id, step.to.process_id))
+                if step.from_ is None:
+                    source = self._owner.get(step.task_id)
+                    to_run = (step.task_id, step.to.process_id) in self._targets
+                    event.copies.append(NewCopy(step.task_id, source, step.to.process_id, to_run, step.restore_records))
+            case Drop():
+                event.dropped.add((step.task_id, step.from_.process_id))
+            case Withhold() | KeepTemporary() | Revoke() | Demote():
+                pass
+            case _:
+                assert_never(step)
+
+    def _started(self, step: HandOver | Promote, event: Event) -> None:
+        source, destination = self._owner.get(step.task_id), step.to.process_id
+        self._owner[step.task_id] = destination
+        if source == destination and step.task_id in self._gone:  # it was gone and is back
+            source = None
+        self._gone.discard(step.task_id)
+        move = Move(step.task_id, source, destination, not step.caught_up, step.restore_records)
+        if source == destination:
+            event.threads += 1
+            event.cold_threads += [move] if move.cold else []
+        elif self._stateful[step.task_id]:
+            event.moves.append(move)
+        else:
+            event.stateless += 1

@@ -1,0 +1,130 @@
+"""The rounds of a plan step by step, all of them or those of one round, task or instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from kstream_plan.model import Holding, TaskId
+from kstream_plan.plans import (
+    Balance,
+    Demote,
+    Drop,
+    HandOver,
+    KeepTemporary,
+    MemberJoined,
+    MemberLeft,
+    Place,
+    Plan,
+    Promote,
+    Revoke,
+    Role,
+    Round,
+    Step,
+    ThreadMove,
+    Withhold,
+)
+from kstream_plan.render.plan.sentences import sentence
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import clock
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """What to show of a plan: one round's number, one task, one instance's process id; ``None`` stands for all."""
+
+    round_number: int | None = None
+    task_id: TaskId | None = None
+    process_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundDetail:
+    """One round in words: its heading and a sentence per step; if no step is left out, also how balanced it is."""
+
+    heading: str
+    sentences: tuple[str, ...]
+
+
+def details(plan: Plan, names: Names, focus: Focus) -> Iterator[RoundDetail]:
+    """Yield every round that has a step in focus (every one, if nothing is left out)."""
+    for round_ in plan.rounds:
+        if focus.round_number not in (None, round_.number):
+            continue
+        steps = [step for step in round_.steps if _in_focus(step, focus)]
+        whole = focus.task_id is None and focus.process_id is None
+        if steps or whole:
+            balance = (_balance(round_.balance),) if whole else ()
+            yield RoundDetail(_heading(round_), (*(sentence(step, names) for step in steps), *balance))
+
+
+NO_STEP = "no step of this plan is about that"
+
+
+def where_it_stands(plan: Plan, names: Names, focus: Focus) -> tuple[str, ...]:
+    """Return where the task in focus is, and what the instance in focus holds, before the plan and after it."""
+    found: list[str] = []
+    for when, holdings in (("before", plan.initial), ("after", plan.final)):
+        if focus.task_id is not None:
+            places = _places(plan, names, holdings, focus.task_id)
+            found.append(f"{when}: {names.task(focus.task_id)} is {', '.join(places) or 'nowhere'}")
+        if focus.process_id is not None:
+            held = _held(plan, names, holdings, focus.process_id)
+            found.append(f"{when}: {names.instance(focus.process_id)} holds {'; '.join(held) or 'nothing'}")
+    return tuple(found)
+
+
+def _places(plan: Plan, names: Names, holdings: Sequence[Holding], task_id: TaskId) -> list[str]:
+    group, task = plan.group, plan.group.task_index[task_id]
+    return [
+        f"{role} on {names.instance(group.instances[group.instance_of[consumer]].process_id)}"
+        for role in Role
+        for consumer, roles in enumerate(holdings)
+        if task in getattr(roles, role)
+    ]
+
+
+def _held(plan: Plan, names: Names, holdings: Sequence[Holding], process_id: str) -> list[str]:
+    group = plan.group
+    consumers = group.consumers_of[group.instance_index[process_id]]
+    held = []
+    for role in Role:
+        tasks = sorted(task for consumer in consumers for task in getattr(holdings[consumer], role))
+        if tasks:
+            held.append(f"{len(tasks):,} {role}: {' '.join(names.task(group.tasks[task].task_id) for task in tasks)}")
+    return held
+
+
+def _heading(round_: Round) -> str:
+    phases = f" ({', '.join(phase.value for phase in round_.phases)})" if round_.phases else ""
+    return (
+        f"round {round_.number}, generation {round_.generation}, at {clock(round_.at_ms)}: "
+        f"{round_.trigger.value}{phases}"
+    )
+
+
+def _balance(of: Balance) -> str:
+    return (
+        f"balance: instance {of.balance_factor:,}, subtopology {of.subtopology_task_spread:,}, "
+        f"instances per subtopology {of.subtopology_spread:,}"
+    )
+
+
+def _in_focus(step: Step, focus: Focus) -> bool:
+    task_id, members = _about(step)
+    return focus.task_id in (None, task_id) and (focus.process_id is None or focus.process_id in members)
+
+
+def _about(step: Step) -> tuple[TaskId | None, tuple[str, ...]]:
+    """Return the task and the instances that the step is about."""
+    match step:
+        case MemberJoined() | MemberLeft():
+            return None, (step.process_id,)
+        case Revoke() | Drop():
+            return step.task_id, (step.from_.process_id,)
+        case Place() | Withhold() | KeepTemporary() | Demote() | HandOver() | Promote() | ThreadMove():
+            seats = [seat for seat in (step.from_, step.to) if seat is not None]
+            return step.task_id, tuple(seat.process_id for seat in seats)
+        case _:
+            assert_never(step)

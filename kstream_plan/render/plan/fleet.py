@@ -1,0 +1,132 @@
+"""Several applications, one line each, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from kstream_plan.plans import Plan
+from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.plan.table import coloured
+from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape, markdown_row
+from kstream_plan.render.text.numbers import count, duration, records
+from kstream_plan.render.text.wrapping import padded, paragraph, wrapped
+
+
+class Column(NamedTuple):
+    """A column's heading, and whether its cells are set to the right."""
+
+    head: str
+    right: bool = False
+
+
+_COLUMNS = (
+    Column("application"),
+    Column("outcome"),
+    Column("moves", right=True),
+    Column("cold", right=True),
+    Column("worst pause", right=True),
+    Column("to restore", right=True),
+)
+
+
+def summary(plans: Sequence[Plan], *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+    """Return a heading and one line per application, worst first, as lines of text, each ended."""
+    ordered = sorted(plans, key=badness)
+    rows = [_cells(plan, TERMINAL) for plan in ordered]
+    return overview(_counts(plans), _COLUMNS, rows, list(map(_is_bad, ordered)), width=width, colour=colour)
+
+
+def markdown_summary(plans: Sequence[Plan]) -> str:
+    """Return a heading and one row per application, worst first, as Markdown."""
+    return markdown_overview(_counts(plans), _COLUMNS, [_cells(plan, MARKDOWN) for plan in sorted(plans, key=badness)])
+
+
+def overview(
+    heading: str,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    marked: Sequence[bool],
+    *,
+    width: int = DEFAULT_WIDTH,
+    colour: bool = False,
+) -> str:
+    """Return a heading and rows under each other, the bad ones ``marked``; the first column takes what room is left."""
+    heads = [column.head for column in columns]
+    widths = [max(map(cell_len, cells)) for cells in zip(heads, *rows, strict=True)]
+    widths[0] = max(10, min(widths[0], width - sum(widths[1:]) - 2 * (len(widths) - 1) - 2))
+    lines = [*paragraph(heading, width, "", "  "), ""]
+    for bad, (name, *rest) in zip([False, *marked], [heads, *rows], strict=True):
+        first, *more = wrapped([name], "", widths[0])
+        cells = zip((first, *rest), widths, columns, strict=True)
+        line = "  ".join(padded(cell, room, right=column.right) for cell, room, column in cells)
+        lines.append(f"{'!' if bad else ' '} {line.rstrip()}")
+        lines += [f"  {part}" for part in more]
+    text = "\n".join(lines) + "\n"
+    return coloured(text) if colour else text
+
+
+def markdown_overview(heading: str, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
+    """Return the same as Markdown."""
+    rule = ["--:" if column.right else "---" for column in columns]
+    table = [markdown_row(cells) for cells in ([column.head for column in columns], rule, *rows)]
+    return "\n".join([heading, "", *table]) + "\n"
+
+
+def badness(plan: Plan) -> tuple[bool, int, int, int, int, str]:
+    """Return a key that sorts the worst plan first.
+
+    By: does not settle, most cold starts, longest, most moves, most rebalances, application id.
+    """
+    figures = plan.summary
+    return (
+        plan.verdict.kind == "settled",
+        -figures.cold_handovers,
+        -figures.duration_ms,
+        -figures.moves,
+        -figures.rebalances,
+        plan.group.application_id,
+    )
+
+
+def _is_bad(plan: Plan) -> bool:
+    return plan.verdict.kind != "settled" or plan.summary.cold_handovers > 0
+
+
+def _counts(plans: Sequence[Plan]) -> str:
+    unsettled = sum(plan.verdict.kind != "settled" for plan in plans)
+    settled = sum(not plan.rounds for plan in plans)
+    cold = sum(plan.summary.cold_handovers > 0 for plan in plans)
+    parts = [f"{unsettled:,} {'does' if unsettled == 1 else 'do'} not settle"] if unsettled else []
+    parts += [f"{cold:,} with cold starts"] if cold else []
+    parts += [f"{len(plans) - settled:,} would change", f"{settled:,} settled already"]
+    return f"{count(len(plans), 'application')}: {', '.join(parts)}"
+
+
+def _cells(plan: Plan, escape: Escape) -> tuple[str, ...]:
+    figures, worst = plan.summary, plan.summary.max_paused_task
+    name = escape.name(plan.group.application_id)
+    if not plan.rounds:
+        return (name, "settled already", "0", "0", "", "")
+    stateful = sum(task.stateful for task in plan.group.tasks)
+    return (
+        name,
+        outcome(plan, figures.duration_ms),
+        f"{figures.moves:,}/{stateful:,}",
+        f"{figures.cold_handovers:,}",
+        duration(worst.ms) if worst else "",
+        records(figures.restored_records),
+    )
+
+
+def outcome(plan: Plan, duration_ms: int) -> str:
+    """Return how a plan with rounds ends, and after how long."""
+    length = duration(duration_ms)
+    if plan.verdict.kind != "settled":
+        kinds = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}
+        return f"{kinds[plan.verdict.kind]} after {length}"
+    if not duration_ms:
+        return "settles at once"
+    return f"settles {'≥ ' if plan.summary.duration_is == 'floor' else '~'}{length}"

@@ -1,0 +1,252 @@
+"""The first lines of a plan: how long, how sure, what moves and what is the least, what pauses, what is restored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from kstream_plan.model.holding_changes import warmup_counts
+from kstream_plan.planner.summarize import initial_balance
+from kstream_plan.plans import Place, Plan, Role, Trigger, stateful_steps
+from kstream_plan.plans.pause_totals import plan_standstill
+from kstream_plan.render.plan.activity import Event, membership, only_return
+from kstream_plan.render.plan.moves import moves_fact
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import cold_starts, count, duration, durations, interval, records, several
+from kstream_plan.render.text.page import Fact
+
+
+def headline(plan: Plan, found: Sequence[Event], names: Names) -> list[Fact]:
+    """Return the title and the facts of a plan that has rounds."""
+    return [
+        title(plan, names),
+        _verdict(plan, found, names),
+        *next_facts(plan),
+        moves_fact(plan, found, names),
+        pauses_fact(plan, names),
+        restore_fact(plan),
+    ]
+
+
+def title(plan: Plan, names: Names) -> Fact:
+    """Return who and how much it is about."""
+    group = plan.group
+    joined, left = membership(plan)
+    after = len(group.instances) - len(left)
+    before = len(group.instances) - len(joined)
+    members = f"{before} → {count(after, 'instance')}" if joined or left else count(after, "instance")
+    changes = [f"{several(names.instances(ids))} {word}" for ids, word in ((joined, "new"), (left, "gone")) if ids]
+    who = f"{members} ({'; '.join(changes)})" if changes else members
+    tasks = tasks_phrase(sum(task.stateful for task in group.tasks), sum(not task.stateful for task in group.tasks))
+    generation = f"Generation {plan.generation:,}"
+    when = f"{generation}, {names.escape_message(_to_the_second(plan.captured_at))}" if plan.captured_at else generation
+    label = names.escape(plan.group.application_id)
+    return Fact(
+        label,
+        (
+            f"{who}, {tasks}. {when}",
+            f"{who}, {tasks}, generation {plan.generation:,}",
+            f"{who}, {tasks}",
+            f"{members}, {tasks}",
+        ),
+    )
+
+
+def _to_the_second(captured_at: str) -> str:
+    return f"{captured_at[:19].replace('T', ' ')}Z"
+
+
+def tasks_phrase(stateful: int, stateless: int) -> str:
+    """Return ``24 stateful + 6 stateless tasks``."""
+    if not stateful and not stateless:
+        return "no tasks"
+    if stateful and stateless:
+        return f"{stateful:,} stateful + {stateless:,} stateless tasks"
+    return f"{count(stateful, 'stateful task')}" if stateful else count(stateless, "stateless task")
+
+
+def _verdict(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
+    summary, kind = plan.summary, plan.verdict.kind
+    how_long = _how_long(plan)
+    made_of, short_made_of = _rebalances(plan, found)
+    total = count(summary.rebalances, "rebalance")
+    cold = cold_starts(summary.cold_handovers)
+    short_cold = cold if summary.cold_handovers else "0 cold"
+    if kind == "settled":
+        return Fact(
+            "SETTLES",
+            (
+                f"{how_long}: {made_of}. {cold}",
+                f"{how_long}: {short_made_of}. {cold}",
+                f"{how_long}: {short_made_of}. {short_cold}",
+                f"{how_long}: {total}, {count(summary.probing_rebalances, 'probe')}. {short_cold}",
+            ),
+        )
+    label = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}[kind]
+    tasks = several([names.task(task_id) for task_id in plan.verdict.tasks])
+    reason = names.escape_message(plan.verdict.reason)
+    reason = f"{reason}{f' ({tasks})' if tasks else ''}"
+    after = f"after {duration(summary.duration_ms)} and {count(summary.rebalances, 'rebalance')}"
+    return Fact(label, (f"{after}: {reason}. {cold}{cause_sentence(plan, names)}",))
+
+
+def cause_sentence(plan: Plan, names: Names) -> str:
+    """Return what a plan that does not settle waits for, after a blank; empty if nothing."""
+    cause = plan.verdict.cause
+    if cause is None:
+        return ""
+    where = f"{names.task(cause.task_id)} on {names.instance(cause.process_id)}"
+    return f". It waits for {where}: {names.escape_message(cause.message)}"
+
+
+def next_facts(plan: Plan) -> list[Fact]:
+    """Return how to see the rest of a plan that reached the limit of its rounds."""
+    if plan.verdict.kind != "unfinished":
+        return []
+    limit = len(plan.rounds)
+    return [Fact("NEXT", (f"the limit was --max-rounds {limit}: plan it again with --max-rounds {2 * limit} or more",))]
+
+
+def _how_long(plan: Plan) -> str:
+    if not plan.summary.duration_ms:
+        return "at once"
+    sure = "≥ " if plan.summary.duration_is == "floor" else "~"
+    return f"in {sure}{duration(plan.summary.duration_ms)}"
+
+
+def _rebalances(plan: Plan, found: Sequence[Event]) -> tuple[str, str]:
+    summary = plan.summary
+    starts = Counter(_start_name(event) for event in found if event.probe is None)
+    follow_ups = summary.rebalances - len(found)
+    parts = [count(number, *name) for name, number in starts.items()]
+    apart = f" ({interval(plan.config.probing_rebalance_interval_ms)} apart)"
+    probes = [count(summary.probing_rebalances, "probe")] if summary.probing_rebalances else []
+    hand_overs = [count(follow_ups, "hand-over")] if follow_ups else []
+    total = count(summary.rebalances, "rebalance")
+    return (
+        f"{total} = {' + '.join(parts + [probe + apart for probe in probes] + hand_overs)}",
+        f"{total} = {' + '.join(parts + probes + hand_overs)}",
+    )
+
+
+def _start_name(event: Event) -> tuple[str, str]:
+    """Return what started an event, once and several times."""
+    trigger = event.rounds[0].trigger
+    if event.resized:
+        return "thread change", "thread changes"
+    name = "return" if trigger is Trigger.JOIN and only_return(event) else _START_NAMES[trigger]
+    return name, name
+
+
+_START_NAMES = {
+    Trigger.MANUAL: "now",
+    Trigger.JOIN: "join",
+    Trigger.LEAVE: "leave",
+    Trigger.MEMBER_RESTART: "restart",
+    Trigger.CONFIG_CHANGE: "new settings",
+    Trigger.FOLLOW_UP: "hand-over",
+    Trigger.PROBING: "probe",
+}
+
+
+def pauses_fact(plan: Plan, names: Names, between: str = "") -> Fact:
+    """Return what stands still, for how long, and which task most.
+
+    ``between`` is how long the worst one stands still over all draws, if these differ.
+    """
+    found, worst = plan_standstill(plan), plan.summary.max_paused_task
+    if worst is None or not found.times:
+        return Fact("PAUSES", ("none: no running task is stopped",))
+    each = f"~{durations(found.shortest_ms, found.longest_ms)} each, ≤ {found.most_at_once:,}"
+    at_once = f"{each} {'task' if found.most_at_once == 1 else 'tasks'} at once"
+    sum_of = f"{duration(worst.ms)}{f' ({between})' if between else ''}"
+    in_all = f"{sum_of} in {count(worst.times, 'pause')}"
+    stateful = max((found.ms[task.task_id] for task in plan.group.tasks if task.stateful), default=0)
+    more = f"; stateful ≤ {duration(stateful)}" if stateful and stateful < worst.ms else ""
+    task, topic = names.task(worst.task_id), names.task_and_topic(worst.task_id)
+    return Fact(
+        "PAUSES",
+        (
+            f"{at_once}. Worst: {topic} {in_all}{more}",
+            f"{at_once}. Worst: {topic} {in_all}",
+            f"{each} at once. Worst: {topic} {in_all}",
+            f"{at_once}. Worst: {task} {in_all}",
+            f"{each} at once. Worst: {task} {in_all}",
+            *([f"{each} at once. Worst: {of} {sum_of}" for of in (topic, task)] if between else []),
+        ),
+    )
+
+
+def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
+    """Return how much is restored, and how sure the time is.
+
+    ``between`` is the range over all draws, if it is one; ``least`` stands for the plan's own bound.
+    """
+    summary = plan.summary
+    if summary.restored_records == 0:
+        under_way = ", and at an unknown rate what is under way: the time is a floor"
+        return Fact("RESTORE", (f"nothing new{under_way if summary.duration_is == 'floor' else ''}",))
+    amount = f"{records(summary.restored_records)} records" if summary.restored_records else "unknown"
+    if any(note.code == "no-restore-rate" and note.subjects for note in plan.assumptions):
+        sure = ("Some rates or sizes are unknown: the time is a floor", "Some unknown: a floor", "A floor")
+    elif summary.duration_is == "floor":
+        sure = ("No --restore-rate: the time is a floor", "No --restore-rate: a floor", "A floor")
+    else:
+        sure = ("At the known rates: an estimate", "At known rates", "An estimate")
+    bound = summary.lower_bounds.restored_records
+    least = f"least {least or records(bound)}" if bound is not None else ""
+    beside = "; ".join(filter(None, (between, least)))
+    beside = f" ({beside})" if beside else ""
+    copies = _copies_to_restore(plan)
+    forms = [f"{amount}{beside}{copies}. {how_sure}" for how_sure in sure]
+    return Fact("RESTORE", (*forms, f"{amount}{beside}. {sure[-1]}"))
+
+
+def range_fact(draws: int, unsettled: int) -> Fact:
+    """Return that a plan is one of so many draws of random ids, of which so many do not settle."""
+    if draws == 1:
+        return Fact("RANGE", ("new process ids are random: this is one draw of many; see --draws",))
+    shown = f"{draws:,} draws. What is shown below is one"
+    told = f" {unsettled:,} do not settle." if unsettled else ""
+    return Fact(
+        "RANGE",
+        (
+            f"new process ids are random and decide ties: {shown}.{told}",
+            f"random new process ids decide ties: {shown}.{told}",
+            f"new process ids are random: {shown.replace('What is shown below is', 'Below is')}.{told}",
+        ),
+    )
+
+
+def _copies_to_restore(plan: Plan) -> str:
+    """Return how many copies warm up at once, at worst, and how many new standbys have something to restore."""
+    at_once = max(map(sum, warmup_counts(plan.group, [round_.assigned for round_ in plan.rounds])), default=0)
+    standbys = sum(
+        isinstance(step, Place) and step.from_ is None and step.to.role is Role.STANDBY and step.restore_records != 0
+        for round_ in plan.rounds
+        for step in stateful_steps(round_.steps)
+    )
+    warmups = f", ≤ {count(at_once, 'warm-up')} at a time" if at_once else ""
+    return warmups + (f", {count(standbys, 'new standby')}" if standbys else "")
+
+
+def balance_fact(plan: Plan) -> Fact:
+    """Return KIP-441's figures (:class:`~kstream_plan.plans.Balance`), as found by the first rebalance → at the end."""
+    before = initial_balance(plan.group, plan.initial, plan.rounds)
+    after = plan.rounds[-1].balance if plan.rounds else before
+    instance = _change(before.balance_factor, after.balance_factor)
+    subtopology = _change(before.subtopology_task_spread, after.subtopology_task_spread)
+    literal = _change(before.subtopology_spread, after.subtopology_spread)
+    return Fact(
+        "BALANCE",
+        (
+            f"instance balance {instance}, subtopology balance {subtopology} (KIP-441: tasks, most - least); "
+            f"instances per subtopology {literal}",
+            f"instance {instance}, subtopology {subtopology}, instances per subtopology {literal} (most - least)",
+            f"instance {instance}, subtopology {subtopology}, instances per subtopology {literal}",
+        ),
+    )
+
+
+def _change(before: int, after: int) -> str:
+    return f"{before:,}" if before == after else f"{before:,} → {after:,}"

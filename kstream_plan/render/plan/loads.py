@@ -1,0 +1,109 @@
+"""What every instance runs before and after: the ten that change most, if there are many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kstream_plan.model.holding_changes import stateful_loads
+from kstream_plan.plans import Plan, Round
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count
+
+#: Up to so many instances are all shown; of more, the ten that change most.
+_ALL = 12
+_MOST_CHANGED = 10
+
+
+class Load(NamedTuple):
+    """Numbers of tasks on one instance: stateful and stateless active ones, standby and warm-up copies."""
+
+    stateful: int
+    stateless: int
+    copies: int
+
+
+def load_changes(plan: Plan, names: Names) -> tuple[tuple[str, ...], str]:
+    """Return one item per instance (``i1 8+2→5+1``) and what its numbers mean."""
+    before, after = loads(plan, initial=True), loads(plan, initial=False)
+    with_stateless = any(load.stateless for load in before + after)
+    with_copies = any(load.copies for load in before + after)
+    group = plan.group
+    shown = sorted(_shown(before, after), key=lambda index: names.reading_order(group.instances[index].process_id))
+    items = [
+        f"{names.instance(group.instances[index].process_id)} "
+        + _change(before[index], after[index], with_stateless=with_stateless, with_copies=with_copies)
+        for index in shown
+    ]
+    if len(shown) < len(before):
+        items.append(_others(before, after, set(shown)))
+    legend = "stateful" + (" + stateless" if with_stateless else "") + (" / copies" if with_copies else "")
+    legend += _missing(plan)
+    return tuple(items), legend + (f"; … = {names.escape(names.common)}" if names.common else "")
+
+
+def _missing(plan: Plan) -> str:
+    """Return how many tasks no instance runs when the plan ends, if any: it ended while they were handed over."""
+    missing = len(plan.group.tasks) - sum(len(roles.active) for roles in plan.final)
+    return f"; without {count(missing, 'task')} being handed over at the end" if missing else ""
+
+
+def loads(plan: Plan, *, initial: bool) -> list[Load]:
+    """Return every instance's load before the plan or after it."""
+    group = plan.group
+    holdings = tuple(plan.initial if initial else plan.final)
+    found = []
+    for consumers in group.consumers_of:
+        held = [holdings[consumer] for consumer in consumers]
+        active = [group.tasks[task].stateful for roles in held for task in roles.active]
+        copies = sum(len(roles.standby) + len(roles.warmup) for roles in held)
+        found.append(Load(sum(active), len(active) - sum(active), copies))
+    return found
+
+
+def _shown(before: list[Load], after: list[Load]) -> list[int]:
+    """Return the instances to show: all, or the first ten by (sum of the changes of their numbers, their order)."""
+
+    def change(index: int) -> tuple[int, int]:
+        return -sum(abs(old - new) for old, new in zip(before[index], after[index], strict=True)), index
+
+    everyone = range(len(before))
+    return list(everyone) if len(before) <= _ALL else sorted(everyone, key=change)[:_MOST_CHANGED]
+
+
+def _change(before: Load, after: Load, *, with_stateless: bool, with_copies: bool) -> str:
+    def numbers(load: Load) -> str:
+        if not any(load):
+            return "0"
+        stateless = f"+{load.stateless}" if with_stateless else ""
+        return f"{load.stateful}{stateless}" + (f"/{load.copies}" if with_copies else "")
+
+    return numbers(after) if before == after else f"{numbers(before)}→{numbers(after)}"
+
+
+def _others(before: list[Load], after: list[Load], shown: set[int]) -> str:
+    others = [index for index in range(len(before)) if index not in shown]
+    changed = [index for index in others if before[index] != after[index]]
+    if not changed:
+        return f"{count(len(others), 'other')} unchanged"
+    change = "changes less" if len(changed) == 1 else "change less"
+    if len(changed) == len(others):
+        return f"{count(len(others), 'other')} {change}"
+    return f"{count(len(others), 'other')}, {len(changed):,} of them {change}"
+
+
+def counted(plan: Plan) -> str:
+    """Return what is counted."""
+    return "stateless task" if plan.group.stateless and not plan.group.stateful else "stateful task"
+
+
+def at_first(plan: Plan) -> list[int]:
+    """Return how much every instance runs before the first rebalance."""
+    return [load.stateful if plan.group.stateful else load.stateless for load in loads(plan, initial=True)]
+
+
+def after(plan: Plan, rounds: Sequence[Round]) -> Iterator[tuple[int, ...]]:
+    """Yield how much every instance runs after each of these rounds of the plan."""
+    if plan.group.stateful:
+        return stateful_loads(plan.group, [rnd.assigned for rnd in rounds])
+    return (rnd.balance.active for rnd in rounds)

@@ -1,0 +1,85 @@
+"""What moves: how many tasks, where to, beside the least possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstream_plan.model import Holding, TaskId
+from kstream_plan.plans import Plan
+from kstream_plan.render.plan.activity import Event, membership
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count
+from kstream_plan.render.text.page import Fact
+
+
+def moves_fact(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
+    """Return how many stateful tasks move, how warm, where to, and what the least is."""
+    summary = plan.summary
+    stateful = sum(task.stateful for task in plan.group.tasks)
+    if not stateful:
+        return stateless_moves_fact(plan)
+    if not summary.moves and not summary.hops:
+        return Fact("MOVES", (f"none: {count(stateful, 'stateful task')} stay where they are",))
+    hops = hops_phrase(plan, found)
+    if summary.cold_handovers:
+        warm, all_warm = f"{summary.cold_handovers:,} COLD", f"{summary.cold_handovers:,} COLD"
+    else:
+        warm, all_warm = "all warm", "all warmed up first" if summary.warmups >= summary.hops else "all warm"
+    where, where_short = _where_to(plan, names)
+    least = f"; least {summary.lower_bounds.moves:,}"
+    head = f"{summary.moves:,} of {stateful:,} stateful{hops}"
+    return Fact(
+        "MOVES",
+        (
+            f"{head}, {all_warm}{where}{least}",
+            f"{head}, {warm}{where}{least}",
+            f"{head}, {warm}{where_short}{least}",
+            f"{head}, {warm}{least}",
+        ),
+    )
+
+
+def stateless_moves_fact(plan: Plan) -> Fact:
+    """Return how often tasks of a group that keeps no state start elsewhere."""
+    hops = f"{count(plan.summary.stateless_hops, 'change')} of instance" if plan.summary.stateless_hops else "none"
+    return Fact("MOVES", (f"{hops}: no task has state, so nothing has to warm up",))
+
+
+def hops_phrase(plan: Plan, found: Sequence[Event]) -> str:
+    """Return how often stateful tasks change owner, if oftener than they move, and how many nobody ran; may be empty.
+
+    ``found`` are the plan's events.
+    """
+    summary = plan.summary
+    started = sum(move.source is None for event in found for move in event.moves)
+    hops = f" in {summary.hops - started:,} changes" if summary.hops - started > summary.moves else ""
+    return hops + (f" + {count(started, 'start')} of what nobody ran" if started else "")
+
+
+def _where_to(plan: Plan, names: Names) -> tuple[str, str]:
+    """Return, long and short, how many moves end on new instances and how many only shuffle the old ones."""
+    new = membership(plan)[0]
+    if not new:
+        return "", ""
+    before, after = _stateful_owners(plan, plan.initial), _stateful_owners(plan, plan.final)
+    moved = [after.get(task) for task, owner in before.items() if after.get(task) != owner]
+    to_new = sum(owner in new for owner in moved)
+    others = len(plan.group.instances) - len(new)
+    newcomers = "/".join(names.instances(new)) if len(new) <= 3 else f"the {len(new):,} new"
+    among = len(moved) - to_new
+    if not among:
+        return f": all to {newcomers}", f": all to {newcomers}"
+    return (
+        f": {to_new:,} to {newcomers}, {among:,} only among the other {others:,}",
+        f": {to_new:,} to {newcomers}, {among:,} among old",
+    )
+
+
+def _stateful_owners(plan: Plan, holdings: Sequence[Holding]) -> dict[TaskId, str]:
+    group = plan.group
+    return {
+        group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id
+        for consumer, roles in enumerate(holdings)
+        for task in roles.active
+        if group.tasks[task].stateful
+    }

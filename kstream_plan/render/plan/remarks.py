@@ -1,0 +1,62 @@
+"""What a reader should know beside the figures: cold starts, churn, warnings, and where exactness ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstream_plan.plans import Plan
+from kstream_plan.protocols import gives_up
+from kstream_plan.render.plan.activity import Event
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count, duration, records, several
+
+#: The headline says it already.
+_SAID_IN_HEADLINE = frozenset({"no-restore-rate"})
+#: Stateless tasks that change the instance so often each are worth a remark.
+_MANY_HOPS = 3
+
+
+def remarks(plan: Plan, found: Sequence[Event], names: Names) -> tuple[str, ...]:
+    """Return one text per remark: the plan's warnings first, then what its rounds show, then its assumptions."""
+    warnings = [names.escape_message(note.message) for note in plan.warnings]
+    shown = [*_cold_starts(plan, found, names), *_churn(plan, found), *_threads(plan, found)]
+    return (*warnings, *shown, *_assumed(plan, names))
+
+
+def _cold_starts(plan: Plan, found: Sequence[Event], names: Names) -> list[str]:
+    cold = [move for event in found for move in event.cold]
+    if not cold:
+        return []
+    amounts = [move.records for move in cold]
+    amount = records(None if None in amounts else sum(number or 0 for number in amounts))
+    named = list(dict.fromkeys(names.task(move.task_id) for move in cold))
+    starts = f" ({count(len(cold), 'start')})" if len(cold) > len(named) else ""
+    does, they = ("restores", "it runs") if len(named) == 1 else ("restore", "they run")
+    longest = plan.summary.max_cold_restore_ms
+    sure = f", {'' if len(cold) == 1 else 'up to '}~{duration(longest)}" if longest else ""
+    what = f"{several(named, 5)}{starts} {does} {amount} records before {they}{sure}"
+    return [f"COLD: {what}; the pauses above do not count that"]
+
+
+def _churn(plan: Plan, found: Sequence[Event]) -> list[str]:
+    stateless = len(plan.group.stateless)
+    moves = sum(event.stateless for event in found if event.probe is not None)
+    if moves < max(1, _MANY_HOPS * stateless):
+        return []
+    return [
+        f"{count(stateless, 'stateless task')} {'moves' if stateless == 1 else 'move'} {moves:,} times at probes, "
+        "dealt anew: fewer probes help"
+    ]
+
+
+def _threads(plan: Plan, found: Sequence[Event]) -> list[str]:
+    moves = sum(event.threads for event in found)
+    if not moves or len(gives_up(plan.group, plan.protocol)) == len(plan.group.consumer_ids):  # all pauses anyway
+        return []
+    of_them = "1 of the pauses" if moves == 1 else f"{moves:,} of the pauses"
+    return [f"{of_them}: a task changes its thread inside the instance it stays on"]
+
+
+def _assumed(plan: Plan, names: Names) -> list[str]:
+    said = [note.message for note in plan.assumptions if note.code not in _SAID_IN_HEADLINE]
+    return [f"Assumed: {names.escape_message('. '.join(said))}"] if said else []

@@ -1,0 +1,123 @@
+"""Every step in words, with its reason and the numbers that decided."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from kstream_plan.model import LATEST, UNKNOWN
+from kstream_plan.plans import (
+    Demote,
+    Drop,
+    HandOver,
+    KeepTemporary,
+    MemberJoined,
+    MemberLeft,
+    Place,
+    Promote,
+    Reason,
+    ReasonCode,
+    Revoke,
+    Role,
+    Step,
+    ThreadMove,
+    Withhold,
+)
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import records
+
+_ROLE_WORDS = {
+    Role.ACTIVE: "active",
+    Role.STANDBY: "standby",
+    Role.WARMUP: "warm-up copy",
+    Role.TEMPORARY: "temporary standby",
+}
+
+
+def sentence(step: Step, names: Names) -> str:
+    """Return what the step does and why: ``0_0 starts on i5/1, from i3/2: …``."""
+    return f"{_what(step, names)}: {because(step.reason)}"
+
+
+def _what(step: Step, names: Names) -> str:  # noqa: C901, PLR0911 - one case per kind of step
+    match step:
+        case MemberJoined():
+            return f"{names.instance(step.process_id)} joins"
+        case MemberLeft():
+            return f"{names.instance(step.process_id)} leaves"
+        case Place():
+            return f"{names.task(step.task_id)} {_placed(step, names)}"
+        case Withhold():
+            return f"{names.task(step.task_id)} waits for {names.seat(step.from_)} to stop, then {names.seat(step.to)}"
+        case KeepTemporary():
+            return f"{names.task(step.task_id)} is a temporary standby on {names.seat(step.to)} meanwhile"
+        case Revoke():
+            return f"{names.task(step.task_id)} stops on {names.seat(step.from_)}"
+        case Demote():
+            kept = _ROLE_WORDS[step.to.role]
+            return f"{names.task(step.task_id)} stops on {names.seat(step.from_)} and stays there as {kept}"
+        case HandOver():
+            source = f", from {names.seat(step.from_)}" if step.from_ else ""
+            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}{source}{_cold(step)}"
+        case Promote():
+            had = _ROLE_WORDS[step.from_.role]
+            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}, which had a {had}{_cold(step)}"
+        case ThreadMove():
+            role = "" if step.to.role is Role.ACTIVE else f" as {_ROLE_WORDS[step.to.role]}"
+            return f"{names.task(step.task_id)} moves from {names.seat(step.from_)} to {names.seat(step.to)}{role}"
+        case Drop():
+            return f"{names.task(step.task_id)} {_ROLE_WORDS[step.from_.role]} on {names.seat(step.from_)} ends"
+        case _:
+            assert_never(step)
+
+
+def _placed(step: Place, names: Names) -> str:
+    to = names.seat(step.to)
+    if step.from_ is not None:
+        return f"{_ROLE_WORDS[step.from_.role]} becomes {_ROLE_WORDS[step.to.role]} on {to}"
+    does = "warms up on" if step.to.role is Role.WARMUP else f"gets a {_ROLE_WORDS[step.to.role]} on"
+    return f"{does} {to} ({records(step.restore_records)} records to restore)"
+
+
+def _cold(step: HandOver | Promote) -> str:
+    return "" if step.caught_up else f" COLD, {records(step.restore_records)} records to restore first"
+
+
+#: Why, by code; ``{lag}`` and ``{other}`` stand for the numbers that decided.
+_REASONS = {
+    ReasonCode.TARGET_CAUGHT_UP: "its place in the target, and caught up there{lag}",
+    ReasonCode.TARGET_WARMS_UP: "its place in the target, but it has to catch up first{lag}",
+    ReasonCode.CAUGHT_UP_MEANWHILE: "caught up here{lag}, while its target is not ({other})",
+    ReasonCode.MOST_CAUGHT_UP: "nobody is caught up, and this is the closest{lag}",
+    ReasonCode.NO_STATE_ANYWHERE: "nobody has usable state, so it starts where the target puts it{lag}",
+    ReasonCode.STANDBY_WANTED: "num.standby.replicas asks for it{lag}",
+    ReasonCode.STATELESS_LEAST_LOADED: "stateless, so to the least loaded, anew each time",
+    ReasonCode.STATELESS_EVENED_OUT: "stateless, and the balance needs it here",
+    ReasonCode.THREADS_EVENED_OUT: "the instance evens out its threads",
+    ReasonCode.OWNER_MUST_REVOKE: "its owner has to stop it first",
+    ReasonCode.MOVES_AWAY: "it goes elsewhere{lag}",
+    ReasonCode.NOT_NEEDED: "not needed any more",
+    ReasonCode.THREAD_STOPPED: "this thread is stopped",
+    ReasonCode.MEMBERSHIP: "membership changed",
+}
+
+
+def because(reason: Reason) -> str:
+    """Return the reason in words, with its numbers."""
+    return _REASONS[reason.code].format(lag=_lag(reason), other=_lag_words(reason.other_lag))
+
+
+def _lag(reason: Reason) -> str:
+    return "" if reason.lag is None else f" ({because_of_lag(reason.lag, reason.limit)})"
+
+
+def because_of_lag(lag: int | None, limit: int | None) -> str:
+    """Return a lag beside the limit it was compared with: ``lag 40 ≤ 100``; Kafka's markers in words."""
+    if lag is None or limit is None or lag in (LATEST, UNKNOWN):
+        return _lag_words(lag)
+    return f"lag {lag:,} {'≤' if lag <= limit else '>'} {limit:,}"
+
+
+def _lag_words(lag: int | None) -> str:
+    if lag is None:
+        return "no lag reported"
+    return {LATEST: "it runs there", UNKNOWN: "lag unknown"}.get(lag, f"lag {lag:,}")

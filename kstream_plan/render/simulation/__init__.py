@@ -1,0 +1,1 @@
+"""Simulations and drains as people read them."""

@@ -1,0 +1,155 @@
+"""The answer to "may it stop?" as text for a terminal, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from kstream_plan import __version__
+from kstream_plan.documents.plan.write import FORMAT_VERSION, MODELS, Json, notes
+from kstream_plan.model import Note
+from kstream_plan.model.holding_changes import apart_from_stateless
+from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.plan.table import coloured, fact_lines, title_lines
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count, duration, records, several
+from kstream_plan.render.text.page import Fact
+from kstream_plan.render.text.wrapping import paragraph
+from kstream_plan.simulation.drain import Drain, DrainedTask
+
+_NARROWEST = 60
+
+
+def drain_table(drained: Drain, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+    """Return the answer as lines of text, each ended; ``width`` in columns, ``colour`` for a terminal."""
+    names, width = Names(drained.plan.group), max(width, _NARROWEST)
+    lines = title_lines(_title(drained, names), width)
+    facts = [_now(drained, names), _pauses(drained, names), _later(drained, names)]
+    facts += [_lags(drained, names)] if drained.plan.group.stateful else []
+    for fact in facts:
+        lines += fact_lines(fact, width)
+    for task in drained.cold_now:
+        lines += paragraph(_cold(task, names), width, " ! ", "   ")
+    for note in drained.warnings:
+        lines += paragraph(names.escape_message(note.message), width, " ! ", "   ")
+    for doubt in drained.doubts:
+        lines += paragraph(doubt_text(doubt), width, " ! ", "   ")
+    text = "\n".join(line.rstrip() for line in lines) + "\n"
+    return coloured(text) if colour else text
+
+
+def doubt_text(doubt: Note) -> str:
+    """Return why nobody may call it warm, with the tasks that it is about."""
+    return f"{doubt.message}: {several(doubt.subjects, 5)}" if doubt.subjects else doubt.message
+
+
+def drain_json(drained: Drain) -> str:
+    """Return the answer as one line of ASCII, without the line end; ``documents/schemas/drain.json`` describes it."""
+    document: dict[str, Json] = {
+        "format_version": FORMAT_VERSION,
+        "kind": "drain",
+        "application_id": drained.plan.group.application_id,
+        "tool": {"name": "kstream-plan", "version": __version__, "models": MODELS},
+        "input": {
+            "digest": drained.waiting.digest,
+            "generation": drained.plan.generation,
+            "captured_at": drained.plan.captured_at,
+        },
+        "process_ids": list(drained.process_ids),
+        "now": [_task(task) for task in drained.now],
+        "wait_ms": drained.wait_ms,
+        "later": [_task(task) for task in drained.later],
+        "warnings": notes(drained.warnings),
+        "doubts": notes(drained.doubts),
+    }
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _task(task: DrainedTask) -> Json:
+    return {**task._asdict(), "task_id": str(task.task_id)}
+
+
+def _title(drained: Drain, names: Names) -> Fact:
+    who = several(names.instances(drained.process_ids))
+    verb = "stops" if len(drained.process_ids) == 1 else "stop"
+    cold = len(drained.cold_now)
+    warm = "every task starts warm" if drained.now else "no task has to start elsewhere"
+    answer = f"{cold:,} of {count(len(drained.now), 'task')} START COLD" if cold else warm
+    label = names.escape(drained.plan.group.application_id)
+    return Fact(label, (f"if {who} {verb} now, {answer}. Generation {drained.plan.generation:,}",))
+
+
+def _now(drained: Drain, names: Names) -> Fact:
+    if not drained.now:
+        return Fact("NOW", ("nothing: no task runs there",))
+    cold = drained.cold_now
+    if not cold:
+        stateful = sum(task.stateful for task in drained.now)
+        if not stateful:
+            return Fact("NOW", (f"0 cold: none of {count(len(drained.now), 'task')} is stateful",))
+        return Fact("NOW", (f"0 cold: all {count(stateful, 'stateful task')} go to copies that are caught up",))
+    shown = several([names.task(task.task_id) for task in cold], 5)
+    return Fact("NOW", (f"{len(cold):,} cold: {shown}; {_amount(cold)} records to restore",))
+
+
+def _pauses(drained: Drain, names: Names) -> Fact:
+    if not drained.now:
+        return Fact("PAUSES", ("none: no running task is stopped",))
+    worst = max(drained.now, key=lambda task: task.pause_ms)
+    tasks = count(len(drained.now), "task")
+    is_floor = any(task.pause_is == "floor" for task in drained.now)
+    if is_floor and not worst.pause_ms:
+        return Fact("PAUSES", (f"{tasks}; each that starts cold for as long as it restores",))
+    each = f"{tasks}, the longest {'≥ ' if is_floor else '~'}{duration(worst.pause_ms)}"
+    return Fact("PAUSES", (f"{each} ({names.task_and_topic(worst.task_id)})", each))
+
+
+def _later(drained: Drain, names: Names) -> Fact:
+    if drained.wait_ms is None:
+        kind = drained.waiting.verdict.kind
+        if kind != "settled":
+            return Fact("WAIT", (f"does not help: the group does not settle ({kind})",))
+        return Fact("WAIT", ("changes nothing: the group is settled, no copy is being made",))
+    cold = drained.cold_later
+    shown = several([names.task(task.task_id) for task in cold], 5)
+    then = f"{len(cold):,} cold: {shown}" if cold else "0 cold"
+    floor = "≥ " if drained.waiting.summary.duration_is == "floor" else "~"
+    return Fact(
+        "WAIT",
+        (f"{floor}{duration(drained.wait_ms)}, until all has settled, and a probing interval more: then {then}",),
+    )
+
+
+def _lags(drained: Drain, names: Names) -> Fact:
+    captured_at = drained.plan.captured_at
+    if captured_at is None:
+        when = "the snapshot does not say when they were reported"
+    else:
+        when = f"as reported by {names.escape_message(captured_at[:19].replace('T', ' '))}Z"
+    plans = drained.plan, drained.waiting
+    unrated = [note for plan in plans for note in plan.assumptions if note.code == "no-restore-rate"]
+    copies = any(held.standby or held.warmup for held in apart_from_stateless(drained.plan.initial))
+    if not copies or all(plan.summary.restored_records == 0 for plan in plans):
+        since = ""  # no copy could have come any further
+    elif not unrated:
+        since = "; how far copies have come since is estimated"
+    elif all(note.subjects for note in unrated):
+        since = "; some restore rates are unknown: not all is estimated since"
+    else:
+        since = "; no --restore-rate: not estimated since"
+    return Fact("LAGS", (f"{when}{since}",))
+
+
+def _cold(task: DrainedTask, names: Names) -> str:
+    starts = f"{names.task(task.task_id)} starts on {names.instance(task.destination)}"
+    amount = f"with {records(task.restore_records)} records to restore"
+    if task.pause_is == "estimate":
+        return f"{starts} {amount}, and runs after ~{duration(task.pause_ms)}"
+    return (
+        f"{starts} {amount}, after {duration(task.pause_ms)} or more" if task.pause_ms else f"{starts} {amount} first"
+    )
+
+
+def _amount(tasks: Sequence[DrainedTask]) -> str:
+    amounts = [task.restore_records for task in tasks]
+    return records(None if None in amounts else sum(amount or 0 for amount in amounts))

@@ -1,0 +1,72 @@
+"""Events from outside in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from kstream_plan.model.scenario import (
+    Bounce,
+    Burst,
+    ConfigChange,
+    Event,
+    Join,
+    Leave,
+    ProduceRate,
+    RestoreRate,
+    Return,
+    Stop,
+    Threads,
+)
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count, duration, several
+
+
+def happened(event: Event, names: Names) -> str:
+    """Say what an event is; its new instances have their process ids."""
+    match event:
+        case Join() | Leave() | Stop() | Return() | Bounce() | Threads():
+            return _with_members(event, names)
+        case ProduceRate():
+            return f"{event.per_second:,g} records/s are written per task{_of(event.subtopology, names)}"
+        case RestoreRate():
+            who = _who(event.process_ids, names) if event.process_ids else "every instance"
+            does = "restore" if len(event.process_ids) > 1 else "restores"
+            return f"{who} {does} {event.per_second:,g} records/s"
+        case Burst():
+            return f"{event.records:,} records are written per task{_of(event.subtopology, names)}"
+        case ConfigChange():
+            return ", ".join(f"{name.replace('_', '.')}={names.escape(str(value))}" for name, value in event.settings)
+        case _:
+            assert_never(event)
+
+
+def _with_members(event: Join | Leave | Stop | Return | Bounce | Threads, names: Names) -> str:
+    match event:
+        case Join():
+            ids, what = [of.process_id or "" for of in event.instances], "joins|join"
+        case Threads():
+            ids, what = [event.process_id], f"runs {count(event.threads, 'thread')}|"
+        case Stop():
+            ids, what = list(event.process_ids), "crashes|crash" if event.crash else "stops|stop"
+        case Return():
+            ids, what = (
+                list(event.process_ids),
+                "returns|return" if event.keeps_disk else "returns without its disk|return without their disks",
+            )
+        case Bounce():
+            how = "leaves and returns|leave and return" if event.leaves else "is bounced|are bounced"
+            ids, what = list(event.process_ids), how
+        case Leave():
+            ids, what = list(event.process_ids), "leaves|leave"
+    one, _, many = what.partition("|")
+    how_long = f", {duration(event.restart_ms)} each" if isinstance(event, Bounce) else ""
+    return f"{_who(ids, names)} {one if len(ids) == 1 else many}{how_long}"
+
+
+def _who(process_ids: Sequence[str], names: Names) -> str:
+    return several(names.instances(process_ids))
+
+
+def _of(subtopology: str | None, names: Names) -> str:
+    return "" if subtopology is None else f" of subtopology {names.escape(subtopology)}"

@@ -1,0 +1,88 @@
+"""The simulations of several applications, one line each, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.plan.activity import membership
+from kstream_plan.render.plan.fleet import Column, markdown_overview, outcome, overview
+from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
+from kstream_plan.render.text.numbers import count
+from kstream_plan.simulation.simulate import Simulation
+
+_COLUMNS = (
+    Column("application"),
+    Column("instances"),
+    Column("outcome"),
+    Column("moves", right=True),
+    Column("least", right=True),
+    Column("cold", right=True),
+)
+
+
+def simulation_summary(simulations: Sequence[Simulation], *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+    """Return a heading and one line per application, worst first, as lines of text, each ended.
+
+    Of several draws it has the medians, and the most cold starts of any of them.
+    """
+    ordered = sorted(simulations, key=simulation_badness)
+    rows = [_cells(of, TERMINAL) for of in ordered]
+    return overview(_counts(ordered), _COLUMNS, rows, list(map(_is_bad, ordered)), width=width, colour=colour)
+
+
+def simulation_markdown_summary(simulations: Sequence[Simulation]) -> str:
+    """Return a heading and one row per application, worst first, as Markdown."""
+    rows = [_cells(of, MARKDOWN) for of in sorted(simulations, key=simulation_badness)]
+    return markdown_overview(_counts(simulations), _COLUMNS, rows)
+
+
+def simulation_badness(of: Simulation) -> tuple[bool, int, int, int, str]:
+    """Return a key that sorts the worst simulation first.
+
+    By: does not settle in every draw, most cold starts, longest, most moves, application id.
+    """
+    return not _unsettled(of), -_cold(of), -_duration_ms(of), -_moves(of), of.plan.group.application_id
+
+
+def _is_bad(of: Simulation) -> bool:
+    return _unsettled(of) or _cold(of) > 0
+
+
+def _unsettled(of: Simulation) -> bool:
+    return of.plan.verdict.kind != "settled" or (of.draws is not None and of.draws.settled < of.draws.number)
+
+
+def _cold(of: Simulation) -> int:
+    return of.plan.summary.cold_handovers if of.draws is None else of.draws.cold_handovers.most
+
+
+def _duration_ms(of: Simulation) -> int:
+    return of.plan.summary.duration_ms if of.draws is None else of.draws.duration_ms.median
+
+
+def _moves(of: Simulation) -> int:
+    return of.plan.summary.moves if of.draws is None else of.draws.moves.median
+
+
+def _counts(simulations: Sequence[Simulation]) -> str:
+    unsettled, cold = sum(map(_unsettled, simulations)), sum(_cold(of) > 0 for of in simulations)
+    parts = [f"{unsettled:,} {'does' if unsettled == 1 else 'do'} not settle"] if unsettled else []
+    parts += [f"{cold:,} with cold starts"] if cold else []
+    parts += [f"{len(simulations) - unsettled:,} settle"]
+    return f"{count(len(simulations), 'application')}: {', '.join(parts)}"
+
+
+def _cells(of: Simulation, escape: Escape) -> tuple[str, ...]:
+    plan = of.plan
+    joined, left = membership(plan)
+    everyone = len(plan.group.instances)
+    before, after = everyone - len(joined), everyone - len(left)
+    return (
+        escape.name(plan.group.application_id),
+        f"{before:,} → {after:,}" if before != after else f"{after:,}",
+        outcome(plan, _duration_ms(of)) if plan.rounds else "nothing follows",
+        f"{_moves(of):,}/{len(plan.group.stateful):,}",
+        f"{plan.summary.lower_bounds.moves:,}",
+        f"{_cold(of):,}",
+    )

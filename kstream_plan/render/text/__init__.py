@@ -1,0 +1,1 @@
+"""What all texts share: names, numbers, lines and pages."""

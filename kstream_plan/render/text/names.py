@@ -1,0 +1,158 @@
+"""What instances, threads and tasks are called in the output: short, unique and harmless."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import takewhile
+
+from kstream_plan.model import Group, Instance, TaskId
+from kstream_plan.plans import Seat
+from kstream_plan.render.text.escape import TERMINAL, Escape, printable
+
+_LEAST_PREFIX = 4
+_LONG_NAME = 12
+_LONGEST_NAME = 32
+_LEAST_CUT = 4
+_THREAD = re.compile(r"-StreamThread-(\d{1,9})(?:-|$)", re.ASCII)
+
+
+class Names:
+    """The names of one group's members and tasks, each put through ``escape``.
+
+    Instances go by host or pod name where known, else by the shortest unique prefix of their id; a domain, then a
+    beginning, that all of them share is left out (``common`` is that beginning, empty if there is none). ``earlier`` is
+    the same group with other consumers, which are named too.
+    """
+
+    def __init__(self, group: Group, escape: Escape = TERMINAL, earlier: Group | None = None) -> None:
+        self._escape, self._escape_sentence = escape
+        self._short, self.common = _short_names(group.instances)
+        self._topics = _first_topics(group)
+        self._threads = ({} if earlier is None else _thread_labels(earlier)) | _thread_labels(group)
+
+    def escape(self, text: str) -> str:
+        """Return any other text of the snapshot as this form shows it."""
+        return self._escape(text)
+
+    def escape_message(self, message: str) -> str:
+        """Return a sentence of a note, which may quote the snapshot."""
+        return self._escape_sentence(message)
+
+    def instance(self, process_id: str) -> str:
+        """Return an instance's short name."""
+        return self._escape(self._short[process_id])
+
+    def instances(self, process_ids: Sequence[str]) -> list[str]:
+        """Return the short names of several instances, in the order people count in (``i2`` before ``i10``)."""
+        return [self.instance(process_id) for process_id in sorted(process_ids, key=self.reading_order)]
+
+    def reading_order(self, process_id: str) -> tuple[tuple[tuple[int, str], ...], str]:
+        """Return a key that sorts instances by short name, numbers in it by value, then by id."""
+        parts = re.findall(r"\d+|\D+", self._short[process_id], re.ASCII)
+        return tuple((int(part), "") if part.isascii() and part.isdigit() else (-1, part) for part in parts), process_id
+
+    def seat(self, seat: Seat) -> str:
+        """Return an instance with its thread: ``i3/2``; without, if it has only one."""
+        thread = self._threads[seat.consumer_id]
+        return self._escape(self._short[seat.process_id] + (f"/{thread}" if thread else ""))
+
+    def task(self, task_id: TaskId) -> str:
+        """Return a task's id."""
+        return self._escape(str(task_id))
+
+    def task_and_topic(self, task_id: TaskId) -> str:
+        """Return a task's id beside the topic its subtopology reads: ``2_0 (audit)``."""
+        topic = self._topics.get(task_id.group)
+        return f"{self.task(task_id)} ({self._escape(_shortened(topic))})" if topic else self.task(task_id)
+
+    def move(self, task_id: TaskId, source: str | None, destination: str) -> str:
+        """Return ``0_0 i3→i5``, or ``0_0 →i5`` if nobody had it; the ends are process ids."""
+        start = "" if source is None else self._short[source]
+        return self._escape(f"{task_id} {start}→{self._short[destination]}")
+
+    def copies(self, task_ids: Sequence[TaskId], destination: str) -> str:
+        """Return ``0_0 0_1 standby i5``; ``destination`` is a process id."""
+        return self._escape(f"{' '.join(map(str, task_ids))} standby {self._short[destination]}")
+
+
+def _short_names(instances: Sequence[Instance]) -> tuple[dict[str, str], str]:
+    ids = [instance.process_id for instance in instances]
+    prefixes = _unique_prefixes(ids)
+    hosts = _without_common_domain([printable(instance.host or "") for instance in instances])
+    times = Counter(hosts)
+    names = [
+        prefix if not host else host if times[host] == 1 else f"{host}/{prefix}"
+        for host, prefix in zip(hosts, prefixes, strict=True)
+    ]
+    names, common = _without_common_beginning(names) if all(hosts) else (names, "")
+    shortened = [_shortened(name) for name in names]
+    if len(set(shortened)) < len(shortened):
+        shortened = prefixes if len(set(names)) < len(names) else names
+    return dict(zip(ids, shortened, strict=True)), common
+
+
+def _unique_prefixes(ids: Sequence[str]) -> list[str]:
+    """Return each id's shortest beginning, at least four characters, that no other one has."""
+    shown = [printable(process_id) for process_id in ids]
+    in_order = ["", *sorted(shown), ""]
+    neighbours = {name: in_order[place - 1 : place + 2 : 2] for place, name in enumerate(in_order) if name}
+    prefixes = []
+    for name in shown:
+        shared = max(len(_shared_beginning(name, other)) for other in neighbours[name])
+        prefixes.append(name[: max(_LEAST_PREFIX, shared + 1)])
+    return prefixes
+
+
+def _shared_beginning(one: str, other: str) -> str:
+    pairs = zip(one, other, strict=False)
+    return one[: sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))]
+
+
+def _without_common_domain(hosts: list[str]) -> list[str]:
+    """Cut ``.orders.svc.local`` off ``orders-0.orders.svc.local`` if every host ends in it."""
+    parts = [host.partition(".") for host in hosts]
+    domains = {domain for _, _, domain in parts}
+    labels = [label for label, _, _ in parts]
+    if len(domains) > 1 or domains <= {""} or any(not label or label.isdigit() for label in labels):
+        return hosts
+    return labels
+
+
+def _without_common_beginning(names: list[str]) -> tuple[list[str], str]:
+    """Cut what all long names begin with, up to a ``-``, ``.``, ``_`` or ``/``, and put ``…`` in its place."""
+    if len(names) < 2 or max(map(len, names)) <= _LONG_NAME:
+        return names, ""
+    shared = _shared_beginning(min(names), max(names))
+    common = shared[: max(shared.rfind(mark) for mark in "-._/") + 1]
+    if len(common) < _LEAST_CUT or any(name == common for name in names):
+        return names, ""
+    return [f"…{name[len(common) :]}" for name in names], common
+
+
+def _shortened(name: str) -> str:
+    name = printable(name)
+    half = _LONGEST_NAME // 2
+    return name if len(name) <= _LONGEST_NAME else f"{name[:half]}…{name[-half + 1 :]}"
+
+
+def _first_topics(group: Group) -> dict[str, str]:
+    """Return subtopology → the first topic it reads."""
+    topics: dict[str, str] = {}
+    for task in group.tasks:
+        for partition in task.source_partitions[:1]:
+            topics.setdefault(task.task_id.group, partition.topic)
+    return topics
+
+
+def _thread_labels(group: Group) -> dict[str, str]:
+    """Return consumer id → number of its thread: Kafka's own if every id has one, else its place; empty if alone."""
+    labels: dict[str, str] = {}
+    for instance in group.instances:
+        ids = [consumer.consumer_id for consumer in instance.consumers]
+        found = [match[1] if (match := _THREAD.search(name)) else "" for name in ids]
+        if not all(found) or len(set(found)) < len(found):
+            found = [str(place) for place in range(1, len(ids) + 1)]
+        labels |= zip(ids, found if len(ids) > 1 else [""], strict=True)
+    return labels

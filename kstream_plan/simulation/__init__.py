@@ -1,0 +1,1 @@
+"""Many plans for one question: scale-outs, drains, scenarios, what-ifs and cures."""

@@ -1,0 +1,178 @@
+"""What would cure a violation: changed settings, and only such as a plan made with them has shown to help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+from kstream_plan.errors import ConfigError
+from kstream_plan.model import Snapshot
+from kstream_plan.plans import Plan
+from kstream_plan.policy.check import CheckedPlan, Cure, Finding, Status
+from kstream_plan.policy.limits import TagCounts
+from kstream_plan.simulation.what_ifs import remedies, starts_empty
+
+#: Settings by name of :class:`AssignmentConfig`.
+Settings: TypeAlias = Mapping[str, int | tuple[str, ...]]
+_Candidates: TypeAlias = Callable[[Plan, Finding], Iterator[Settings]]
+
+#: At most so many warm-ups at once, heartbeats and probes as short, are proposed.
+_MOST_WARMUPS = 64
+_LEAST_HEARTBEAT_MS, _LEAST_PROBING_MS = 100, 60_000
+
+
+def with_cures(
+    checked: CheckedPlan, snapshot: Snapshot, check_again: Callable[[Snapshot], Iterator[CheckedPlan]]
+) -> CheckedPlan:
+    """Return the findings with a cure for each violation that has one.
+
+    Args:
+        checked: the plan that was made from ``snapshot``, and its findings.
+        snapshot: what to plan again from, with other settings.
+        check_again: plans as the checked plan was made, and checks that; it may begin with a part of the draws, so
+            that what does not hold there need not be looked at any further.
+
+    A cure keeps to the violated rule, and to every other one that the checked plan keeps to.
+    """
+    if not any(_curable(finding) for finding in checked.findings):
+        return checked
+    trials = _Trials(snapshot, check_again)
+    findings = tuple(_cured(finding, checked, trials) for finding in checked.findings)
+    return replace(checked, findings=findings)
+
+
+def _curable(finding: Finding) -> bool:
+    return finding.status in (Status.ERROR, Status.WARNING) and finding.rule in _CANDIDATES and not finding.invariant
+
+
+@dataclass(frozen=True, slots=True)
+class _Trials:
+    """Plans with other settings, each made once."""
+
+    snapshot: Snapshot
+    check_again: Callable[[Snapshot], Iterator[CheckedPlan]]
+    _done: dict[tuple[tuple[str, object], ...], _Trial] = field(default_factory=dict)
+
+    def check(self, settings: Settings) -> Iterator[CheckedPlan]:
+        """Plan and check with changed settings, ever more thoroughly; nothing comes if they are out of range."""
+        key = tuple(sorted(settings.items()))
+        if key not in self._done:
+            try:
+                config = replace(self.snapshot.config, **settings)  # type: ignore[arg-type]
+            except ConfigError:
+                self._done[key] = _Trial(iter(()))
+            else:
+                self._done[key] = _Trial(self.check_again(replace(self.snapshot, config=config)))
+        return iter(self._done[key])
+
+
+class _Trial:
+    """What was made of a trial so far, and what is still to come."""
+
+    def __init__(self, coming: Iterator[CheckedPlan]) -> None:
+        self._made: list[CheckedPlan] = []
+        self._coming = coming
+
+    def __iter__(self) -> Iterator[CheckedPlan]:
+        yield from self._made
+        for checked in self._coming:
+            self._made.append(checked)
+            yield checked
+
+
+def _cured(finding: Finding, checked: CheckedPlan, trials: _Trials) -> Finding:
+    if not _curable(finding):
+        return finding
+    kept = {one.rule for one in checked.of(Status.PASSED)} | {finding.rule}
+    for settings in _CANDIDATES[finding.rule](checked.plan, finding):
+        found = None
+        for trial in trials.check(settings):
+            broken = any(one.offences and one.rule in kept for one in trial.findings if not _guard(one))
+            found = None if broken else next(one for one in trial.findings if one.rule == finding.rule)
+            if broken:
+                break
+        if found is not None:
+            return replace(finding, cure=Cure(tuple(sorted(settings.items())), found.measured))
+    return finding
+
+
+def _guard(finding: Finding) -> bool:
+    """What a plan is made from does not change by planning it differently; its digest does, by the settings."""
+    return finding.rule.startswith("--")
+
+
+def _more_warmups(plan: Plan, _finding: Finding) -> Iterator[Settings]:
+    """Twice as many at once, and so on, until every move could warm up at once."""
+    warmups = plan.config.max_warmup_replicas
+    most = min(_MOST_WARMUPS, max(plan.summary.warmups, plan.summary.hops))
+    while warmups < most:
+        warmups = min(2 * warmups, most)
+        yield {"max_warmup_replicas": warmups}
+
+
+def _fewer_warmups(plan: Plan, _finding: Finding) -> Iterator[Settings]:
+    warmups = plan.config.max_warmup_replicas
+    while warmups > 1:
+        warmups //= 2
+        yield {"max_warmup_replicas": warmups}
+
+
+def _faster(plan: Plan, finding: Finding) -> Iterator[Settings]:
+    yield from _more_warmups(plan, finding)
+    if plan.config.probing_rebalance_interval_ms > _LEAST_PROBING_MS:
+        yield {"probing_rebalance_interval_ms": _LEAST_PROBING_MS}
+        for settings in _more_warmups(plan, finding):
+            yield {**settings, "probing_rebalance_interval_ms": _LEAST_PROBING_MS}
+
+
+def _shorter_pauses(plan: Plan, finding: Finding) -> Iterator[Settings]:
+    """A task waits for its next owner until a heartbeat has told everyone to rejoin."""
+    limit = finding.allowed
+    heartbeat_ms = plan.config.heartbeat_interval_ms
+    if isinstance(limit, int) and _LEAST_HEARTBEAT_MS <= limit < heartbeat_ms:
+        yield {"heartbeat_interval_ms": limit}
+
+
+def _less_paused(plan: Plan, finding: Finding) -> Iterator[Settings]:
+    """Fewer rebalances pause a task less often, faster heartbeats less long."""
+    yield from _more_warmups(plan, finding)
+    heartbeat_ms = plan.config.heartbeat_interval_ms
+    while heartbeat_ms > 10 * _LEAST_HEARTBEAT_MS:
+        heartbeat_ms = max(heartbeat_ms // 2, 10 * _LEAST_HEARTBEAT_MS)
+        yield {"heartbeat_interval_ms": heartbeat_ms}
+
+
+def _more_standbys(_plan: Plan, finding: Finding) -> Iterator[Settings]:
+    if isinstance(finding.allowed, int):
+        yield {"num_standby_replicas": finding.allowed}
+
+
+def _spread_over_tags(plan: Plan, finding: Finding) -> Iterator[Settings]:
+    wanted: TagCounts = finding.allowed  # type: ignore[assignment]
+    tags = plan.config.rack_aware_assignment_tags
+    tags += tuple(tag for tag, _ in wanted if tag not in tags)
+    standbys = max(plan.config.num_standby_replicas, *(count - 1 for _, count in wanted))
+    yield {"rack_aware_assignment_tags": tags}
+    yield {"rack_aware_assignment_tags": tags, "num_standby_replicas": standbys}
+
+
+def _against_the_cause(plan: Plan, _finding: Finding) -> Iterator[Settings]:
+    """What may help against what keeps the plan from settling, as for simulations, but no start without a copy."""
+    yield from ({setting: value} for setting, value in remedies(plan) if not starts_empty(plan, setting, value))
+
+
+_CANDIDATES: Mapping[str, _Candidates] = MappingProxyType(
+    {
+        "must_settle": _against_the_cause,
+        "max_duration": _faster,
+        "max_rebalances": _more_warmups,
+        "max_pause_per_task": _less_paused,
+        "max_pause_per_handover": _shorter_pauses,
+        "max_paused_tasks_at_once": _fewer_warmups,
+        "max_peak_extra_copies": _fewer_warmups,
+        "min_standbys": _more_standbys,
+        "distinct_tag_values": _spread_over_tags,
+    }
+)

@@ -1,0 +1,161 @@
+"""May these instances stop? Which of their tasks would start cold, which pause, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from kstream_plan.model import UNKNOWN, Group, Note, Snapshot, TaskId
+from kstream_plan.model.scenario import Leave, Scenario, Stop
+from kstream_plan.planner.checked import plan_checked
+from kstream_plan.planner.restoring import cold_restoring_ms
+from kstream_plan.plans import HandOver, Plan, Promote
+from kstream_plan.simulation.instance_names import process_id_of
+
+
+class DrainedTask(NamedTuple):
+    """What becomes of a task that a stopped instance ran.
+
+    ``destination`` is the process id of the instance that starts it first; ``pause_ms`` how long nobody runs it, what
+    a cold start restores included if that is known: else ``pause_is`` a floor. ``restore_records`` is ``None`` if the
+    end offset is not known.
+    """
+
+    task_id: TaskId
+    stateful: bool
+    destination: str
+    pause_ms: int
+    pause_is: Literal["floor", "estimate"]
+    caught_up: bool
+    restore_records: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drain:
+    """The answer for instances that stop at once, and for the same after waiting until everything has settled.
+
+    ``now`` and ``later`` are in task order; ``wait_ms`` is how long that waiting is, ``None`` if nothing is under way
+    (then ``later`` is empty, for waiting changes nothing) or if the group does not settle. ``plan`` is what follows
+    now, ``waiting`` what goes on meanwhile. ``warnings`` are about the snapshot, ``doubts`` why ``now`` may be colder
+    than it says: where there are any, nobody may call it warm.
+    """
+
+    plan: Plan
+    waiting: Plan
+    process_ids: tuple[str, ...]
+    now: tuple[DrainedTask, ...]
+    wait_ms: int | None
+    later: tuple[DrainedTask, ...]
+    warnings: tuple[Note, ...]
+    doubts: tuple[Note, ...]
+
+    @property
+    def cold_now(self) -> tuple[DrainedTask, ...]:
+        """The tasks that would start cold now."""
+        return tuple(task for task in self.now if not task.caught_up)
+
+    @property
+    def cold_later(self) -> tuple[DrainedTask, ...]:
+        """The tasks that would start cold after waiting."""
+        return tuple(task for task in self.later if not task.caught_up)
+
+
+def drain(
+    snapshot: Snapshot,
+    names: Sequence[str],
+    *,
+    leave: bool = False,
+    assignor: str = "high-availability",
+    protocol: str = "cooperative",
+) -> Drain:
+    """Say what follows if the instances of these names stop (``leave``: leave the group cleanly).
+
+    Raises:
+        ScenarioError: there is no such instance, or none would be left.
+        PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
+    """
+    group = snapshot.state.group
+    process_ids = tuple(dict.fromkeys(process_id_of(group, name) for name in names))
+
+    def stopped_at(at_ms: int) -> tuple[Plan, tuple[DrainedTask, ...]]:
+        end = Leave if leave else Stop
+        scenario = Scenario(events=(end(at_ms=at_ms, process_ids=process_ids),))
+        made = plan_checked(snapshot, scenario=scenario, assignor=assignor, protocol=protocol)
+        return made, _drained(made, snapshot, process_ids, at_ms)
+
+    waiting = plan_checked(snapshot, assignor=assignor, protocol=protocol)
+    under_way = bool(waiting.rounds) and waiting.verdict.kind == "settled"
+    wait_ms = waiting.rounds[-1].at_ms + snapshot.config.probing_rebalance_interval_ms if under_way else None
+    made, now = stopped_at(0)
+    return Drain(
+        plan=made,
+        waiting=waiting,
+        process_ids=process_ids,
+        now=now,
+        wait_ms=wait_ms,
+        later=() if wait_ms is None else stopped_at(wait_ms)[1],
+        warnings=snapshot.warnings,
+        doubts=_doubts(snapshot, process_ids),
+    )
+
+
+def _doubts(snapshot: Snapshot, gone: Sequence[str]) -> tuple[Note, ...]:
+    """Return why nobody can tell that the tasks of the instances in ``gone`` start warm elsewhere."""
+    group, state = snapshot.state.group, snapshot.state
+    stopped = {group.instance_index[process_id] for process_id in gone}
+    ran = sorted(t for i in stopped for consumer in group.consumers_of[i] for t in state.holdings[consumer].active)
+    elsewhere = [(task, copy) for task in ran for copy in state.copies[task] if copy.instance not in stopped]
+    unknown = [task for task, copy in elsewhere if copy.lag is None or copy.lag == UNKNOWN]
+    old = [task for task, copy in elsewhere if (task, copy.instance) in snapshot.old_lags]
+    doubts = []
+    if snapshot.before_decision:
+        message = "The snapshot stands before a decision that it knows: who runs and copies what has changed since"
+        doubts.append(Note("before-decision", message))
+    if unknown:
+        message = "Nobody knows how far behind the copies of these tasks are"
+        doubts.append(Note("unknown-lag", message, _names(group, unknown)))
+    if old:
+        message = "How far behind the copies of these tasks are was reported before the snapshot was taken"
+        doubts.append(Note("old-lag", message, _names(group, old)))
+    return tuple(doubts)
+
+
+def _names(group: Group, tasks: Sequence[int]) -> tuple[str, ...]:
+    return tuple(str(group.tasks[task].task_id) for task in dict.fromkeys(tasks))
+
+
+def _drained(made: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms: int) -> tuple[DrainedTask, ...]:
+    """Return what becomes of the tasks that the instances in ``gone`` ran when they stopped."""
+    ran = _ran(made, gone, stopped_at_ms)
+    starts = {
+        step.task_id: (step, rnd.at_ms)
+        for rnd in reversed(made.rounds)
+        if rnd.at_ms >= stopped_at_ms
+        for step in rnd.steps
+        if isinstance(step, HandOver | Promote) and step.task_id in ran and step.to.process_id not in gone
+    }
+    index = snapshot.state.group.instance_index
+    restoring_ms = cold_restoring_ms(
+        [start for start, _ in starts.values()], lambda process_id: snapshot.rates.restore_rate(index[process_id])
+    )
+    return tuple(
+        DrainedTask(
+            task_id=task_id,
+            stateful=made.group.tasks[made.group.task_index[task_id]].stateful,
+            destination=start.to.process_id,
+            pause_ms=at_ms - stopped_at_ms + restoring_ms.get(task_id, 0),
+            pause_is="estimate" if start.caught_up or task_id in restoring_ms else "floor",
+            caught_up=start.caught_up,
+            restore_records=start.restore_records,
+        )
+        for task_id, (start, at_ms) in sorted(starts.items(), key=lambda item: item[0].sort_key)
+    )
+
+
+def _ran(made: Plan, gone: Sequence[str], stopped_at_ms: int) -> set[TaskId]:
+    """Return the tasks that ran on ``gone`` just before they stopped: a rebalance at that very time counts no more."""
+    group = made.group
+    held = next((rnd.assigned for rnd in reversed(made.rounds) if rnd.at_ms < stopped_at_ms), made.initial)
+    consumers = (consumer for name in gone for consumer in group.consumers_of[group.instance_index[name]])
+    return {group.tasks[task].task_id for consumer in consumers for task in held[consumer].active}

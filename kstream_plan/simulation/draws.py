@@ -1,0 +1,223 @@
+"""Many draws of one scenario: what is the rule, and how far from it chance may lead."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import statistics
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.model import Snapshot
+from kstream_plan.model.scenario import Scenario
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Plan
+from kstream_plan.policy.rules.over_draws import measured, worst
+from kstream_plan.simulation.resolve import drawn
+
+#: draws done, draws in all
+OnDraw: TypeAlias = Callable[[int, int], None]
+
+MOST_DRAWS = 200
+#: So many squared stateful tasks are worth while to be simulated unless told otherwise: a few seconds.
+_WORTH = 4_000_000
+#: Fewer changes of owner than this are simulated sooner than other processes are started.
+_ALONE = 2_000
+
+
+class Figures(NamedTuple):
+    """What is compared of the draws."""
+
+    duration_ms: int
+    probing_rebalances: int
+    rebalances: int
+    moves: int
+    cold_handovers: int
+    restored_records: int
+    max_paused_ms: int
+
+
+class Range(NamedTuple):
+    """A figure over all draws."""
+
+    median: int
+    least: int
+    most: int
+
+
+class _Outcome(NamedTuple):
+    """One draw: how it ends, its figures, what every rule of a policy measures, and the least to be restored."""
+
+    settled: bool
+    figures: Figures
+    measured: Mapping[str, int | None]
+    least_restored_records: int | None
+
+
+#: number of a draw → what comes of it
+_Simulate: TypeAlias = Callable[[int], _Outcome]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draws:
+    """How the draws of a scenario come out: their number, the one that is shown, and the range of every figure.
+
+    ``settled``: how many of them settle. ``shown`` is the draw whose figures are nearest to the medians. ``worst``:
+    rule of a policy → what it measures in its worst draw (:mod:`~kstream_plan.policy.rules.over_draws`); empty
+    for one draw, its plan tells that. ``least_restored_records`` is the least that had to be restored in each; ``None``: nobody
+    asked, or it is not known.
+    """
+
+    number: int
+    shown: int
+    settled: int
+    worst: Mapping[str, int | None]
+    duration_ms: Range
+    probing_rebalances: Range
+    rebalances: Range
+    moves: Range
+    cold_handovers: Range
+    restored_records: Range
+    max_paused_ms: Range
+    least_restored_records: Range | None = None
+
+
+def usual_number(stateful_tasks: int) -> int:
+    """Return how many draws are worth while for a group of this size: all of them take a few seconds."""
+    # the number of rounds grows with the tasks, and so does the work of a round
+    return min(MOST_DRAWS, max(1, _WORTH // max(1, stateful_tasks) ** 2))
+
+
+def draws(
+    snapshot: Snapshot,
+    scenario: Scenario,
+    *,
+    number: int,
+    within_ms: int | None = None,
+    workers: int = 1,
+    options: dict[str, object] | None = None,
+    on_draw: OnDraw = lambda _done, _all: None,
+) -> Draws:
+    """Simulate draws 0 to ``number`` - 1, fewer if ``within_ms`` is over before (then how many depends on the machine).
+
+    ``workers`` processes share them; the result is the same for any number of workers. ``options`` are further ones of
+    :func:`kstream_plan.planner.plan.plan`.
+    """
+    simulate = partial(_outcome, snapshot, scenario, options or {})
+    deadline = None if within_ms is None else time.monotonic() + within_ms / 1000
+    outcomes: list[_Outcome] = []
+    for outcome in _outcomes(simulate, number, workers if _worth_sharing(snapshot, number) else 1):
+        outcomes.append(outcome)
+        on_draw(len(outcomes), number)
+        if deadline is not None and time.monotonic() >= deadline:
+            break
+    return _together(outcomes)
+
+
+def one_draw(made: Plan) -> Draws:
+    """Return the ranges of a single draw."""
+    return _together([_outcome_of(made, {})])
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def figures_of(made: Plan) -> Figures:
+    """Return what is compared of one plan."""
+    summary = made.summary
+    return Figures(
+        duration_ms=summary.duration_ms,
+        probing_rebalances=summary.probing_rebalances,
+        rebalances=summary.rebalances,
+        moves=summary.moves,
+        cold_handovers=summary.cold_handovers,
+        restored_records=summary.restored_records or 0,
+        max_paused_ms=0 if summary.max_paused_task is None else summary.max_paused_task.ms,
+    )
+
+
+def _outcome(snapshot: Snapshot, scenario: Scenario, options: dict[str, object], draw: int) -> _Outcome:
+    made = plan(snapshot, scenario=drawn(scenario, snapshot.state.group, draw), **options)  # type: ignore[arg-type]
+    return _outcome_of(made, measured(made))
+
+
+def _outcome_of(made: Plan, measures: Mapping[str, int | None]) -> _Outcome:
+    least = made.summary.lower_bounds.restored_records
+    return _Outcome(made.verdict.kind == "settled", figures_of(made), measures, least)
+
+
+def _worth_sharing(snapshot: Snapshot, number: int) -> bool:
+    return number * len(snapshot.state.group.stateful) > _ALONE
+
+
+def _outcomes(simulate: _Simulate, number: int, workers: int) -> Iterator[_Outcome]:
+    """Yield the outcomes in the order of the draws."""
+    if workers <= 1 or number <= 1:
+        yield from map(simulate, range(number))
+        return
+    # "spawn": a fork would take over Java's connection and other threads' locks
+    context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
+    with ProcessPoolExecutor(min(workers, number), context, initializer=_set_up, initargs=(simulate,)) as pool:
+        draws_left = iter(range(number))
+        running = deque(pool.submit(_simulated, draw) for draw in islice(draws_left, 4 * workers))
+        try:
+            while running:
+                yield running.popleft().result()
+                running.extend(pool.submit(_simulated, draw) for draw in islice(draws_left, 1))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            if running:  # nobody wants what is being simulated any more, and it may take minutes
+                for worker in set(multiprocessing.active_children()) - others:
+                    worker.terminate()
+
+
+#: What this worker process simulates, sent to it once.
+_work: list[_Simulate] = []
+
+
+def _set_up(simulate: _Simulate) -> None:
+    _work[:] = [simulate]
+
+
+def _simulated(draw: int) -> _Outcome:
+    return _work[0](draw)
+
+
+def _together(outcomes: Sequence[_Outcome]) -> Draws:
+    columns = zip(*(outcome.figures for outcome in outcomes), strict=True)
+    ranges = Figures(*map(_range, columns))  # type: ignore[arg-type]
+    bounds = [outcome.least_restored_records for outcome in outcomes]
+    known = [bound for bound in bounds if bound is not None]
+
+    def distance(draw: int) -> tuple[bool, float, int]:
+        settled, figures = outcomes[draw][:2]
+        apart = sum(
+            abs(figure - of.median) / max(1, of.most - of.least)  # type: ignore[attr-defined]
+            for figure, of in zip(figures, ranges, strict=True)
+        )
+        return not settled, apart, draw
+
+    settled = sum(outcome.settled for outcome in outcomes)
+    mostly_settled = 2 * settled >= len(outcomes)
+    candidates = [draw for draw, outcome in enumerate(outcomes) if outcome.settled == mostly_settled]
+    return Draws(
+        number=len(outcomes),
+        shown=min(candidates, key=distance),
+        settled=settled,
+        worst=MappingProxyType(worst(outcome.measured for outcome in outcomes)),
+        least_restored_records=_range(known) if len(known) == len(bounds) else None,
+        **ranges._asdict(),
+    )
+
+
+def _range(figures: Sequence[int]) -> Range:
+    return Range(statistics.median_low(figures), min(figures), max(figures))

@@ -1,0 +1,198 @@
+"""Ids for what does not exist yet: random in reality, drawn here from the application id and ordinals.
+
+The same application id and number of the draw give the same ids, wherever they are drawn.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count
+
+from kstream_plan.errors import ScenarioError
+from kstream_plan.model import Consumer, Group, Instance, is_uuid
+from kstream_plan.model.scenario import (
+    ALL,
+    Bounce,
+    Burst,
+    Event,
+    Join,
+    Leave,
+    NewInstance,
+    ProduceRate,
+    RestoreRate,
+    Return,
+    Scenario,
+    Stop,
+    Threads,
+    in_time,
+)
+from kstream_plan.simulation.instance_names import process_id_of
+
+_MOST_NAMED = 10
+
+#: ``orders-3``: ids that people number.
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,9})", re.DOTALL | re.ASCII)
+
+
+def is_random(scenario: Scenario, group: Group) -> bool:
+    """Tell whether a scenario for this group has ids that nobody knows yet."""
+    return _next_number(group) is None and any(_open_ids(event) for event in scenario.events)
+
+
+def drawn(scenario: Scenario, group: Group, draw: int) -> Scenario:
+    """Return the scenario in time, with every open id drawn and every name a process id; ``draw`` counts from 0.
+
+    Ids are of the group's own style: random UUIDs, or the next numbers if the group's ids are numbered ones. New
+    instances without a host get one, ``new-1``, ``new-2`` and so on in the order of joining; they may be named by it.
+
+    Raises:
+        ScenarioError: a name stands for no instance, or for several, or for no subtopology.
+    """
+    events = in_time(scenario.events)
+    cast = _Cast(group, _Ids(group, draw), _free_hosts(group, events))
+    return replace(scenario, events=tuple(cast.resolved(event) for event in events))
+
+
+def usual_threads(group: Group) -> int:
+    """Return how many threads most instances have (the fewest, of several most frequent ones)."""
+    counts = Counter(group.capacities)
+    return min(counts, key=lambda capacity: (-counts[capacity], capacity), default=1)
+
+
+def _open_ids(event: Event) -> bool:
+    if isinstance(event, Join):
+        return any(isinstance(new, NewInstance) and new.process_id is None for new in event.instances)
+    return isinstance(event, Return) and not event.keeps_disk and not event.new_process_ids
+
+
+class _Ids:
+    """The ids of one draw, one after the other."""
+
+    def __init__(self, group: Group, draw: int) -> None:
+        self._seed = f"{group.application_id}/{draw}".encode("utf-8", "surrogatepass")
+        self._ordinal = 0
+        self._taken = set(group.instance_index)
+        self._numbered = _next_number(group)
+
+    def next(self) -> str:
+        """Return an id that nobody has."""
+        while True:
+            self._ordinal += 1
+            if self._numbered is None:
+                bits = random.Random(self._seed + b"/%d" % self._ordinal).getrandbits(128)
+                name = str(uuid.UUID(int=bits, version=4))
+            else:
+                name = f"{self._numbered[0]}{self._numbered[1] + self._ordinal - 1}"
+            if name not in self._taken:
+                self._taken.add(name)
+                return name
+
+
+def _next_number(group: Group) -> tuple[str, int] | None:
+    """Return what all ids begin with and the next free number, if they are numbered and no UUIDs."""
+    ids = [instance.process_id for instance in group.instances]
+    matches = [None if is_uuid(name) else _NUMBERED.fullmatch(name) for name in ids]
+    found = {match[1]: max(int(other[2]) for other in matches if other) for match in matches if match}
+    if len(found) != 1 or not all(matches):
+        return None
+    [(beginning, last)] = found.items()
+    return beginning, last + 1
+
+
+def _free_hosts(group: Group, events: Sequence[Event]) -> Iterator[str]:
+    """Yield names for new instances that nobody has, nor will be given."""
+    joining = (new for event in events if isinstance(event, Join) for new in event.instances)
+    taken = {of.host for of in (*group.instances, *joining)} | group.instance_index.keys()
+    return (name for number in count(1) if (name := f"new-{number}") not in taken)
+
+
+class _Cast:
+    """Who is who, event by event."""
+
+    def __init__(self, group: Group, ids: _Ids, hosts: Iterator[str]) -> None:
+        self._group = group
+        self._ids = ids
+        self._hosts = hosts
+        self._new: dict[str, str] = {}
+        self._running = {instance.process_id: None for instance in group.instances}
+
+    def resolved(self, event: Event) -> Event:  # noqa: PLR0911 - one case per kind of event
+        match event:
+            case Join():
+                instances = tuple(self._instance(new) for new in event.instances)
+                self._running |= dict.fromkeys(of.process_id for of in instances)
+                return replace(event, instances=instances)
+            case Leave() | Stop():
+                found = replace(event, process_ids=self._named(event.process_ids, event.where))
+                for process_id in found.process_ids:
+                    self._running.pop(process_id, None)
+                return found
+            case Return():
+                return self._back(event)
+            case Bounce() | RestoreRate():
+                return replace(event, process_ids=self._named(event.process_ids, event.where))
+            case ProduceRate() | Burst():
+                return self._of_subtopology(event)
+            case Threads():
+                if event.process_id == ALL:
+                    fix = "write one such event for each instance"
+                    raise ScenarioError("threads are those of one instance", where=event.where, fix=fix)
+                return replace(event, process_id=self._named((event.process_id,), event.where)[0])
+            case _:
+                return event
+
+    def _of_subtopology(self, event: ProduceRate | Burst) -> Event:
+        if event.subtopology not in (None, *self._group.subtopologies):
+            known = list(dict.fromkeys(self._group.subtopologies))
+            fix = f"name one of {', '.join(known[:_MOST_NAMED])}{', …' if len(known) > _MOST_NAMED else ''}"
+            raise ScenarioError(f"there is no subtopology {event.subtopology!r}", where=event.where, fix=fix)
+        return event
+
+    def _back(self, event: Return) -> Return:
+        was = self._named(event.process_ids, event.where)
+        if event.keeps_disk:
+            self._running |= dict.fromkeys(was)
+            return replace(event, process_ids=was)
+        new = event.new_process_ids or tuple(self._ids.next() for _ in was)
+        self._running |= dict.fromkeys(new)
+        names = dict(zip((*event.process_ids, *was), new * 2, strict=True))
+        self._new |= names
+        return replace(event, process_ids=was, new_process_ids=new)
+
+    def _named(self, names: tuple[str, ...], where: str) -> tuple[str, ...]:
+        if names == (ALL,):
+            return tuple(self._running)
+        found = (self._new.get(name) or process_id_of(self._group, name, where) for name in names)
+        return tuple(dict.fromkeys(found))
+
+    def _instance(self, new: NewInstance | Instance) -> Instance:
+        made = new if isinstance(new, Instance) else self._made(new)
+        self._new[made.process_id] = made.process_id
+        if made.host is not None:
+            self._new[made.host] = made.process_id
+        return made
+
+    def _made(self, new: NewInstance) -> Instance:
+        named = new if new.host is not None else replace(new, host=next(self._hosts))
+        return _made(named, new.process_id or self._ids.next(), self._group)
+
+
+def _made(new: NewInstance, process_id: str, group: Group) -> Instance:
+    threads = new.threads or usual_threads(group)
+    names = new.consumer_ids or tuple(f"{process_id}-StreamThread-{number}" for number in range(1, threads + 1))
+    protocols = next((of.protocols for instance in group.instances for of in instance.consumers), ("cooperative",))
+    return Instance(
+        process_id=process_id,
+        consumers=tuple(
+            Consumer(consumer_id=name, group_instance_id=name if new.static else None, protocols=protocols)
+            for name in names
+        ),
+        host=new.host,
+        rack=new.rack,
+        client_tags=tuple(sorted(new.client_tags)),
+    )

@@ -1,0 +1,152 @@
+"""A scenario, simulated: the plan, what chance does to it, what each event leads to, and what other settings would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from kstream_plan.model import Snapshot
+from kstream_plan.model.scenario import Event, Scenario, in_time
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.checked import plan_checked
+from kstream_plan.planner.plan import OnRound
+from kstream_plan.plans import HandOver, Phase, Plan, Promote, Round, stateful_steps
+from kstream_plan.simulation import what_ifs as others
+from kstream_plan.simulation.draws import Draws, OnDraw, draws, one_draw, usual_number
+from kstream_plan.simulation.resolve import drawn, is_random
+from kstream_plan.simulation.what_ifs import WhatIf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventOutcome:
+    """What follows from one event, until the next one.
+
+    ``warm_ms``: after so long no copy has to be waited for any more (no further probe is asked for);
+    ``balanced_ms``: after so long every task is where it stays. ``None``: not before the next event, or never.
+    """
+
+    event: Event
+    rebalances: int
+    hops: int
+    cold_handovers: int
+    warm_ms: int | None
+    balanced_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """What comes of a scenario. ``draws`` is ``None`` if nothing in it is random; ``scenario`` is as it was played.
+
+    ``cure``: a setting with which a group settles that does not, if one was found.
+    """
+
+    plan: Plan
+    scenario: Scenario
+    draws: Draws | None
+    events: tuple[EventOutcome, ...]
+    what_ifs: tuple[WhatIf, ...]
+    cure: WhatIf | None = None
+
+
+def simulate(
+    snapshot: Snapshot,
+    scenario: Scenario,
+    *,
+    number_of_draws: int | None = None,
+    draws_within_ms: int | None = None,
+    workers: int = 1,
+    what_ifs: bool = True,
+    assignor: str = "high-availability",
+    protocol: str = "cooperative",
+    max_rounds: int | None = None,
+    bounds: bool = False,
+    on_round: OnRound | None = None,
+    on_draw: OnDraw = lambda _done, _all: None,
+) -> Simulation:
+    """Play ``scenario`` on the group of ``snapshot``.
+
+    Where ids of new instances are not given they are drawn ``number_of_draws`` times (default: by the size of the
+    group, 200 at most), or until ``draws_within_ms`` is over, by so many ``workers`` (processes); the plan is the draw
+    nearest to the medians. ``what_ifs``: simulate other settings as well. Other arguments as of
+    :func:`kstream_plan.planner.plan.plan`.
+
+    Raises:
+        ScenarioError: the scenario does not fit the group.
+        PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
+    """
+    group = snapshot.state.group
+    options: dict[str, object] = {
+        "assignor": assignor,
+        "protocol": protocol,
+        "max_rounds": max_rounds,
+        "bounds": bounds,
+    }
+    random = is_random(scenario, group)
+    number = usual_number(len(group.stateful)) if number_of_draws is None else number_of_draws
+    found = None
+    if random and number > 1:
+        found = draws(
+            snapshot,
+            scenario,
+            number=number,
+            within_ms=draws_within_ms,
+            workers=workers,
+            options=options,
+            on_draw=on_draw,
+        )
+    played = drawn(scenario, group, found.shown if found else 0)
+
+    def play(config: AssignmentConfig, *, bounds: bool = False) -> Plan:
+        return plan_checked(
+            replace(snapshot, config=config),
+            scenario=played,
+            assignor=assignor,
+            protocol=protocol,
+            max_rounds=max_rounds,
+            bounds=bounds,
+            on_round=on_round,
+        )
+
+    made = play(snapshot.config, bounds=bounds)
+    return Simulation(
+        plan=made,
+        scenario=played,
+        draws=one_draw(made) if random and found is None else found,
+        events=event_outcomes(made, played),
+        what_ifs=others.what_ifs(made, play) if what_ifs else (),
+        cure=others.cure(made, play) if what_ifs else None,
+    )
+
+
+def event_outcomes(made: Plan, scenario: Scenario) -> tuple[EventOutcome, ...]:
+    """Say what follows from each event until the next one."""
+    events = in_time(scenario.events)
+    found = []
+    for place, event in enumerate(events):
+        end_ms = events[place + 1].at_ms if place + 1 < len(events) else None
+        rounds = [rnd for rnd in made.rounds if event.at_ms <= rnd.at_ms and (end_ms is None or rnd.at_ms < end_ms)]
+        steps = (step for rnd in rounds for step in stateful_steps(rnd.steps))
+        starts = [step for step in steps if isinstance(step, HandOver | Promote)]
+        stateful = [step for step in starts if made.group.tasks[made.group.task_index[step.task_id]].stateful]
+        found.append(
+            EventOutcome(
+                event=event,
+                rebalances=len(rounds),
+                hops=len(stateful),
+                cold_handovers=sum(not step.caught_up for step in stateful),
+                warm_ms=_since(event, rounds, lambda rnd: not rnd.probing_rebalance),
+                balanced_ms=_end(event, rounds),
+            )
+        )
+    return tuple(found)
+
+
+def _since(event: Event, rounds: Sequence[Round], holds: Callable[[Round], bool]) -> int | None:
+    """Return how long after the event something holds for good; ``None`` if it does not hold in the last round."""
+    last_without = max((place for place, rnd in enumerate(rounds) if not holds(rnd)), default=-1)
+    return rounds[last_without + 1].at_ms - event.at_ms if last_without + 1 < len(rounds) else None
+
+
+def _end(event: Event, rounds: Sequence[Round]) -> int | None:
+    """Return how long after the event nothing follows any more; ``None`` if the last round is not settled."""
+    return rounds[-1].at_ms - event.at_ms if rounds and Phase.SETTLED in rounds[-1].phases else None

@@ -1,0 +1,117 @@
+"""The same again with one other setting: what would be faster, and what would make a group settle that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans import CauseCode, Plan
+
+_LEAST_INTERVAL_MS = 60_000
+
+#: Plays the same under other settings.
+Play: TypeAlias = Callable[[AssignmentConfig], Plan]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """The same scenario with one other setting (name of ``AssignmentConfig``)."""
+
+    setting: str
+    value: int
+    verdict: Literal["settled", "stuck", "cyclic", "unfinished"]
+    duration_ms: int
+    duration_is: Literal["floor", "estimate"]
+    rebalances: int
+    moves: int
+    peak_extra_copies: int
+    cold_handovers: int
+
+
+def what_ifs(made: Plan, play: Play) -> tuple[WhatIf, ...]:
+    """Try what usually makes it shorter: more warm-ups at once, up to all of them, and a shorter interval."""
+    if not made.summary.warmups:
+        return ()
+    tried = (what_if(made.config, name, value, play) for name, value in _candidates(made))
+    return tuple(one for one in tried if one.verdict != "settled" or one.duration_ms < made.summary.duration_ms)
+
+
+def _candidates(made: Plan) -> Sequence[tuple[str, int]]:
+    now, needed = made.config.max_warmup_replicas, max(min(made.summary.hops, len(made.group.stateful)), 1)
+    warmups = sorted({min(2 * now, needed), min(4 * now, needed), needed})
+    intervals = (_LEAST_INTERVAL_MS, made.config.probing_rebalance_interval_ms // 2)
+    return [
+        *(("max_warmup_replicas", value) for value in warmups if value > now),
+        *(
+            ("probing_rebalance_interval_ms", value)
+            for value in sorted(set(intervals))
+            if _LEAST_INTERVAL_MS <= value < made.config.probing_rebalance_interval_ms
+        ),
+    ]
+
+
+def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> WhatIf:
+    """Simulate one other value of one setting."""
+    changed: dict[str, Any] = {setting: value}
+    made = play(replace(config, **changed))
+    return WhatIf(
+        setting=setting,
+        value=value,
+        verdict=made.verdict.kind,
+        duration_ms=made.summary.duration_ms,
+        duration_is=made.summary.duration_is,
+        rebalances=made.summary.rebalances,
+        moves=made.summary.moves,
+        peak_extra_copies=made.summary.peak_extra_copies,
+        cold_handovers=made.summary.cold_handovers,
+    )
+
+
+def cure(made: Plan, play: Play) -> WhatIf | None:
+    """Return the first setting that makes a plan settle that does not, as simulated; ``None`` if none does."""
+    if made.verdict.kind == "settled":
+        return None
+    tried = (what_if(made.config, setting, value, play) for setting, value in remedies(made))
+    return next((one for one in tried if one.verdict == "settled"), None)
+
+
+def remedies(made: Plan) -> Sequence[tuple[str, int]]:
+    """Return what may help against the cause why a plan does not settle, what costs least first: (setting, value).
+
+    Fewer copies at once share an instance's restore rate; a higher limit lets a copy start that is behind.
+    """
+    config, cause = made.config, made.verdict.cause
+    fewer = [("max_warmup_replicas", value) for value in _halves(config.max_warmup_replicas)]
+    more = [("max_warmup_replicas", config.max_warmup_replicas * factor) for factor in (2, 4, 16)]
+    limits = [("acceptable_recovery_lag", value) for value in _limits(made)]
+    shorter = [("probing_rebalance_interval_ms", _LEAST_INTERVAL_MS)]
+    sooner = shorter if config.probing_rebalance_interval_ms > _LEAST_INTERVAL_MS else []
+    match cause.code if cause else None:
+        case CauseCode.STANDING_LAG | CauseCode.SILENT_INSTANCE:
+            return limits
+        case CauseCode.RESTORE_TOO_SLOW:
+            return [*fewer, *limits]
+        case CauseCode.SLOW:
+            return [*more, *sooner, *limits]
+        case _:
+            return [*fewer, *more, *limits]
+
+
+def starts_empty(made: Plan, setting: str, value: int) -> bool:
+    """Tell whether a stateful task may start without any state with that setting, and restore before it runs."""
+    least = min((task.end_offset_sum for task in made.group.tasks if task.stateful), default=0)
+    return setting == "acceptable_recovery_lag" and value >= least
+
+
+def _halves(number: int) -> list[int]:
+    return [number >> shift for shift in range(1, number.bit_length())]
+
+
+def _limits(made: Plan) -> list[int]:
+    """Return higher limits by powers of ten; the last resort is the largest state: with that, an empty disk will do."""
+    largest = max((task.end_offset_sum for task in made.group.tasks if task.end_offset_known), default=0)
+    powers = (10**exponent for exponent in range(1, 19))
+    steps = [value for value in powers if made.config.acceptable_recovery_lag < value < largest]
+    return [*steps, largest] if largest > made.config.acceptable_recovery_lag else steps

@@ -1,0 +1,199 @@
+"""The tasks of a running group: what its members hold, what their topics have, and what the topology's text says."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model import Note, TaskId
+from kstream_plan.model.java_hash import java_string_key
+from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
+from kstream_plan.snapshots.broker.members import StreamsMember
+from kstream_plan.snapshots.broker.topology_text import (
+    Subtopology,
+    SubtopologyKey,
+    Topology,
+    changelog_topic,
+    topic_in_cluster,
+)
+from kstream_plan.snapshots.rows.fields import printable
+
+#: Topic → for each of its partitions the racks of its replicas (``None`` where a broker has none). A topic that the
+#: cluster does not have is left out.
+Topics: TypeAlias = Mapping[str, Sequence[tuple[str | None, ...]]]
+
+_OTHER_TOPOLOGY = "give Topology.describe() of the version that is running, or leave --topology out"
+
+
+class GroupTask(NamedTuple):
+    """One task, with the partitions it reads and those its stores are written to.
+
+    ``changelogs`` is ``None`` where nobody tells: no topology is given.
+    """
+
+    task_id: TaskId
+    stateful: bool
+    sources: tuple[TopicPartition, ...]
+    changelogs: tuple[TopicPartition, ...] | None
+
+
+def topics_to_ask_for(application_id: str, members: Sequence[StreamsMember], topology: Topology | None) -> list[str]:
+    """Return the topics whose partitions :func:`group_tasks` needs: what is read, and changelogs."""
+    topics = {topic for member in members for topic in member.subscription.topics}
+    if topology is not None:
+        for key, subtopology in topology.subtopologies.items():
+            topics.update(changelog_topic(application_id, key.topology_name, store) for store in subtopology.stores)
+    return sorted(topics)
+
+
+def group_tasks(
+    application_id: str,
+    members: Sequence[StreamsMember],
+    held_before: Iterable[TaskId],
+    topology: Topology | None,
+    topics: Topics,
+) -> tuple[list[GroupTask], list[Note]]:
+    """Return every task of the application, in Kafka's order.
+
+    A subtopology has as many tasks as its largest source topic has partitions (``PartitionGrouper``); a topic belongs
+    to the subtopology that some member reads it for, or that the topology says. So a task that nobody holds at the
+    moment, because it is withheld until revoked, is among them.
+
+    Args:
+        application_id: the group's id.
+        members: the members; their reports and their assignments both tell tasks.
+        held_before: tasks that there are besides, whatever the members say.
+        topology: the text of ``Topology.describe()``, ``None`` if it is not given.
+        topics: the partitions of :func:`topics_to_ask_for`.
+
+    Returns:
+        The tasks, and warnings about what could not be told.
+
+    Raises:
+        SnapshotError: the topology is not that of the running members.
+    """
+    held = _held_sources(members)
+    sources = _topics_by_subtopology(application_id, members, topology, held)
+    partitions = _source_partitions(sources, topics)
+    for task, of_task in held.items():
+        partitions.setdefault(task, of_task)
+    reported = {task for member in members for task in (*member.info.offset_sums, *member.standby)}
+    for task in (*reported, *held_before):
+        partitions.setdefault(task, ())
+    logged = {_key(task) for task in reported}
+    changelogs, notes = _changelog_topics(application_id, topology, topics, logged)
+    tasks = [
+        GroupTask(
+            task,
+            _key(task) in logged or bool(changelogs.get(_key(task))),
+            partitions[task],
+            None if topology is None else _changelogs_of(task, changelogs.get(_key(task), ()), topics),
+        )
+        for task in sorted(partitions, key=lambda task: task.sort_key)
+    ]
+    return tasks, notes
+
+
+def _key(task: TaskId) -> SubtopologyKey:
+    return SubtopologyKey(task.topology_name, task.subtopology)
+
+
+def _held_sources(members: Sequence[StreamsMember]) -> dict[TaskId, tuple[TopicPartition, ...]]:
+    sources: dict[TaskId, tuple[TopicPartition, ...]] = {}
+    for member in members:
+        for role in (member.active, member.standby):
+            for task, partitions in role.items():
+                sources.setdefault(task, tuple(sorted(partitions, key=_partition_key)))
+    return sources
+
+
+def _partition_key(partition: TopicPartition) -> tuple[bytes, int]:
+    return java_string_key(partition[0]), partition[1]
+
+
+def _topics_by_subtopology(
+    application_id: str,
+    members: Sequence[StreamsMember],
+    topology: Topology | None,
+    held: Mapping[TaskId, tuple[TopicPartition, ...]],
+) -> dict[SubtopologyKey, set[str]]:
+    topics: dict[SubtopologyKey, set[str]] = defaultdict(set)
+    for task, partitions in held.items():
+        topics[_key(task)].update(topic for topic, _ in partitions)
+    if topology is None:
+        return topics
+    subscribed = {topic for member in members for topic in member.subscription.topics}
+    for key, subtopology in topology.subtopologies.items():
+        named = {topic_in_cluster(topic, application_id, subscribed) for topic in subtopology.source_topics}
+        _check_same(topology, key, subtopology, named, subscribed, topics[key])
+        topics[key].update(named)
+    unknown = sorted(str(task) for task in held if _key(task) not in topology.subtopologies)
+    if unknown:
+        what = f"has no sub-topology for task {unknown[0]}, which a member holds"
+        raise SnapshotError(what, where=topology.where, fix=_OTHER_TOPOLOGY, application_id=application_id)
+    return topics
+
+
+def _check_same(
+    topology: Topology,
+    key: SubtopologyKey,
+    subtopology: Subtopology,
+    named: Collection[str],
+    subscribed: Collection[str],
+    held: Collection[str],
+) -> None:
+    """Check that a subtopology of the text is the one that runs: topics read, and topics its tasks are held for."""
+    missing = sorted(set(named) - set(subscribed))
+    others = [] if subtopology.by_pattern else sorted(set(held) - set(named))
+    if missing:
+        what = f"lets sub-topology {key.number} read {printable(missing[0])}, which no member reads"
+    elif others:
+        what = f"does not let sub-topology {key.number} read {printable(others[0])}, which its tasks do read"
+    else:
+        return
+    raise SnapshotError(what, where=topology.where, fix=_OTHER_TOPOLOGY)
+
+
+def _source_partitions(
+    sources: Mapping[SubtopologyKey, Collection[str]], topics: Topics
+) -> dict[TaskId, tuple[TopicPartition, ...]]:
+    partitions: dict[TaskId, tuple[TopicPartition, ...]] = {}
+    for key, names in sources.items():
+        counts = [(name, len(topics.get(name, ()))) for name in sorted(names, key=java_string_key)]
+        for number in range(max((count for _, count in counts), default=0)):
+            task = TaskId(key.number, number, key.topology_name)
+            partitions[task] = tuple((name, number) for name, count in counts if number < count)
+    return partitions
+
+
+def _changelog_topics(
+    application_id: str, topology: Topology | None, topics: Topics, logged: Collection[SubtopologyKey]
+) -> tuple[dict[SubtopologyKey, list[str]], list[Note]]:
+    """Return the changelogs that exist, by subtopology; a store without one has no lag, as in Kafka Streams."""
+    if topology is None:
+        message = (
+            f"without --topology nobody tells the changelogs of {len(logged)} stateful "
+            f"{'subtopology' if len(logged) == 1 else 'subtopologies'}: no end offset is known, and so neither how far "
+            "copies are behind nor what a move restores"
+        )
+        return {}, [Note("topology-unknown", message)] if logged else []
+    found: dict[SubtopologyKey, list[str]] = {}
+    missing = []
+    for key, subtopology in topology.subtopologies.items():
+        names = [changelog_topic(application_id, key.topology_name, store) for store in subtopology.stores]
+        found[key] = [name for name in names if name in topics]
+        missing += [name for name in names if name not in topics]
+    if not missing:
+        return found, []
+    message = (
+        f"the cluster has no topic {missing[0]}"
+        + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
+        + ": its store is not logged, or is read back from its source topic, and counts for nothing"
+    )
+    return found, [Note("changelog-missing", message, tuple(missing))]
+
+
+def _changelogs_of(task: TaskId, names: Sequence[str], topics: Topics) -> tuple[TopicPartition, ...]:
+    return tuple((name, task.partition) for name in names if task.partition < len(topics[name]))

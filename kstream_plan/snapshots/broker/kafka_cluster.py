@@ -1,0 +1,249 @@
+"""A real Kafka cluster, asked through kafka-python (the extra ``[kafka]``); nothing else imports that.
+
+Every request only reads. The members' bytes are taken from the client's own request class: its public call decodes
+them and gives texts in place of bytes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+from kstream_plan.errors import ClusterError
+from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
+from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
+from kstream_plan.snapshots.broker.group_rows import EndOffsets
+from kstream_plan.snapshots.broker.group_tasks import Topics
+from kstream_plan.snapshots.broker.history import OffsetsRecord
+from kstream_plan.snapshots.broker.kafka_failures import ConnectionWatch, cluster_error
+from kstream_plan.snapshots.broker.streams_group import DescribedGroup
+from kstream_plan.snapshots.rows.fields import printable
+
+_CLIENT_ID = "kstream-plan"
+#: Older ones do not tell a refused login from a lost connection, and try it again and again.
+_OLDEST = (3, 0, 12)
+_OFFSETS_TOPIC = "__consumer_offsets"
+#: How long to look for a broker that answers at all.
+_BOOTSTRAP_TIMEOUT_MS = 10_000
+_POLL_MS = 1_000
+_POLL_RECORDS = 10_000
+#: A partition of which nothing comes for so long is given up.
+_SILENCE_MS = 30_000
+_UNKNOWN_TOPIC = 3
+_LATEST = -1
+
+
+class KafkaCluster:
+    """One cluster; a context manager that closes its connections.
+
+    Args:
+        bootstrap_servers: ``HOST:PORT``, several with commas between them.
+        arguments: how to connect, as ``config.client_properties.load_client_properties`` gives it.
+
+    Raises:
+        ClusterError: kafka-python is not installed; no broker can be reached, or it refuses the login.
+    """
+
+    def __init__(self, bootstrap_servers: str, arguments: Mapping[str, Any]) -> None:
+        self._kafka = _kafka_python()
+        self._servers = bootstrap_servers
+        servers = [server.strip() for server in bootstrap_servers.split(",")]
+        self._arguments = {"client_id": _CLIENT_ID, **arguments, "bootstrap_servers": servers}
+        with_login = str(arguments.get("security_protocol", "")).startswith("SASL")
+        self._watch = ConnectionWatch(self._kafka.errors, with_login=with_login, servers=len(servers))
+        _only_handler(logging.getLogger("kafka"), self._watch)
+        with self._asking("the connection"):
+            self._admin = self._kafka.KafkaAdminClient(**self._arguments, bootstrap_timeout_ms=_BOOTSTRAP_TIMEOUT_MS)
+
+    def __enter__(self) -> KafkaCluster:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._admin.close()
+
+    def describe_group(self, group_id: str) -> DescribedGroup:
+        """Return the group as it is (``FindCoordinator``, ``DescribeGroups``).
+
+        Raises:
+            ClusterError: there is no such group; the cluster refuses or does not answer.
+        """
+        where = f"group {printable(group_id)}"
+        with self._asking(where):
+            group = self._admin._manager.run(self._describe, group_id)
+        if group.error_code and group.error_code != self._kafka.errors.GroupIdNotFoundError.errno:
+            raise self._refused(group.error_code, where)
+        if group.error_code or group.group_state == "Dead":
+            return self._other_group(group_id, where)
+        members = [
+            MemberMetadata(
+                member.member_id,
+                member.group_instance_id,
+                member.client_host,
+                bytes(member.member_metadata),
+                bytes(member.member_assignment),
+            )
+            for member in group.members
+        ]
+        return DescribedGroup(group.group_state, group.protocol_type, group.protocol_data, members)
+
+    def topics(self, names: Sequence[str]) -> Topics:
+        """Return the partitions of those topics that exist (``Metadata``, ``DescribeCluster``)."""
+        if not names:
+            return {}
+        with self._asking("the topics"):
+            racks = {broker["broker_id"]: broker["rack"] for broker in self._admin.describe_cluster()["brokers"]}
+            described = self._admin.describe_topics(list(names))
+        found: dict[str, tuple[tuple[str | None, ...], ...]] = {}
+        for topic in described:
+            if topic["error_code"] == _UNKNOWN_TOPIC:
+                continue
+            if topic["error_code"]:
+                raise self._refused(topic["error_code"], f"topic {printable(topic['name'])}")
+            partitions = sorted(topic["partitions"], key=lambda partition: int(partition["partition_index"]))
+            found[topic["name"]] = tuple(
+                tuple(racks.get(node) for node in partition["replica_nodes"]) for partition in partitions
+            )
+        return found
+
+    def end_offsets(self, partitions: Sequence[TopicPartition], at_ms: int | None = None) -> EndOffsets:
+        """Return end offsets (``ListOffsets``, read uncommitted, as ``ClientUtils.fetchEndOffsets`` of Kafka Streams).
+
+        At a past time the end offset is that of the first record which is not older, by the records' own times; where
+        there is none, the end offset now.
+        """
+        with self._asking("the changelogs' end offsets"):
+            asked = [self._kafka.TopicPartition(*partition) for partition in partitions]
+            ends = self._list_offsets(asked, _LATEST if at_ms is None else at_ms)
+            later = [partition for partition in asked if ends[partition] < 0]
+            ends |= self._list_offsets(later, _LATEST)
+        return {(partition.topic, partition.partition): ends[partition] for partition in asked}
+
+    def group_records(self, group_id: str) -> Iterator[OffsetsRecord]:
+        """Return what the partition of ``__consumer_offsets`` holds that the group is in (``Fetch``), in order.
+
+        Raises:
+            ClusterError: reading the topic is not allowed, or the cluster does not answer.
+        """
+        where = f"topic {_OFFSETS_TOPIC}"
+        partitions = self.topics([_OFFSETS_TOPIC]).get(_OFFSETS_TOPIC, ())
+        if not partitions:
+            return
+        partition = self._kafka.TopicPartition(_OFFSETS_TOPIC, offsets_partition(group_id, len(partitions)))
+        with self._asking(where):
+            consumer = self._kafka.KafkaConsumer(
+                **self._arguments,
+                group_id=None,
+                enable_auto_commit=False,
+                max_poll_records=_POLL_RECORDS,
+                allow_auto_create_topics=False,
+                check_crcs=False,  # in plain Python it takes three times as long, and every payload is checked anyway
+                bootstrap_timeout_ms=_BOOTSTRAP_TIMEOUT_MS,
+            )
+        try:
+            with self._asking(where):
+                consumer.assign([partition])
+                consumer.seek_to_beginning(partition)
+                end = consumer.end_offsets([partition])[partition]
+            silent_ms = 0
+            while True:
+                with self._asking(where):
+                    if consumer.position(partition) >= end:
+                        return
+                    records = consumer.poll(timeout_ms=_POLL_MS).get(partition, [])
+                silent_ms = 0 if records else silent_ms + _POLL_MS
+                if silent_ms >= _SILENCE_MS:
+                    raise self._silent(where)
+                for record in records:
+                    if record.key is not None:
+                        yield OffsetsRecord(record.timestamp, record.offset, record.key, record.value)
+        finally:
+            consumer.close()
+
+    async def _describe(self, group_id: str) -> Any:
+        request = self._kafka.DescribeGroupsRequest(groups=[group_id])
+        coordinator = await self._admin._find_coordinator_id(group_id)
+        response = await self._admin._manager.send(request, node_id=coordinator)
+        return response.groups[0]
+
+    def _other_group(self, group_id: str, where: str) -> DescribedGroup:
+        """``DescribeGroups`` does not know it: there is none, or it is of a newer protocol (``ListGroups``)."""
+        with self._asking(where):
+            listed = [group for group in self._admin.list_groups() if group["group_id"] == group_id]
+        group_type = str(listed[0].get("group_type") or "classic").lower() if listed else ""
+        if group_type in ("", "classic"):
+            fix = "give the application.id of the running application, and the cluster it runs on"
+            raise ClusterError("does not exist on this cluster", where=where, fix=fix)
+        return DescribedGroup(str(listed[0].get("group_state")), "", "", group_type=group_type)
+
+    def _list_offsets(self, partitions: Sequence[Any], spec: int) -> dict[Any, int]:
+        if not partitions:
+            return {}
+        found = self._admin.list_partition_offsets(dict.fromkeys(partitions, spec))
+        return {partition: offset.offset for partition, offset in found.items()}
+
+    @contextmanager
+    def _asking(self, where: str) -> Iterator[None]:
+        try:
+            yield
+        except (self._kafka.errors.KafkaError, OSError, ValueError) as error:
+            raise cluster_error(self._kafka.errors, error, self._servers, where, self._watch.reason) from None
+
+    def _refused(self, code: int, where: str) -> ClusterError:
+        error = self._kafka.errors.for_code(code)("")
+        return cluster_error(self._kafka.errors, error, self._servers, where, "")
+
+    def _silent(self, where: str) -> ClusterError:
+        what = f"has given nothing for {_SILENCE_MS // 1000} s"
+        return ClusterError(
+            what, where=f"{where} at {self._servers}", fix="check the partition's leader, and try again"
+        )
+
+
+def _only_handler(logger: logging.Logger, handler: logging.Handler) -> None:
+    """Let nothing of the client's log reach the terminal: what is wrong is told as one error."""
+    logger.handlers = [handler]
+    logger.propagate = False
+
+
+def offsets_partition(group_id: str, partition_count: int) -> int:
+    """Return the partition of ``__consumer_offsets`` that holds a group (``GroupCoordinatorService.partitionFor``).
+
+    It is Java's ``String.hashCode`` of the id without its sign (``Utils.abs``), modulo the number of partitions.
+    """
+    value = 0
+    data = group_id.encode("utf-16-be", "surrogatepass")
+    for at in range(0, len(data), 2):
+        value = (31 * value + int.from_bytes(data[at : at + 2], "big")) & 0xFFFFFFFF
+    signed = value - 2**32 if value >= 2**31 else value
+    return (0 if signed == -(2**31) else abs(signed)) % partition_count
+
+
+def _kafka_python() -> SimpleNamespace:
+    """Return what is used of kafka-python.
+
+    Raises:
+        ClusterError: it is not installed, or too old.
+    """
+    try:
+        import kafka as package  # noqa: PLC0415 - an extra, and it takes its time
+        from kafka import errors  # noqa: PLC0415
+        from kafka.protocol.admin import DescribeGroupsRequest  # noqa: PLC0415
+    except ImportError:
+        raise _missing("kafka-python is not installed") from None
+    version = str(package.__version__)
+    if tuple(int(part) for part in version.split(".")[:3] if part.isdigit()) < _OLDEST:
+        raise _missing(f"kafka-python {version} is too old")
+    return SimpleNamespace(
+        errors=errors,
+        DescribeGroupsRequest=DescribeGroupsRequest,
+        KafkaAdminClient=package.KafkaAdminClient,
+        KafkaConsumer=package.KafkaConsumer,
+        TopicPartition=package.TopicPartition,
+    )
+
+
+def _missing(what: str) -> ClusterError:
+    return ClusterError(f"a cluster cannot be asked: {what}", fix="pip install 'kstream-plan[kafka]'")

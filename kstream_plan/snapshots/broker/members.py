@@ -1,0 +1,133 @@
+"""A Kafka Streams member: what its subscription and its assignment, as the broker holds them, say together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model import TaskId
+from kstream_plan.model.java_hash import java_string_key
+from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.snapshots.broker.assignment_info import AssignmentInfo, read_assignment_info
+from kstream_plan.snapshots.broker.byte_reader import PayloadError, UnknownVersionError
+from kstream_plan.snapshots.broker.consumer_protocol import (
+    Assignment,
+    Subscription,
+    TopicPartition,
+    read_assignment,
+    read_subscription,
+)
+from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
+from kstream_plan.snapshots.broker.subscription_info import SubscriptionInfo, read_subscription_info
+from kstream_plan.snapshots.broker.wire_tasks import LATEST_SUPPORTED_VERSION
+from kstream_plan.snapshots.rows.fields import printable
+
+_NEWER_FIX = "update kstream-plan, or take the snapshot from the leader's log: kstream-plan snapshot --leader-log FILE"
+_DAMAGED_FIX = "take the snapshot again; if it stays, the member's bytes are damaged or are not Kafka Streams' own"
+
+
+class StreamsMember(NamedTuple):
+    """One consumer of a Kafka Streams group.
+
+    Attributes:
+        member_id: its id in the group; Kafka Streams' own name for the consumer.
+        group_instance_id: its id as a static member, ``None`` if it is none.
+        client_host: the address it connects from, as the broker shows it.
+        subscription: the envelope of what it told when it joined.
+        info: what it told about itself when it joined.
+        active: task → its source partitions; what it is assigned.
+        standby: task → its source partitions; standbys, warm-ups and temporary standbys alike.
+        error_code: what the leader told it, 0 if all is well (``assignment_info.ERRORS``).
+        probing: whether it is to rejoin at a later time, for a probing rebalance.
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    client_host: str
+    subscription: Subscription
+    info: SubscriptionInfo
+    active: Mapping[TaskId, tuple[TopicPartition, ...]]
+    standby: Mapping[TaskId, tuple[TopicPartition, ...]]
+    error_code: int = 0
+    probing: bool = False
+
+
+def read_members(group_id: str, members: Iterable[MemberMetadata]) -> tuple[StreamsMember, ...]:
+    """Decode the members of a group, in the order of their ids.
+
+    Raises:
+        SnapshotError: a payload of a member is malformed, or of a version that is not known.
+    """
+    ordered = sorted(members, key=lambda member: java_string_key(member.member_id))
+    return tuple(_read_member(group_id, member) for member in ordered)
+
+
+def payload_error(where: str, error: PayloadError, group_id: str) -> SnapshotError:
+    """Return the one error that a malformed payload gives.
+
+    Args:
+        where: whose payload it is, as ``group orders, member orders-1``.
+        error: what is wrong with it.
+        group_id: the group, which is the application.
+    """
+    fix = _NEWER_FIX if isinstance(error, UnknownVersionError) else _DAMAGED_FIX
+    return SnapshotError(f"{error.field or 'the payload'} {error.what}", where=where, fix=fix, application_id=group_id)
+
+
+def _read_member(group_id: str, member: MemberMetadata) -> StreamsMember:
+    where = f"group {printable(group_id)}, member {printable(member.member_id)}"
+    try:
+        subscription, info = _read_joined(member.subscription)
+        active, assigned = _read_assigned(member.assignment)
+    except PayloadError as error:
+        raise payload_error(where, error, group_id) from None
+    return StreamsMember(
+        member.member_id,
+        member.group_instance_id,
+        member.client_host,
+        subscription,
+        info,
+        active,
+        assigned.standby_tasks,
+        assigned.error_code,
+        probing=0 < assigned.next_rebalance_ms < MAX_LONG,
+    )
+
+
+def _read_joined(data: bytes) -> tuple[Subscription, SubscriptionInfo]:
+    try:
+        subscription = read_subscription(data)
+    except PayloadError as error:
+        raise error.inside("subscription") from None
+    try:
+        return subscription, read_subscription_info(subscription.user_data)
+    except PayloadError as error:
+        raise error.inside("subscription info") from None
+
+
+def _read_assigned(data: bytes) -> tuple[dict[TaskId, tuple[TopicPartition, ...]], AssignmentInfo]:
+    """An empty assignment is that of a member which the leader did not know."""
+    if not data:
+        return {}, AssignmentInfo(LATEST_SUPPORTED_VERSION, (), {})
+    try:
+        assignment = read_assignment(data)
+    except PayloadError as error:
+        raise error.inside("assignment") from None
+    try:
+        info = read_assignment_info(assignment.user_data)
+        return _active_tasks(assignment, info), info
+    except PayloadError as error:
+        raise error.inside("assignment info") from None
+
+
+def _active_tasks(assignment: Assignment, info: AssignmentInfo) -> dict[TaskId, tuple[TopicPartition, ...]]:
+    """The n-th task is that of the n-th partition in order (``StreamsPartitionAssignor.getActiveTasks``)."""
+    partitions = sorted(assignment.partitions, key=lambda partition: (java_string_key(partition[0]), partition[1]))
+    if len(partitions) != len(info.active_tasks):
+        what = f"holds {len(info.active_tasks)} tasks for {len(partitions)} partitions"
+        raise PayloadError("activeTasks", what)
+    tasks: dict[TaskId, list[TopicPartition]] = {}
+    for task, partition in zip(info.active_tasks, partitions, strict=True):
+        tasks.setdefault(task, []).append(partition)
+    return {task: tuple(of_task) for task, of_task in tasks.items()}

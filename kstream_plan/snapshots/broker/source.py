@@ -1,0 +1,242 @@
+"""A running group → snapshot rows: as it is now, or as each of its rebalances found it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model import Note
+from kstream_plan.snapshots.broker.assignment_info import ERRORS
+from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
+from kstream_plan.snapshots.broker.group_rows import EndOffsets, Moment, held_by, snapshot_row
+from kstream_plan.snapshots.broker.group_tasks import GroupTask, Topics, group_tasks, topics_to_ask_for
+from kstream_plan.snapshots.broker.history import Decision, Generation, OffsetsRecord, decisions, generations, moments
+from kstream_plan.snapshots.broker.members import StreamsMember, read_members
+from kstream_plan.snapshots.broker.streams_group import (
+    DescribedGroup,
+    check_stable_streams_group,
+    newer_protocol,
+    no_members,
+)
+from kstream_plan.snapshots.broker.topology_text import Topology
+from kstream_plan.snapshots.rows.fields import printable
+from kstream_plan.snapshots.rows.generation_rates import with_rates
+from kstream_plan.snapshots.rows.times import format_time
+
+#: So many of the last generations are asked for their end offsets, for the rates of the newest snapshot.
+_GENERATIONS_FOR_RATES = 20
+
+
+class Cluster(Protocol):
+    """What is asked of a Kafka cluster, all of it read-only; ``kafka_cluster.KafkaCluster`` asks a real one."""
+
+    def describe_group(self, group_id: str) -> DescribedGroup:
+        """Return the group as it is."""
+
+    def topics(self, names: Sequence[str]) -> Topics:
+        """Return the partitions of those topics that exist."""
+
+    def end_offsets(self, partitions: Sequence[TopicPartition], at_ms: int | None = None) -> EndOffsets:
+        """Return end offsets now; or at a time since 1970, by the records' own times."""
+
+    def group_records(self, group_id: str) -> Iterator[OffsetsRecord]:
+        """Return the records of the partition of ``__consumer_offsets`` that holds the group, in order."""
+
+
+class Taken(NamedTuple):
+    """Snapshot rows in the order of time, and warnings about what could not be told."""
+
+    rows: list[dict[str, Any]]
+    notes: list[Note]
+
+
+def running_group(
+    cluster: Cluster, group_id: str, topology: Topology | None, now_ms: int, config: Mapping[str, Any]
+) -> Taken:
+    """Take one snapshot of a group as it is now.
+
+    What the members reported is of their last join, and the broker does not tell when that was.
+
+    Args:
+        cluster: where the group is.
+        group_id: the group, which is the application's id.
+        topology: the text of its ``Topology.describe()``, ``None`` without.
+        now_ms: the time, since 1970.
+        config: the application's settings, by the names of the snapshot's ``config``.
+
+    Raises:
+        SnapshotError: the group is not stable, empty, of another kind; a payload or the topology does not fit.
+        ClusterError: the cluster cannot be reached or refuses.
+    """
+    described = cluster.describe_group(group_id)
+    check_stable_streams_group(group_id, described)
+    members = read_members(group_id, described.members)
+    moment = Moment(group_id, _generation(members), now_ms, members, held_by(members), still_held=True)
+    age = Note(
+        "lag-age-unknown",
+        "a running group does not tell when its members reported their offsets: copies that are hot by now may look "
+        "behind; --offsets-topic reads the time",
+    )
+    taken = _take(cluster, [moment], topology, config)
+    return Taken(taken.rows, [age, *_assignment_errors(members), *taken.notes])
+
+
+def group_history(
+    cluster: Cluster,
+    group_id: str,
+    topology: Topology | None,
+    now_ms: int,
+    wanted: Callable[[int], bool],
+    *,
+    newest_only: bool,
+    config: Mapping[str, Any],
+) -> Taken:
+    """Take the snapshots that the broker's own records of a group give: one for each decision, and one of now.
+
+    A decision's snapshot is what the leader decided from: what the members held, and what they had just reported. That
+    of now has what they were assigned last, and what they reported when they joined for it, with the time.
+
+    Args:
+        cluster: where the group is.
+        group_id: the group, which is the application's id.
+        topology: the text of its ``Topology.describe()``, ``None`` without.
+        now_ms: the time, since 1970.
+        wanted: tells of a snapshot's time, since 1970, whether the snapshot is wanted.
+        newest_only: take only the newest of them; it has the rates that the last ones before it give.
+        config: the application's settings, by the names of the snapshot's ``config``.
+
+    Raises:
+        SnapshotError: there is no snapshot; the group is of another kind; a payload or the topology does not fit.
+        ClusterError: the cluster cannot be reached or refuses.
+    """
+    last: deque[Generation] = deque(maxlen=1)
+    found: deque[Moment] = deque(maxlen=_GENERATIONS_FOR_RATES if newest_only else None)
+    gaps = 0
+    for moment in moments(group_id, _remembering(generations(group_id, cluster.group_records(group_id)), last)):
+        if moment is None:
+            gaps += 1
+        elif wanted(moment.captured_at_ms):
+            found.append(moment)
+    if last and last[0].members and wanted(now_ms):
+        found.append(_now(group_id, last[0], now_ms))
+    if not found:
+        raise _nothing(group_id, last)
+    taken = _take(cluster, found, topology, config)
+    notes = [*_assignment_errors(found[-1].members), *_gap_notes(gaps, newest_only), *taken.notes]
+    if wanted(now_ms) and not last[0].members:
+        notes.insert(0, _gone_note(last[0]))
+    return Taken(with_rates(taken.rows)[-1 if newest_only else 0 :], notes)
+
+
+def group_decisions(cluster: Cluster, group_id: str, wanted: Callable[[int], bool]) -> list[Decision]:
+    """Return what the broker's own records say that each generation of a group decided.
+
+    Args:
+        cluster: where the group is.
+        group_id: the group, which is the application's id.
+        wanted: tells of a decision's time, since 1970, whether the decision is wanted.
+
+    Raises:
+        SnapshotError: there is none; the group is of another kind; a payload does not fit.
+        ClusterError: the cluster cannot be reached or refuses.
+    """
+    last: deque[Generation] = deque(maxlen=1)
+    history = _remembering(generations(group_id, cluster.group_records(group_id)), last)
+    found = [decision for decision in decisions(history) if wanted(decision.at_ms)]
+    if not found:
+        raise _nothing(group_id, last)
+    return found
+
+
+def _generation(members: Sequence[StreamsMember]) -> int | None:
+    """The members tell in which generation they were when they joined; the one that followed is now."""
+    newest = max((member.subscription.generation for member in members), default=-1)
+    return newest + 1 if newest >= 0 else None
+
+
+def _now(group_id: str, generation: Generation, now_ms: int) -> Moment:
+    return Moment(
+        application_id=group_id,
+        generation=generation.number,
+        captured_at_ms=now_ms,
+        members=generation.members,
+        held=generation.held,
+        leader=generation.leader,
+        reported_at_ms=generation.reported_at_ms,
+        still_held=True,
+    )
+
+
+def _remembering(history: Iterable[Generation], last: deque[Generation]) -> Iterator[Generation]:
+    for generation in history:
+        last.append(generation)
+        yield generation
+
+
+def _nothing(group_id: str, last: Sequence[Generation]) -> SnapshotError:
+    where = f"group {printable(group_id)}"
+    if not last:
+        fix = "give the application.id of a Kafka Streams application that has run on this cluster"
+        what = "has no record in __consumer_offsets"
+        return SnapshotError(what, where=where, fix=fix, application_id=group_id)
+    if last[0].protocol != "classic":
+        return newer_protocol(group_id, last[0].protocol, where)
+    if not last[0].members:
+        return no_members(group_id, where)
+    what = f"has no snapshot in the given time; its newest record is of {format_time(last[0].decided_at_ms)}"
+    fix = "choose another time, or look at --list"
+    return SnapshotError(what, where=where, fix=fix, application_id=group_id)
+
+
+def _take(cluster: Cluster, found: Iterable[Moment], topology: Topology | None, config: Mapping[str, Any]) -> Taken:
+    """Ask for what the moments have in common once, and for the end offsets of each."""
+    found = list(found)
+    names = {name for moment in found for name in topics_to_ask_for(moment.application_id, moment.members, topology)}
+    topics = cluster.topics(sorted(names))
+    rows, notes = [], dict[Note, None]()
+    for moment in found:
+        held = [task for of_member in moment.held.values() for role in of_member for task in role]
+        tasks, of_tasks = group_tasks(moment.application_id, moment.members, held, topology, topics)
+        notes |= dict.fromkeys(of_tasks)
+        rows.append({**_row(cluster, moment, tasks, topics), "config": dict(config)})
+    return Taken(rows, list(notes))
+
+
+def _row(cluster: Cluster, moment: Moment, tasks: Sequence[GroupTask], topics: Topics) -> dict[str, Any]:
+    changelogs = [partition for task in tasks for partition in task.changelogs or ()]
+    if not changelogs:
+        return snapshot_row(moment, tasks, topics, {}, {})
+    if not moment.still_held:
+        ends = cluster.end_offsets(changelogs, moment.captured_at_ms)
+        return snapshot_row(moment, tasks, topics, ends, {})
+    reported: EndOffsets = {}
+    if moment.reported_at_ms is not None:
+        reported = cluster.end_offsets(changelogs, moment.reported_at_ms)
+    return snapshot_row(moment, tasks, topics, cluster.end_offsets(changelogs), reported)
+
+
+def _assignment_errors(members: Sequence[StreamsMember]) -> list[Note]:
+    errors = sorted({(member.error_code, member.member_id) for member in members if member.error_code})
+    if not errors:
+        return []
+    code, member_id = errors[0]
+    name = ERRORS.get(code, "unknown")
+    message = f"the leader told {printable(member_id)} error {code} ({name}): the group is not settled, try again later"
+    return [Note("assignment-error", message, tuple(member_id for _, member_id in errors))]
+
+
+def _gone_note(last: Generation) -> Note:
+    now = "has had no members" if last.protocol == "classic" else f"is of the newer {last.protocol} protocol"
+    return Note("group-gone", f"the group {now} since {format_time(last.decided_at_ms)}: the newest snapshot is older")
+
+
+def _gap_notes(gaps: int, newest_only: bool) -> list[Note]:
+    if not gaps or newest_only:
+        return []
+    message = (
+        f"{gaps} decision{'s are' if gaps > 1 else ' is'} left out: the broker does not keep the generation before, so "
+        "what was held is not known"
+    )
+    return [Note("history-gap", message)]

@@ -1,0 +1,73 @@
+"""Whether a group is one of Kafka Streams' classic protocol and has members to plan for, and what to say if not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
+from kstream_plan.snapshots.rows.fields import printable, shown
+
+#: Protocol type and assignor under which Kafka Streams joins (``StreamsPartitionAssignor.name``).
+STREAMS_PROTOCOL = ("consumer", "stream")
+
+_STABLE = "Stable"
+_GONE = ("Empty", "Dead")
+
+
+class DescribedGroup(NamedTuple):
+    """A group as ``DescribeGroups`` tells it; the members' bytes are there only while it is ``Stable``.
+
+    ``group_type`` is ``classic`` or the newer protocol that the group is of; such a group has no members here.
+    """
+
+    state: str
+    protocol_type: str
+    protocol: str
+    members: Sequence[MemberMetadata] = ()
+    group_type: str = "classic"
+
+
+def check_stable_streams_group(group_id: str, group: DescribedGroup) -> None:
+    """Check that a snapshot can be made of a group.
+
+    Raises:
+        SnapshotError: the group is of a newer protocol, empty, in the middle of a rebalance, or not of Kafka Streams.
+    """
+    where = f"group {printable(group_id)}"
+    if group.group_type != "classic":
+        raise newer_protocol(group_id, group.group_type, where)
+    if group.state in _GONE:
+        raise no_members(group_id, where)
+    if group.protocol_type != STREAMS_PROTOCOL[0]:
+        raise not_streams(group_id, group.protocol_type, group.protocol, where)
+    if group.state != _STABLE:
+        what = f"is in the middle of a rebalance ({printable(group.state)})"
+        raise SnapshotError(what, where=where, fix="try again in some seconds", application_id=group_id)
+    if group.protocol != STREAMS_PROTOCOL[1]:
+        raise not_streams(group_id, group.protocol_type, group.protocol, where)
+
+
+def no_members(group_id: str, where: str) -> SnapshotError:
+    """Return the error about a group that is empty."""
+    fix = "start the application, or take its history with --offsets-topic --all"
+    return SnapshotError("is empty: no instance is running", where=where, fix=fix, application_id=group_id)
+
+
+def newer_protocol(group_id: str, protocol: str, where: str) -> SnapshotError:
+    """Return the error about a group of a newer protocol."""
+    if protocol == "streams":
+        what = "is of the newer streams protocol (group.protocol=streams), whose assignor is in the broker"
+        fix = "give a group of the classic protocol: kstream-plan does not model the newer one"
+    else:
+        what = f"is of the {protocol} protocol, not of Kafka Streams"
+        fix = "give the application.id of a Kafka Streams application"
+    return SnapshotError(what, where=where, fix=fix, application_id=group_id)
+
+
+def not_streams(group_id: str, protocol_type: str, protocol: str, where: str) -> SnapshotError:
+    """Return the error about a group of something else than Kafka Streams."""
+    what = f"is not a group of Kafka Streams: its protocol is {shown(protocol_type)}, its assignor {shown(protocol)}"
+    fix = "give the application.id of a Kafka Streams application"
+    return SnapshotError(what, where=where, fix=fix, application_id=group_id)

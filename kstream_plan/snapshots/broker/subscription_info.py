@@ -1,0 +1,113 @@
+"""``SubscriptionInfo``: what a Kafka Streams member tells about itself when it joins (its ``UserData``).
+
+Formats: ``SubscriptionInfoData.json`` of Apache Kafka (``streams/src/main/resources/common/message``) and
+``SubscriptionInfo.java``. Kafka Streams 2.6 to 2.8 send version 7 to 9, 3.0 and 3.1 version 10, 3.2 to 4.3 version 11;
+with ``upgrade.from``, and while a group is upgraded, older ones are sent, from 1 on.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kstream_plan.model import LATEST, UNKNOWN, TaskId
+from kstream_plan.snapshots.broker.byte_reader import ByteReader, PayloadError, UnknownVersionError
+from kstream_plan.snapshots.broker.wire_tasks import (
+    LATEST_SUPPORTED_VERSION,
+    MIN_NAMED_TOPOLOGY_VERSION,
+    checked_task_id,
+    read_task_id,
+)
+
+_MIN_OFFSET_SUM_VERSION = 7
+
+
+class SubscriptionInfo(NamedTuple):
+    """What a member tells about itself.
+
+    Attributes:
+        version: the version of the payload.
+        process_id: the instance's id, a UUID in canonical text.
+        user_end_point: the ``application.server``, empty if it has none.
+        offset_sums: task → sum of the offsets it has on disk; ``LATEST`` (-2) if it runs it, ``UNKNOWN`` (-3) if the
+            sum is not known. Versions before 7 tell only these two, as ``SubscriptionInfo.taskOffsetSums`` has it.
+        client_tags: its ``client.tag.*`` settings, in the order of the payload.
+    """
+
+    version: int
+    process_id: str
+    user_end_point: str
+    offset_sums: Mapping[TaskId, int]
+    client_tags: tuple[tuple[str, str], ...] = ()
+
+
+def read_subscription_info(data: bytes) -> SubscriptionInfo:
+    """Read the ``UserData`` of a Kafka Streams member's subscription.
+
+    Raises:
+        UnknownVersionError: it is of a version that is not known, which its message names.
+        PayloadError: it is no ``SubscriptionInfo``.
+    """
+    reader = ByteReader(data)
+    version = reader.int32("version")
+    if not 1 <= version <= LATEST_SUPPORTED_VERSION:
+        raise UnknownVersionError("version", f"is {version}; known are 1 to {LATEST_SUPPORTED_VERSION}")
+    if version >= 3:
+        reader.int32("latestSupportedVersion")
+    process_id = str(uuid.UUID(bytes=reader.exactly(16, "processId")))
+    offset_sums = _read_previous_tasks(reader, version) if version < _MIN_OFFSET_SUM_VERSION else {}
+    end_point = _text(reader, "userEndPoint") if version >= 2 else ""
+    if version >= _MIN_OFFSET_SUM_VERSION:
+        offset_sums = _read_offset_sums(reader, version)
+    if version >= 8:
+        reader.int8("uniqueField")
+    if version >= 9:
+        reader.int32("errorCode")
+    tags = _read_client_tags(reader) if version >= 11 else ()
+    reader.finish()
+    return SubscriptionInfo(version, process_id, end_point, MappingProxyType(offset_sums), tags)
+
+
+def _read_previous_tasks(reader: ByteReader, version: int) -> dict[TaskId, int]:
+    sums: dict[TaskId, int] = {}
+    for field, marker in (("prevTasks", LATEST), ("standbyTasks", UNKNOWN)):
+        for _ in range(reader.count(field, 8)):
+            sums[read_task_id(reader, version, field)] = marker
+    return sums
+
+
+def _read_offset_sums(reader: ByteReader, version: int) -> dict[TaskId, int]:
+    field = "taskOffsetSums"
+    sums: dict[TaskId, int] = {}
+    nested = version < MIN_NAMED_TOPOLOGY_VERSION
+    for _ in range(reader.count(field, 8 if nested else 18)):
+        subtopology = reader.int32(f"{field}.topicGroupId")
+        partitions = reader.count(f"{field}.partitionToOffsetSum", 12) if nested else 1
+        for _ in range(partitions):
+            partition, offset_sum = reader.int32(f"{field}.partition"), reader.int64(f"{field}.offsetSum")
+            name = None if nested else reader.nullable_string(f"{field}.namedTopology")
+            sums[checked_task_id(subtopology, partition, name or None, field)] = _checked_sum(offset_sum, field)
+    return sums
+
+
+def _checked_sum(offset_sum: int, field: str) -> int:
+    if offset_sum < 0 and offset_sum not in (LATEST, UNKNOWN):
+        raise PayloadError(f"{field}.offsetSum", f"is {offset_sum}, neither a sum nor {LATEST} or {UNKNOWN}")
+    return offset_sum
+
+
+def _read_client_tags(reader: ByteReader) -> tuple[tuple[str, str], ...]:
+    field = "clientTags"
+    count = reader.count(field, 8)
+    return tuple((_text(reader, f"{field}.key"), _text(reader, f"{field}.value")) for _ in range(count))
+
+
+def _text(reader: ByteReader, field: str) -> str:
+    """Texts are sent as bytes of UTF-8 here."""
+    data = reader.sized_bytes(field)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise PayloadError(field, f"is not UTF-8: {error.reason}") from None

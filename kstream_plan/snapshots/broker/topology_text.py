@@ -1,0 +1,135 @@
+"""The text of ``Topology.describe()``: which subtopology reads what and keeps which stores.
+
+Format: ``InternalTopologyBuilder.TopologyDescription.toString`` of Apache Kafka, the same from 1.1 to 4.3. Internal
+topics stand there without the application's name, which Kafka Streams puts before them when it runs
+(``InternalTopologyBuilder.decorateTopic``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.rows.fields import shown
+
+_START = re.compile(r"(?:^|.*\s)(?:Topologies|Sub-topologies|Topology: (?P<name>.+)):\s*")
+_SUBTOPOLOGY = re.compile(
+    r"\s*Sub-topology: (?P<id>\d{1,9})(?P<is_global> for global store \(will not generate tasks\))?\s*"
+)
+_SOURCE = re.compile(r"\s*Source:\s+.+ \(topics: (?P<topics>.*)\)\s*")
+_PROCESSOR = re.compile(r"\s*Processor: .+ \(stores: \[(?P<stores>.*)\]\)\s*")
+_PASSED_OVER = re.compile(r"\s*(?:Sink: .+ \((?:topic|extractor class): .*\)|(?:-->|<--) .*)\s*")
+#: A list of topics; anything else there is the pattern of a source that reads by pattern.
+_TOPICS = re.compile(r"\[[a-zA-Z0-9._-]+(?:, [a-zA-Z0-9._-]+)*\]")
+
+_FIX = "write the text of Topology.describe() to the file, and nothing after it"
+
+
+class SubtopologyKey(NamedTuple):
+    """A subtopology's number, and the name of the named topology it belongs to, if any."""
+
+    topology_name: str | None
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Subtopology:
+    """What one subtopology reads and keeps, names as in the text and sorted.
+
+    ``by_pattern`` says that it also reads what matches a pattern, which the text does not resolve.
+    """
+
+    source_topics: tuple[str, ...]
+    stores: tuple[str, ...]
+    by_pattern: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """The subtopologies that have tasks, and the file that tells them."""
+
+    where: str
+    subtopologies: Mapping[SubtopologyKey, Subtopology]
+
+
+def topic_in_cluster(topic: str, application_id: str, subscribed: Collection[str]) -> str:
+    """Return the name that a source topic of the text has in the cluster.
+
+    An internal topic has the application's name before it; whether it is one is told by what the members read.
+    """
+    internal = f"{application_id}-{topic}"
+    return internal if topic not in subscribed and internal in subscribed else topic
+
+
+def changelog_topic(application_id: str, topology_name: str | None, store: str) -> str:
+    """Return the topic that a store is written to (``ProcessorStateManager.storeChangelogTopic``)."""
+    parts = (application_id, topology_name, store, "changelog")
+    return "-".join(part for part in parts if part is not None)
+
+
+@dataclass(slots=True)
+class _Draft:
+    topics: set[str] = field(default_factory=set)
+    stores: set[str] = field(default_factory=set)
+    by_pattern: bool = False
+
+
+def read_topology(text: str, where: str) -> Topology:
+    """Read the text of ``Topology.describe()``; lines before it are passed over.
+
+    Args:
+        text: the text.
+        where: the file it is from.
+
+    Raises:
+        SnapshotError: it is no such text, or a line of it cannot be read.
+    """
+    drafts: dict[SubtopologyKey, _Draft] = {}
+    topology_name: str | None = None
+    draft: _Draft | None = None
+    started = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if (match := _START.fullmatch(line)) is not None:
+            started, draft, topology_name = True, None, match["name"]
+        elif not started:
+            continue
+        elif (match := _SUBTOPOLOGY.fullmatch(line)) is not None:
+            key = SubtopologyKey(topology_name, int(match["id"]))
+            draft = _Draft()
+            if not match["is_global"] and drafts.setdefault(key, draft) is not draft:
+                raise _error(where, number, f"names sub-topology {key.number} again")
+        elif line.strip() and (draft is None or not _add_node(draft, line)):
+            raise _error(where, number, f"is {shown(line.strip())}, which is no line of Topology.describe()")
+    if not drafts:
+        raise SnapshotError("holds no sub-topology", where=where, fix=_FIX)
+    subtopologies = {
+        key: Subtopology(tuple(sorted(draft.topics)), tuple(sorted(draft.stores)), draft.by_pattern)
+        for key, draft in drafts.items()
+    }
+    return Topology(where, MappingProxyType(subtopologies))
+
+
+def _add_node(draft: _Draft, line: str) -> bool:
+    """Add one line to the subtopology; ``False`` if it is no line of one."""
+    if (match := _SOURCE.fullmatch(line)) is not None:
+        if _TOPICS.fullmatch(match["topics"]):
+            draft.topics.update(_listed(match["topics"][1:-1]))
+        else:
+            draft.by_pattern = True
+    elif (match := _PROCESSOR.fullmatch(line)) is not None:
+        draft.stores.update(_listed(match["stores"]))
+    else:
+        return _PASSED_OVER.fullmatch(line) is not None
+    return True
+
+
+def _listed(text: str) -> list[str]:
+    return text.split(", ") if text else []
+
+
+def _error(where: str, line: int, what: str) -> SnapshotError:
+    return SnapshotError(what, where=f"{where}, line {line}", fix=_FIX)

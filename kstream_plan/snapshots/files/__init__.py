@@ -1,0 +1,1 @@
+"""Which files are meant, what they hold, and which of their rows count."""

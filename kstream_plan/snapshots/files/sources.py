@@ -1,0 +1,270 @@
+"""Which files are meant and what is in them, found out before Spark starts.
+
+Paths on this machine are expanded, checked and looked into here; a path with another scheme (``s3a://…``, ``hdfs://…``)
+goes to Spark as it is. Nothing here imports Spark.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from glob import has_magic, iglob
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+from urllib.parse import unquote, urlparse
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
+from kstream_plan.snapshots.rows.fields import printable, shown
+
+#: Standard input among the paths.
+STDIN = "-"
+
+#: How much of a file is looked at to tell what is in it.
+HEAD_BYTES = 1 << 20
+
+#: How a gzip file begins.
+GZIP_MAGIC = b"\x1f\x8b"
+
+_PARQUET_MAGIC = b"PAR1"
+_UTF8_MARK = b"\xef\xbb\xbf"
+
+#: Paths that mean themselves to Spark: no pattern, nothing that a URI would spell in another way.
+_PLAIN_PATH = re.compile(r"/[\w./=+,@-]*", re.ASCII)
+_UNZIPPED_BY_SPARK = {".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".xz", ".zst", ".zstd"}
+
+_EMPTY_FIX = "give a file that is not empty"
+
+
+class Form(StrEnum):
+    """What a file holds."""
+
+    #: One JSON object per line.
+    LINES = "JSON Lines"
+    #: One JSON object, or an array of them, over the whole file.
+    DOCUMENT = "JSON"
+    PARQUET = "Parquet"
+
+
+class LocalFile(NamedTuple):
+    """One file on this machine; ``name`` is how people know it (``standard input``, for a spooled one)."""
+
+    path: str
+    name: str
+
+
+class Input(NamedTuple):
+    """One file for Spark: the path it opens, the name people know it by, and what it holds."""
+
+    path: str
+    name: str
+    form: Form
+
+
+class BrokenFileError(SnapshotError):
+    """A file that cannot be read at all; ``name`` is its name as in :class:`Input`."""
+
+    def __init__(self, name: str, what: str, fix: str) -> None:
+        super().__init__(what, where=printable(name), fix=fix)
+        self.name = name
+
+
+class Paths(NamedTuple):
+    """What is to be read: files on this machine, sorted and each once, and paths that only Spark can look at."""
+
+    local: tuple[LocalFile, ...]
+    remote: tuple[str, ...]
+    stdin: bool
+
+
+class Head(NamedTuple):
+    """The beginning of a file, unzipped, and whether it was zipped."""
+
+    content: bytes
+    zipped: bool
+
+
+def check_paths(paths: Sequence[str]) -> Paths:
+    """Expand paths, folders and globs, and check that each leads to at least one file that is not empty.
+
+    In a folder, whatever its depth, files whose names begin with ``.`` or ``_`` and empty files are passed over, as
+    Spark does.
+
+    Raises:
+        SnapshotError: a path that does not exist, matches nothing or is empty.
+    """
+    found: dict[tuple[int, int], LocalFile] = {}
+    remote = []
+    for path in paths:
+        if path == STDIN:
+            continue
+        local = local_path(path)
+        if local is None:
+            remote.append(path)
+            continue
+        for file in _expanded(local):
+            status = os.stat(file)
+            found.setdefault((status.st_dev, status.st_ino), LocalFile(os.path.abspath(file), file))
+    return Paths(tuple(sorted(found.values())), tuple(sorted(set(remote))), STDIN in paths)
+
+
+def local_path(path: str) -> str | None:
+    """Return where ``path`` is on this machine, ``None`` if its scheme leads elsewhere."""
+    if "://" not in path and not path.startswith("file:"):
+        return path
+    url = urlparse(path)
+    return unquote(url.path) if url.scheme == "file" else None
+
+
+def spool(stream: BinaryIO, folder: Path) -> LocalFile:
+    """Save what ``stream`` (standard input) still holds as a file in ``folder``.
+
+    Raises:
+        SnapshotError: there is nothing in it.
+    """
+    path = folder / "standard-input"
+    with path.open("wb") as file:
+        shutil.copyfileobj(stream, file)
+    if path.stat().st_size == 0:
+        raise SnapshotError("is empty", where="standard input", fix="pipe a snapshot into it")
+    return LocalFile(str(path), "standard input")
+
+
+def local_input(file: LocalFile, folder: Path, number: int) -> Input:
+    """Look into a file and make it ready for Spark, which goes by a file's name where this reader goes by its content.
+
+    A name that Spark would take for a pattern, pass over, or unzip when it should not (and the other way round) is
+    replaced by a link in ``folder``, named after ``number``.
+
+    Raises:
+        BrokenFileError: it cannot be read, is neither JSON nor Parquet, or is something that this tool has written.
+    """
+    head = read_head(file)
+    kind = kind_of(head.content)
+    if kind is not None:
+        what, fix = WRITTEN[kind]
+        raise BrokenFileError(file.name, f"is {what}, not a snapshot", fix)
+    form = form_of(head, file.name)
+    suffix = Path(file.path).suffix
+    is_plain = _PLAIN_PATH.fullmatch(file.path) and not Path(file.path).name.startswith((".", "_"))
+    if is_plain and (form is Form.PARQUET or (suffix == ".gz" if head.zipped else suffix not in _UNZIPPED_BY_SPARK)):
+        return Input(file.path, file.name, form)
+    link = folder / f"{number:06d}.{'parquet' if form is Form.PARQUET else 'json'}{'.gz' if head.zipped else ''}"
+    link.symlink_to(file.path)
+    return Input(str(link), file.name, form)
+
+
+def read_head(file: LocalFile) -> Head:
+    """Return the beginning of a file, unzipped.
+
+    Raises:
+        BrokenFileError: it cannot be opened or unzipped.
+    """
+    try:
+        with open(file.path, "rb") as stream:
+            return unzipped_head(stream.read(HEAD_BYTES), file.name)
+    except OSError as error:
+        raise BrokenFileError(file.name, f"cannot be read: {error.strerror}", "check the file") from None
+
+
+def unzipped_head(head: bytes, name: str) -> Head:
+    """Unzip the beginning of a file if it is zipped.
+
+    Raises:
+        BrokenFileError: it begins like gzip, but is not.
+    """
+    if not head.startswith(GZIP_MAGIC):
+        return Head(head, zipped=False)
+    unzipper = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        content = unzipper.decompress(head, HEAD_BYTES)
+    except zlib.error as error:
+        raise broken_gzip(name, str(error)) from None
+    if len(head) < HEAD_BYTES and not (unzipper.eof or unzipper.unconsumed_tail):
+        raise broken_gzip(name, "it ends too early")
+    return Head(content, zipped=True)
+
+
+def broken_gzip(name: str, reason: str) -> BrokenFileError:
+    """Return the error for a gzip file that ends too early or holds something else."""
+    what = f"is a damaged gzip file ({printable(reason)})"
+    return BrokenFileError(name, what, "copy it again, it was probably cut short")
+
+
+def form_of(head: Head, name: str) -> Form:
+    """Tell from the beginning of a file what it holds.
+
+    Raises:
+        BrokenFileError: nothing at all, or neither JSON nor Parquet.
+    """
+    if head.content.startswith(_PARQUET_MAGIC):
+        if head.zipped:
+            raise BrokenFileError(name, "is Parquet inside gzip", "unzip it: Parquet compresses by itself")
+        return Form.PARQUET
+    text = head.content.removeprefix(_UTF8_MARK).lstrip()
+    if not text:
+        raise BrokenFileError(name, "is empty", _EMPTY_FIX)
+    if b'"application_id"' not in text and _is_a_log(text):
+        log = STDIN if name == "standard input" else printable(name)
+        fix = f"make a snapshot of it: kstream-plan snapshot --leader-log {log} | kstream-plan assign -"
+        raise BrokenFileError(name, "is a log, not a snapshot", fix)
+    if text[:1] not in (b"{", b"["):
+        what = f"is neither JSON nor Parquet: it begins with {shown(text[:20])[1:]}"
+        raise BrokenFileError(name, what, "give JSON, JSON Lines (gzip or not) or Parquet")
+    return Form.LINES if text[:1] == b"{" and _first_line_is_whole(text) else Form.DOCUMENT
+
+
+def _is_a_log(text: bytes) -> bool:
+    from kstream_plan.snapshots.leader_log.recognition import is_a_log  # noqa: PLC0415 - only for what is no snapshot
+
+    return is_a_log(text)
+
+
+def _first_line_is_whole(text: bytes) -> bool:
+    """Tell JSON Lines from a document over several lines; a line longer than the head is taken for a whole one."""
+    line, newline, _ = text.partition(b"\n")
+    if not newline:
+        return True
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _expanded(path: str) -> list[str]:
+    where = printable(path)
+    if os.path.isdir(path):
+        files = [file for file in _files_below(path) if os.path.getsize(file)]
+        if not files:
+            raise SnapshotError(
+                "is a folder without a file to read", where=where, fix="name a folder that has files in it"
+            )
+        return files
+    if os.path.exists(path):
+        if not os.path.getsize(path) and os.path.isfile(path):
+            raise SnapshotError("is empty", where=where, fix=_EMPTY_FIX)
+        return [path]
+    if not has_magic(path):
+        raise SnapshotError("does not exist", where=where, fix="check the path")
+    matches = sorted(iglob(path, recursive=True))
+    if not matches:
+        raise SnapshotError("matches no file", where=where, fix="check the pattern, and quote it for the shell")
+    return [file for match in matches for file in _expanded(match)]
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    for parent, folders, files in os.walk(folder, followlinks=True):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        yield from (os.path.join(parent, name) for name in sorted(files) if not name.startswith((".", "_")))
+
+
+def temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder for spooled input that is deleted with its context."""
+    return tempfile.TemporaryDirectory(prefix="kstream-plan-")

@@ -1,0 +1,76 @@
+"""The ``config`` of a snapshot: Kafka's settings, each by its name with ``_`` for ``.``."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from kstream_plan.errors import ConfigError
+from kstream_plan.model import Note
+from kstream_plan.model.settings import CONFIG_NAMES, RANGES, AssignmentConfig
+from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_text, optional_texts, shown, wrong_type
+
+_WHOLE_NUMBER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
+
+
+def read_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentConfig, list[Note]]:
+    """Read ``config``; what is not given has Kafka's default.
+
+    Args:
+        row: the snapshot row.
+        as_text: the values are text, as in a Parquet map from text to text: ``"10000"``, ``"zone,rack"``.
+
+    Returns:
+        The settings, and one warning for every key that is not a setting, naming the nearest one.
+
+    Raises:
+        FieldError: a value of the wrong type, or out of its range.
+    """
+    given = row.get("config")
+    if given is None:
+        return AssignmentConfig(), []
+    if not isinstance(given, Mapping):
+        raise wrong_type("config", given, "an object of settings")
+    known = {name: given[name] for name in CONFIG_NAMES if given.get(name) is not None}
+    if as_text:
+        known = {name: _from_text(name, value) for name, value in known.items()}
+    values = {name: _checked(name, value, known) for name, value in known.items()}
+    try:
+        config = AssignmentConfig(**values)
+    except ConfigError as error:
+        raise FieldError("config", error.what, error.fix) from None
+    return config, [_unknown_key(key) for key in sorted(set(given) - set(CONFIG_NAMES))]
+
+
+def _checked(name: str, value: Any, known: Row) -> Any:
+    path = f"config.{name}"
+    if name in RANGES:
+        if type(value) is not int:
+            raise wrong_type(path, value, "a whole number")
+        low, high = RANGES[name]
+        if not low <= value <= high:
+            raise FieldError(path, f"is {value}, outside {low} to {high}", "set it to a value Kafka accepts")
+        return value
+    if name == "rack_aware_assignment_tags":
+        try:
+            return optional_texts(known, name)
+        except FieldError as error:
+            raise error.inside("config") from None
+    return checked_text(path, value)
+
+
+def _from_text(name: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if name in RANGES:
+        return int(value) if _WHOLE_NUMBER.fullmatch(value.strip()) else value
+    if name == "rack_aware_assignment_tags":
+        return [tag.strip() for tag in value.strip("[]").split(",") if tag.strip()]
+    return value
+
+
+def _unknown_key(key: str) -> Note:
+    nearest = difflib.get_close_matches(key.replace(".", "_").lower(), CONFIG_NAMES, n=1, cutoff=0)
+    return Note("unknown-config-key", f"config has no setting {shown(key)}; the nearest is {nearest[0]}", (key,))

@@ -1,0 +1,225 @@
+"""From lag rows to the copies on every disk, as Kafka's leader sees them (input contract, "From rows to lags")."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Note, Task
+from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.snapshots.rows.fields import FieldError, shown
+from kstream_plan.snapshots.rows.lags import LagRow
+
+#: What one instance reported about one task: its rows by (task, instance).
+Reports: TypeAlias = Mapping[tuple[int, int], Sequence[LagRow]]
+
+
+class _Seat(NamedTuple):
+    consumer: int
+    active: bool
+
+
+def reports_of(rows: Sequence[LagRow]) -> Reports:
+    """Gather the rows of every (task, instance) that count: the row about the whole task beats those about its stores.
+
+    It does so unless one of them is newer than it.
+    """
+    gathered: dict[tuple[int, int], list[LagRow]] = defaultdict(list)
+    for row in rows:
+        if row.logged:
+            gathered[row.task, row.instance].append(row)
+    return {key: _rows_that_count(found) for key, found in gathered.items()}
+
+
+def reported_end_offsets(reports: Reports) -> dict[int, int | None]:
+    """Return, for every task with a report, its end-offset sum as the rows tell it, ``None`` if they do not.
+
+    Instances may have looked at different moments; the highest figure of each store is the latest one.
+    """
+    whole: dict[int, int] = {}
+    stores: dict[int, dict[str, int | None]] = defaultdict(dict)
+    for (task, _), rows in reports.items():
+        for row in rows:
+            if row.store is not None:
+                stores[task][row.store] = _highest(stores[task].get(row.store), row.end_offset)
+            elif row.end_offset is not None:
+                whole[task] = max(whole.get(task, 0), row.end_offset)
+    return {task: whole[task] if task in whole else _sum_if_all_known(stores[task]) for task, _ in reports}
+
+
+def copies_of(
+    group: Group, holdings: Sequence[Holding], reports: Reports
+) -> tuple[tuple[tuple[Copy, ...], ...], list[Note]]:
+    """Return every task's copies, by task index, and warnings about reports that cannot be true.
+
+    * reported: the lag that the rows give; its reporters, unless named, are the consumer that is assigned the task,
+      else the instance's first one;
+    * not reported, but active: running, so ``LATEST``, reported by its owner;
+    * not reported, but assigned: nothing known yet, and nobody's previous task.
+
+    Raises:
+        FieldError: an instance's rows about one task cannot be added up, a stateless task has a copy assigned, or a
+            task has two running owners.
+    """
+    seats = _seats(group, holdings)
+    owners = {task: instance for (task, instance), seat in seats.items() if seat.active}
+    found: list[list[Copy]] = [[] for _ in group.tasks]
+    doubts = _Doubts([], [], [])
+    for task, instance in sorted(seats.keys() | reports.keys()):
+        if not group.tasks[task].stateful:
+            if (task, instance) in reports:
+                doubts.stateless.append(str(group.tasks[task].task_id))
+            continue
+        seat = seats.get((task, instance))
+        rows = reports.get((task, instance))
+        if rows is not None:
+            if not (seat is not None and seat.active):
+                rows = [_not_running(group, row, owners.get(task), doubts) for row in rows]
+            found[task].append(_reported_copy(group, task, instance, rows, seat, doubts))
+        elif seat is not None:
+            found[task].append(_silent_copy(group.tasks[task], instance, seat))
+    return tuple(map(tuple, found)), doubts.notes()
+
+
+class _Doubts(NamedTuple):
+    impossible: list[tuple[str, str]]
+    stateless: list[str]
+    running: list[tuple[str, str]]
+
+    def notes(self) -> list[Note]:
+        notes = []
+        if self.impossible:
+            tasks = tuple(dict.fromkeys(task for task, _ in self.impossible))
+            count = len(self.impossible)
+            message = (
+                f"{count} reported lag{'s'[: count > 1]} cannot be true, so the whole changelog counts as lag: "
+                f"{self.impossible[0][1]}"
+            )
+            notes.append(Note("lag-above-end", message, tasks))
+        if self.stateless:
+            tasks = tuple(dict.fromkeys(self.stateless))
+            message = f"lag rows about stateless tasks are ignored, {tasks[0]} first"
+            notes.append(Note("lag-of-stateless-task", message, tasks))
+        if self.running:
+            tasks = tuple(dict.fromkeys(task for task, _ in self.running))
+            message = f"{self.running[0][1]} but is not assigned it: its state counts as caught up"
+            notes.append(Note("running-elsewhere", message, tasks))
+        return notes
+
+
+def _rows_that_count(rows: list[LagRow]) -> list[LagRow]:
+    if len(rows) == 1:
+        return rows
+    whole = [row for row in rows if row.store is None]
+    stores = [row for row in rows if row.store is not None]
+    if whole and stores and max(map(_age_key, stores)) > max(map(_age_key, whole)):
+        return stores
+    return whole or stores
+
+
+def _age_key(row: LagRow) -> int:
+    """Sort by time, rows without one first."""
+    return -1 if row.at_ms is None else row.at_ms
+
+
+def _highest(first: int | None, second: int | None) -> int | None:
+    return max((end for end in (first, second) if end is not None), default=None)
+
+
+def _sum_if_all_known(ends: Mapping[str, int | None]) -> int | None:
+    known = [end for end in ends.values() if end is not None]
+    return min(sum(known), MAX_LONG) if known and len(known) == len(ends) else None
+
+
+def _seats(group: Group, holdings: Sequence[Holding]) -> dict[tuple[int, int], _Seat]:
+    seats = {}
+    for consumer, holding in enumerate(holdings):
+        instance = group.instance_of[consumer]
+        for task in holding.active:
+            seats[task, instance] = _Seat(consumer, True)
+        for task in (*holding.standby, *holding.warmup):
+            if not group.tasks[task].stateful:
+                what = f"holds a copy of {group.tasks[task].task_id}, which is stateless"
+                path = f"consumer {shown(group.consumer_ids[consumer])}"
+                raise FieldError(path, what, 'say "stateful": true in tasks, or take the copy out')
+            seats[task, instance] = _Seat(consumer, False)
+    return seats
+
+
+def _silent_copy(task: Task, instance: int, seat: _Seat) -> Copy:
+    if seat.active:
+        return Copy(instance, LATEST, (seat.consumer,), 0, seat.consumer, active=True)
+    return Copy(instance, None, (), task.end_offset_sum, seat.consumer)
+
+
+def _reported_copy(
+    group: Group, task: int, instance: int, rows: Sequence[LagRow], seat: _Seat | None, doubts: _Doubts
+) -> Copy:
+    end_offset_sum = group.tasks[task].end_offset_sum
+    lag = _lag(group, rows, end_offset_sum)
+    if lag not in (LATEST, UNKNOWN) and not 0 <= lag <= end_offset_sum:
+        doubts.impossible.append((str(group.tasks[task].task_id), _impossible(group, task, instance, lag)))
+        lag = end_offset_sum
+    named = [row.reporters for row in rows if row.reporters is not None]
+    default = seat.consumer if seat is not None else group.consumers_of[instance].start
+    return Copy(
+        instance,
+        lag,
+        tuple(sorted({consumer for reporters in named for consumer in reporters})) if named else (default,),
+        {LATEST: 0, UNKNOWN: end_offset_sum}.get(lag, lag),
+        seat.consumer if seat is not None else None,
+        active=seat is not None and seat.active,
+        lost_at_ms=None if seat is not None else 0,
+    )
+
+
+def _not_running(group: Group, row: LagRow, owner: int | None, doubts: _Doubts) -> LagRow:
+    """Return a row of an instance that does not own the task without the marker that it runs it: lag 0 instead.
+
+    A row of a lag history may be of an earlier owner; inside a snapshot nobody else may be assigned the task.
+    """
+    if LATEST not in (row.lag, row.offset):
+        return row
+    task_id, process_id = str(group.tasks[row.task].task_id), shown(group.instances[row.instance].process_id)
+    if owner is not None and row.at_ms is None:
+        what = (
+            f"say that {process_id} runs task {task_id} ({LATEST}), which {shown(group.instances[owner].process_id)} "
+            "has active: two running owners"
+        )
+        raise FieldError("lags", what, "give its lag or offset instead, or correct who has the task active")
+    doubts.running.append((task_id, f"{process_id} reports task {task_id} as running ({LATEST})"))
+    return row._replace(lag=0, offset=None)
+
+
+def _lag(group: Group, rows: Sequence[LagRow], end_offset_sum: int) -> int:
+    """Return the lag that one instance's rows about one task give, not yet checked against the whole sum."""
+    values = [row.offset if row.lag is None else row.lag for row in rows]
+    for marker in (UNKNOWN, LATEST):  # one store unknown: the task is
+        if marker in values:
+            return marker
+    lags = [row.lag for row in rows if row.lag is not None]
+    if len(lags) == len(rows):
+        return sum(lags)
+    if not lags:
+        return end_offset_sum - sum(row.offset for row in rows if row.offset is not None)
+    for row in rows:
+        if row.offset is not None:
+            if row.end_offset is None:
+                raise _mixed(group, row)
+            lags.append(row.end_offset - row.offset)
+    return sum(lags)
+
+
+def _mixed(group: Group, row: LagRow) -> FieldError:
+    task_id, process_id = group.tasks[row.task].task_id, group.instances[row.instance].process_id
+    what = f"rows about task {task_id} on {shown(process_id)} mix lag with an offset that has no end_offset"
+    return FieldError("lags", what, "give lag for every store of the task, or offset for every store")
+
+
+def _impossible(group: Group, task: int, instance: int, lag: int) -> str:
+    place = f"{group.tasks[task].task_id} on {shown(group.instances[instance].process_id)}"
+    end_offset_sum = group.tasks[task].end_offset_sum
+    if lag < 0:
+        return f"{place} has offset {end_offset_sum - lag}, above its end offset {end_offset_sum}"
+    return f"{place} has lag {lag}, above its end offset {end_offset_sum}"

@@ -1,0 +1,48 @@
+"""The JSON text of one row → plain Python values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.rows.fields import Row, kind, printable
+
+
+def parse_row(text: bytes, where: str) -> Row:
+    """Read the JSON text of one row.
+
+    Args:
+        text: the text, in UTF-8.
+        where: the file it is from.
+
+    Raises:
+        SnapshotError: it is not UTF-8, not JSON, or no object.
+    """
+    try:
+        row = json.loads(text.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise _error(where, f"is not UTF-8: {error.reason} at byte {error.start}", "save it as UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise _not_json(where, error) from None
+    except (ValueError, RecursionError) as error:
+        raise _error(where, f"cannot be read as JSON: {printable(str(error))}", "give plain snapshot rows") from None
+    if not isinstance(row, Mapping):
+        raise _error(where, f"holds {kind(row)} where a snapshot row, an object, must be", "give objects")
+    return row
+
+
+def _not_json(where: str, error: json.JSONDecodeError) -> SnapshotError:
+    place = (
+        f"line {error.lineno} column {error.colno}" if "\n" in error.doc else f"character {error.pos + 1} of its line"
+    )
+    if error.msg == "Extra data":
+        fix = "give one document per file, or JSON Lines: one row per line"
+        return _error(where, f"goes on after the end of a JSON document ({place})", fix)
+    if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
+        return _error(where, f"ends in the middle of a row: {error.msg} ({place})", "copy or capture it again")
+    return _error(where, f"is not JSON: {error.msg} ({place})", "give JSON, JSON Lines or Parquet")
+
+
+def _error(where: str, what: str, fix: str) -> SnapshotError:
+    return SnapshotError(what, where=printable(where), fix=fix)

@@ -1,0 +1,50 @@
+"""Lags that are as old as the last join: a running group reports its offsets when it joins and not in between.
+
+After three quiet days every hot standby would look three days behind. What is assigned follows its changelog, so a copy
+that was caught up when its instance joined, and is assigned, is caught up still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstream_plan.model import Group, Holding, Note
+from kstream_plan.model.ranking import is_caught_up
+from kstream_plan.snapshots.rows.copies import Reports
+from kstream_plan.snapshots.rows.lags import LagRow
+
+
+def still_caught_up(
+    reports: Reports, group: Group, holdings: Sequence[Holding], acceptable_recovery_lag: int
+) -> tuple[Reports, tuple[Note, ...]]:
+    """Return the reports with the lags of then where that is right, and the assumption that this is.
+
+    Rows count that say when they were reported and how far the changelog was then (``end_offset``).
+    """
+    instance_of = group.instance_of
+    assigned = {(t, instance_of[c]) for c, held in enumerate(holdings) for t in (*held.standby, *held.warmup)}
+    corrected, tasks = dict(reports), set()
+    for seat in sorted(assigned & reports.keys()):
+        rows, now = reports[seat], group.tasks[seat[0]].end_offset_sum
+        lags = _lags_then(rows)
+        if lags is not None and is_caught_up(sum(lags), acceptable_recovery_lag):
+            if sum(lags) < now - sum(row.offset or 0 for row in rows):
+                tasks.add(seat[0])
+            corrected[seat] = [row._replace(lag=lag, offset=None) for row, lag in zip(rows, lags, strict=True)]
+    if not tasks:
+        return corrected, ()
+    message = (
+        "Copies that were caught up when their instances last joined, and are assigned, count as caught up now "
+        "(--lags-as-reported: as far behind as the changelog has grown since)"
+    )
+    return corrected, (Note("lags-aged", message, tuple(str(group.tasks[task].task_id) for task in sorted(tasks))),)
+
+
+def _lags_then(rows: Sequence[LagRow]) -> list[int] | None:
+    """Return the lag of each row when it was reported, ``None`` if that is not known of all."""
+    lags = [
+        row.end_offset - row.offset
+        for row in rows
+        if row.reported_at_ms is not None and row.end_offset is not None and row.offset is not None and row.offset >= 0
+    ]
+    return lags if len(lags) == len(rows) and min(lags) >= 0 else None

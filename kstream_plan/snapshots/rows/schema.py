@@ -1,0 +1,200 @@
+"""The explicit schema of snapshot and lag rows, and whether a Parquet file's columns fit it.
+
+A type is ``"text"``, ``"time"``, ``"integer"``, ``"number"``, ``"boolean"``, ``"settings"`` (an object read as a map,
+so that a misspelt setting is seen), ``"texts"`` (an object of texts), a list of one type, or an object of named types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model.settings import RANGES
+
+#: One type of the schema, see the module.
+Type: TypeAlias = "str | list[Type] | Mapping[str, Type]"
+
+_SOURCE_PARTITION: Mapping[str, Type] = {"topic": "text", "partition": "integer", "racks": ["text"]}
+
+#: One row of an assignment snapshot.
+SNAPSHOT: Mapping[str, Type] = {
+    "format_version": "text",
+    "application_id": "text",
+    "generation": "integer",
+    "captured_at": "time",
+    "group_protocol": "text",
+    "config": "settings",
+    "tasks": [
+        {
+            "task_id": "text",
+            "stateful": "boolean",
+            "end_offset_sum": "integer",
+            "source_partitions": [_SOURCE_PARTITION],
+            "changelog_partitions": [{**_SOURCE_PARTITION, "end_offset": "integer"}],
+        }
+    ],
+    "instances": [
+        {
+            "process_id": "text",
+            "host": "text",
+            "rack": "text",
+            "client_tags": "texts",
+            "leader": "boolean",
+            "consumers": [
+                {
+                    "consumer_id": "text",
+                    "group_instance_id": "text",
+                    "protocols": ["text"],
+                    "active": ["text"],
+                    "standby": ["text"],
+                    "warmup": ["text"],
+                }
+            ],
+        }
+    ],
+    "lags": [
+        {
+            "process_id": "text",
+            "task_id": "text",
+            "store": "text",
+            "offset": "integer",
+            "end_offset": "integer",
+            "lag": "integer",
+            "logged": "boolean",
+            "consumer_ids": ["text"],
+            "reported_at": "time",
+        }
+    ],
+    "decision": {"generation": "integer"},
+    "rates": {
+        "produce": [{"task_id": "text", "records_per_second": "number"}],
+        "restore": [{"process_id": "text", "task_id": "text", "records_per_second": "number"}],
+    },
+}
+
+#: One row of a lag snapshot.
+LAGS: Mapping[str, Type] = {
+    "application_id": "text",
+    "captured_at": "time",
+    "process_id": "text",
+    "task_id": "text",
+    "store": "text",
+    "offset": "integer",
+    "end_offset": "integer",
+    "lag": "integer",
+    "logged": "boolean",
+    "restoring": "boolean",
+    "consumer_ids": ["text"],
+}
+
+#: What decides which snapshot rows count; as text, so that what is wrong with a value can still be told. A row with a
+#: ``kind`` may be none at all.
+SNAPSHOT_KEYS: Mapping[str, Type] = {
+    "application_id": "text",
+    "captured_at": "time",
+    "generation": "text",
+    "kind": "text",
+}
+
+#: What decides which lag rows count and how their figures change over time.
+LAG_KEYS: Mapping[str, Type] = {name: kind for name, kind in LAGS.items() if isinstance(kind, str)}
+
+_SPARK_TYPES = {
+    "text": "string",
+    "time": "string",
+    "integer": "bigint",
+    "boolean": "boolean",
+    "texts": "map<string,string>",
+}
+
+#: What Spark makes of a column that pyarrow wrote without a type, because it holds nothing but nulls. Should there be
+#: a number in it after all, the row's own validation says so.
+_ALL_NULL = "integer"
+
+#: Which of Spark's types (as its schemas spell them in JSON) fit.
+_FITTING = {
+    "text": {"string", _ALL_NULL},
+    "time": {"string", "timestamp", "timestamp_ntz", _ALL_NULL},
+    "integer": {"byte", "short", "integer", "long"},
+    "number": {"byte", "short", "integer", "long", "float", "double"},
+    "boolean": {"boolean", _ALL_NULL},
+}
+
+_WANTED = {
+    "text": "string",
+    "time": "string or timestamp",
+    "integer": "long or integer",
+    "number": "double",
+    "boolean": "boolean",
+}
+
+
+def spark_columns(columns: Mapping[str, Type]) -> str:
+    """Return flat columns as Spark's schema text: ``a string, b bigint``."""
+    return ", ".join(f"`{name}` {_SPARK_TYPES[str(kind)]}" for name, kind in columns.items())
+
+
+class _Misfit(NamedTuple):
+    """A column of another type: its path (``tasks[].end_offset_sum``), what it is and what it must be."""
+
+    path: str
+    found: str
+    wanted: str
+
+
+def check_columns(columns: Mapping[str, Any], row: Mapping[str, Type], where: str) -> None:
+    """Check that a Parquet file's columns fit; what ``row`` does not name is ignored.
+
+    Args:
+        columns: a Spark schema, as its ``jsonValue()`` gives it.
+        row: what a row must be.
+        where: the file, for the error message.
+
+    Raises:
+        SnapshotError: a column of another type; whole numbers must be whole, also where a fraction would be 0.
+    """
+    misfit = _misfit(columns, row, "")
+    if misfit is not None:
+        what = f"column {misfit.path} is of type {misfit.found}, where {misfit.wanted} must be"
+        raise SnapshotError(what, where=where, fix="write the Parquet file with that type")
+
+
+def _misfit(found: Any, wanted: Type, path: str) -> _Misfit | None:
+    if found in ("void", _ALL_NULL):
+        return None
+    if isinstance(wanted, str):
+        return _settings_misfit(found, path) if wanted in ("settings", "texts") else _flat_misfit(found, wanted, path)
+    if isinstance(wanted, list):
+        if not isinstance(found, dict) or found["type"] != "array":
+            return _Misfit(path, _spelt(found), "a list")
+        return _misfit(found["elementType"], wanted[0], f"{path}[]")
+    if not isinstance(found, dict) or found["type"] != "struct":
+        return _Misfit(path, _spelt(found), "a struct")
+    fields = {field["name"]: field["type"] for field in found["fields"]}
+    misfits = (
+        _misfit(fields[name], wanted[name], f"{path}.{name}" if path else name) for name in wanted if name in fields
+    )
+    return next(filter(None, misfits), None)
+
+
+def _flat_misfit(found: Any, wanted: str, path: str) -> _Misfit | None:
+    if isinstance(found, str) and found in _FITTING[wanted]:
+        return None
+    return _Misfit(path, _spelt(found), _WANTED[wanted])
+
+
+def _settings_misfit(found: Any, path: str) -> _Misfit | None:
+    """Settings and tags come as a map or as a struct; whole numbers must be whole there too."""
+    if isinstance(found, dict) and found["type"] == "map":
+        fits = found["valueType"] in _FITTING["text"] | _FITTING["integer"]
+        return None if fits else _Misfit(f"{path}.*", _spelt(found["valueType"]), "string or long")
+    if not isinstance(found, dict) or found["type"] != "struct":
+        return _Misfit(path, _spelt(found), "a map or a struct")
+    numbers = (field for field in found["fields"] if field["name"] in RANGES)
+    misfits = (_flat_misfit(field["type"], "integer", f"{path}.{field['name']}") for field in numbers)
+    return next(filter(None, misfits), None)
+
+
+def _spelt(found: Any) -> str:
+    return found if isinstance(found, str) else str(found["type"])

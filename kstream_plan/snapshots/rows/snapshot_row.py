@@ -1,0 +1,167 @@
+"""One row of an assignment snapshot → :class:`~kstream_plan.model.Snapshot`, by the input contract.
+
+Plain Python values in, frozen model out; nothing here knows where rows come from.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model import Group, GroupState, Instance, Note, Snapshot, Task
+from kstream_plan.snapshots.rows.config import read_config
+from kstream_plan.snapshots.rows.copies import Reports, copies_of, reported_end_offsets, reports_of
+from kstream_plan.snapshots.rows.document_kind import refuse_written
+from kstream_plan.snapshots.rows.fields import (
+    FieldError,
+    Row,
+    checked_text,
+    optional_integer,
+    optional_rows,
+    optional_text,
+    printable,
+    required_text,
+    shown,
+)
+from kstream_plan.snapshots.rows.lag_age import still_caught_up
+from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
+from kstream_plan.snapshots.rows.lags import read_lag_rows
+from kstream_plan.snapshots.rows.members import read_holdings, read_instances
+from kstream_plan.snapshots.rows.rates import read_rates
+from kstream_plan.snapshots.rows.tasks import TaskRow, complete_tasks, read_task_rows
+from kstream_plan.snapshots.rows.times import format_time, optional_time
+
+#: The major number of the format that this reader understands.
+FORMAT_MAJOR = 1
+
+_FORMAT_VERSION = re.compile(r"(\d+)(?:\.\d+)*", re.ASCII)
+
+
+def snapshot_from_row(
+    row: Row,
+    where: str,
+    *,
+    lags: LagHistory | None = None,
+    lags_as_reported: bool = False,
+    config_as_text: bool = False,
+) -> Snapshot:
+    """Read one row.
+
+    Args:
+        row: an object of the assignment-snapshot schema, as ``json.loads`` gives it; unknown fields are ignored.
+        where: what the row comes from, a file's path for instance; error messages begin with it.
+        lags: what lag snapshots say, instead of the row's own ``lags``.
+        lags_as_reported: take a copy that was caught up at the last join for as far behind as it looks by now.
+        config_as_text: the settings' values are text (a Parquet map from text to text).
+
+    Raises:
+        SnapshotError: the row breaks the schema or contradicts itself; the error names application, field, value
+            and fix.
+    """
+    try:
+        return _read(row, lags, lags_as_reported, config_as_text)
+    except FieldError as error:
+        raise snapshot_error(error, where, row.get("application_id")) from None
+
+
+def snapshot_error(error: FieldError, where: str, application_id: object = None) -> SnapshotError:
+    """Return the error with its whole place: file, application, field."""
+    places = [printable(where)] if where else []
+    if application_id is not None:
+        places.append(f"application {shown(application_id)}")
+    what = f"{printable(error.path)} {error.what}" if error.path else error.what
+    known_id = application_id if isinstance(application_id, str) else None
+    return SnapshotError(what, where=": ".join(places), fix=error.fix, application_id=known_id)
+
+
+class _Header(NamedTuple):
+    application_id: str
+    generation: int
+    captured_at_ms: int | None
+
+
+def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_text: bool) -> Snapshot:
+    header = _read_header(row)
+    config, config_notes = read_config(row, as_text=config_as_text)
+    task_rows = read_task_rows(row)
+    instances, leader = read_instances(row)
+    members = _group_of(header.application_id, task_rows, instances)
+    holdings = read_holdings(row, members)
+    lag_notes: list[Note] = []
+    if lags is None:
+        lag_rows = read_lag_rows(optional_rows(row, "lags"), members)
+    else:
+        lag_rows, lag_notes = usable_lag_rows(lags, members, holdings, config, header.captured_at_ms)
+    reports = reports_of(lag_rows)
+    nothing_logged = {row.task for row in lag_rows} - {row.task for row in lag_rows if row.logged}
+    tasks, task_notes = complete_tasks(task_rows, reported_end_offsets(reports), nothing_logged)
+    group = Group(header.application_id, tuple(tasks), members.instances)
+    assumptions: tuple[Note, ...] = ()
+    if not lags_as_reported:
+        reports, assumptions = still_caught_up(reports, group, holdings, config.acceptable_recovery_lag)
+    copies, copy_notes = copies_of(group, holdings, reports)
+    state = GroupState(
+        group=group,
+        generation=header.generation,
+        at_ms=0,
+        holdings=holdings,
+        copies=copies,
+        leader=None if leader is None else group.instance_index[leader],
+    )
+    return Snapshot(
+        state=state,
+        config=config,
+        captured_at=None if header.captured_at_ms is None else format_time(header.captured_at_ms),
+        rates=read_rates(row, group) if lags is None else rates_of(lags.growth, group),
+        warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes),
+        assumptions=assumptions,
+        old_lags=_old_lags(reports, header.captured_at_ms),
+        before_decision=row.get("decision") is not None,
+    )
+
+
+def _old_lags(reports: Reports, captured_at_ms: int | None) -> frozenset[tuple[int, int]]:
+    """Return the seats (task, instance) of which a row is older than the snapshot."""
+    if captured_at_ms is None:
+        return frozenset()
+    return frozenset(
+        seat
+        for seat, rows in reports.items()
+        for at_ms in (row.at_ms if row.reported_at_ms is None else row.reported_at_ms for row in rows)
+        if at_ms is not None and at_ms < captured_at_ms
+    )
+
+
+def _read_header(row: Row) -> _Header:
+    refuse_written(row)
+    application_id = required_text(row, "application_id")
+    _check_format_version(row)
+    _check_group_protocol(row)
+    return _Header(application_id, optional_integer(row, "generation") or 0, optional_time(row, "captured_at"))
+
+
+def _check_format_version(row: Row) -> None:
+    if row.get("format_version") is None:
+        return
+    version = checked_text("format_version", row["format_version"])
+    match = _FORMAT_VERSION.fullmatch(version)
+    if match is None:
+        raise FieldError("format_version", f"is {shown(version)}, not a version", f'write "{FORMAT_MAJOR}.0"')
+    if match[1].lstrip("0") != str(FORMAT_MAJOR):
+        what = f"is {shown(version)}; this program reads {FORMAT_MAJOR}.x"
+        raise FieldError("format_version", what, "use a program of that version, or capture the snapshot anew")
+
+
+def _check_group_protocol(row: Row) -> None:
+    protocol = (optional_text(row, "group_protocol") or "classic").lower()
+    if protocol == "streams":
+        what = 'is "streams" (KIP-1071): there the broker assigns the tasks, by rules that are not modelled yet'
+        raise FieldError("group_protocol", what, "plan groups of the classic protocol")
+    if protocol != "classic":
+        raise FieldError("group_protocol", f"is {shown(protocol)}, which Kafka Streams does not use", 'write "classic"')
+
+
+def _group_of(application_id: str, task_rows: list[TaskRow], instances: list[Instance]) -> Group:
+    """Return the group with its order settled and its tasks still unfinished."""
+    return Group.of(application_id, [Task(task_id=row.task_id, stateful=False) for row in task_rows], instances)

@@ -1,0 +1,155 @@
+"""The ``tasks`` of a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from kstream_plan.model import Note, Partition, Task, TaskId
+from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.snapshots.rows.fields import (
+    FieldError,
+    Row,
+    checked_integer,
+    checked_text,
+    optional_boolean,
+    optional_integer,
+    optional_list,
+    optional_rows,
+    required_text,
+    shown,
+)
+
+
+class TaskRow(NamedTuple):
+    """One task as given: ``None`` for what the row leaves open."""
+
+    task_id: TaskId
+    stateful: bool | None
+    end_offset_sum: int | None
+    source_partitions: tuple[Partition, ...]
+    changelog_partitions: tuple[Partition, ...]
+
+
+def read_task_rows(row: Row) -> list[TaskRow]:
+    """Read ``tasks``, sorted in Kafka's order.
+
+    Raises:
+        FieldError: not a task id, a task twice, a field of the wrong type or out of range.
+    """
+    tasks: dict[TaskId, TaskRow] = {}
+    for index, item in enumerate(optional_rows(row, "tasks")):
+        try:
+            task = _read_task_row(item)
+        except FieldError as error:
+            raise error.inside(f"tasks[{index}]") from None
+        if task.task_id in tasks:
+            raise FieldError(
+                f"tasks[{index}].task_id", f"is {shown(str(task.task_id))}, which is there already", "keep one of them"
+            )
+        tasks[task.task_id] = task
+    return sorted(tasks.values(), key=lambda task: task.task_id.sort_key)
+
+
+def parsed_task_id(path: str, value: object) -> TaskId:
+    """Return the task id in ``value``."""
+    text = checked_text(path, value)
+    try:
+        return TaskId.parse(text)
+    except ValueError:
+        raise FieldError(
+            path, f"is {shown(text)}, not a task id", "write subtopology_partition as in 0_3, or name__0_3"
+        ) from None
+
+
+def complete_tasks(
+    rows: Sequence[TaskRow], reported_end: Mapping[int, int | None], nothing_logged: Collection[int] = ()
+) -> tuple[list[Task], list[Note]]:
+    """Settle what the rows leave open.
+
+    Args:
+        rows: the tasks, sorted.
+        reported_end: for every task (by index) that a lag row is about, its end-offset sum according to the lag rows,
+            ``None`` if they do not tell.
+        nothing_logged: the tasks (by index) whose lag rows are all about stores without a changelog: they end at 0.
+
+    Returns:
+        The tasks, and a warning about those whose end offset nobody tells (2^63-1 stands in for it).
+    """
+    tasks = []
+    for index, row in enumerate(rows):
+        end = 0 if index in nothing_logged and not row.changelog_partitions else reported_end.get(index)
+        tasks.append(_complete(row, index in reported_end, end))
+    unknown = tuple(str(task.task_id) for task in tasks if not task.end_offset_known)
+    if not unknown:
+        return tasks, []
+    message = (
+        f"no end offset is known for {len(unknown)} stateful task{'s'[: len(unknown) > 1]}, {unknown[0]} first: "
+        "2^63-1 stands in for it and restore sizes are unknown"
+    )
+    return tasks, [Note("end-offset-unknown", message, unknown)]
+
+
+def _complete(row: TaskRow, has_lag_row: bool, reported_end: int | None) -> Task:
+    end = row.end_offset_sum if row.end_offset_sum is not None else reported_end
+    stateful = row.stateful
+    if stateful is None:
+        stateful = bool(row.changelog_partitions) or row.end_offset_sum is not None or has_lag_row
+    if not stateful:
+        end = 0
+    return Task(
+        task_id=row.task_id,
+        stateful=stateful,
+        end_offset_sum=MAX_LONG if end is None else min(end, MAX_LONG),
+        end_offset_known=end is not None,
+        source_partitions=row.source_partitions,
+        changelog_partitions=row.changelog_partitions,
+    )
+
+
+def _read_task_row(item: Row) -> TaskRow:
+    required_text(item, "task_id")
+    end_offset_sum = optional_integer(item, "end_offset_sum")
+    changelog = optional_rows(item, "changelog_partitions")
+    changelog_partitions = _partitions("changelog_partitions", changelog)
+    ends = [_end_offset(index, partition) for index, partition in enumerate(changelog)]
+    if end_offset_sum is None and ends and None not in ends:
+        end_offset_sum = min(sum(end for end in ends if end is not None), MAX_LONG)
+    return TaskRow(
+        parsed_task_id("task_id", item["task_id"]),
+        optional_boolean(item, "stateful"),
+        end_offset_sum,
+        _partitions("source_partitions", optional_rows(item, "source_partitions")),
+        changelog_partitions,
+    )
+
+
+def _end_offset(index: int, partition: Row) -> int | None:
+    try:
+        return optional_integer(partition, "end_offset")
+    except FieldError as error:
+        raise error.inside(f"changelog_partitions[{index}]") from None
+
+
+def _partitions(name: str, items: Sequence[Row]) -> tuple[Partition, ...]:
+    partitions = []
+    for index, item in enumerate(items):
+        try:
+            partitions.append(
+                Partition(
+                    required_text(item, "topic"), checked_integer("partition", item.get("partition")), _racks(item)
+                )
+            )
+        except FieldError as error:
+            raise error.inside(f"{name}[{index}]") from None
+    return tuple(partitions)
+
+
+def _racks(item: Row) -> tuple[str | None, ...] | None:
+    if item.get("racks") is None:
+        return None
+    racks = optional_list(item, "racks")
+    return tuple(
+        None if rack is None else checked_text(f"racks[{index}]", rack, may_be_empty=True) or None
+        for index, rack in enumerate(racks)
+    )

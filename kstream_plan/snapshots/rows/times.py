@@ -1,0 +1,72 @@
+"""Times: RFC 3339 text to and from a number since 1970 in UTC."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+
+from kstream_plan.snapshots.rows.fields import FieldError, Row, shown, wrong_type
+
+_RFC_3339 = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:([Zz])|([+-])(\d\d):(\d\d))?", re.ASCII
+)
+_FIX = "write it as RFC 3339, like 2026-11-21T12:00:00.000Z"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_MS, _LAST_MS = (
+    (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1) for moment in (datetime.min, datetime.max)
+)
+
+
+def parse_time(text: str) -> int:
+    """Read a time as :func:`parse_time_us` does, in milliseconds since 1970; finer digits are cut off."""
+    return parse_time_us(text) // 1000
+
+
+def parse_time_us(text: str) -> int:
+    """Read a time: RFC 3339, in UTC if it names no zone.
+
+    Returns:
+        Microseconds since 1970-01-01T00:00:00Z; finer digits are cut off.
+
+    Raises:
+        ValueError: ``text`` is no such time.
+    """
+    match = _RFC_3339.fullmatch(text)
+    try:
+        if match is None:
+            raise ValueError(text)
+        year, month, day, hour, minute, second = map(int, match.groups()[:6])
+        microsecond = int((match[7] or "")[:6].ljust(6, "0"))
+        moment = datetime(year, month, day, hour, minute, second, microsecond, _zone(match))
+        return (moment.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)  # year 0 in UTC is refused here
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text!r} is not a time like 2026-11-21T12:00:00.000Z") from None
+
+
+def optional_time(row: Row, name: str) -> int | None:
+    """Return the time in a field as :func:`parse_time` does, ``None`` if there is none."""
+    value = row.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise wrong_type(name, value, "text", _FIX)
+    try:
+        return parse_time(value)
+    except ValueError:
+        raise FieldError(name, f"is {shown(value)}, not a time", _FIX) from None
+
+
+def format_time(ms: int) -> str:
+    """Return a time as this project prints it, ``2026-11-21T12:00:00.000Z``; beyond the calendar, its end."""
+    ms = min(max(ms, _FIRST_MS), _LAST_MS)
+    moment = _EPOCH + timedelta(milliseconds=ms)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + f".{ms % 1000:03d}Z"
+
+
+def _zone(match: re.Match[str]) -> timezone:
+    if match[9] is None:
+        return UTC
+    if int(match[11]) > 59:
+        raise ValueError(match[0])
+    offset = timedelta(hours=int(match[10]), minutes=int(match[11]))
+    return timezone(-offset if match[9] == "-" else offset)

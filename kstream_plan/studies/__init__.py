@@ -1,1 +1,0 @@
-"""Plans as people use them: made and then checked, drawn, varied, played with."""
