@@ -14,7 +14,7 @@ Everything named in ``__all__`` is public. Nothing is imported before it is used
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from kstream_plan.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from kstream_plan.comparison.compare import compare as diff

@@ -12,7 +12,8 @@ import plan_cases
 
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.planner.plan import plan
-from kstream_plan.policy.check import Check, CheckedPlan, Standard, check_all, check_plan
+from kstream_plan.policy.check import check_all, check_plan
+from kstream_plan.policy.findings import Check, CheckedPlan, Standard
 from kstream_plan.policy.limits import Policy, Waiver
 from kstream_plan.simulation.cures import with_cures
 

@@ -18,7 +18,7 @@ from test_balanced import balanced_group
 
 from kstream_plan.assignors import ASSIGNORS, Assignor
 from kstream_plan.assignors.balanced import active_flow as even_placement
-from kstream_plan.assignors.balanced.move_order import Move, by_relief, in_kafkas_order, probes_until_relieved
+from kstream_plan.assignors.balanced.move_order import PendingMove, by_relief, in_kafkas_order, probes_until_relieved
 from kstream_plan.model import (
     LATEST,
     UNKNOWN,
@@ -36,8 +36,8 @@ from kstream_plan.model.scenario import ConfigChange, Event, Join, Scenario, Sto
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.planner import plan as planner
 from kstream_plan.planner.plan import plan
-from kstream_plan.planner.summarize import initial_balance
 from kstream_plan.plans import HandOver, Plan, Reason, ReasonCode, restores_anew
+from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.simulation.resolve import drawn
 from kstream_plan.simulation.scale_out import scale_out
@@ -254,8 +254,8 @@ def test_a_target_that_is_not_proven_says_so(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_busiest_instance_is_relieved_first() -> None:
-    def move(task: int, source: int, restore: int, caught_up: int = 1) -> Move:
-        return Move(task, source, 3, restore, caught_up, begun=False)
+    def move(task: int, source: int, restore: int, caught_up: int = 1) -> PendingMove:
+        return PendingMove(task, source, 3, restore, caught_up, begun=False)
 
     moves = [move(0, 0, 5), move(1, 0, 1), move(2, 1, 9), move(3, 1, 7, 2), move(4, 2, 1)]
     loads, capacities = [4, 6, 8, 0], [1, 1, 2, 4]

@@ -10,7 +10,6 @@ import pytest
 from kstream_plan.errors import PlanInvariantError
 from kstream_plan.model import Consumer, Group, Holding, Instance, Target, Task, TaskId
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner.summarize import balance, instance_loads
 from kstream_plan.plans import (
     Drop,
     HandOver,
@@ -30,6 +29,7 @@ from kstream_plan.plans import (
     Verdict,
     Withhold,
 )
+from kstream_plan.plans.balance import balance, instance_loads
 from kstream_plan.plans.invariants import INVARIANTS, broken_invariants
 
 GROUP = Group.of(

@@ -22,8 +22,8 @@ from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.plan import plan
-from kstream_plan.planner.summarize import initial_balance
 from kstream_plan.plans import Role, Seat
+from kstream_plan.plans.balance import initial_balance
 
 Held = dict[TaskId, set[Seat]]
 

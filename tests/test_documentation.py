@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from goldens import WRITE
 
-from kstream_plan import __version__
 from kstream_plan.cli import run
 from kstream_plan.cli.application import application
 from kstream_plan.plans import Step
+from kstream_plan.version import __version__
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from kstream_plan.model import Snapshot
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
-from kstream_plan.policy.check import Check, CheckedPlan, Finding, Standard, Status, check_all, check_plan
+from kstream_plan.policy.check import check_all, check_plan
+from kstream_plan.policy.findings import Check, CheckedPlan, Finding, Standard, Status
 from kstream_plan.policy.limits import Level, Limit, LimitValue, Percent, Policy, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Rule
 from kstream_plan.render.check import REPORTS

@@ -16,7 +16,8 @@ from kstream_plan.model import Group, Holding, Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
-from kstream_plan.policy.check import CheckedPlan, Finding, Standard, Status, check_plan
+from kstream_plan.policy.check import check_plan
+from kstream_plan.policy.findings import CheckedPlan, Finding, Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, Kind, OverDraws
 from kstream_plan.render.simulation.json_form import simulation_json

@@ -20,8 +20,8 @@ from kstream_plan.model import Copy, Group, GroupState, Holding, Rates, Snapshot
 from kstream_plan.planner import loop as rehearsal
 from kstream_plan.planner import plan as planner
 from kstream_plan.planner.plan import plan
-from kstream_plan.planner.summarize import balance, instance_loads
 from kstream_plan.plans import Balance, Plan, Trigger
+from kstream_plan.plans.balance import balance, instance_loads
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.protocols import PROTOCOLS
 

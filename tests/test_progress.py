@@ -11,7 +11,7 @@ from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Holdi
 from kstream_plan.model.holding_changes import unlike
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.advance import Interval, advance
-from kstream_plan.planner.restoring import Phase
+from kstream_plan.planner.restoring import Span
 from kstream_plan.protocols.transition import ActiveChange, Transition, Withheld
 
 GROUP = group()
@@ -31,7 +31,7 @@ def _advance(
     withheld: tuple[Withheld, ...] = (),
     revoking: frozenset[int] = frozenset(),
     rates: Rates | None = None,
-    phases: tuple[Phase, ...] = (),
+    phases: tuple[Span, ...] = (),
 ) -> GroupState:
     held = Holdings.of(GROUP, before.holdings)
     holdings = Holdings.of(GROUP, [after.get(c, Holding()) for c in range(6)])
@@ -196,7 +196,7 @@ def _with_copy(remaining: int) -> tuple[dict[int, Holding], GroupState]:
     return held, state(GROUP, held, {0: (OWNER, Copy(2, remaining, (4,), remaining, 4, False))})
 
 
-def _lag(held: dict[int, Holding], before: GroupState, *phases: Phase) -> int | None:
+def _lag(held: dict[int, Holding], before: GroupState, *phases: Span) -> int | None:
     rates = phases[-1].rates
     copy = _copy_on(_advance(before, held, TICK, rates=rates, phases=phases), 2)
     assert copy is not None
@@ -205,33 +205,33 @@ def _lag(held: dict[int, Holding], before: GroupState, *phases: Phase) -> int | 
 
 def test_a_copy_that_has_caught_up_is_behind_by_what_arrives_between_two_polls() -> None:
     held, before = _with_copy(0)
-    assert _lag(held, before, Phase(Rates(produce_per_task=2_000.0), 63_000)) == 200
-    assert _lag(held, before, Phase(Rates(produce_per_task=2_000.0, restore_per_instance=1e6), 63_000)) == 200
+    assert _lag(held, before, Span(Rates(produce_per_task=2_000.0), 63_000)) == 200
+    assert _lag(held, before, Span(Rates(produce_per_task=2_000.0, restore_per_instance=1e6), 63_000)) == 200
 
 
 def test_rates_that_change_within_an_interval_count_for_their_time() -> None:
     held, before = _with_copy(1000)
     slow, fast = Rates(restore_per_instance=1.0), Rates(restore_per_instance=10.0)
-    assert _lag(held, before, Phase(slow, 50_000), Phase(fast, 13_000)) == 1000 - 50 - 130
+    assert _lag(held, before, Span(slow, 50_000), Span(fast, 13_000)) == 1000 - 50 - 130
 
 
 def test_rates_of_some_beat_those_of_all() -> None:
     held, before = _with_copy(1000)
     rates = Rates(restore_per_instance=1.0, restore_of={2: 10.0}, produce_per_task=5.0, produce_of={0: 0.0})
-    assert _lag(held, before, Phase(rates, 63_000)) == 1000 - 630
+    assert _lag(held, before, Span(rates, 63_000)) == 1000 - 630
 
 
 def test_an_instance_that_does_not_run_restores_nothing_and_falls_behind() -> None:
     held, before = _with_copy(100)
     rates = Rates(restore_per_instance=1_000.0, produce_per_task=2.0)
-    assert _lag(held, before, Phase(rates, 63_000, frozenset({2}))) == 100 + 126
-    assert _lag(held, before, Phase(rates, 30_000, frozenset({2})), Phase(rates, 33_000)) == 0
+    assert _lag(held, before, Span(rates, 63_000, frozenset({2}))) == 100 + 126
+    assert _lag(held, before, Span(rates, 30_000, frozenset({2})), Span(rates, 33_000)) == 0
 
 
 def test_a_burst_is_restored_like_everything_else() -> None:
     held, before = _with_copy(0)
     rates = Rates(restore_per_instance=10.0)
-    assert _lag(held, before, Phase(rates, 3_000), Phase(rates, 60_000, burst={0: 900})) == 900 - 600
+    assert _lag(held, before, Span(rates, 3_000), Span(rates, 60_000, burst={0: 900})) == 900 - 600
 
 
 def test_a_task_that_changes_its_thread_at_once_stays_on_its_instance() -> None:

@@ -20,8 +20,8 @@ from random_scenarios import random_case
 from kstream_plan.model import Consumer, Group, Holding, Instance, Task, TaskId
 from kstream_plan.model.scenario import Scenario, Threads
 from kstream_plan.planner.plan import plan
-from kstream_plan.planner.summarize import balance, instance_loads
 from kstream_plan.plans import Plan
+from kstream_plan.plans.balance import balance, instance_loads
 from kstream_plan.plans.pauses import plan_pauses
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules import GUARDS, RULES, Kind, Measurement, Subject

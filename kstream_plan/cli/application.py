@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from kstream_plan import __version__
 from kstream_plan.cli.exit_codes import ExitCode
+from kstream_plan.version import __version__
 
 #: Every command and its summary, by which the others are listed while only one is loaded; each is a function in the
 #: module of its name.

@@ -50,7 +50,7 @@ class Start(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Course:
+class Between:
     """What is known of the way from one side to the other.
 
     ``starts``: the last start of each task on another instance; ``restored``: records of the copies placed, by task

@@ -8,10 +8,10 @@ from itertools import zip_longest
 from types import MappingProxyType
 
 from kstream_plan.comparison.changes import (
+    Between,
     Comparison,
     CopyChange,
     CopyChangeKind,
-    Course,
     InstanceChange,
     InstanceChangeKind,
     Side,
@@ -23,13 +23,13 @@ from kstream_plan.comparison.changes import (
 )
 from kstream_plan.comparison.warmth import Evidence
 from kstream_plan.model import Group, Holding, Instance, TaskId
-from kstream_plan.planner.summarize import balance, instance_loads
 from kstream_plan.plans import Role, Seat
+from kstream_plan.plans.balance import balance, instance_loads
 
 _COPY_ROLES = (Role.STANDBY, Role.WARMUP, Role.TEMPORARY)
 
 
-def compare(old: Side, new: Side, course: Course | None = None) -> Comparison:
+def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
     """Say what changed from ``old`` to ``new``.
 
     Args:
@@ -38,7 +38,7 @@ def compare(old: Side, new: Side, course: Course | None = None) -> Comparison:
         course: what is known of the way between them, which then counts instead of ``old``'s lags.
     """
     before, after = _Seats(old), _Seats(new)
-    evidence = Evidence(old, new, course or Course())
+    evidence = Evidence(old, new, course or Between())
     changes = []
     unchanged = stopped_ms = 0
     for task_id in _all_tasks(old.group, new.group):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from kstream_plan.comparison.changes import Course, Side, Start, TaskClass
+from kstream_plan.comparison.changes import Between, Side, Start, TaskClass
 from kstream_plan.comparison.compare import compare
 from kstream_plan.comparison.warmth import held_copies
 from kstream_plan.model import LATEST, UNKNOWN, Group, Note, Snapshot, TaskId
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
 
     old: Side
     new: Side
-    course: Course | None
+    course: Between | None
     warnings: tuple[Note, ...] = ()
 
 
@@ -133,7 +133,7 @@ def _held(side: Side) -> dict[str, list[list[TaskId]]]:
     }
 
 
-def plan_course(plan: Plan, first: int, last: int) -> Course:
+def plan_course(plan: Plan, first: int, last: int) -> Between:
     """Return what a plan tells of the way from after round ``first`` to after round ``last``."""
     rounds, limit = plan.rounds[first:last], plan.config.acceptable_recovery_lag
     restored: dict[tuple[TaskId, str], int | None] = {}
@@ -161,10 +161,10 @@ def plan_course(plan: Plan, first: int, last: int) -> Course:
                 needs = None if warm is None or cold is None else warm + cold
                 is_held = isinstance(step, Promote) or key in held
                 starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
-    return Course(starts=starts, restored=restored, pauses_ms=total(plan_pauses(plan, first, last)).ms)
+    return Between(starts=starts, restored=restored, pauses_ms=total(plan_pauses(plan, first, last)).ms)
 
 
-def history_course(sides: Sequence[Side]) -> Course:
+def history_course(sides: Sequence[Side]) -> Between:
     """Return what the generations between two tell, the two included: each move with the lags it was decided by."""
     starts: dict[TaskId, Start] = {}
     pauses_ms: dict[TaskId, int] = {}
@@ -178,7 +178,7 @@ def history_course(sides: Sequence[Side]) -> Course:
                 withheld = change.from_ is None and change.task_id in holders
                 held = change.to.process_id in holders[change.task_id] if withheld else change.start.held
                 starts[change.task_id] = change.start._replace(held=held)
-    return Course(starts=starts, pauses_ms=pauses_ms)
+    return Between(starts=starts, pauses_ms=pauses_ms)
 
 
 def _holders(side: Side, task_id: TaskId) -> frozenset[str]:

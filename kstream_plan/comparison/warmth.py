@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kstream_plan.comparison.changes import Course, Side, Start, TaskChange, TaskClass
+from kstream_plan.comparison.changes import Between, Side, Start, TaskChange, TaskClass
 from kstream_plan.model import UNKNOWN, Group, Note, TaskId, whole_sum
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import Seat
@@ -20,7 +20,7 @@ class _Reported(NamedTuple):
 class Evidence:
     """What both sides of a comparison, and what is known of the way between them, tell of a task on an instance."""
 
-    def __init__(self, old: Side, new: Side, course: Course) -> None:
+    def __init__(self, old: Side, new: Side, course: Between) -> None:
         self._old, self._new, self._course = old, new, course
         self._limit = new.config.acceptable_recovery_lag
         self._stopping = _consumer_names(old.group, gives_up(old.group, old.protocol))

@@ -58,7 +58,7 @@ def _rows_of(content: bytes, name: str) -> Iterator[tuple[Row, str]]:
     if is_a_log(head.content):
         fix = "make a history of it: kstream-plan snapshot --leader-log LOG --all --out history.jsonl"
         raise SnapshotError("is a log, not a history", where=printable(name), fix=fix)
-    form = form_of(head, name)
+    form = form_of(head, name, is_a_log)
     if form is Form.PARQUET:
         fix = "give the JSON that kstream-plan snapshot --all writes"
         raise SnapshotError("a history is read as JSON, this is Parquet", where=printable(name), fix=fix)

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kstream_plan.comparison.changes import Course, Side
+from kstream_plan.comparison.changes import Between, Side
 from kstream_plan.comparison.sides import Pair, plan_course, plan_side, snapshot_side, starts_at
 from kstream_plan.documents.plan.files import are_plans
 from kstream_plan.documents.plan.read import read_plans
@@ -187,7 +187,7 @@ def _pair(old: _Part, new: _Part) -> Pair:
     return Pair(old.side, new.side, _course(old, new), old.warnings + new.warnings)
 
 
-def _course(old: _Part, new: _Part) -> Course | None:
+def _course(old: _Part, new: _Part) -> Between | None:
     """Return what the plan on the new side tells of the way, if the old side lies on it."""
     if new.plan is None:
         return None

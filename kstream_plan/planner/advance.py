@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Rates
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner.restoring import Phase, Restoring, beginning, produced
+from kstream_plan.planner.restoring import Restoring, Span, beginning, produced
 from kstream_plan.protocols.transition import Transition
 
 #: Between an assignment and the rejoin of a consumer that revoked or had something withheld (0.01-0.7 s observed).
@@ -41,7 +41,7 @@ def advance(
     interval: Interval,
     config: AssignmentConfig,
     rates: Rates,
-    phases: Sequence[Phase] = (),
+    phases: Sequence[Span] = (),
 ) -> GroupState:
     """Return the group as the next rebalance will find it.
 
@@ -50,7 +50,7 @@ def advance(
     shrink by time. Left-over state grows with the produce rate and is gone after ``state_cleanup_delay_ms``.
     ``phases`` divide an interval within which rates change or instances stop; without any, ``rates`` hold throughout.
     """
-    phases = phases or (Phase(rates, interval.to_ms - interval.from_ms),)
+    phases = phases or (Span(rates, interval.to_ms - interval.from_ms),)
     generation = state.generation + 1
     copies = {task: state.copies[task] for task in state.unsettled}
     for task, seats in _changed_seats(state, transition).items():
@@ -127,7 +127,7 @@ class _Report:
         transition: Transition,
         interval: Interval,
         config: AssignmentConfig,
-        phases: Sequence[Phase],
+        phases: Sequence[Span],
         copies: Mapping[int, tuple[Copy, ...]],
     ) -> None:
         self._state = state

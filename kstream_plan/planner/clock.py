@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.advance import AT_ONCE_MS
-from kstream_plan.planner.outside import Course
+from kstream_plan.planner.outside import OutsideEvents
 from kstream_plan.plans import Trigger
 from kstream_plan.protocols.transition import Transition
 
 
 def next_rebalance(
-    at_ms: int, transition: Transition, config: AssignmentConfig, course: Course, *, settled: bool
+    at_ms: int, transition: Transition, config: AssignmentConfig, course: OutsideEvents, *, settled: bool
 ) -> tuple[int, Trigger]:
     """Return the time of the rebalance that follows the one at ``at_ms``, and its trigger.
 

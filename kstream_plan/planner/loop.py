@@ -14,9 +14,9 @@ from kstream_plan.planner.advance import Interval, advance
 from kstream_plan.planner.clock import next_rebalance
 from kstream_plan.planner.ending import Recurrence, cause
 from kstream_plan.planner.membership import Disk, disk_of, regrouped
-from kstream_plan.planner.outside import Course
+from kstream_plan.planner.outside import OutsideEvents
 from kstream_plan.planner.restore_totals import Restored
-from kstream_plan.planner.roster import Everyone
+from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.round_record import first_joined, given_up, membership_steps, phases_of
 from kstream_plan.planner.round_steps import steps_of
 from kstream_plan.planner.running_balance import RunningBalance
@@ -30,7 +30,7 @@ OnRound: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class Method:
     """Who decides, and how the group gets there."""
 
     assign: Assignor
@@ -38,7 +38,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsal:
+class Outcome:
     """What came out: the rounds, by the indices of everyone.
 
     ``group``, ``rates`` and ``target`` are those of the end, by the indices of that ``group``; ``settings`` are the new
@@ -59,14 +59,14 @@ class Rehearsal:
 def rehearse(
     state: GroupState,
     config: AssignmentConfig,
-    rules: Rules,
-    course: Course,
-    everyone: Everyone,
+    rules: Method,
+    course: OutsideEvents,
+    everyone: Roster,
     *,
     first_trigger: Trigger,
     max_rounds: int,
     on_round: OnRound,
-) -> Rehearsal:
+) -> Outcome:
     """Play the rebalances of ``state``, and of ``course``, until nothing follows any more.
 
     The first rebalance starts at 0, unless it would change nothing: then with the first change from outside. It ends
@@ -98,9 +98,9 @@ class _Run:
 
     state: GroupState
     config: AssignmentConfig
-    rules: Rules
-    course: Course
-    everyone: Everyone
+    rules: Method
+    course: OutsideEvents
+    everyone: Roster
     recurrence: Recurrence
     restored: Restored
     trigger: Trigger
@@ -220,11 +220,11 @@ class _Run:
         if self.trigger is not Trigger.FOLLOW_UP:
             self.trigger = changes[0].trigger
 
-    def ended(self, decision: Assignment, verdict: Verdict) -> Rehearsal:
+    def ended(self, decision: Assignment, verdict: Verdict) -> Outcome:
         """Put together what came out."""
         if verdict.kind != "settled":
             verdict = replace(verdict, cause=cause(self.state, decision, self.course.rates, self.config))
-        return Rehearsal(
+        return Outcome(
             rounds=self.rounds,
             target=decision.target,
             verdict=verdict,

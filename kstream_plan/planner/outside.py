@@ -9,13 +9,13 @@ from itertools import pairwise
 from kstream_plan.model import Group, Rates
 from kstream_plan.model.scenario import Burst, ProduceRate, RestoreRate
 from kstream_plan.planner.membership import moved_rates
-from kstream_plan.planner.restoring import Phase
+from kstream_plan.planner.restoring import Span
 from kstream_plan.planner.timeline import GroupChange, PaceChange
 from kstream_plan.plans import Outage
 
 
 @dataclass(slots=True)
-class Course:
+class OutsideEvents:
     """The changes still to come; a plan's own private draft, consumed as time passes.
 
     ``rates`` are those of now, by the indices of ``group``, the members of now.
@@ -62,16 +62,16 @@ class Course:
             self._next_change += 1
         return list(self.changes[first : self._next_change])
 
-    def phases(self, from_ms: int, to_ms: int) -> tuple[Phase, ...]:
+    def phases(self, from_ms: int, to_ms: int) -> tuple[Span, ...]:
         """Divide the time until the next rebalance where rates change or instances stop; ``rates`` follow."""
         if not self.paces and not self.outages:
-            return (Phase(self.rates, to_ms - from_ms),)
+            return (Span(self.rates, to_ms - from_ms),)
         cuts = {from_ms, to_ms}
         cuts |= {edge for outage in self.outages for edge in (outage.from_ms, outage.to_ms)}
         cuts |= {pace.at_ms for pace in self.paces}
         edges = [edge for edge in sorted(cuts) if from_ms <= edge <= to_ms]
         phases = [self._phase(start, end) for start, end in pairwise(edges)]
-        return tuple(phases) or (Phase(self.rates, 0),)
+        return tuple(phases) or (Span(self.rates, 0),)
 
     def rates_from(self, at_ms: int) -> Rates:
         """Return the rates of the time that begins now."""
@@ -97,7 +97,7 @@ class Course:
             total += pace.records if isinstance(pace, Burst) else 0
         return int(total + rate * (to_ms - at_ms) / 1000)
 
-    def _phase(self, start_ms: int, end_ms: int) -> Phase:
+    def _phase(self, start_ms: int, end_ms: int) -> Span:
         """What happens at the end of an interval belongs to the next one."""
         burst: dict[int, int] = {}
         for pace in self.paces:
@@ -114,7 +114,7 @@ class Course:
             for outage in self.outages
             if outage.from_ms <= start_ms < outage.to_ms and outage.process_id in index
         )
-        return Phase(self.rates, end_ms - start_ms, stopped, burst)
+        return Span(self.rates, end_ms - start_ms, stopped, burst)
 
     def _change_pace(self, pace: ProduceRate | RestoreRate) -> None:
         rate = pace.per_second

@@ -10,9 +10,9 @@ from kstream_plan.model.scenario import Burst, ProduceRate, Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import newcomers, seated
 from kstream_plan.planner.input_digest import input_digest
-from kstream_plan.planner.loop import OnRound, Rehearsal, Rules, rehearse
-from kstream_plan.planner.outside import Course
-from kstream_plan.planner.roster import Everyone
+from kstream_plan.planner.loop import Method, OnRound, Outcome, rehearse
+from kstream_plan.planner.outside import OutsideEvents
+from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.summarize import lower_bounds, summarize
 from kstream_plan.planner.timeline import timeline
 from kstream_plan.plans import Plan, Trigger, stateful_steps
@@ -49,12 +49,12 @@ def plan(
     state = seated(snapshot.state)
     members = state.group.instances
     outside = timeline(members, snapshot.config, scenario.events if scenario else ())
-    everyone = Everyone(state.group, outside.everyone if scenario else None)
-    course = Course(state.group, snapshot.rates, outside.changes, outside.outages, outside.paces)
+    everyone = Roster(state.group, outside.everyone if scenario else None)
+    course = OutsideEvents(state.group, snapshot.rates, outside.changes, outside.outages, outside.paces)
     rehearsal = rehearse(
         state,
         snapshot.config,
-        Rules(ASSIGNORS[assignor], PROTOCOLS[protocol]),
+        Method(ASSIGNORS[assignor], PROTOCOLS[protocol]),
         course,
         everyone,
         first_trigger=trigger or (Trigger.JOIN if newcomers(state) else Trigger.MANUAL),
@@ -110,7 +110,7 @@ def assign_once(snapshot: Snapshot, *, assignor: str = "high-availability") -> A
     return ASSIGNORS[assignor](seated(snapshot.state), snapshot.config)
 
 
-def _least_restored(config: AssignmentConfig, state: GroupState, rehearsal: Rehearsal, assignor: str) -> int | None:
+def _least_restored(config: AssignmentConfig, state: GroupState, rehearsal: Outcome, assignor: str) -> int | None:
     from kstream_plan.assignors.balanced.least_restored import least_restored  # noqa: PLC0415 - loads the solver
 
     configs = [config, *(later for _, later in rehearsal.settings)]
@@ -127,7 +127,7 @@ def _least_restored(config: AssignmentConfig, state: GroupState, rehearsal: Rehe
 def _assumptions(
     snapshot: Snapshot,
     state: GroupState,
-    rehearsal: Rehearsal,
+    rehearsal: Outcome,
     protocol: str,
     scenario: Scenario | None,
 ) -> tuple[Note, ...]:

@@ -13,7 +13,7 @@ from kstream_plan.plans import HandOver, Promote
 _NOTHING: Mapping[int, int] = MappingProxyType({})
 
 
-class Phase(NamedTuple):
+class Span(NamedTuple):
     """A time within which the rates stay the same and the same instances run.
 
     ``stopped``: instances that do not run though the group counts them in; they restore nothing and fall behind.
@@ -30,12 +30,12 @@ class Phase(NamedTuple):
         return int(self.rates.produce_rate(task) * self.elapsed_ms / 1000) + self.burst.get(task, 0)
 
 
-def produced(phases: Iterable[Phase], task: int) -> int:
+def produced(phases: Iterable[Span], task: int) -> int:
     """Records that a task's changelogs grow by over all phases."""
     return sum(phase.produced(task) for phase in phases)
 
 
-def beginning(phases: Iterable[Phase], elapsed_ms: int) -> tuple[Phase, ...]:
+def beginning(phases: Iterable[Span], elapsed_ms: int) -> tuple[Span, ...]:
     """Return the first ``elapsed_ms`` of the phases."""
     kept = []
     for phase in phases:
@@ -59,7 +59,7 @@ class Restoring:
     left: dict[tuple[int, int], int]
 
     @classmethod
-    def over(cls, group: Group, copies: Mapping[int, tuple[Copy, ...]], phases: Sequence[Phase]) -> Restoring:
+    def over(cls, group: Group, copies: Mapping[int, tuple[Copy, ...]], phases: Sequence[Span]) -> Restoring:
         """Restore through all ``phases``, starting from what ``copies`` have ``remaining``.
 
         While an instance restores an active task, its standbys and warm-ups wait. An instance's rate is known if it is
@@ -92,7 +92,7 @@ _Queue = list[tuple[int, int]]
 def _restoring_copies(
     copies: Mapping[int, tuple[Copy, ...]],
     known: Sequence[bool],
-    phase: Phase,
+    phase: Span,
     left: Mapping[tuple[int, int], int],
 ) -> dict[int, tuple[_Queue, _Queue]]:
     queues: dict[int, tuple[_Queue, _Queue]] = {}
@@ -112,7 +112,7 @@ def _restoring_copies(
 
 
 def _restore(
-    phase: Phase, instance: int, queues: tuple[_Queue, _Queue], group: Group, left: dict[tuple[int, int], int]
+    phase: Span, instance: int, queues: tuple[_Queue, _Queue], group: Group, left: dict[tuple[int, int], int]
 ) -> None:
     """Let an instance restore; what grows faster than that is at most as far behind as no state at all."""
     rate = phase.rates.restore_rate(instance)

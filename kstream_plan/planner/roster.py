@@ -11,7 +11,7 @@ from kstream_plan.plans import Balance
 _NOTHING = Holding()
 
 
-class Everyone:
+class Roster:
     """The group of all members, present or not, and what the members of a time look like in it.
 
     Who is absent holds nothing, is the target of nothing and has no load.

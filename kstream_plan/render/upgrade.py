@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from kstream_plan import __version__
 from kstream_plan.documents.plan.write import FORMAT_VERSION, MODELS
 from kstream_plan.model import Group
 from kstream_plan.plans import Role, Seat
@@ -14,6 +13,7 @@ from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count
 from kstream_plan.render.text.wrapping import paragraph
+from kstream_plan.version import __version__
 
 _WHAT = {1: "list cooperative beside eager", 2: "list cooperative only"}
 _WHY_TWO = (

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Snapshot
 from kstream_plan.plans import Plan
-from kstream_plan.policy.check import CheckedPlan, Cure, Finding, Status
+from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import TagCounts
 from kstream_plan.simulation.what_ifs import remedies, starts_empty
 

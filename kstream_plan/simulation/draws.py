@@ -71,8 +71,8 @@ class Draws:
 
     ``settled``: how many of them settle. ``shown`` is the draw whose figures are nearest to the medians. ``worst``:
     rule of a policy → what it measures in its worst draw (:mod:`~kstream_plan.policy.rules.over_draws`); empty
-    for one draw, its plan tells that. ``least_restored_records`` is the least that had to be restored in each; ``None``: nobody
-    asked, or it is not known.
+    for one draw, its plan tells that. ``least_restored_records`` is the least that had to be restored in each;
+    ``None``: nobody asked, or it is not known.
     """
 
     number: int

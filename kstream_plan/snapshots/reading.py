@@ -147,12 +147,18 @@ def _look_into(paths: Paths, folder: Path, stdin: BinaryIO | None, keep_going: b
     inputs, errors = [], []
     for number, file in enumerate(files):
         try:
-            inputs.append(local_input(file, folder, number))
+            inputs.append(local_input(file, folder, number, _is_a_log))
         except BrokenFileError as error:
             if not keep_going:
                 raise
             errors.append(error)
     return _Files(inputs, paths.remote, errors, sum(map(_unpacked_size, inputs)))
+
+
+def _is_a_log(head: bytes) -> bool:
+    from kstream_plan.snapshots.leader_log.recognition import is_a_log  # noqa: PLC0415 - only for what is no snapshot
+
+    return is_a_log(head)
 
 
 def _unpacked_size(file: Input) -> int:

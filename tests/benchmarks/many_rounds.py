@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from large_cases import kafka_cases, large_case
 
-from kstream_plan.assignors.high_availability.assign import Decision, decide
+from kstream_plan.assignors.high_availability.assign import HighAvailabilityDecision, decide
 from kstream_plan.assignors.threads.split import split
 from kstream_plan.model import LATEST, Assignment, Copy, GroupState
 
@@ -46,7 +46,7 @@ def main() -> None:
     print(f", split {statistics.median(divided[1:]):.1f} ms")
 
 
-def _applied(state: GroupState, decision: Decision, before: Assignment | None) -> GroupState:
+def _applied(state: GroupState, decision: HighAvailabilityDecision, before: Assignment | None) -> GroupState:
     """Everything is done as decided, and every copy is caught up at once; only what changed is made anew."""
     group = state.group
     touched = set(group.stateful)

@@ -15,7 +15,6 @@ from typing import Any
 import plan_cases
 import pytest
 
-from kstream_plan import __version__, snapshots
 from kstream_plan.cli import run
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
@@ -24,6 +23,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.settings import CONFIG_NAMES
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.text.escape import encodable
+from kstream_plan.version import __version__, snapshots
 
 
 class FakeReader:

@@ -16,7 +16,7 @@ from typing import TypeVar
 from kafka_jars import class_path
 
 from kstream_plan.errors import KstreamPlanError
-from kstream_plan.snapshots.broker.history import Decision
+from kstream_plan.snapshots.broker.history import GroupDecision
 from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster
 from kstream_plan.snapshots.broker.source import group_decisions
 
@@ -156,10 +156,10 @@ class Application:
         log = self._folder / f"{instance}.log"
         self._running.enter_context(started(log, *command, "Watched", "Orders", *arguments))
 
-    def settled(self, instances: int, seconds: float) -> Decision:
+    def settled(self, instances: int, seconds: float) -> GroupDecision:
         """Wait until a decision about so many instances has left nothing to do, and return it."""
 
-        def last() -> Decision | None:
+        def last() -> GroupDecision | None:
             with KafkaCluster(self._broker.address, {}) as cluster:
                 try:
                     decision = group_decisions(cluster, self.application_id, lambda _: True)[-1]

@@ -19,7 +19,8 @@ from rich.cells import cell_len
 
 from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.model import Group
-from kstream_plan.policy.check import Check, Status, check_all
+from kstream_plan.policy.check import check_all
+from kstream_plan.policy.findings import Check, Status
 from kstream_plan.policy.rules import Offence
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.github import github_report, not_for_the_runner

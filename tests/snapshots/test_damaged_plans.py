@@ -25,7 +25,8 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.errors import PlanFileError
 from kstream_plan.plans import Plan
-from kstream_plan.policy.check import Standard, check_all, check_plan
+from kstream_plan.policy.check import check_all, check_plan
+from kstream_plan.policy.findings import Standard
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
 from kstream_plan.render.diff.json_form import diff_json

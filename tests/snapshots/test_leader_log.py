@@ -23,7 +23,7 @@ from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.errors import SnapshotError
 from kstream_plan.planner.plan import assign_once
 from kstream_plan.snapshots.leader_log.history import LogHistory, checked_rows, read_leader_logs
-from kstream_plan.snapshots.leader_log.messages import Place
+from kstream_plan.snapshots.leader_log.messages import LogPlace
 from kstream_plan.snapshots.leader_log.notes import notes_about
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
@@ -46,7 +46,7 @@ def read(log: bytes, **options: Any) -> LogHistory:
 def told(history: LogHistory, application_id: str | None = None) -> list[Any]:
     """The generations (of one application) wherever they are in the logs."""
     return [
-        entry._replace(place=Place("", 0))
+        entry._replace(place=LogPlace("", 0))
         for entry in history.entries
         if application_id in (None, entry.application_id)
     ]

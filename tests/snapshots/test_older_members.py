@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
-from kstream_plan.snapshots.broker.group_rows import Moment, held_by, snapshot_row
+from kstream_plan.snapshots.broker.group_rows import GroupMoment, held_by, snapshot_row
 from kstream_plan.snapshots.broker.group_tasks import group_tasks
 from kstream_plan.snapshots.broker.members import StreamsMember, read_members
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -79,7 +79,7 @@ def test_a_group_of_an_older_release_is_a_snapshot(release: str, known: list[dic
     members = read(known)
     topics = {"orders": ((None,),) * 12, "audit": ((None,),) * 6}
     tasks, _ = group_tasks(known[0]["group"], members, (), None, topics)
-    moment = Moment(known[0]["group"], None, 1_800_000_000_000, members, held_by(members), still_held=True)
+    moment = GroupMoment(known[0]["group"], None, 1_800_000_000_000, members, held_by(members), still_held=True)
     snapshot = snapshot_from_row(snapshot_row(moment, tasks, topics, {}, {}), release)
     assert len(snapshot.state.group.tasks) == 18
     assert len(snapshot.state.group.instances) == 3

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kstream_plan.errors import UsageError
 from kstream_plan.snapshots.files.sources import Form, LocalFile, form_of, read_head
+from kstream_plan.snapshots.leader_log.recognition import is_a_log
 from kstream_plan.snapshots.rows.write import ENDINGS, check_ending, file_bytes, row_lines
 
 ROWS = st.lists(
@@ -55,7 +56,7 @@ def test_the_reader_takes_every_ending(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"x{ending}"
     path.write_bytes(file_bytes([{"application_id": "a"}, {"application_id": "b"}], path.name))
     head = read_head(LocalFile(str(path), path.name))
-    assert form_of(head, path.name) is (Form.LINES if ".jsonl" in ending else Form.DOCUMENT)
+    assert form_of(head, path.name, is_a_log) is (Form.LINES if ".jsonl" in ending else Form.DOCUMENT)
 
 
 @pytest.mark.parametrize("name", ["x", "x.gz", "x.parquet", "json"])

@@ -53,7 +53,7 @@ _INSTANCES = -1
 _Rows: TypeAlias = dict[int, Bounds]
 
 
-class Placement(NamedTuple):
+class FlowPlacement(NamedTuple):
     """Where each task goes, its total costs (records, moves), and whether no cheaper balanced placement exists."""
 
     instance_of: dict[int, int]
@@ -72,7 +72,7 @@ def shares(tasks: int, capacities: Sequence[int], balance_factor: int) -> Bounds
 
 def place_evenly(
     group: Group, tasks: Iterable[Placeable], balance_factor: int, loads: Sequence[int] | None = None
-) -> Placement:
+) -> FlowPlacement:
     """Place the tasks so that instances and subtopologies are balanced, at the least cost.
 
     Balanced: every instance has its share by capacity, rounded up or down, of all tasks (``loads`` included) and of
@@ -89,7 +89,9 @@ def place_evenly(
             as few tasks as possible are out of bounds.
     """
     columns = _columns(group, tasks)
-    return _Search(group, columns, balance_factor, loads).run() if len(columns.task) else Placement({}, (0, 0), True)
+    return (
+        _Search(group, columns, balance_factor, loads).run() if len(columns.task) else FlowPlacement({}, (0, 0), True)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,7 @@ class _Search:
         self._sizes[_INSTANCES] = self._number + sum(self._loads)
         self._arcs = 0
 
-    def run(self) -> Placement:
+    def run(self) -> FlowPlacement:
         widest = self._flow(self._shares())
         assert widest is not None
         order = count()
@@ -188,8 +190,8 @@ class _Search:
                     heappush(queue, (child.costs, next(order), child))
         raise AssertionError("there is always a balanced placement: every share rounded up or down")
 
-    def _placement(self, flow: _Flow, *, proven: bool) -> Placement:
-        return Placement(flow.placement, divmod(flow.costs[1], self._number + 1), proven)
+    def _placement(self, flow: _Flow, *, proven: bool) -> FlowPlacement:
+        return FlowPlacement(flow.placement, divmod(flow.costs[1], self._number + 1), proven)
 
     def _narrowed(self) -> _Flow | None:
         """Fix every window at the share rounded down; ``None``: ``loads`` leave no room for that."""

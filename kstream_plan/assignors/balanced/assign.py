@@ -41,9 +41,9 @@ from kstream_plan.assignors.balanced.interim_holdings import (
     standby_moves,
     standbys_now,
 )
-from kstream_plan.assignors.balanced.move_order import Move, by_relief, in_kafkas_order, probes_until_relieved
+from kstream_plan.assignors.balanced.move_order import PendingMove, by_relief, in_kafkas_order, probes_until_relieved
 from kstream_plan.assignors.balanced.task_costs import Prospect, prospects, still_cheapest
-from kstream_plan.assignors.high_availability.target import owners, standby_instances
+from kstream_plan.assignors.placement import owners, standby_instances
 from kstream_plan.assignors.threads.split import split
 from kstream_plan.model import (
     NOBODY,
@@ -169,7 +169,7 @@ def _carried_on(state: GroupState, config: AssignmentConfig, before: GroupState,
 def _standbys_under_way(
     group: Group, config: AssignmentConfig, begun: _Begun, held: Mapping[int, tuple[int, ...]]
 ) -> tuple[Movement, ...]:
-    """Move the standbys; they get no warm-ups before every task runs, or starts now, where it is to."""
+    """PendingMove the standbys; they get no warm-ups before every task runs, or starts now, where it is to."""
     loads = [0] * len(group.instances)
     for instances in held.values():
         for instance in instances:
@@ -250,7 +250,7 @@ def _warnings(group: Group, found: CheapestTarget) -> tuple[Note, ...]:
 
 
 def _order(
-    ordered: Sequence[Move], loads: Sequence[int], capacities: Sequence[int], config: AssignmentConfig
+    ordered: Sequence[PendingMove], loads: Sequence[int], capacities: Sequence[int], config: AssignmentConfig
 ) -> tuple[Note, ...]:
     """Say what the order of the moves gains over Kafka's own."""
     at_once = config.max_warmup_replicas

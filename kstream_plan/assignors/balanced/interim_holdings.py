@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kstream_plan.assignors.balanced.move_order import Move
+from kstream_plan.assignors.balanced.move_order import PendingMove
 from kstream_plan.assignors.balanced.task_costs import Prospect
 from kstream_plan.model import Movement
 
@@ -40,14 +40,14 @@ def standbys_now(one: Prospect, active: int, owner: int, standbys: Sequence[int]
     return tuple(sorted(nearest[: len(standbys)]))
 
 
-def active_moves(found: Iterable[Prospect], run_by: Mapping[int, int], owner: Mapping[int, int]) -> list[Move]:
+def active_moves(found: Iterable[Prospect], run_by: Mapping[int, int], owner: Mapping[int, int]) -> list[PendingMove]:
     """Return the moves of the tasks that run elsewhere than they are to."""
     return [_move(one, run_by[one.task], owner[one.task]) for one in found if run_by[one.task] != owner[one.task]]
 
 
 def standby_moves(
     found: Iterable[Prospect], now: Mapping[int, tuple[int, ...]], wanted: Mapping[int, tuple[int, ...]]
-) -> list[Move]:
+) -> list[PendingMove]:
     """Return the moves of the standbys that are elsewhere than they are to be."""
     return [
         _move(one, source, destination)
@@ -60,8 +60,8 @@ def standby_moves(
     ]
 
 
-def _move(one: Prospect, source: int, destination: int) -> Move:
-    return Move(
+def _move(one: Prospect, source: int, destination: int) -> PendingMove:
+    return PendingMove(
         task=one.task,
         source=source,
         destination=destination,
@@ -72,7 +72,7 @@ def _move(one: Prospect, source: int, destination: int) -> Move:
 
 
 def movements(
-    kind: str, ordered: Iterable[Move], standbys: Mapping[int, tuple[int, ...]], budget: int
+    kind: str, ordered: Iterable[PendingMove], standbys: Mapping[int, tuple[int, ...]], budget: int
 ) -> tuple[Movement, ...]:
     """Let destinations warm up: first where one has begun to, then in the given order, as many as the budget allows.
 

@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 
-class Move(NamedTuple):
+class PendingMove(NamedTuple):
     """A task, or a standby, that waits to move.
 
     ``restore`` is what the destination's copy lacks, in records, ``caught_up`` the number of instances caught up on the
@@ -23,12 +23,12 @@ class Move(NamedTuple):
     begun: bool
 
 
-def by_relief(moves: Sequence[Move], loads: Sequence[int], capacities: Sequence[int]) -> list[Move]:
+def by_relief(moves: Sequence[PendingMove], loads: Sequence[int], capacities: Sequence[int]) -> list[PendingMove]:
     """Sort: next comes a move off the instance with most tasks per thread by then, the one that restores least.
 
     Ties go to the lower instance, then the lower task. ``loads`` are the tasks of each instance before any move.
     """
-    waiting: dict[int, list[tuple[int, int, Move]]] = defaultdict(list)
+    waiting: dict[int, list[tuple[int, int, PendingMove]]] = defaultdict(list)
     for move in moves:
         waiting[move.source].append((move.restore, move.task, move))
     for of in waiting.values():
@@ -36,7 +36,7 @@ def by_relief(moves: Sequence[Move], loads: Sequence[int], capacities: Sequence[
     held = list(loads)
     queue = [(-held[source] / capacities[source], source) for source in waiting]
     heapify(queue)
-    ordered: list[Move] = []
+    ordered: list[PendingMove] = []
     while queue:
         load, source = heappop(queue)
         if load != -held[source] / capacities[source] or not waiting[source]:
@@ -51,13 +51,13 @@ def by_relief(moves: Sequence[Move], loads: Sequence[int], capacities: Sequence[
     return ordered
 
 
-def in_kafkas_order(moves: Sequence[Move]) -> list[Move]:
+def in_kafkas_order(moves: Sequence[PendingMove]) -> list[PendingMove]:
     """Sort as Kafka handles them: by the number of caught-up instances, then by task."""
     return sorted(moves, key=lambda move: (move.caught_up, move.task))
 
 
 def probes_until_relieved(
-    ordered: Sequence[Move], loads: Sequence[int], capacities: Sequence[int], at_once: int
+    ordered: Sequence[PendingMove], loads: Sequence[int], capacities: Sequence[int], at_once: int
 ) -> int:
     """Return after how many probes the highest load is what it is when all moves, ``at_once`` per probe, are made."""
     held = list(loads)

@@ -27,7 +27,7 @@ from kstream_plan.model.ranking import number_caught_up
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 
 
-class Decision(NamedTuple):
+class HighAvailabilityDecision(NamedTuple):
     """An :class:`~kstream_plan.model.Assignment` before its split over the consumers; fields as there."""
 
     instances: Holdings
@@ -62,7 +62,7 @@ def assign(
 
 def decide(
     state: GroupState, config: AssignmentConfig, previous: tuple[GroupState, Assignment] | None = None
-) -> Decision:
+) -> HighAvailabilityDecision:
     """Decide which instance gets which task in which role; arguments as of :func:`assign`."""
     redone = previous and reuse.move_again(state, config, *previous)
     if previous and redone:
@@ -72,7 +72,7 @@ def decide(
     holdings = HoldingsDraft([Holding(active, standby) for active, standby in zip(*target, strict=True)])
     for movement in movements:
         holdings.apply(movement)
-    return Decision(
+    return HighAvailabilityDecision(
         instances=deal_stateless(state.group, config, holdings.frozen()),  # rule 6
         probing_rebalance=bool(movements),  # rule 7
         target=target,
@@ -105,7 +105,9 @@ def _movements(state: GroupState, config: AssignmentConfig, target: Target) -> S
     return tuple(draft.done)
 
 
-def _decide_again(state: GroupState, config: AssignmentConfig, decided: Assignment, redone: reuse.Redone) -> Decision:
+def _decide_again(
+    state: GroupState, config: AssignmentConfig, decided: Assignment, redone: reuse.Redone
+) -> HighAvailabilityDecision:
     """Change an earlier decision by the movements that are new or gone; the stateless tasks follow the loads."""
     instances = Holdings.of(state.group, decided.instances)
     holdings = HoldingsDraft(instances.stateful)
@@ -115,7 +117,7 @@ def _decide_again(state: GroupState, config: AssignmentConfig, decided: Assignme
         holdings.apply(movement)
     if redone.withdrawn or redone.new:
         instances = deal_stateless(state.group, config, holdings.frozen())
-    return Decision(
+    return HighAvailabilityDecision(
         instances=instances,
         probing_rebalance=bool(redone.all),
         target=decided.target,

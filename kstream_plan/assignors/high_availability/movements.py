@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from kstream_plan.assignors.high_availability.target import owners_of, standby_instances
 from kstream_plan.assignors.java.collections import PriorityQueue
 from kstream_plan.assignors.java.constrained_priority_set import PrioritySet
 from kstream_plan.assignors.java.priority_queue import Handled
+from kstream_plan.assignors.placement import owners_of, standby_instances
 from kstream_plan.model import UNKNOWN, Copy, GroupState, Movement, Target
 from kstream_plan.model.settings import AssignmentConfig
 

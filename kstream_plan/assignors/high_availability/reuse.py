@@ -19,7 +19,8 @@ from kstream_plan.assignors.high_availability.movements import (
     in_order,
     pending_of,
 )
-from kstream_plan.assignors.high_availability.target import owners_of
+from kstream_plan.assignors.placement import owners_of
+from kstream_plan.assignors.threads.changed import changed_tasks
 from kstream_plan.model import Assignment, GroupState, Movement, Target
 from kstream_plan.model.movement_queue import MovementQueue
 from kstream_plan.model.settings import AssignmentConfig
@@ -127,13 +128,3 @@ def _ration_warm_ups(
     for _, now in flipped:
         queue = queue.replaced(now)
     return queue, flipped
-
-
-def changed_tasks(before: GroupState, after: GroupState) -> list[int]:
-    """Return the tasks of which something else is reported now, in task order."""
-    return [task for task in after.changed_since(before) if reports(before, task) != reports(after, task)]
-
-
-def reports(state: GroupState, task: int) -> set[tuple[int, int | None, tuple[int, ...]]]:
-    """Return what is reported of the task's copies: (instance, lag, reporters)."""
-    return {copy[:3] for copy in state.copies[task]}

@@ -2,80 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from heapq import heapify, heappop, heappush, heapreplace
 
 from kstream_plan.assignors.high_availability import client_tags
 from kstream_plan.assignors.high_availability.balancing import balance
+from kstream_plan.assignors.placement import Placement
 from kstream_plan.assignors.racks import optimize as rack_aware
 from kstream_plan.model import Group, Target
 from kstream_plan.model.settings import AssignmentConfig
-
-#: Marks, in ``Placement.owner``, a task that no instance runs (a stateless one, until it is dealt).
-NOBODY = -1
-
-
-@dataclass(slots=True)
-class Placement:
-    """A draft of who runs and who copies which stateful task; private to one decision.
-
-    ``owner`` and ``standbys`` are by task index, ``active`` and ``standby`` the same by instance (sorted tasks),
-    ``counts`` the active and standby tasks of each instance.
-    """
-
-    owner: list[int]
-    standbys: list[tuple[int, ...]]
-    active: list[list[int]]
-    standby: list[list[int]]
-    counts: list[int]
-
-    @classmethod
-    def of(cls, group: Group, target: Target) -> Placement:
-        """Return the draft that starts at ``target``."""
-        active, standby = [list(tasks) for tasks in target.active], [list(tasks) for tasks in target.standby]
-        counts = [len(a) + len(s) for a, s in zip(active, standby, strict=True)]
-        return cls(owners(group, target), standby_instances(group, target), active, standby, counts)
-
-    def holds(self, instance: int, task: int) -> bool:
-        """Tell whether the instance has a copy of the task in any role."""
-        return self.owner[task] == instance or instance in self.standbys[task]
-
-    def target(self) -> Target:
-        """Return the draft as a frozen value."""
-        return Target(tuple(map(tuple, self.active)), tuple(map(tuple, self.standby)))
-
-
-def owners(group: Group, target: Target) -> list[int]:
-    """Return the instance that runs each task, by task index; :data:`NOBODY` for a stateless one."""
-    owner = [NOBODY] * len(group.tasks)
-    for instance, tasks in enumerate(target.active):
-        for task in tasks:
-            owner[task] = instance
-    return owner
-
-
-class _Known:
-    """The owners of the last target that was asked for: a plan asks for the same one in every round."""
-
-    target: Target | None = None
-    owners: tuple[int, ...] = ()
-
-
-def owners_of(group: Group, target: Target) -> Sequence[int]:
-    """Return the same as :func:`owners`, not to be changed; at once if it was made for this very target last time."""
-    if _Known.target is not target:
-        _Known.target, _Known.owners = target, tuple(owners(group, target))
-    return _Known.owners
-
-
-def standby_instances(group: Group, target: Target) -> list[tuple[int, ...]]:
-    """Return the instances that hold a standby of each task, by task index."""
-    standbys: list[tuple[int, ...]] = [()] * len(group.tasks)
-    for instance, tasks in enumerate(target.standby):
-        for task in tasks:
-            standbys[task] += (instance,)
-    return standbys
 
 
 def balanced_target(group: Group, config: AssignmentConfig) -> tuple[Target, tuple[tuple[int, int], ...]]:

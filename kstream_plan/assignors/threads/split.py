@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain, filterfalse
 
-from kstream_plan.assignors.high_availability.reuse import changed_tasks, reports
+from kstream_plan.assignors.threads.changed import changed_tasks, reports
 from kstream_plan.assignors.threads.consumer_split import deal_copies, split_over_consumers
 from kstream_plan.assignors.threads.stateless_split import split_stateless
 from kstream_plan.model import LATEST, Assignment, Copy, GroupState, Holding, Holdings, whole_sum

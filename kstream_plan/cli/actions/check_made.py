@@ -19,7 +19,8 @@ from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Snapshot
 from kstream_plan.plans import Plan
-from kstream_plan.policy.check import CheckedPlan, Standard, check_plan
+from kstream_plan.policy.check import check_plan
+from kstream_plan.policy.findings import CheckedPlan, Standard
 from kstream_plan.policy.rules import OverDraws
 from kstream_plan.simulation.cures import with_cures
 

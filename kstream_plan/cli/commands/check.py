@@ -33,7 +33,8 @@ from kstream_plan.cli.output import check_target, page, say, talk, written_at_on
 from kstream_plan.cli.progress import progress
 from kstream_plan.documents.policy_file import load_policy
 from kstream_plan.errors import KstreamPlanError, UsageError
-from kstream_plan.policy.check import Check, Standard, check_all
+from kstream_plan.policy.check import check_all
+from kstream_plan.policy.findings import Check, Standard
 from kstream_plan.policy.limits import LimitValue, Policy
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.github import not_for_the_runner

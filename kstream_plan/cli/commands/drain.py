@@ -19,7 +19,8 @@ from kstream_plan.cli.output import OutputForm, page, say, talk, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError
 from kstream_plan.model import Snapshot
-from kstream_plan.render.simulation.drain import doubt_text, drain_json, drain_table
+from kstream_plan.render.simulation.drain import doubt_text, drain_table
+from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.render.text.escape import fenced
 from kstream_plan.simulation.drain import Drain
 from kstream_plan.simulation.drain import drain as drain_study

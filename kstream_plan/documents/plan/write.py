@@ -10,9 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TypeAlias, assert_never
 
-from kstream_plan import __version__
 from kstream_plan.model import Group, Holding, Instance, Note, Task
-from kstream_plan.planner.summarize import initial_balance
 from kstream_plan.plans import (
     Balance,
     Cause,
@@ -35,6 +33,8 @@ from kstream_plan.plans import (
     ThreadMove,
     Withhold,
 )
+from kstream_plan.plans.balance import initial_balance
+from kstream_plan.version import __version__
 
 Json: TypeAlias = "dict[str, Json] | Sequence[Json] | str | int | float | bool | None"
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from kstream_plan.plans import Plan
 from kstream_plan.plans.cycle_collector import without_cycle_collector
 from kstream_plan.plans.invariants import copies, outcome
-from kstream_plan.plans.invariants.plan_view import Subject
+from kstream_plan.plans.invariants.plan_view import PlanView
 
 
 class Broken(NamedTuple):
@@ -25,7 +25,7 @@ class Broken(NamedTuple):
 
 
 #: A plan → what is wrong with it: (round number, message)
-Invariant: TypeAlias = Callable[[Subject], Iterator[tuple[int | None, str]]]
+Invariant: TypeAlias = Callable[[PlanView], Iterator[tuple[int | None, str]]]
 
 
 #: Every invariant by its name.
@@ -56,7 +56,7 @@ def broken_invariants(plan: Plan, *, rebuilt: bool = False) -> tuple[Broken, ...
 
     ``rebuilt``: the rounds' outcomes were made from the steps, so that there is no use in doing that once more.
     """
-    subject = Subject(plan)
+    subject = PlanView(plan)
     return tuple(
         Broken(name, number, message)
         for name, check in INVARIANTS.items()

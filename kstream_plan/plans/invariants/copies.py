@@ -9,14 +9,14 @@ from operator import attrgetter
 from kstream_plan.model import Holding
 from kstream_plan.model.holding_changes import MANY, times_in
 from kstream_plan.plans import Trigger
-from kstream_plan.plans.invariants.plan_view import Delta, Subject
+from kstream_plan.plans.invariants.plan_view import Delta, PlanView
 from kstream_plan.plans.invariants.stateless import gone_in
 from kstream_plan.protocols import gives_up
 
 _ACTIVE, _STANDBY = range(2)
 
 
-def one_active_per_task(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def one_active_per_task(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """Every task is decided active exactly once in every round, and never held active twice."""
     for index, task, count in _counts(subject, subject.decided, _ACTIVE):
         if count != 1:
@@ -27,7 +27,7 @@ def one_active_per_task(subject: Subject) -> Iterator[tuple[int | None, str]]:
     yield from subject.stateless.not_decided if subject.stateless else ()
 
 
-def one_copy_per_instance(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def one_copy_per_instance(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """No instance is decided, or holds after a round, a task twice, in whatever roles."""
     rounds = subject.plan.rounds
     for word, deltas, history in (
@@ -39,7 +39,7 @@ def one_copy_per_instance(subject: Subject) -> Iterator[tuple[int | None, str]]:
             yield from ((index + 1, message) for message in _twice(subject, word, gained, holdings))
 
 
-def no_second_owner(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def no_second_owner(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """Nobody starts an active task that another consumer held until then: it is revoked one round earlier.
 
     Unless the other one is gone. Only who gives up everything before a rebalance
@@ -57,7 +57,7 @@ def no_second_owner(subject: Subject) -> Iterator[tuple[int | None, str]]:
     yield from subject.stateless.second_owner if subject.stateless else ()
 
 
-def withheld_is_followed_up(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def withheld_is_followed_up(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """A follow-up comes next if and only if something is withheld."""
     for (rnd, after), follows in zip(pairwise(subject.plan.rounds), subject.follow_ups, strict=False):
         if follows != (after.trigger is Trigger.FOLLOW_UP):
@@ -65,7 +65,7 @@ def withheld_is_followed_up(subject: Subject) -> Iterator[tuple[int | None, str]
             yield rnd.number, f"{withheld} and the next trigger is {after.trigger}"
 
 
-def temporary_only_while_withheld(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def temporary_only_while_withheld(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """A temporary standby is a task withheld from that very consumer in that very round."""
     for rnd, withheld in zip(subject.plan.rounds, subject.withheld, strict=True):
         for consumer in compress(range(len(rnd.assigned)), map(attrgetter("temporary"), rnd.assigned)):
@@ -74,7 +74,7 @@ def temporary_only_while_withheld(subject: Subject) -> Iterator[tuple[int | None
                     yield rnd.number, f"{subject.name(task)} is held as a temporary standby but not withheld"
 
 
-def warmups_within_budget(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def warmups_within_budget(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """At most ``max_warmup_replicas`` warm-ups are decided at once."""
     for rnd in subject.plan.rounds:
         most = subject.plan.config_of(rnd.number).max_warmup_replicas
@@ -83,7 +83,7 @@ def warmups_within_budget(subject: Subject) -> Iterator[tuple[int | None, str]]:
             yield rnd.number, f"{warmups} warm-ups, max_warmup_replicas is {most}"
 
 
-def standbys_as_wanted(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def standbys_as_wanted(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """A stateful task is decided ``num_standby_replicas`` standbys; fewer only if the plan warns of it."""
     plan = subject.plan
     short = {named for note in plan.warnings if note.code == "standbys-short" for named in note.subjects}
@@ -96,7 +96,7 @@ def standbys_as_wanted(subject: Subject) -> Iterator[tuple[int | None, str]]:
             yield index + 1, f"{name} is decided {count} standbys, num_standby_replicas is {wanted}"
 
 
-def stateless_without_copies(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def stateless_without_copies(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """A stateless task is active or nothing after every round."""
     stateful = subject.plan.group.stateful_flags
     for index, (rnd, changes) in enumerate(zip(subject.plan.rounds, subject.held[1:], strict=True)):
@@ -108,7 +108,7 @@ def stateless_without_copies(subject: Subject) -> Iterator[tuple[int | None, str
                 yield rnd.number, f"stateless {subject.name(task)} has a copy"
 
 
-def _counts(subject: Subject, deltas: Sequence[Sequence[Delta]], role: int) -> Iterator[tuple[int, int, int]]:
+def _counts(subject: PlanView, deltas: Sequence[Sequence[Delta]], role: int) -> Iterator[tuple[int, int, int]]:
     """Yield (index, task, how many consumers have it in the role): every task at first, then those that changed."""
     group = subject.plan.group
     counts, everything = [0] * len(group.tasks), set(group.stateful if subject.stateless else range(len(group.tasks)))
@@ -138,7 +138,7 @@ def _gained(changes: Sequence[Delta]) -> dict[int, set[int]]:
     return found
 
 
-def _twice(subject: Subject, word: str, gained: dict[int, set[int]], holdings: Sequence[Holding]) -> Iterator[str]:
+def _twice(subject: PlanView, word: str, gained: dict[int, set[int]], holdings: Sequence[Holding]) -> Iterator[str]:
     """Yield what is wrong with the instances whose consumers got something."""
     group = subject.plan.group
     by_instance: dict[int, set[int]] = {}

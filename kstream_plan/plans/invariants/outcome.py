@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from kstream_plan.model.holding_changes import Alike, extra_copies
 from kstream_plan.plans import Plan, Trigger
-from kstream_plan.plans.invariants.plan_view import Subject
+from kstream_plan.plans.invariants.plan_view import PlanView
 from kstream_plan.plans.replay import replay
 
 #: What never starts a plan that begins after 0.
 _FROM_THE_GROUP = (Trigger.MANUAL, Trigger.PROBING, Trigger.FOLLOW_UP)
 
 
-def rounds_in_order(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def rounds_in_order(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """Rounds are numbered from 1, generations follow the snapshot's, and time never goes back.
 
     It starts at 0, when a member is back that the group did not miss, or with what comes from outside.
@@ -30,7 +30,7 @@ def rounds_in_order(subject: Subject) -> Iterator[tuple[int | None, str]]:
         at_ms = rnd.at_ms
 
 
-def steps_are_lossless(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def steps_are_lossless(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """``initial`` and the steps give every round's ``decided`` and ``assigned``, and ``final``."""
     plan = subject.plan
     replayed = replay(plan.group, plan.initial, (rnd.steps for rnd in plan.rounds))
@@ -48,7 +48,7 @@ def steps_are_lossless(subject: Subject) -> Iterator[tuple[int | None, str]]:
     yield from subject.stateless.lost_steps if subject.stateless else ()
 
 
-def verdict_fits(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def verdict_fits(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """Settled means: nothing withheld and no probing wanted at the end; any other verdict means the opposite."""
     plan = subject.plan
     going_on = bool(plan.rounds) and (plan.rounds[-1].probing_rebalance or subject.follow_ups[-1])
@@ -56,7 +56,7 @@ def verdict_fits(subject: Subject) -> Iterator[tuple[int | None, str]]:
         yield None, f"the verdict is {plan.verdict.kind} but the last round {'goes on' if going_on else 'does not'}"
 
 
-def settles_at_target(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def settles_at_target(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """Once settled after at least one round, every stateful task is active on its target instance."""
     plan = subject.plan
     if plan.verdict.kind != "settled" or not plan.rounds:
@@ -67,7 +67,7 @@ def settles_at_target(subject: Subject) -> Iterator[tuple[int | None, str]]:
             yield None, f"{subject.process(instance)} does not run what the target gives it"
 
 
-def holders_are_members(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def holders_are_members(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """Who holds anything at the end takes part then."""
     plan = subject.plan
     members = {plan.group.instance_index[process_id] for process_id, _ in plan.members}
@@ -76,7 +76,7 @@ def holders_are_members(subject: Subject) -> Iterator[tuple[int | None, str]]:
         yield None, f"{subject.process(instance)} holds tasks at the end and is no member"
 
 
-def target_covers_every_task(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def target_covers_every_task(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """The target runs every stateful task exactly once."""
     plan = subject.plan
     counts = Counter(task for tasks in plan.target.active for task in tasks)
@@ -85,7 +85,7 @@ def target_covers_every_task(subject: Subject) -> Iterator[tuple[int | None, str
             yield None, f"the target runs {subject.name(task)} {counts[task]} times"
 
 
-def summary_adds_up(subject: Subject) -> Iterator[tuple[int | None, str]]:
+def summary_adds_up(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """The summary's rebalances, probes, duration, moves and peak of extra copies are those of the rounds."""
     plan = subject.plan
     summary = plan.summary

@@ -23,7 +23,7 @@ class Delta(NamedTuple):
     gained: Sequence[int]
 
 
-class Subject:
+class PlanView:
     """A plan to be checked; what changes in it is found once for all invariants."""
 
     def __init__(self, plan: Plan) -> None:

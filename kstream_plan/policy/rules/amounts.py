@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from kstream_plan.model.holding_changes import extra_copies
 from kstream_plan.plans import HandOver, Place, Plan, Promote, Role, restores_anew
 from kstream_plan.policy.limits import LimitValue
-from kstream_plan.policy.rules.measuring import Measurement, Offence, Subject, counted, number, steps, worst_first
+from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, counted, number, steps, worst_first
 
 
-def rebalances(subject: Subject, limit: LimitValue) -> Measurement:
+def rebalances(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Count the rounds; to blame is the first one too many."""
     rounds = subject.plan.rounds
     beyond = rounds[number(limit) :]
     return Measurement(len(rounds), (Offence(len(rounds), beyond[0].number),) if beyond else ())
 
 
-def moves(subject: Subject, limit: LimitValue) -> Measurement:
+def moves(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Count the stateful tasks that somebody ran at first and whose owning instance differs at the end."""
     plan = subject.plan
     group = plan.group
@@ -39,7 +39,7 @@ def moves(subject: Subject, limit: LimitValue) -> Measurement:
     return counted(sorted(moved, key=lambda one: one.round_number or 0), limit)
 
 
-def warmups(subject: Subject, limit: LimitValue) -> Measurement:
+def warmups(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Count the warm-up copies that are placed."""
     return counted(
         (
@@ -51,7 +51,7 @@ def warmups(subject: Subject, limit: LimitValue) -> Measurement:
     )
 
 
-def cold_handovers(subject: Subject, limit: LimitValue) -> Measurement:
+def cold_handovers(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Count the starts of a stateful task on an instance whose copy is not caught up."""
     return counted(
         (
@@ -63,7 +63,7 @@ def cold_handovers(subject: Subject, limit: LimitValue) -> Measurement:
     )
 
 
-def restored_records(subject: Subject, limit: LimitValue) -> Measurement:
+def restored_records(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Add up what is restored; an unknown amount is too much, for it cannot be told not to be."""
     total, offences, unknown = 0, [], False
     for one in _restores(subject.plan):
@@ -80,7 +80,7 @@ def _restores(plan: Plan) -> Iterator[Offence]:
             yield Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
 
 
-def peak_extra_copies(subject: Subject, limit: LimitValue) -> Measurement:
+def peak_extra_copies(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Count the warm-up and temporary copies there are at once; to blame are the rounds with too many."""
     rounds = subject.plan.rounds
     at_once = list(zip(extra_copies([rnd.assigned for rnd in rounds]), (rnd.number for rnd in rounds), strict=True))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kstream_plan.policy.limits import LimitValue
-from kstream_plan.policy.rules.measuring import Measurement, Offence, Subject, number
+from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, number
 
 
-def balance(subject: Subject, limit: LimitValue) -> Measurement:
+def balance(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure KIP-441's instance and subtopology balance of the active tasks at the end (reference section 6).
 
     *Instance balance* is how far the instances' tasks are apart, most minus least; *subtopology balance* the same for
@@ -39,7 +39,7 @@ def balance(subject: Subject, limit: LimitValue) -> Measurement:
     return Measurement(max(width for _, width in figures[:2]), offences, figures)
 
 
-def _loads(subject: Subject) -> tuple[list[int], dict[str, list[int]]]:
+def _loads(subject: MeasuredPlan) -> tuple[list[int], dict[str, list[int]]]:
     """Return how many active tasks each member has at the end: of all, and of each subtopology (in task order)."""
     group = subject.plan.group
     place = {group.instance_index[process_id]: place for place, (process_id, _) in enumerate(subject.plan.members)}

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import cast
 
 from kstream_plan.policy.limits import LimitValue, TagCounts
-from kstream_plan.policy.rules.measuring import Measurement, Offence, Subject, number
+from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, number
 
 
-def settles(subject: Subject, limit: LimitValue) -> Measurement:
+def settles(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Tell whether the plan settles (1) or not (0); to blame are the tasks that keep it from it."""
     plan = subject.plan
     if plan.verdict.kind == "settled":
@@ -22,7 +22,7 @@ def settles(subject: Subject, limit: LimitValue) -> Measurement:
     return Measurement(0, tuple(Offence(0, last, task_id, note=plan.verdict.kind) for task_id in tasks))
 
 
-def standbys(subject: Subject, limit: LimitValue) -> Measurement:
+def standbys(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the standbys that every stateful task has at least at the end."""
     plan = subject.plan
     counts = Counter(task for held in plan.final for task in held.standby)
@@ -37,7 +37,7 @@ def standbys(subject: Subject, limit: LimitValue) -> Measurement:
     )
 
 
-def tag_values(subject: Subject, limit: LimitValue) -> Measurement:
+def tag_values(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure over how many values of each tag the active and standby copies of every stateful task lie at the end."""
     plan = subject.plan
     offences, least = [], None
@@ -51,7 +51,7 @@ def tag_values(subject: Subject, limit: LimitValue) -> Measurement:
     return Measurement(least, tuple(sorted(offences, key=lambda one: one.measured or 0)))
 
 
-def _values(subject: Subject, tag: str) -> list[set[str]]:
+def _values(subject: MeasuredPlan, tag: str) -> list[set[str]]:
     plan = subject.plan
     values: list[set[str]] = [set() for _ in plan.group.tasks]
     for consumer, task in _copies(subject):
@@ -61,6 +61,6 @@ def _values(subject: Subject, tag: str) -> list[set[str]]:
     return values
 
 
-def _copies(subject: Subject) -> Iterator[tuple[int, int]]:
+def _copies(subject: MeasuredPlan) -> Iterator[tuple[int, int]]:
     for consumer, held in enumerate(subject.plan.final):
         yield from ((consumer, task) for task in (*held.active, *held.standby))

@@ -67,7 +67,7 @@ class OverDraws(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Subject:
+class MeasuredPlan:
     """A plan, the time at which it is checked (with a zone; needed where its age is measured), and the other draws.
 
     ``draws``: the plan is one of so many; ``None``: nothing in it is random.
@@ -96,7 +96,7 @@ class Subject:
         return self.plan.rounds[max(found - 1, 0)].number
 
 
-Measure: TypeAlias = Callable[[Subject, LimitValue], Measurement]
+Measure: TypeAlias = Callable[[MeasuredPlan, LimitValue], Measurement]
 
 
 class Rule(NamedTuple):

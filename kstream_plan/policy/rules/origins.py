@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from kstream_plan.policy.limits import LimitValue
-from kstream_plan.policy.rules.measuring import Measurement, Offence, Subject, number
+from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, number
 
 
-def snapshot_age(subject: Subject, limit: LimitValue) -> Measurement:
+def snapshot_age(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the time since the snapshot was taken; one from the future is as bad as an old one: the clocks differ."""
     assert subject.now is not None
     age_ms = age(subject.plan.captured_at, subject.now)
@@ -29,13 +29,13 @@ def age(captured_at: str | None, now: datetime) -> int | None:
     return (now - moment) // timedelta(milliseconds=1)
 
 
-def generation(subject: Subject, limit: LimitValue) -> Measurement:
+def generation(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Compare the generation that the plan starts from."""
     found = subject.plan.generation
     return Measurement(found, () if found == limit else (Offence(found),))
 
 
-def digest(subject: Subject, limit: LimitValue) -> Measurement:
+def digest(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Compare the fingerprint of the input, or of the snapshot alone, (its beginning) with those that are expected."""
     assert isinstance(limit, tuple)
     found = (subject.plan.digest, subject.plan.snapshot_digest)

@@ -8,7 +8,7 @@ from typing import cast
 from kstream_plan.plans import Plan
 from kstream_plan.policy.limits import LimitValue, TagCounts
 from kstream_plan.policy.rules import RULES
-from kstream_plan.policy.rules.measuring import Kind, Measurement, Offence, OverDraws, Rule, Subject, number
+from kstream_plan.policy.rules.measuring import Kind, MeasuredPlan, Measurement, Offence, OverDraws, Rule, number
 
 _NO_LIMIT = 2**63 - 1
 
@@ -19,7 +19,7 @@ def measured(plan: Plan) -> dict[str, int | None]:
 
 
 def _measured(plan: Plan) -> Iterator[tuple[str, int | None]]:
-    subject = Subject(plan)
+    subject = MeasuredPlan(plan)
     tags = sorted({tag for instance in plan.group.instances for tag, _ in instance.client_tags})
     for name, rule in RULES.items():
         if rule.kind is Kind.TAGS:

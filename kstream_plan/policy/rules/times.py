@@ -6,10 +6,10 @@ from collections import Counter
 
 from kstream_plan.model import TaskId
 from kstream_plan.policy.limits import LimitValue
-from kstream_plan.policy.rules.measuring import Measurement, Offence, Subject, number, worst_first
+from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, number, worst_first
 
 
-def duration(subject: Subject, limit: LimitValue) -> Measurement:
+def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the time from now to the last rebalance; to blame is the first round beyond the limit."""
     plan = subject.plan
     late = next((rnd for rnd in plan.rounds if rnd.at_ms > number(limit)), None)
@@ -17,7 +17,7 @@ def duration(subject: Subject, limit: LimitValue) -> Measurement:
     return Measurement(plan.rounds[-1].at_ms if plan.rounds else 0, offences)
 
 
-def pause_per_task(subject: Subject, limit: LimitValue) -> Measurement:
+def pause_per_task(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure how long the worst task stands still in all."""
     totals: Counter[TaskId] = Counter()
     times: Counter[TaskId] = Counter()
@@ -34,7 +34,7 @@ def pause_per_task(subject: Subject, limit: LimitValue) -> Measurement:
     return Measurement(max(totals.values(), default=0), worst_first(offences))
 
 
-def pause_per_handover(subject: Subject, limit: LimitValue) -> Measurement:
+def pause_per_handover(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the longest single pause."""
     offences = (
         Offence(pause.length_ms, subject.round_at(pause.to_ms), pause.task_id)
@@ -44,7 +44,7 @@ def pause_per_handover(subject: Subject, limit: LimitValue) -> Measurement:
     return Measurement(max((pause.length_ms for pause in subject.pauses), default=0), worst_first(offences))
 
 
-def paused_at_once(subject: Subject, limit: LimitValue) -> Measurement:
+def paused_at_once(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure how many tasks stand still at the same time; to blame are the rounds that stop too many."""
     changes: Counter[int] = Counter()
     for pause in subject.pauses:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from kstream_plan.policy.check import Check
+from kstream_plan.policy.findings import Check
 from kstream_plan.render.check.github import github_report
 from kstream_plan.render.check.json_form import json_report
 from kstream_plan.render.check.junit import junit_report

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 
-from kstream_plan.policy.check import Check, Status
+from kstream_plan.policy.findings import Check, Status
 from kstream_plan.render.check.wording import sentence
 from kstream_plan.render.text.escape import TERMINAL, printable
 from kstream_plan.render.text.names import Names

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from kstream_plan import __version__
 from kstream_plan.documents.plan.write import Json
-from kstream_plan.policy.check import Check, CheckedPlan, Cure, Finding, Status
+from kstream_plan.policy.findings import Check, CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, Waiver
 from kstream_plan.policy.rules import Kind, Offence
 from kstream_plan.render.check.wording import sentence
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
+from kstream_plan.version import __version__
 
 FORMAT_VERSION = "1.0"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from xml.etree import ElementTree
 
-from kstream_plan.policy.check import Check, CheckedPlan, Finding, Status
+from kstream_plan.policy.findings import Check, CheckedPlan, Finding, Status
 from kstream_plan.render.check.wording import figures, sentence
 from kstream_plan.render.text.escape import TERMINAL, printable
 from kstream_plan.render.text.names import Names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, starmap
 
-from kstream_plan.policy.check import Check, CheckedPlan, Status
+from kstream_plan.policy.findings import Check, CheckedPlan, Status
 from kstream_plan.render.check.table import worst_status
 from kstream_plan.render.check.wording import figures, heading, origin, passes, sentence
 from kstream_plan.render.plan.markdown import markdown

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kstream_plan.policy.check import Check, CheckedPlan, Status
+from kstream_plan.policy.findings import Check, CheckedPlan, Status
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.check.wording import figures, heading, origin, passes, sentence
-from kstream_plan.render.plan.table import coloured
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count
+from kstream_plan.render.text.page import coloured
 from kstream_plan.render.text.wrapping import paragraph
 
 MARKS = {Status.ERROR: "✗", Status.WARNING: "!", Status.WAIVED: "○", Status.PASSED: "✓"}

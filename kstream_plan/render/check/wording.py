@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from kstream_plan.model import TaskId
 from kstream_plan.plans import Plan
-from kstream_plan.policy.check import CheckedPlan, Cure, Finding, Status
+from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import Kind
 from kstream_plan.render.text.names import Names

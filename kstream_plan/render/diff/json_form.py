@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from kstream_plan import __version__
 from kstream_plan.comparison.changes import Comparison, CopyChange, InstanceChange, Side, Skew, Start, TaskChange
 from kstream_plan.documents.plan.write import FORMAT_VERSION, MODELS, Json
 from kstream_plan.plans import Seat
 from kstream_plan.render.diff.protocol_view import protocol_view_document
 from kstream_plan.render.diff.story import verdict
+from kstream_plan.version import __version__
 
 
 def diff_json(found: Comparison, *, view: bool = False) -> str:

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from kstream_plan.comparison.changes import Comparison
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.diff.story import Row, tell_diff
-from kstream_plan.render.plan.table import coloured, fact_lines, title_lines
+from kstream_plan.render.text.page import coloured, fact_lines, title_lines
 from kstream_plan.render.text.wrapping import at_most, padded, paragraph, wrapped
 
 _GAP = "  "

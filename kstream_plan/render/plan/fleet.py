@@ -9,9 +9,9 @@ from rich.cells import cell_len
 
 from kstream_plan.plans import Plan
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.plan.table import coloured
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape, markdown_row
 from kstream_plan.render.text.numbers import count, duration, records
+from kstream_plan.render.text.page import coloured
 from kstream_plan.render.text.wrapping import padded, paragraph, wrapped
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kstream_plan.model.holding_changes import warmup_counts
-from kstream_plan.planner.summarize import initial_balance
 from kstream_plan.plans import Place, Plan, Role, Trigger, stateful_steps
+from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.pause_totals import plan_standstill
 from kstream_plan.render.plan.activity import Event, membership, only_return
 from kstream_plan.render.plan.moves import moves_fact

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
-from kstream_plan import __version__
-from kstream_plan.documents.plan.write import FORMAT_VERSION, MODELS, Json, notes
 from kstream_plan.model import Note
 from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.plan.table import coloured, fact_lines, title_lines
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, records, several
-from kstream_plan.render.text.page import Fact
+from kstream_plan.render.text.page import Fact, coloured, fact_lines, title_lines
 from kstream_plan.render.text.wrapping import paragraph
 from kstream_plan.simulation.drain import Drain, DrainedTask
 
@@ -41,32 +37,6 @@ def drain_table(drained: Drain, *, width: int = DEFAULT_WIDTH, colour: bool = Fa
 def doubt_text(doubt: Note) -> str:
     """Return why nobody may call it warm, with the tasks that it is about."""
     return f"{doubt.message}: {several(doubt.subjects, 5)}" if doubt.subjects else doubt.message
-
-
-def drain_json(drained: Drain) -> str:
-    """Return the answer as one line of ASCII, without the line end; ``documents/schemas/drain.json`` describes it."""
-    document: dict[str, Json] = {
-        "format_version": FORMAT_VERSION,
-        "kind": "drain",
-        "application_id": drained.plan.group.application_id,
-        "tool": {"name": "kstream-plan", "version": __version__, "models": MODELS},
-        "input": {
-            "digest": drained.waiting.digest,
-            "generation": drained.plan.generation,
-            "captured_at": drained.plan.captured_at,
-        },
-        "process_ids": list(drained.process_ids),
-        "now": [_task(task) for task in drained.now],
-        "wait_ms": drained.wait_ms,
-        "later": [_task(task) for task in drained.later],
-        "warnings": notes(drained.warnings),
-        "doubts": notes(drained.doubts),
-    }
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def _task(task: DrainedTask) -> Json:
-    return {**task._asdict(), "task_id": str(task.task_id)}
 
 
 def _title(drained: Drain, names: Names) -> Fact:

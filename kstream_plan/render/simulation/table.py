@@ -26,11 +26,10 @@ from kstream_plan.render.plan.moves import hops_phrase, stateless_moves_fact
 from kstream_plan.render.plan.picture import picture
 from kstream_plan.render.plan.relief import relief_fact
 from kstream_plan.render.plan.remarks import remarks
-from kstream_plan.render.plan.table import coloured, fact_lines, title_lines
 from kstream_plan.render.simulation.events import happened
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import amount, clock, cold_starts, count, duration, durations, interval, several
-from kstream_plan.render.text.page import Fact
+from kstream_plan.render.text.page import Fact, coloured, fact_lines, title_lines
 from kstream_plan.render.text.wrapping import paragraph, wrapped
 from kstream_plan.simulation.draws import Range
 from kstream_plan.simulation.simulate import EventOutcome, Simulation

@@ -23,7 +23,7 @@ class Held(NamedTuple):
     standby: frozenset[TaskId] = frozenset()
 
 
-class Moment(NamedTuple):
+class GroupMoment(NamedTuple):
     """A group at one moment.
 
     Attributes:
@@ -54,7 +54,7 @@ def held_by(members: Iterable[StreamsMember]) -> dict[str, Held]:
 
 
 def snapshot_row(
-    moment: Moment,
+    moment: GroupMoment,
     tasks: Sequence[GroupTask],
     topics: Topics,
     ends: EndOffsets,
@@ -127,7 +127,7 @@ def _by_process(members: Iterable[StreamsMember]) -> dict[str, list[StreamsMembe
     return dict(sorted(processes.items()))
 
 
-def _instance_rows(moment: Moment) -> list[dict[str, Any]]:
+def _instance_rows(moment: GroupMoment) -> list[dict[str, Any]]:
     rows = []
     for process_id, members in _by_process(moment.members).items():
         row: dict[str, Any] = {
@@ -163,7 +163,7 @@ def _in_order(tasks: Iterable[TaskId]) -> list[str]:
     return [str(task) for task in sorted(tasks, key=lambda task: task.sort_key)]
 
 
-def _lag_rows(moment: Moment, reported_ends: Mapping[TaskId, int | None]) -> list[dict[str, Any]]:
+def _lag_rows(moment: GroupMoment, reported_ends: Mapping[TaskId, int | None]) -> list[dict[str, Any]]:
     rows = []
     for process_id, members in _by_process(moment.members).items():
         reports, reporters = _reports(members)

@@ -14,7 +14,7 @@ from kstream_plan.model import TaskId
 from kstream_plan.snapshots.broker.byte_reader import PayloadError
 from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
 from kstream_plan.snapshots.broker.group_metadata import GroupMetadata, read_group_key, read_group_metadata
-from kstream_plan.snapshots.broker.group_rows import Held, Moment, held_by
+from kstream_plan.snapshots.broker.group_rows import GroupMoment, Held, held_by
 from kstream_plan.snapshots.broker.members import StreamsMember, payload_error, read_members
 from kstream_plan.snapshots.broker.streams_group import STREAMS_PROTOCOL, not_streams
 from kstream_plan.snapshots.rows.fields import printable
@@ -51,7 +51,7 @@ class Generation(NamedTuple):
     protocol: str = "classic"
 
 
-class Decision(NamedTuple):
+class GroupDecision(NamedTuple):
     """What came of one generation, in figures.
 
     ``trigger`` is why it came about, in the plan's words, ``None`` if that cannot be told; ``moved_tasks`` how many
@@ -96,7 +96,7 @@ def generations(group_id: str, records: Iterable[OffsetsRecord]) -> Iterator[Gen
         yield current
 
 
-def moments(group_id: str, history: Iterable[Generation]) -> Iterator[Moment | None]:
+def moments(group_id: str, history: Iterable[Generation]) -> Iterator[GroupMoment | None]:
     """Return the group as each decision found it: what was held before, and what the members had just reported.
 
     ``None`` stands where what was held is not known: the broker compacts its topic, and generations are missing before
@@ -107,9 +107,9 @@ def moments(group_id: str, history: Iterable[Generation]) -> Iterator[Moment | N
             yield _moment(group_id, before, generation) if before is not None and _follows(generation, before) else None
 
 
-def decisions(history: Iterable[Generation]) -> Iterator[Decision]:
+def decisions(history: Iterable[Generation]) -> Iterator[GroupDecision]:
     """Return what each generation that has members decided."""
-    last: Decision | None = None
+    last: GroupDecision | None = None
     owners: dict[TaskId, str] = {}
     for before, generation in _with_before(history):
         now = _owners(generation)
@@ -117,7 +117,7 @@ def decisions(history: Iterable[Generation]) -> Iterator[Decision]:
         # a task that is withheld still counts as where it was
         owners = {**owners, **now} if generation.members else {}
         if generation.members:
-            last = Decision(
+            last = GroupDecision(
                 generation=generation.number,
                 at_ms=generation.decided_at_ms,
                 trigger=_trigger(generation, before, last),
@@ -153,7 +153,7 @@ def _owners(generation: Generation) -> dict[TaskId, str]:
     }
 
 
-def _trigger(generation: Generation, before: Generation | None, last: Decision | None) -> str | None:
+def _trigger(generation: Generation, before: Generation | None, last: GroupDecision | None) -> str | None:
     """Return why a generation came about, as far as its members and the decision before it tell."""
     if before is None or not _follows(generation, before):
         return None
@@ -215,8 +215,8 @@ def _partitions(member: StreamsMember) -> set[TopicPartition]:
     return {partition for of_task in member.active.values() for partition in of_task}
 
 
-def _moment(group_id: str, before: Generation, generation: Generation) -> Moment:
-    return Moment(
+def _moment(group_id: str, before: Generation, generation: Generation) -> GroupMoment:
+    return GroupMoment(
         application_id=group_id,
         generation=generation.number - 1,
         captured_at_ms=generation.decided_at_ms,

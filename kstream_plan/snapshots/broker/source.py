@@ -10,9 +10,16 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.snapshots.broker.assignment_info import ERRORS
 from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
-from kstream_plan.snapshots.broker.group_rows import EndOffsets, Moment, held_by, snapshot_row
+from kstream_plan.snapshots.broker.group_rows import EndOffsets, GroupMoment, held_by, snapshot_row
 from kstream_plan.snapshots.broker.group_tasks import GroupTask, Topics, group_tasks, topics_to_ask_for
-from kstream_plan.snapshots.broker.history import Decision, Generation, OffsetsRecord, decisions, generations, moments
+from kstream_plan.snapshots.broker.history import (
+    Generation,
+    GroupDecision,
+    OffsetsRecord,
+    decisions,
+    generations,
+    moments,
+)
 from kstream_plan.snapshots.broker.members import StreamsMember, read_members
 from kstream_plan.snapshots.broker.streams_group import (
     DescribedGroup,
@@ -73,7 +80,7 @@ def running_group(
     described = cluster.describe_group(group_id)
     check_stable_streams_group(group_id, described)
     members = read_members(group_id, described.members)
-    moment = Moment(group_id, _generation(members), now_ms, members, held_by(members), still_held=True)
+    moment = GroupMoment(group_id, _generation(members), now_ms, members, held_by(members), still_held=True)
     age = Note(
         "lag-age-unknown",
         "a running group does not tell when its members reported their offsets: copies that are hot by now may look "
@@ -112,7 +119,7 @@ def group_history(
         ClusterError: the cluster cannot be reached or refuses.
     """
     last: deque[Generation] = deque(maxlen=1)
-    found: deque[Moment] = deque(maxlen=_GENERATIONS_FOR_RATES if newest_only else None)
+    found: deque[GroupMoment] = deque(maxlen=_GENERATIONS_FOR_RATES if newest_only else None)
     gaps = 0
     for moment in moments(group_id, _remembering(generations(group_id, cluster.group_records(group_id)), last)):
         if moment is None:
@@ -130,7 +137,7 @@ def group_history(
     return Taken(with_rates(taken.rows)[-1 if newest_only else 0 :], notes)
 
 
-def group_decisions(cluster: Cluster, group_id: str, wanted: Callable[[int], bool]) -> list[Decision]:
+def group_decisions(cluster: Cluster, group_id: str, wanted: Callable[[int], bool]) -> list[GroupDecision]:
     """Return what the broker's own records say that each generation of a group decided.
 
     Args:
@@ -156,8 +163,8 @@ def _generation(members: Sequence[StreamsMember]) -> int | None:
     return newest + 1 if newest >= 0 else None
 
 
-def _now(group_id: str, generation: Generation, now_ms: int) -> Moment:
-    return Moment(
+def _now(group_id: str, generation: Generation, now_ms: int) -> GroupMoment:
+    return GroupMoment(
         application_id=group_id,
         generation=generation.number,
         captured_at_ms=now_ms,
@@ -190,7 +197,9 @@ def _nothing(group_id: str, last: Sequence[Generation]) -> SnapshotError:
     return SnapshotError(what, where=where, fix=fix, application_id=group_id)
 
 
-def _take(cluster: Cluster, found: Iterable[Moment], topology: Topology | None, config: Mapping[str, Any]) -> Taken:
+def _take(
+    cluster: Cluster, found: Iterable[GroupMoment], topology: Topology | None, config: Mapping[str, Any]
+) -> Taken:
     """Ask for what the moments have in common once, and for the end offsets of each."""
     found = list(found)
     names = {name for moment in found for name in topics_to_ask_for(moment.application_id, moment.members, topology)}
@@ -204,7 +213,7 @@ def _take(cluster: Cluster, found: Iterable[Moment], topology: Topology | None, 
     return Taken(rows, list(notes))
 
 
-def _row(cluster: Cluster, moment: Moment, tasks: Sequence[GroupTask], topics: Topics) -> dict[str, Any]:
+def _row(cluster: Cluster, moment: GroupMoment, tasks: Sequence[GroupTask], topics: Topics) -> dict[str, Any]:
     changelogs = [partition for task in tasks for partition in task.changelogs or ()]
     if not changelogs:
         return snapshot_row(moment, tasks, topics, {}, {})

@@ -12,16 +12,19 @@ import re
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from glob import has_magic, iglob
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlparse
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
 from kstream_plan.snapshots.rows.fields import printable, shown
+
+#: Tells from the beginning of a file whether it is plainly a log, which is read elsewhere.
+IsALog: TypeAlias = Callable[[bytes], bool]
 
 #: Standard input among the paths.
 STDIN = "-"
@@ -136,7 +139,7 @@ def spool(stream: BinaryIO, folder: Path) -> LocalFile:
     return LocalFile(str(path), "standard input")
 
 
-def local_input(file: LocalFile, folder: Path, number: int) -> Input:
+def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) -> Input:
     """Look into a file and make it ready for Spark, which goes by a file's name where this reader goes by its content.
 
     A name that Spark would take for a pattern, pass over, or unzip when it should not (and the other way round) is
@@ -150,7 +153,7 @@ def local_input(file: LocalFile, folder: Path, number: int) -> Input:
     if kind is not None:
         what, fix = WRITTEN[kind]
         raise BrokenFileError(file.name, f"is {what}, not a snapshot", fix)
-    form = form_of(head, file.name)
+    form = form_of(head, file.name, is_a_log)
     suffix = Path(file.path).suffix
     is_plain = _PLAIN_PATH.fullmatch(file.path) and not Path(file.path).name.startswith((".", "_"))
     if is_plain and (form is Form.PARQUET or (suffix == ".gz" if head.zipped else suffix not in _UNZIPPED_BY_SPARK)):
@@ -197,7 +200,7 @@ def broken_gzip(name: str, reason: str) -> BrokenFileError:
     return BrokenFileError(name, what, "copy it again, it was probably cut short")
 
 
-def form_of(head: Head, name: str) -> Form:
+def form_of(head: Head, name: str, is_a_log: IsALog) -> Form:
     """Tell from the beginning of a file what it holds.
 
     Raises:
@@ -210,7 +213,7 @@ def form_of(head: Head, name: str) -> Form:
     text = head.content.removeprefix(_UTF8_MARK).lstrip()
     if not text:
         raise BrokenFileError(name, "is empty", _EMPTY_FIX)
-    if b'"application_id"' not in text and _is_a_log(text):
+    if b'"application_id"' not in text and is_a_log(text):
         log = STDIN if name == "standard input" else printable(name)
         fix = f"make a snapshot of it: kstream-plan snapshot --leader-log {log} | kstream-plan assign -"
         raise BrokenFileError(name, "is a log, not a snapshot", fix)
@@ -218,12 +221,6 @@ def form_of(head: Head, name: str) -> Form:
         what = f"is neither JSON nor Parquet: it begins with {shown(text[:20])[1:]}"
         raise BrokenFileError(name, what, "give JSON, JSON Lines (gzip or not) or Parquet")
     return Form.LINES if text[:1] == b"{" and _first_line_is_whole(text) else Form.DOCUMENT
-
-
-def _is_a_log(text: bytes) -> bool:
-    from kstream_plan.snapshots.leader_log.recognition import is_a_log  # noqa: PLC0415 - only for what is no snapshot
-
-    return is_a_log(text)
 
 
 def _first_line_is_whole(text: bytes) -> bool:

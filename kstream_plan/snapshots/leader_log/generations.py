@@ -9,7 +9,7 @@ from hashlib import sha256
 from kstream_plan.model import TaskId
 from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.grammar import Clients
-from kstream_plan.snapshots.leader_log.messages import Decided, EndOffsets, Finished, Members, Place, Split
+from kstream_plan.snapshots.leader_log.messages import Decided, EndOffsets, Finished, LogPlace, Members, Split
 from kstream_plan.snapshots.leader_log.records import Record
 
 
@@ -23,7 +23,7 @@ class Generation:
     """
 
     at: Moment | None
-    place: Place
+    place: LogPlace
     thread: str | None
     clients: Clients
     probing: bool
@@ -54,7 +54,7 @@ class Found:
     """What the messages gave: whole generations in order of time, and where one began that is not whole."""
 
     generations: list[Generation] = field(default_factory=list)
-    incomplete: list[Place] = field(default_factory=list)
+    incomplete: list[LogPlace] = field(default_factory=list)
 
 
 def generations_of(records: Iterable[Record]) -> Found:

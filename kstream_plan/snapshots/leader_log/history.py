@@ -11,7 +11,7 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.sources import check_paths
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
 from kstream_plan.snapshots.leader_log.generations import Found, Generation, generations_of
-from kstream_plan.snapshots.leader_log.messages import Place
+from kstream_plan.snapshots.leader_log.messages import LogPlace
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
 from kstream_plan.snapshots.leader_log.records import Record, read_records
 from kstream_plan.snapshots.leader_log.rows import Names, row_of
@@ -32,7 +32,7 @@ class Entry(NamedTuple):
     application_id: str
     at_ms: int | None
     zoned: bool
-    place: Place
+    place: LogPlace
     follows: bool
     row: Mapping[str, Any]
     decision: Mapping[str, Any]
@@ -44,7 +44,7 @@ class LogHistory(NamedTuple):
     """All generations in order of time, where one began that is not whole, and names given that are nobody's."""
 
     entries: tuple[Entry, ...]
-    incomplete: tuple[Place, ...] = ()
+    incomplete: tuple[LogPlace, ...] = ()
     unused_names: tuple[str, ...] = ()
 
 

@@ -10,7 +10,7 @@ from kstream_plan.model import TaskId
 from kstream_plan.snapshots.leader_log.grammar import Clients
 
 
-class Place(NamedTuple):
+class LogPlace(NamedTuple):
     """Where a message begins: file and line, from 1."""
 
     file: str

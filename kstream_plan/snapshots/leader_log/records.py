@@ -24,7 +24,7 @@ from kstream_plan.snapshots.leader_log.envelope import (
 )
 from kstream_plan.snapshots.leader_log.grammar import GrammarError
 from kstream_plan.snapshots.leader_log.lines import Line, LogLines
-from kstream_plan.snapshots.leader_log.messages import Heard, Message, Place
+from kstream_plan.snapshots.leader_log.messages import Heard, LogPlace, Message
 from kstream_plan.snapshots.leader_log.split_lines import MAX_GAP, PART_SIGN, SplitLines, WholeLine
 from kstream_plan.snapshots.leader_log.wording import MARKERS, Draft, begun, is_marked, thread_of
 from kstream_plan.snapshots.rows.fields import printable
@@ -37,7 +37,7 @@ class Record(NamedTuple):
 
     message: Message
     at: Moment | None
-    place: Place
+    place: LogPlace
     thread: str | None
     host: str | None
 
@@ -62,7 +62,7 @@ class _Open:
 
     draft: Draft
     envelope: Envelope
-    place: Place
+    place: LogPlace
     gap: int = 0
 
     def takes(self, envelope: Envelope) -> bool:
@@ -105,7 +105,7 @@ class _Reader:
         if draft is None:
             yield from self._continued(envelope)
             return
-        started = _Open(draft, envelope, Place(self._name, number))
+        started = _Open(draft, envelope, LogPlace(self._name, number))
         if not draft.whole:
             self._open.append(started)
             return
@@ -119,7 +119,7 @@ class _Reader:
             envelope = opened(line.envelope, is_marked)
         except CutLineError as error:
             if is_marked(line.envelope.text):
-                raise self._cut(Place(self._name, line.number), str(error)) from None
+                raise self._cut(LogPlace(self._name, line.number), str(error)) from None
             return None
         before = self._beginning(envelope, line.before)
         if before is None:
@@ -172,5 +172,5 @@ class _Reader:
         self._voices.add(voice)
         return known
 
-    def _cut(self, place: Place, why: str) -> SnapshotError:
+    def _cut(self, place: LogPlace, why: str) -> SnapshotError:
         return SnapshotError(f"a message of the assignor cannot be read: {printable(why)}", where=str(place), fix=_FIX)

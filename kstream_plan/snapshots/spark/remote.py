@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.sources import HEAD_BYTES, BrokenFileError, Form, Input, form_of, unzipped_head
+from kstream_plan.snapshots.leader_log.recognition import is_a_log
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.spark.failures import spark_failure
 
@@ -61,7 +62,7 @@ def _files(spark: SparkSession, path: str) -> Iterator[str]:
 
 def _form(spark: SparkSession, file: str) -> Form:
     head = unzipped_head(_first_bytes(spark, file), file)
-    form = form_of(head, file)
+    form = form_of(head, file, is_a_log)
     if form is not Form.PARQUET and head.zipped != file.endswith(".gz"):
         what = "is gzip under another name" if head.zipped else "is named .gz but is not gzip"
         raise BrokenFileError(file, what, "rename it: Spark goes by the name")

@@ -1,0 +1,153 @@
+"""What a check finds: per rule and plan whether it is kept, by how much not, and what is to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+
+from kstream_plan.model import TaskId
+from kstream_plan.plans import Plan
+from kstream_plan.policy.limits import Limit, LimitValue, Policy, Waiver
+from kstream_plan.policy.rules import RULES, Kind, Offence
+
+
+class Status(StrEnum):
+    """What came out for one rule, the worst first; ``error`` fails the check."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    WAIVED = "waived"
+    PASSED = "passed"
+
+
+@dataclass(frozen=True, slots=True)
+class Cure:
+    """Changed settings with which a plan was made that keeps to the rule, and what it then measures."""
+
+    settings: tuple[tuple[str, object], ...]
+    measured: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One rule on one plan.
+
+    ``limit`` is as the policy gives it, ``allowed`` the same with percent resolved (``None``: percent of something
+    unknown); ``measured`` is ``None`` if it cannot be told. ``offences`` name what is to blame, worst first, and are
+    empty if and only if the rule is kept; ``figures`` as of :class:`~kstream_plan.policy.rules.Measurement`.
+    ``waiver`` is in force, ``expired`` would have covered the violation until its day. ``before`` is what the baseline
+    measures, ``kept_before`` whether it keeps to the rule (``None``: there is no baseline). ``worst_of``: what is
+    measured is that of the worst of so many draws, of which the plan is a better one. ``invariant`` marks a broken
+    invariant of the plan instead of a rule.
+    """
+
+    rule: str
+    kind: Kind
+    application_id: str
+    limit: Limit
+    allowed: LimitValue | None
+    measured: int | None
+    offences: tuple[Offence, ...] = ()
+    figures: tuple[tuple[str, int], ...] = ()
+    at_least: bool = False
+    waiver: Waiver | None = None
+    expired: Waiver | None = None
+    before: int | None = None
+    kept_before: bool | None = None
+    cure: Cure | None = None
+    worst_of: int | None = None
+    invariant: bool = False
+
+    @property
+    def status(self) -> Status:
+        """Whether the rule is kept, and if not how much that counts."""
+        if not self.offences:
+            return Status.PASSED
+        return Status.WAIVED if self.waiver is not None else Status(self.limit.level.value)
+
+    @property
+    def round_number(self) -> int | None:
+        """The round of the worst offence, if it has one."""
+        return self.offences[0].round_number if self.offences else None
+
+    @property
+    def tasks(self) -> tuple[TaskId, ...]:
+        """The tasks to blame, worst first."""
+        return tuple(dict.fromkeys(one.task_id for one in self.offences if one.task_id is not None))
+
+    @property
+    def excess(self) -> float:
+        """How far beyond the limit, as a ratio; what cannot be told is the farthest."""
+        if not isinstance(self.allowed, int) or isinstance(self.allowed, bool) or self.measured is None:
+            return float("inf")
+        low, high = sorted((self.allowed, self.measured))
+        return high / low if low else float(high + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPlan:
+    """One plan with its findings, worst first, then those that passed in the order of the rules.
+
+    ``age_ms`` is that of the snapshot (``None``: not known); ``source`` says where the plan is kept, empty if nowhere.
+    ``draws``: the plan is one of so many, and its findings are of them all.
+    """
+
+    plan: Plan
+    findings: tuple[Finding, ...]
+    age_ms: int | None
+    source: str = ""
+    baseline: Plan | None = None
+    draws: int | None = None
+
+    @property
+    def application_id(self) -> str:
+        """Which application it is."""
+        return self.plan.group.application_id
+
+    def of(self, status: Status) -> tuple[Finding, ...]:
+        """Return the findings of one status."""
+        return tuple(finding for finding in self.findings if finding.status is status)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Everything one call has checked, and the errors of applications that could not be.
+
+    Plans are sorted: the worst first, then by application.
+    """
+
+    plans: tuple[CheckedPlan, ...]
+    now: datetime
+    fail_on_warning: bool = False
+    errors: tuple[tuple[str | None, str], ...] = ()
+
+    @property
+    def violated(self) -> bool:
+        """Whether the policy or a guard is violated so that the check fails."""
+        fatal = {Status.ERROR, Status.WARNING} if self.fail_on_warning else {Status.ERROR}
+        return any(finding.status in fatal for checked in self.plans for finding in checked.findings)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Every plan's findings, worst first."""
+        return tuple(sorted((one for checked in self.plans for one in checked.findings), key=badness))
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """What plans are held against: the policy, the guards of this call, and the time (with a zone)."""
+
+    policy: Policy
+    now: datetime
+    guards: Mapping[str, LimitValue] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def badness(finding: Finding) -> tuple[int, bool, float, str, int]:
+    """Return a key that sorts the worst finding first: status, broken invariant, excess, application, rule."""
+    status = finding.status
+    excess = 0.0 if status is Status.PASSED else -finding.excess
+    order = list(RULES).index(finding.rule) if finding.rule in RULES else len(RULES)
+    return list(Status).index(status), not finding.invariant, excess, finding.application_id, order

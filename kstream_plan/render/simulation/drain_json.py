@@ -1,0 +1,35 @@
+"""The answer to "may it stop?" as JSON."""
+
+from __future__ import annotations
+
+import json
+
+from kstream_plan.documents.plan.write import FORMAT_VERSION, MODELS, Json, notes
+from kstream_plan.simulation.drain import Drain, DrainedTask
+from kstream_plan.version import __version__
+
+
+def drain_json(drained: Drain) -> str:
+    """Return the answer as one line of ASCII, without the line end; ``documents/schemas/drain.json`` describes it."""
+    document: dict[str, Json] = {
+        "format_version": FORMAT_VERSION,
+        "kind": "drain",
+        "application_id": drained.plan.group.application_id,
+        "tool": {"name": "kstream-plan", "version": __version__, "models": MODELS},
+        "input": {
+            "digest": drained.waiting.digest,
+            "generation": drained.plan.generation,
+            "captured_at": drained.plan.captured_at,
+        },
+        "process_ids": list(drained.process_ids),
+        "now": [_task(task) for task in drained.now],
+        "wait_ms": drained.wait_ms,
+        "later": [_task(task) for task in drained.later],
+        "warnings": notes(drained.warnings),
+        "doubts": notes(drained.doubts),
+    }
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _task(task: DrainedTask) -> Json:
+    return {**task._asdict(), "task_id": str(task.task_id)}
