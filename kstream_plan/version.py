@@ -1,3 +1,3 @@
-"""The version of this program, as it is released (CHANGELOG)."""
+"""The version of this program: of the next release while it is being made (CHANGELOG)."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
