@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kstream_plan.model.scenario import Scenario as Scenario
     from kstream_plan.model.settings import AssignmentConfig as AssignmentConfig
     from kstream_plan.planner.checked import plan_checked as plan
+    from kstream_plan.planner.options import PlanOptions as PlanOptions
     from kstream_plan.planner.plan import assign_once as assign
     from kstream_plan.plans import Plan as Plan
     from kstream_plan.render.diff.json_form import diff_json as diff_to_json
@@ -60,6 +61,7 @@ _PUBLIC = {
     "KafkaCluster": ("kstream_plan.snapshots.broker.kafka_cluster", "KafkaCluster"),
     "KstreamPlanError": ("kstream_plan.errors", "KstreamPlanError"),
     "Plan": ("kstream_plan.plans", "Plan"),
+    "PlanOptions": ("kstream_plan.planner.options", "PlanOptions"),
     "Scenario": ("kstream_plan.model.scenario", "Scenario"),
     "Simulation": ("kstream_plan.simulation.simulate", "Simulation"),
     "Snapshot": ("kstream_plan.model", "Snapshot"),
@@ -98,6 +100,7 @@ __all__ = [
     "KafkaCluster",
     "KstreamPlanError",
     "Plan",
+    "PlanOptions",
     "Scenario",
     "Simulation",
     "Snapshot",

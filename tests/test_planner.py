@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_type_hints
 
 import captured
 import pytest
@@ -12,6 +13,7 @@ from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner import ending as recurrence
 from kstream_plan.planner.input_digest import input_digest
+from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import HandOver, Phase, Trigger
 from kstream_plan.render.plan.table import table
@@ -31,6 +33,18 @@ def _snapshot(of: GroupState = JOIN, rates: Rates | None = None, config: Assignm
 
 def _codes(notes: tuple[tuple[str, str, tuple[str, ...]], ...]) -> set[str]:
     return {note[0] for note in notes}
+
+
+def test_options_may_be_given_together_or_one_by_one() -> None:
+    eager = PlanOptions(protocol="eager", bounds=True)
+    assert plan(_snapshot(), eager) == plan(_snapshot(), protocol="eager", bounds=True)
+    assert plan(_snapshot(), eager, protocol="cooperative") == plan(_snapshot(), bounds=True)
+    with pytest.raises(TypeError, match="rounds"):
+        plan(_snapshot(), rounds=3)  # type: ignore[call-arg]
+
+
+def test_every_option_may_be_given_on_its_own() -> None:
+    assert get_type_hints(PlanKeywords) == get_type_hints(PlanOptions)
 
 
 def test_one_known_rate_does_not_make_the_whole_plan_an_estimate() -> None:

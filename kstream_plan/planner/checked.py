@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from kstream_plan.errors import PlanInvariantError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
+from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound, plan
-from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans import Plan
 from kstream_plan.plans.invariants import broken_invariants
 
 
 def plan_checked(
     snapshot: Snapshot,
+    options: PlanOptions = PlanOptions(),
     *,
     scenario: Scenario | None = None,
-    assignor: str = "high-availability",
-    protocol: str = "cooperative",
-    trigger: Trigger | None = None,
-    max_rounds: int | None = None,
-    bounds: bool = False,
     on_round: OnRound | None = None,
+    **changed: Unpack[PlanKeywords],
 ) -> Plan:
-    """Plan (arguments as of :func:`kstream_plan.planner.plan.plan`) and check every invariant of the result.
+    """Say what follows, as :func:`kstream_plan.planner.plan.plan` does, and check every invariant of the result.
 
     Raises:
+        KeyError: no such assignor or protocol.
         ScenarioError: the scenario does not fit the group.
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
-    made = plan(
-        snapshot,
-        scenario=scenario,
-        assignor=assignor,
-        protocol=protocol,
-        trigger=trigger,
-        max_rounds=max_rounds,
-        bounds=bounds,
-        on_round=on_round,
-    )
+    made = plan(snapshot, options, scenario=scenario, on_round=on_round, **changed)
     broken = broken_invariants(made)
     if broken:
         first = broken[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Unpack
 
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.model import Assignment, GroupState, Holdings, Note, Snapshot
@@ -11,6 +12,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import newcomers, seated
 from kstream_plan.planner.input_digest import input_digest
 from kstream_plan.planner.loop import Method, OnRound, Outcome, rehearse
+from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.outside import OutsideEvents
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.summarize import lower_bounds, summarize
@@ -25,27 +27,24 @@ __all__ = ["OnRound", "assign_once", "plan"]
 @without_cycle_collector()
 def plan(
     snapshot: Snapshot,
+    options: PlanOptions = PlanOptions(),
     *,
     scenario: Scenario | None = None,
-    assignor: str = "high-availability",
-    protocol: str = "cooperative",
-    trigger: Trigger | None = None,
-    max_rounds: int | None = None,
-    bounds: bool = False,
     on_round: OnRound | None = None,
+    **changed: Unpack[PlanKeywords],
 ) -> Plan:
     """Say what follows when a rebalance starts now, or of what ``scenario`` does to the group.
 
-    ``assignor`` and ``protocol`` are names in the registries; ``trigger`` is that of round 1 (default: ``join`` if an
-    instance holds and reports nothing, else ``manual``); ``max_rounds`` ends a plan that goes on, as ``unfinished``
-    (default: 4 · (stateful tasks + 10), as often as the group changes); with ``bounds`` the summary has the least that
-    had to be restored, which takes a solver (an optimal assignor's has it anyway). With a scenario the plan's group is
-    everyone who ever takes part. Deterministic: the same snapshot and options give the same plan.
+    The ``options`` may be given one by one as well: ``plan(snapshot, assignor="balanced")``. With a scenario the plan's
+    group is everyone who ever takes part. ``on_round`` is told how many rounds there are, and how many tasks still have
+    to move. Deterministic: the same snapshot and options give the same plan.
 
     Raises:
         KeyError: no such assignor or protocol.
         ScenarioError: the scenario does not fit the group.
     """
+    options = replace(options, **changed)
+    assignor, protocol = options.assignor, options.protocol
     state = seated(snapshot.state)
     members = state.group.instances
     outside = timeline(members, snapshot.config, scenario.events if scenario else ())
@@ -57,17 +56,17 @@ def plan(
         Method(ASSIGNORS[assignor], PROTOCOLS[protocol]),
         course,
         everyone,
-        first_trigger=trigger or (Trigger.JOIN if newcomers(state) else Trigger.MANUAL),
+        first_trigger=options.trigger or (Trigger.JOIN if newcomers(state) else Trigger.MANUAL),
         max_rounds=4 * (len(state.group.stateful) + 10) * (1 + len(outside.changes))
-        if max_rounds is None
-        else max_rounds,
+        if options.max_rounds is None
+        else options.max_rounds,
         on_round=on_round or (lambda _rounds, _queued: None),
     )
     group, rounds = everyone.group, tuple(rehearsal.rounds)
     initial = everyone.holdings(state.group, Holdings.of(state.group, state.holdings))
     steps = [step for rnd in rounds for step in stateful_steps(rnd.steps)]
     least = None
-    if bounds or ASSIGNORS[assignor].optimal:
+    if options.bounds or ASSIGNORS[assignor].optimal:
         least = _least_restored(snapshot.config, state, rehearsal, assignor)
     made_from = snapshot.state, snapshot.config, snapshot.rates
     snapshot_digest = input_digest(*made_from)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, Unpack
 
 from kstream_plan.model import UNKNOWN, Group, Note, Snapshot, TaskId
 from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.planner.checked import plan_checked
+from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.restoring import cold_restoring_ms
 from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.simulation.instance_names import process_id_of
@@ -64,27 +65,30 @@ class Drain:
 def drain(
     snapshot: Snapshot,
     names: Sequence[str],
+    options: PlanOptions = PlanOptions(),
     *,
     leave: bool = False,
-    assignor: str = "high-availability",
-    protocol: str = "cooperative",
+    **changed: Unpack[PlanKeywords],
 ) -> Drain:
     """Say what follows if the instances of these names stop (``leave``: leave the group cleanly).
+
+    The ``options`` may be given one by one as well.
 
     Raises:
         ScenarioError: there is no such instance, or none would be left.
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
+    options = replace(options, **changed)
     group = snapshot.state.group
     process_ids = tuple(dict.fromkeys(process_id_of(group, name) for name in names))
 
     def stopped_at(at_ms: int) -> tuple[Plan, tuple[DrainedTask, ...]]:
         end = Leave if leave else Stop
         scenario = Scenario(events=(end(at_ms=at_ms, process_ids=process_ids),))
-        made = plan_checked(snapshot, scenario=scenario, assignor=assignor, protocol=protocol)
+        made = plan_checked(snapshot, options, scenario=scenario)
         return made, _drained(made, snapshot, process_ids, at_ms)
 
-    waiting = plan_checked(snapshot, assignor=assignor, protocol=protocol)
+    waiting = plan_checked(snapshot, options)
     under_way = bool(waiting.rounds) and waiting.verdict.kind == "settled"
     wait_ms = waiting.rounds[-1].at_ms + snapshot.config.probing_rebalance_interval_ms if under_way else None
     made, now = stopped_at(0)

@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
 from kstream_plan.policy.rules.over_draws import measured, worst
@@ -98,19 +99,18 @@ def usual_number(stateful_tasks: int) -> int:
 def draws(
     snapshot: Snapshot,
     scenario: Scenario,
+    options: PlanOptions = PlanOptions(),
     *,
     number: int,
     within_ms: int | None = None,
     workers: int = 1,
-    options: dict[str, object] | None = None,
     on_draw: OnDraw = lambda _done, _all: None,
 ) -> Draws:
     """Simulate draws 0 to ``number`` - 1, fewer if ``within_ms`` is over before (then how many depends on the machine).
 
-    ``workers`` processes share them; the result is the same for any number of workers. ``options`` are further ones of
-    :func:`kstream_plan.planner.plan.plan`.
+    ``workers`` processes share them; the result is the same for any number of workers.
     """
-    simulate = partial(_outcome, snapshot, scenario, options or {})
+    simulate = partial(_outcome, snapshot, scenario, options)
     deadline = None if within_ms is None else time.monotonic() + within_ms / 1000
     outcomes: list[_Outcome] = []
     for outcome in _outcomes(simulate, number, workers if _worth_sharing(snapshot, number) else 1):
@@ -145,8 +145,8 @@ def figures_of(made: Plan) -> Figures:
     )
 
 
-def _outcome(snapshot: Snapshot, scenario: Scenario, options: dict[str, object], draw: int) -> _Outcome:
-    made = plan(snapshot, scenario=drawn(scenario, snapshot.state.group, draw), **options)  # type: ignore[arg-type]
+def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw: int) -> _Outcome:
+    made = plan(snapshot, options, scenario=drawn(scenario, snapshot.state.group, draw))
     return _outcome_of(made, measured(made))
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Unpack
 
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Event, Scenario, in_time
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.checked import plan_checked
+from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, Phase, Plan, Promote, Round, stateful_steps
 from kstream_plan.simulation import what_ifs as others
@@ -51,36 +53,28 @@ class Simulation:
 def simulate(
     snapshot: Snapshot,
     scenario: Scenario,
+    options: PlanOptions = PlanOptions(),
     *,
     number_of_draws: int | None = None,
     draws_within_ms: int | None = None,
     workers: int = 1,
     what_ifs: bool = True,
-    assignor: str = "high-availability",
-    protocol: str = "cooperative",
-    max_rounds: int | None = None,
-    bounds: bool = False,
     on_round: OnRound | None = None,
     on_draw: OnDraw = lambda _done, _all: None,
+    **changed: Unpack[PlanKeywords],
 ) -> Simulation:
     """Play ``scenario`` on the group of ``snapshot``.
 
     Where ids of new instances are not given they are drawn ``number_of_draws`` times (default: by the size of the
     group, 200 at most), or until ``draws_within_ms`` is over, by so many ``workers`` (processes); the plan is the draw
-    nearest to the medians. ``what_ifs``: simulate other settings as well. Other arguments as of
-    :func:`kstream_plan.planner.plan.plan`.
+    nearest to the medians. ``what_ifs``: simulate other settings as well. The ``options`` may be given one by one, too.
 
     Raises:
         ScenarioError: the scenario does not fit the group.
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
     group = snapshot.state.group
-    options: dict[str, object] = {
-        "assignor": assignor,
-        "protocol": protocol,
-        "max_rounds": max_rounds,
-        "bounds": bounds,
-    }
+    options = replace(options, **changed)
     random = is_random(scenario, group)
     number = usual_number(len(group.stateful)) if number_of_draws is None else number_of_draws
     found = None
@@ -88,26 +82,19 @@ def simulate(
         found = draws(
             snapshot,
             scenario,
+            options,
             number=number,
             within_ms=draws_within_ms,
             workers=workers,
-            options=options,
             on_draw=on_draw,
         )
     played = drawn(scenario, group, found.shown if found else 0)
 
-    def play(config: AssignmentConfig, *, bounds: bool = False) -> Plan:
-        return plan_checked(
-            replace(snapshot, config=config),
-            scenario=played,
-            assignor=assignor,
-            protocol=protocol,
-            max_rounds=max_rounds,
-            bounds=bounds,
-            on_round=on_round,
-        )
+    def play(config: AssignmentConfig) -> Plan:
+        other = replace(snapshot, config=config)
+        return plan_checked(other, options, scenario=played, on_round=on_round, bounds=False)
 
-    made = play(snapshot.config, bounds=bounds)
+    made = plan_checked(snapshot, options, scenario=played, on_round=on_round)
     return Simulation(
         plan=made,
         scenario=played,

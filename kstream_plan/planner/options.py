@@ -1,0 +1,35 @@
+"""How a group is planned: what no snapshot and no scenario says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+from kstream_plan.plans import Trigger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions:
+    """How a group is planned, whatever happens to it.
+
+    ``assignor`` and ``protocol`` are names in the registries; ``trigger`` is that of round 1 (default: ``join`` if an
+    instance holds and reports nothing, else ``manual``); ``max_rounds`` ends a plan that goes on, as ``unfinished``
+    (default: 4 · (stateful tasks + 10), as often as the group changes); with ``bounds`` the summary has the least that
+    had to be restored, which takes a solver (an optimal assignor's has it anyway).
+    """
+
+    assignor: str = "high-availability"
+    protocol: str = "cooperative"
+    trigger: Trigger | None = None
+    max_rounds: int | None = None
+    bounds: bool = False
+
+
+class PlanKeywords(TypedDict, total=False):
+    """The fields of :class:`PlanOptions`, for functions that take them one by one as well."""
+
+    assignor: str
+    protocol: str
+    trigger: Trigger | None
+    max_rounds: int | None
+    bounds: bool
