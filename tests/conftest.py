@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from kafka_jars import DEFAULT_VERSION
+
+from tests.helpers.kafka_jars import DEFAULT_VERSION
 
 # The same examples on every run where a failure has to mean a change; elsewhere new ones each time.
 settings.register_profile("local", deadline=None)

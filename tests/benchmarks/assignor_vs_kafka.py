@@ -16,11 +16,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from large_cases import kafka_cases, large_case
-from oracle_process import ask
-
 from kstream_plan.assignors.high_availability.assign import decide
 from kstream_plan.assignors.threads.split import split
+from tests.benchmarks.large_cases import kafka_cases, large_case
+from tests.benchmarks.oracle_process import ask
 
 SIZES = ((10_000, 50, 10), (50_000, 200, 20))
 SCENARIOS = ("steady", "scale-out")

@@ -12,11 +12,7 @@ import argparse
 import cProfile
 import random
 import resource
-import sys
 import time
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.assignors.high_availability import assign as high_availability

@@ -16,13 +16,10 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-import plan_cases
-
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.plan import plan
+from tests.helpers import plan_cases
 
 _POLICY = Path(__file__).parents[2] / "examples/ci/policy.yaml"
 

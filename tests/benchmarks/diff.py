@@ -11,8 +11,6 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from whole_plan import cpu_seconds, scale_out
-
 from kstream_plan.comparison.compare import compare
 from kstream_plan.comparison.sides import Pair
 from kstream_plan.documents.plan.files import read_plan_file
@@ -21,6 +19,7 @@ from kstream_plan.documents.two_sides import Given, read_pairs
 from kstream_plan.planner.plan import plan
 from kstream_plan.render.diff.json_form import diff_json
 from kstream_plan.render.diff.table import diff_table
+from tests.benchmarks.whole_plan import cpu_seconds, scale_out
 
 
 def compared(pairs: list[Pair]) -> int:

@@ -9,11 +9,10 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator
 
-from large_cases import kafka_cases
-from oracle_process import DEFAULT_VERSION, ask
-from random_cases import random_case
-
 from kstream_plan.assignors import ASSIGNORS
+from tests.benchmarks.large_cases import kafka_cases
+from tests.benchmarks.oracle_process import DEFAULT_VERSION, ask
+from tests.benchmarks.random_cases import random_case
 
 BATCH = 500
 

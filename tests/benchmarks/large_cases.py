@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import random
-import sys
 import uuid
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-import kafka_cases
-
 from kstream_plan.assignors.high_availability.assign import decide
+from tests.helpers import kafka_cases
 
 
 def large_case(

@@ -6,16 +6,11 @@ usage: python tests/benchmarks/many_plans.py [--plans 1000]
 from __future__ import annotations
 
 import argparse
-import sys
 import time
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-import plan_cases
 
 from kstream_plan.documents.plan.read import each_saved
 from kstream_plan.documents.plan.write import plan_json
+from tests.helpers import plan_cases
 
 _TIMES = 50
 

@@ -13,11 +13,10 @@ import statistics
 import time
 from dataclasses import replace
 
-from large_cases import kafka_cases, large_case
-
 from kstream_plan.assignors.high_availability.assign import HighAvailabilityDecision, decide
 from kstream_plan.assignors.threads.split import split
 from kstream_plan.model import LATEST, Assignment, Copy, GroupState
+from tests.benchmarks.large_cases import kafka_cases, large_case
 
 
 def main() -> None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from kafka_jars import DEFAULT_VERSION, class_path
+from tests.helpers.kafka_jars import DEFAULT_VERSION, class_path
 
 _SOURCES = [Path(__file__).parent / "oracle" / name for name in ("Oracle.java", "OracleThreads.java")]
 _MAIN = "org.apache.kafka.streams.processor.internals.assignment.Oracle"

@@ -13,18 +13,14 @@ import sys
 import time
 import uuid
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-import memberships
 
 from kstream_plan.assignors import ASSIGNORS, Assignor
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Snapshot, Task, TaskId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner import plan as planner
 from kstream_plan.plans.invariants import broken_invariants
+from tests.helpers import memberships
 
 SUBTOPOLOGIES = 20
 THREADS = 4

@@ -11,8 +11,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import captured_scenarios
-import plan_cases
 import pytest
 from junitparser import JUnitXml
 
@@ -22,6 +20,7 @@ from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.planner.plan import plan
 from kstream_plan.render.check.markdown import MARK
+from tests.helpers import captured_scenarios, plan_cases
 
 TODAY = ["--today", "2026-11-21T13:02:40Z"]
 

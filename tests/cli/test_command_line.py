@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import plan_cases
 import pytest
 
+from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
@@ -23,7 +23,8 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.settings import CONFIG_NAMES
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.text.escape import encodable
-from kstream_plan.version import __version__, snapshots
+from kstream_plan.version import __version__
+from tests.helpers import plan_cases
 
 
 class FakeReader:

@@ -9,9 +9,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import captured
-import diff_cases
-import plan_cases
 import pytest
 
 from kstream_plan.cli import run
@@ -19,6 +16,7 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.render.diff.json_form import diff_json
 from kstream_plan.render.diff.markdown import diff_markdown
 from kstream_plan.render.diff.table import diff_table
+from tests.helpers import captured, diff_cases, plan_cases
 
 Capture = pytest.CaptureFixture[str]
 

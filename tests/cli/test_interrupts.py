@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from captured import REAL
 
 from kstream_plan.cli import run
+from tests.helpers.captured import REAL
 
 SNAPSHOT = str(REAL / "scale-out" / "before.json")
 

@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from captured import REAL
+
+from tests.helpers.captured import REAL
 
 pytestmark = pytest.mark.spark
 

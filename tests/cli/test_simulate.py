@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import captured_scenarios
 import pytest
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
+from tests.helpers import captured_scenarios
 
 
 @pytest.fixture(autouse=True)

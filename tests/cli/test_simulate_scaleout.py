@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import captured_scenarios
 import pytest
-from goldens import assert_golden
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
+from tests.helpers import captured_scenarios
+from tests.helpers.goldens import assert_golden
 
 X = ["simulate-scaleout", "x.json"]
 

@@ -9,12 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import captured
-import log_layouts
 import pytest
-from goldens import assert_golden
 
 from kstream_plan.cli import run
+from tests.helpers import captured, log_layouts
+from tests.helpers.goldens import assert_golden
 
 LOG = str(captured.REAL / "scale-out-traffic" / "leader.log.gz")
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captured import REAL, rows
-from captured_cluster import CapturedCluster
-from goldens import assert_golden
 
 from kstream_plan.cli import run
 from kstream_plan.snapshots.broker import kafka_cluster
+from tests.helpers.captured import REAL, rows
+from tests.helpers.captured_cluster import CapturedCluster
+from tests.helpers.goldens import assert_golden
 
 SCENARIO = "scale-out-standbys"
 DESCRIBED = next(of for of in rows(SCENARIO, "describe-groups") if of["generation"] == 7)

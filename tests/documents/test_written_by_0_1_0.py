@@ -8,10 +8,8 @@ import json
 import os
 from pathlib import Path
 
-import check_cases
 import jsonschema
 import pytest
-from goldens import WRITE
 
 from kstream_plan.cli import run
 from kstream_plan.documents import schemas
@@ -19,6 +17,8 @@ from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.planner.plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import check_cases
+from tests.helpers.goldens import WRITE
 
 FOLDER = Path(__file__).parent / "written_by_0_1_0"
 PLANS = sorted(path.name.removesuffix(".json.gz") for path in (FOLDER / "plans").glob("*.json.gz"))

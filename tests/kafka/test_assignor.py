@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from differential import compared
+
+from tests.benchmarks.differential import compared
 
 _CASES = 1000
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real_cluster import Application, Broker, started_broker, until
+
+from tests.helpers.real_cluster import Application, Broker, started_broker, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")]
 

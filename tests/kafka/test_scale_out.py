@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import captured
 import pytest
-from real_cluster import Application, Broker, started_broker, until
 
 from kstream_plan.model import Group, Holding
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import captured
+from tests.helpers.real_cluster import Application, Broker, started_broker, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")]
 

@@ -1,0 +1,80 @@
+"""The priority set gives out what Kafka's own queue gives out, in order or not."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.assignors.java.constrained_priority_set import PrioritySet
+from kstream_plan.model import Consumer, Group, Instance
+from tests.helpers import strategies
+from tests.helpers.java_priority_set import JavaPrioritySet
+
+
+def _follow(group: Group, counts: list[int], rng: random.Random, movements: int) -> int:
+    """Handle random movements with both; return how often there was a choice."""
+    instances = range(len(group.instances))
+    theirs = JavaPrioritySet([i.process_id for i in group.instances], counts.copy(), list(group.capacities))
+    ours = PrioritySet(group, counts)
+    choices = 0
+    for _ in range(movements):
+        destination = rng.choice(instances)
+        others = [i for i in instances if i != destination]
+        accepted = sorted(rng.sample(others, min(len(others), rng.choice([0, 1, 1, 2, 2, 3]))))
+        source = theirs.poll_one_of(accepted)
+        if len(accepted) > 1:
+            choices += 1
+            assert ours.choose(accepted) == source
+        polls: tuple[list[int], ...] = (accepted,)
+        if source is None and rng.random() < 0.5:
+            accepted = sorted(rng.sample(others, min(len(others), rng.choice([1, 2]))))
+            source = theirs.poll_one_of(accepted)
+            polls = ([], accepted)
+        if source is None and others and rng.random() < 0.7:
+            source = rng.choice(others)
+        gain = int(source is not None and rng.random() < 0.9)
+        loss = int(gain and theirs.counts[destination] > 0 and rng.random() < 0.9)
+        if source is not None:
+            theirs.counts[source] += gain
+            theirs.counts[destination] -= loss
+            theirs.offer(source)
+            theirs.offer(destination)
+        ours.handled.append((polls, source, destination, gain, loss))
+    return choices
+
+
+@given(st.lists(st.integers(1, 3), min_size=2, max_size=20), st.booleans(), st.integers(0, 3), st.integers(0, 2**32))
+def test_every_choice_is_kafkas(capacities: list[int], equal: bool, spread: int, seed: int) -> None:
+    rng = random.Random(seed)
+    group = _group([1] * len(capacities) if equal else capacities, rng)
+    _follow(group, [3 * c + rng.randint(0, spread) for c in group.capacities], rng, 60)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_long_queue_in_disorder_is_followed_all_along(seed: int) -> None:
+    rng = random.Random(seed)
+    group = _group([1] * 40, rng)
+    assert _follow(group, [rng.randint(4, 6) for _ in range(40)], rng, 400) > 100
+
+
+@given(strategies.groups(min_instances=2))
+def test_without_any_movement_the_least_loaded_comes_first_and_ties_by_instance(group: Group) -> None:
+    counts = [capacity * 2 for capacity in group.capacities]
+    counts[-1] -= 1
+    everybody = range(len(counts))
+    assert PrioritySet(group, counts).choose(everybody) == everybody[-1]
+    assert PrioritySet(group, list(group.capacities)).choose(everybody) == 0
+
+
+def _group(capacities: list[int], rng: random.Random) -> Group:
+    instances = [
+        Instance(
+            process_id=f"{rng.getrandbits(32):08x}-{rng.getrandbits(16):04x}-4000-8000-{rng.getrandbits(48):012x}",
+            consumers=tuple(Consumer(consumer_id=f"{number}-{thread}") for thread in range(capacity)),
+        )
+        for number, capacity in enumerate(capacities)
+    ]
+    return Group.of("orders", [], instances)

@@ -1,0 +1,69 @@
+"""Whatever the group, its plan survives being saved and every form of output takes it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import jsonschema
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from kstream_plan.documents import schemas as json_schemas
+from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.model import Group, Partition, Rates, Snapshot
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans.pause_totals import plan_standstill
+from kstream_plan.render.plan.activity import events
+from kstream_plan.render.plan.markdown import markdown
+from kstream_plan.render.plan.table import table
+from tests.helpers import strategies
+
+SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("plan")))
+
+#: Names as nobody should choose them, lone surrogates included.
+NAMES = st.text(st.characters(codec=None), max_size=12) | st.sampled_from(
+    ["[red]", "\x1b[2J", "a|b", "<b>", "`", "@me"]
+)
+
+
+@st.composite
+def renamed(draw: st.DrawFn) -> Snapshot:
+    """Any group in any state, its application, hosts, racks, tags and topics under names like these."""
+    snapshot = draw(strategies.snapshots())
+    group = snapshot.state.group
+    topics = draw(st.lists(NAMES, min_size=3, max_size=3))
+    tasks = [  # a saved plan keeps a task's source topics, not its racks and changelogs
+        replace(
+            task,
+            source_partitions=(Partition(topics[task.task_id.subtopology % 3], task.task_id.partition),),
+            changelog_partitions=(),
+        )
+        for task in group.tasks
+    ]
+    names = st.none() | NAMES
+    instances = [
+        replace(instance, host=draw(names), rack=draw(names), client_tags=(("zone", draw(NAMES)),))
+        for instance in group.instances
+    ]
+    state = replace(snapshot.state, group=Group.of(draw(NAMES), tasks, instances))
+    rates = Rates(restore_per_instance=draw(st.none() | st.sampled_from([1.0, 50.0, 1e6])))
+    captured_at = draw(st.none() | st.just("2026-11-21T12:00:00.000Z"))
+    return replace(snapshot, state=state, rates=rates, captured_at=captured_at)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(renamed())
+def test_any_plan_is_saved_loaded_validated_and_shown(snapshot: Snapshot) -> None:
+    made = plan(snapshot, max_rounds=40)
+    text = plan_json(made, full=True)
+    assert read_plans(text.encode(), "x") == [made]
+    SCHEMA.validate(json.loads(text))
+    assert sum(plan_standstill(made).ms.values()) == made.summary.paused_task_ms
+    assert sum(len(event.moves) for event in events(made)) == made.summary.hops
+    for width in (60, 80, 130):
+        page = table(made, width=width, verbose=True)
+        assert all(line.isprintable() and cell_len(line) <= width for line in page.split("\n"))
+    assert all(line.isprintable() for line in markdown(made, verbose=True).split("\n"))

@@ -1,0 +1,247 @@
+"""Two points of a history, as ``snapshot --all`` writes it, against what the leaders' logs and the broker told."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstream_plan.comparison.changes import Comparison, InstanceChangeKind, Side, TaskClass
+from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.protocol_view import protocol_view
+from kstream_plan.documents.history import read_stretches
+from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.model import TaskId
+from kstream_plan.plans import Role
+from kstream_plan.snapshots.broker.history import generations
+from kstream_plan.snapshots.broker.source import group_history
+from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
+from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.write import file_bytes
+from tests.helpers import captured
+from tests.helpers.captured_cluster import CapturedCluster, topology
+
+NOW_MS = parse_time("2026-11-21T18:00:00.000Z")
+PAIRS = [
+    pytest.param(scenario, number, id=f"{scenario}-{number}")
+    for scenario in captured.SCENARIOS
+    for number in range(1, len(captured.rows(scenario, "inputs")))
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The histories that ``snapshot --leader-log --all`` writes of the captured logs, one file per scenario."""
+    path = tmp_path_factory.mktemp("histories")
+    for scenario in captured.SCENARIOS:
+        log = str(captured.REAL / scenario / "leader.log.gz")
+        rows = checked_rows(read_leader_logs([log], config={"acceptable_recovery_lag": 100}).entries)
+        (path / f"{scenario}.jsonl.gz").write_bytes(file_bytes(rows, "x.jsonl.gz"))
+    return path
+
+
+def stretch(folder: Path, scenario: str, first: str | None, last: str | None) -> Any:
+    (found,) = read_stretches(str(folder / f"{scenario}.jsonl.gz"), first, last)
+    return found[:3]
+
+
+@pytest.mark.parametrize(("scenario", "number"), PAIRS)
+def test_consecutive_generations_differ_by_what_the_leader_said(folder: Path, scenario: str, number: int) -> None:
+    """``observed`` holds the leader's own "assigned active" and "revoking active" lines of every generation."""
+    observed = captured.rows(scenario, "observed")[number]
+    found = compare(*stretch(folder, scenario, str(number), str(number + 1)))
+    consumers = {
+        consumer_id: of for process in observed["decided"].values() for consumer_id, of in process["consumers"].items()
+    }
+    assigned = {
+        TaskId.parse(task): consumer_id
+        for consumer_id, of in consumers.items()
+        for task in set(of["active"]) - set(of["withheld"])
+    }
+    withheld = {TaskId.parse(task) for of in consumers.values() for task in of["withheld"]}
+    changed = {change.task_id: change.to for change in found.tasks}
+    assert {task for task, seat in changed.items() if seat is None} <= withheld
+    for task_id, consumer_id in assigned.items():
+        seat = changed.get(task_id)
+        assert (seat.consumer_id if seat else _owner(found.old, task_id)) == consumer_id
+    orphaned = {change.task_id for change in found.tasks if change.kind is TaskClass.ORPHANED}
+    assert orphaned == {task for task in withheld if _owner(found.old, task) is not None}
+    view = protocol_view(found.old, found.new)
+    assert set(view.withheld) == withheld
+    assert view.rejoin == bool(withheld)
+    told = {task for member in view.members for task in member.revoked}
+    assert told == {task for task in withheld if _owner(found.old, task) in found.new.group.consumer_ids}
+
+
+def _owner(side: Side, task_id: TaskId) -> str | None:
+    task = side.group.task_index[task_id]
+    return next((side.group.consumer_ids[c] for c, held in enumerate(side.holdings) if task in held.active), None)
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
+def test_each_generation_is_what_the_broker_recorded(folder: Path, scenario: str) -> None:
+    """The assignment bytes of every member in the group's metadata records."""
+    cluster = CapturedCluster(scenario)
+    recorded = {
+        of.number: of.held
+        for of in generations(cluster.group_id, cluster.group_records(cluster.group_id))
+        if of.members
+    }
+    assert topology(scenario)
+    numbers = [row["generation"] for row in captured.rows(scenario, "inputs")][1:]
+    checked = 0
+    for number in [*numbers, numbers[-1] + 1]:
+        side = stretch(folder, scenario, str(number), str(number))[1]
+        assert side.generation == number
+        for consumer, consumer_id in enumerate(side.group.consumer_ids):
+            held = recorded[number][consumer_id]
+            roles = {
+                role: {side.group.tasks[task].task_id for task in tasks}
+                for role, tasks in zip(Role, side.holdings[consumer], strict=True)
+            }
+            assert roles[Role.ACTIVE] == set(held.active)
+            assert roles[Role.STANDBY] | roles[Role.WARMUP] | roles[Role.TEMPORARY] == set(held.standby)
+            checked += 1
+    assert checked >= 4 * len(numbers)
+
+
+def test_a_point_is_a_generation_or_a_time(folder: Path) -> None:
+    at = [row["captured_at"] for row in captured.rows("scale-out", "inputs")]
+    assert at[1] < "2026-11-21T13:00:38.500Z" < at[2]
+    for first, last in [("2", "4"), ("13:00:38.500", "13:01:42.900"), (at[1], at[3])]:
+        old, new, _ = stretch(folder, "scale-out", first, last)
+        assert (old.generation, new.generation) == (2, 4)
+    old, new, _ = stretch(folder, "scale-out", None, None)
+    assert (old.generation, new.generation) == (0, 23)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "message"),
+    [
+        ("12:00", "12:30", "holds nothing by '12:30'"),
+        (None, "2026-11-20T13:00:00Z", "holds nothing by '2026-11-20T13:00:00Z'"),
+        ("14:00", None, "holds nothing after '14:00'"),
+        ("14:00", "15:00", "holds nothing after '14:00'"),
+    ],
+)
+def test_a_time_that_the_history_does_not_reach_is_an_error(
+    folder: Path, first: str | None, last: str | None, message: str
+) -> None:
+    with pytest.raises(SnapshotError, match=message) as raised:
+        stretch(folder, "scale-out", first, last)
+    at = [row["captured_at"] for row in captured.rows("scale-out", "inputs")]
+    assert f"it holds {at[0]} to {at[-1]}: choose another --" in raised.value.fix
+
+
+def test_who_takes_part_in_a_generation_has_joined_it(folder: Path) -> None:
+    found = compare(*stretch(folder, "scale-out", "2", "4"))
+    assert found.instances == ()
+    assert len(compare(*stretch(folder, "scale-out", "1", "2")).instances) == 2
+
+
+def test_a_lost_member_s_tasks_start_where_their_standbys_are(folder: Path) -> None:
+    found = compare(*stretch(folder, "scale-out-standbys", "23", "24"))
+    names = {of.process_id: of.consumers[0].consumer_id for of in found.old.group.instances}
+    assert [change.kind for change in found.instances] == [InstanceChangeKind.LEFT]
+    assert found.instances[0].process_id in names
+    lost = [of for of in found.tasks if of.from_ and of.from_.process_id == found.instances[0].process_id]
+    assert {of.kind for of in lost} == {TaskClass.PROMOTED, TaskClass.WARM, TaskClass.STATELESS_MOVED}
+    assert {of.pause_ms for of in lost} == {found.new.config.session_timeout_ms}
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
+def test_the_offsets_topic_tells_the_same_as_the_leader_s_log(folder: Path, scenario: str, tmp_path: Path) -> None:
+    cluster = CapturedCluster(scenario)
+    taken = group_history(
+        cluster, cluster.group_id, topology(scenario), NOW_MS, lambda _: True, newest_only=False, config={}
+    )
+    (tmp_path / "history.jsonl").write_bytes(file_bytes(taken.rows, "x.jsonl"))
+    for number in range(1, 12):
+        points = str(number), str(number + 1)
+        (broker,) = read_stretches(str(tmp_path / "history.jsonl"), *points)
+        found, told = compare(*broker[:3]), compare(*stretch(folder, scenario, *points))
+        assert _actives(found) == _actives(told)
+
+
+def _actives(found: Comparison) -> list[Any]:
+    """What the broker tells as well: it does not know temporary standbys from others."""
+    return [change[:4] for change in found.tasks if change.kind is not TaskClass.STAYED]
+
+
+def test_the_decision_behind_the_last_row_is_a_generation_too(folder: Path) -> None:
+    observed = captured.rows("scale-out", "observed")[-1]
+    side = stretch(folder, "scale-out", "1", None)[1]
+    assert side.generation == observed["generation"] == 23
+    assert captured.copies_alike(side.group, side.holdings) == captured.assigned(side.group, observed)
+
+
+def test_a_document_and_standard_input_are_read_too(folder: Path, tmp_path: Path) -> None:
+    lines = gzip.decompress((folder / "scale-out.jsonl.gz").read_bytes())
+    path = tmp_path / "history.json"
+    path.write_text(f"[{','.join(lines.decode().splitlines())}]", encoding="utf-8")
+    (document,) = read_stretches(str(path), "2", "4")
+    (piped,) = read_stretches("-", "2", "4", stdin=io.BytesIO(lines))
+    assert (
+        compare(*document[:3]).tasks
+        == compare(*piped[:3]).tasks
+        == compare(*stretch(folder, "scale-out", "2", "4")).tasks
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "error", "message"),
+    [
+        ("99", None, SnapshotError, "holds no generation 99.*generations 0 to 23"),
+        ("soon", None, UsageError, "neither a generation nor a time"),
+        ("25:99", None, UsageError, "neither a generation nor a time"),
+        ("7", "4", UsageError, "--from is after --to"),
+    ],
+)
+def test_a_bad_point_is_told(folder: Path, first: str, last: str | None, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        stretch(folder, "scale-out", first, last)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"PAR1....", "read as JSON, this is Parquet"),
+        (b'{"application_id": "a"', "is not JSON|ends in the middle"),
+        (b"[1]", "no snapshot row"),
+        (b'{"kind": "plan", "application_id": "a"}', "a saved plan, not a history.*--old-round"),
+        (gzip.decompress((captured.REAL / "scale-out" / "leader.log.gz").read_bytes()), "a log, not a history"),
+        (b"\x1f\x8b\x00", "damaged gzip"),
+        (b'{"application_id": "a", "tasks": [], "instances": [{"process_id": "p"}]}', "consumers"),
+    ],
+)
+def test_a_damaged_history_is_told(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "history.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(SnapshotError, match=message):
+        read_stretches(str(path), None, None)
+
+
+def test_a_decision_in_another_form_is_told(folder: Path, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in gzip.decompress((folder / "scale-out.jsonl.gz").read_bytes()).splitlines()]
+    rows[-1]["decision"] = {"decided": [1]}
+    path = tmp_path / "history.jsonl"
+    path.write_bytes(file_bytes(rows, "x.jsonl"))
+    with pytest.raises(SnapshotError, match="not as snapshot --all writes it"):
+        read_stretches(str(path), "1", None)
+    assert read_stretches(str(path), "1", "2")
+
+
+def test_a_time_of_day_needs_one_day(folder: Path, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in gzip.decompress((folder / "scale-out.jsonl.gz").read_bytes()).splitlines()]
+    rows[0]["captured_at"] = "2026-11-20T13:00:00Z"
+    path = tmp_path / "history.jsonl"
+    path.write_bytes(file_bytes(rows, "x.jsonl"))
+    with pytest.raises(UsageError, match="not of one day"):
+        read_stretches(str(path), "13:00", None)
+    with pytest.raises(SnapshotError, match=r"no application matches.*the input holds 'S1'"):
+        read_stretches(str(path), None, None, ("payments",))

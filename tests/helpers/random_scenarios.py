@@ -1,0 +1,180 @@
+"""Random groups and random sequences of events that fit them, from a seed."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from dataclasses import replace
+
+from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Rates, Snapshot, Task, TaskId
+from kstream_plan.model.scenario import (
+    Bounce,
+    Burst,
+    ConfigChange,
+    Event,
+    Join,
+    Leave,
+    NewInstance,
+    ProduceRate,
+    RestoreRate,
+    Return,
+    Scenario,
+    Stop,
+    Threads,
+)
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Plan
+from kstream_plan.simulation.resolve import drawn
+from tests.helpers.memberships import settled
+
+SESSION_TIMEOUT_MS = 45_000
+
+
+def random_case(seed: int) -> tuple[Snapshot, Scenario]:
+    """A settled group with settings and rates of its own, and up to eight events."""
+    rng = random.Random(seed)
+    config = AssignmentConfig(
+        acceptable_recovery_lag=rng.choice([0, 100, 10_000]),
+        max_warmup_replicas=rng.randint(1, 4),
+        num_standby_replicas=rng.choice([0, 0, 1, 2]),
+        probing_rebalance_interval_ms=rng.choice([60_000, 600_000]),
+        session_timeout_ms=SESSION_TIMEOUT_MS,
+    )
+    rates = Rates(
+        restore_per_instance=rng.choice([None, 10.0, 1_000.0]), produce_per_task=rng.choice([None, 0.0, 20.0])
+    )
+    return Snapshot(state=_settled_group(rng, config), config=config, rates=rates), _Sequence(rng).scenario()
+
+
+def hard_case(seed: int) -> tuple[Snapshot, Scenario]:
+    """Instances join, and one leaves, in a group that restores about as slowly as its changelogs grow."""
+    rng = random.Random(seed)
+    config = AssignmentConfig(
+        num_standby_replicas=rng.choice([0, 1, 1, 2]),
+        probing_rebalance_interval_ms=60_000,
+        acceptable_recovery_lag=rng.choice([0, 100, 500, 1000, 2000]),
+        max_warmup_replicas=rng.randint(1, 4),
+        state_cleanup_delay_ms=rng.choice([0, 60_000, 120_000, 600_000]),
+    )
+    group = _settled_group(rng, config)
+    tasks = tuple(
+        replace(task, end_offset_sum=rng.choice([1000, 3000, 9000]) if task.stateful else 0)
+        for task in group.group.tasks
+    )
+    state = replace(group, group=Group(group.group.application_id, tasks, group.group.instances))
+    rates = Rates(restore_per_instance=rng.choice([15.0, 25.0, 30.0, 45.0, 60.0, 100.0]), produce_per_task=20.0)
+    instances = tuple(NewInstance(threads=1) for _ in range(rng.randint(1, 2)))
+    events: list[Event] = [Join(at_ms=0, instances=instances)]
+    if rng.random() < 0.6:
+        events.append(Leave(at_ms=30_000, process_ids=("m1",)))
+    return Snapshot(state=state, config=config, rates=rates), Scenario(events=tuple(events))
+
+
+def _settled_group(rng: random.Random, config: AssignmentConfig) -> GroupState:
+    tasks = [
+        Task(task_id=TaskId(s, p), stateful=s < 2, end_offset_sum=rng.choice([50, 5_000, 500_000]) if s < 2 else 0)
+        for s in range(3)
+        for p in range(rng.randint(1, 4))
+    ]
+    group = Group.of("orders", tasks, [_instance(rng, number) for number in range(_MEMBERS)])
+    empty = GroupState(
+        group=group,
+        generation=0,
+        at_ms=0,
+        holdings=(Holding(),) * len(group.consumer_ids),
+        copies=((),) * len(tasks),
+        leader=0,
+    )
+    return settled(Snapshot(state=empty, config=config)).state
+
+
+_MEMBERS = 4
+
+
+def _instance(rng: random.Random, number: int) -> Instance:
+    static = number == 3
+    consumers = tuple(
+        Consumer(consumer_id=f"m{number}-{t}", group_instance_id=f"m{number}-{t}" if static else None)
+        for t in range(1 + number % 2)
+    )
+    return Instance(
+        process_id=str(uuid.UUID(int=rng.getrandbits(128), version=4)), consumers=consumers, host=f"m{number}"
+    )
+
+
+class _Sequence:
+    """Draws one event after the other and remembers who runs; m0 always does."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._at_ms = 0
+        self._running = {f"m{number}" for number in range(1, _MEMBERS)}
+        self._away: dict[str, int] = {}
+        self._joined = 0
+
+    def scenario(self) -> Scenario:
+        events = []
+        for _ in range(self._rng.randint(1, 8)):
+            self._at_ms += self._rng.choice([0, 50, 2_000, 20_000, 50_000, 63_000, 700_000, 3_600_000])
+            events.append(self._event())
+        return Scenario(events=tuple(events))
+
+    def _event(self) -> Event:
+        rng, at_ms = self._rng, self._at_ms
+        kind = rng.choice(
+            ["join", "leave", "stop", "return", "bounce", "threads", "produce", "restore", "burst", "config"]
+        )
+        if kind in ("leave", "stop") and self._running:
+            name = rng.choice(sorted(self._running))
+            self._running.discard(name)
+            self._away[name] = at_ms
+            leave = kind == "leave"
+            return Leave(at_ms=at_ms, process_ids=(name,)) if leave else Stop(at_ms=at_ms, process_ids=(name,))
+        if kind == "return" and self._away:
+            name = rng.choice(sorted(self._away))
+            keeps = rng.random() < 0.7 or at_ms - self._away[name] < SESSION_TIMEOUT_MS
+            del self._away[name]
+            self._running.add(name)
+            return Return(at_ms=at_ms, process_ids=(name,), keeps_disk=keeps)
+        if kind == "bounce" and self._running:
+            name = rng.choice(sorted(self._running))
+            restart_ms = rng.choice([5_000, 60_000])
+            event = Bounce(at_ms=at_ms, process_ids=(name,), restart_ms=restart_ms, leaves=rng.random() < 0.3)
+            self._at_ms += restart_ms + SESSION_TIMEOUT_MS
+            return event
+        if kind == "threads":
+            return Threads(at_ms=at_ms, process_id="m0", threads=rng.randint(1, 3))
+        return self._of_the_rates(kind)
+
+    def _of_the_rates(self, kind: str) -> Event:
+        rng, at_ms = self._rng, self._at_ms
+        match kind:
+            case "produce":
+                subtopology = rng.choice([None, "0"])
+                return ProduceRate(at_ms=at_ms, per_second=rng.choice([0.0, 5.0, 500.0]), subtopology=subtopology)
+            case "restore":
+                return RestoreRate(
+                    at_ms=at_ms, per_second=rng.choice([1.0, 1e4]), process_ids=rng.choice([(), ("m0",)])
+                )
+            case "burst":
+                return Burst(at_ms=at_ms, records=rng.choice([10, 100_000]), subtopology=rng.choice([None, "1"]))
+            case "config":
+                name, value = rng.choice([("max_warmup_replicas", 3), ("num_standby_replicas", 1)])
+                return ConfigChange(at_ms=at_ms, settings=((name, value),))
+            case _:
+                self._joined += 1
+                name = f"new-{self._joined}"
+                process_id = str(uuid.UUID(int=rng.getrandbits(128), version=4))
+                self._running.add(name)
+                consumers = (Consumer(consumer_id=f"{process_id}-1"),)
+                return Join(at_ms=at_ms, instances=(Instance(process_id=process_id, consumers=consumers, host=name),))
+
+
+def play(
+    seed: int, max_rounds: int = 150, *, assignor: str = "high-availability", protocol: str = "cooperative"
+) -> Plan:
+    """The plan of a random case."""
+    snapshot, scenario = random_case(seed)
+    of = drawn(scenario, snapshot.state.group, 0)
+    return plan(snapshot, scenario=of, max_rounds=max_rounds, assignor=assignor, protocol=protocol)

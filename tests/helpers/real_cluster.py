@@ -1,0 +1,218 @@
+"""A broker and an application of a Kafka release, on this machine's loopback, for as long as a test needs them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from kstream_plan.errors import KstreamPlanError
+from kstream_plan.snapshots.broker.history import GroupDecision
+from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster
+from kstream_plan.snapshots.broker.source import group_decisions
+from tests.helpers.kafka_jars import class_path
+
+_SOURCES = [Path(__file__).parents[1] / "kafka" / "java" / name for name in ("Watched.java", "Orders.java")]
+_END_SECONDS = 25
+_POLL_SECONDS = 1.0
+_LOG = (
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS'Z'",
+    "-Duser.timezone=UTC",
+)
+
+_T = TypeVar("_T")
+
+
+class Broker:
+    """One KRaft broker that is its own controller; use :func:`started_broker`."""
+
+    def __init__(self, folder: Path, kafka_version: str) -> None:
+        self.class_path = class_path(_SOURCES, kafka_version)
+        self.port, self._controller_port = free_port(), free_port()
+        self.address = f"127.0.0.1:{self.port}"
+        self._folder = folder
+        self.settings = folder / "server.properties"
+        self.settings.write_text("".join(f"{name}={value}\n" for name, value in self._settings().items()))
+
+    def _settings(self) -> Mapping[str, object]:
+        listeners = f"PLAINTEXT://{self.address},CONTROLLER://127.0.0.1:{self._controller_port}"
+        return {
+            "process.roles": "broker,controller",
+            "node.id": 1,
+            "controller.quorum.bootstrap.servers": f"127.0.0.1:{self._controller_port}",
+            "listeners": listeners,
+            "advertised.listeners": listeners,
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "log.dirs": self._folder / "data",
+            "offsets.topic.num.partitions": 4,
+            "offsets.topic.replication.factor": 1,
+            "transaction.state.log.replication.factor": 1,
+            "transaction.state.log.min.isr": 1,
+            "share.coordinator.state.topic.replication.factor": 1,
+            "share.coordinator.state.topic.min.isr": 1,
+            "auto.create.topics.enable": "false",
+            # long enough for several instances that start at the same time to be in the first generation
+            "group.initial.rebalance.delay.ms": 8000,
+            "group.min.session.timeout.ms": 1000,
+        }
+
+    def format(self) -> None:
+        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # one word: an id may begin with a hyphen, and would be taken for an option
+        options = ["--standalone", f"--cluster-id={cluster_id}", "-c", str(self.settings)]
+        storage_tool = ["kafka.tools.StorageTool", "format", *options]
+        command = ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", self.class_path, *storage_tool]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+
+    def answers(self) -> bool:
+        try:
+            KafkaCluster(self.address, {}).__exit__()
+        except KstreamPlanError:
+            return False
+        return True
+
+    def create_topics(self, partitions: Mapping[str, int]) -> None:
+        from kafka import KafkaAdminClient
+
+        admin = KafkaAdminClient(bootstrap_servers=self.address)
+        options = {name: {"num_partitions": count, "replication_factor": 1} for name, count in partitions.items()}
+        admin.create_topics(options)
+        admin.close()
+
+    def produce(self, topic: str, partitions: int, keys: int) -> None:
+        """Write one record for each key, and as many keys to each partition."""
+        from kafka import KafkaProducer
+
+        producer = KafkaProducer(bootstrap_servers=self.address)
+        for partition in range(partitions):
+            for key in range(keys):
+                producer.send(topic, b"v", key=f"k{partition}-{key}".encode(), partition=partition)
+        producer.flush(60)
+        producer.close()
+
+
+@contextmanager
+def started_broker(folder: Path, kafka_version: str) -> Iterator[Broker]:
+    """Give a broker that answers; it ends with the block."""
+    broker = Broker(folder, kafka_version)
+    broker.format()
+    command = ["-Xmx512m", "-XX:+UseSerialGC", *_LOG, "-cp", broker.class_path, "Watched", "kafka.Kafka"]
+    with started(folder / "broker.log", *command, str(broker.settings)) as process:
+        until(lambda: broker.answers() or ended(process, folder / "broker.log"), 60, "the broker to answer")
+        yield broker
+
+
+class Application:
+    """Instances of the small application; they end with the block.
+
+    Args:
+        broker: where it runs.
+        folder: state, logs and the topology's text.
+        settings: of Kafka Streams, by Kafka's names.
+    """
+
+    def __init__(self, broker: Broker, folder: Path, application_id: str, settings: Mapping[str, object]) -> None:
+        self.application_id = application_id
+        self.topology = folder / "topology.txt"
+        self._broker = broker
+        self._folder = folder
+        self._settings = settings
+        self._running = ExitStack()
+
+    def __enter__(self) -> Application:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._running.close()
+
+    @property
+    def logs(self) -> list[Path]:
+        """The log of each instance that was started."""
+        return sorted(self._folder.glob("*.log"))
+
+    def start(self, instance: str, process_id: str) -> None:
+        """Start an instance under a process id of our choice, which Kafka Streams takes from its state directory."""
+        state = self._folder / instance / self.application_id
+        state.mkdir(parents=True)
+        (state / "kafka-streams-process-metadata").write_text(json.dumps({"processId": process_id}))
+        settings = {
+            "application.id": self.application_id,
+            "bootstrap.servers": self._broker.address,
+            "state.dir": state.parent,
+            **self._settings,
+        }
+        arguments = [str(self.topology), *(f"{name}={value}" for name, value in settings.items())]
+        command = ["-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *_LOG, "-cp", self._broker.class_path]
+        log = self._folder / f"{instance}.log"
+        self._running.enter_context(started(log, *command, "Watched", "Orders", *arguments))
+
+    def settled(self, instances: int, seconds: float) -> GroupDecision:
+        """Wait until a decision about so many instances has left nothing to do, and return it."""
+
+        def last() -> GroupDecision | None:
+            with KafkaCluster(self._broker.address, {}) as cluster:
+                try:
+                    decision = group_decisions(cluster, self.application_id, lambda _: True)[-1]
+                except KstreamPlanError:  # nobody has joined yet
+                    return None
+            done = decision.processes == instances and not decision.probing and not decision.withheld_tasks
+            return decision if done else None
+
+        return until(last, seconds, f"{instances} instances to settle")
+
+
+@contextmanager
+def started(log: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a Java program that ends when its input does."""
+    with log.open("wb") as out:
+        process = subprocess.Popen(["java", *arguments], stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        yield process
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        try:
+            process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def ended(process: subprocess.Popen[bytes], log: Path) -> bool:
+    """Return false while a process runs.
+
+    Raises:
+        RuntimeError: it has ended.
+    """
+    if process.poll() is not None:
+        raise RuntimeError(f"ended with code {process.returncode}:\n{log.read_text(errors='replace')[-4000:]}")
+    return False
+
+
+def until(found: Callable[[], _T | None], seconds: float, what: str) -> _T:
+    """Return what is found, as soon as it is.
+
+    Raises:
+        TimeoutError: it is not found in time.
+    """
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if result := found():
+            return result
+        time.sleep(_POLL_SECONDS)
+    raise TimeoutError(f"waited {seconds:.0f} s in vain for {what}")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

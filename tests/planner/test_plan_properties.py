@@ -1,0 +1,157 @@
+"""What holds of every plan, whatever assignor and protocol made it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+
+from kstream_plan.assignors import ASSIGNORS, Assign, Assignor
+from kstream_plan.model import Copy, Group, GroupState, Holding, Rates, Snapshot
+from kstream_plan.planner import loop as rehearsal
+from kstream_plan.planner import plan as planner
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Balance, Plan, Trigger
+from kstream_plan.plans.balance import balance, instance_loads
+from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.protocols import PROTOCOLS
+from tests.helpers import memberships
+from tests.helpers.stateless_groups import joined
+from tests.helpers.strategies import changed_members, first_starts, groups, snapshots
+
+every_assignor = pytest.mark.parametrize("assignor", list(ASSIGNORS))
+every_protocol = pytest.mark.parametrize("protocol", list(PROTOCOLS))
+rates = st.builds(
+    Rates,
+    restore_per_instance=st.sampled_from([None, 0.5, 100.0]),
+    produce_per_task=st.sampled_from([None, 0.0, 10.0]),
+)
+
+
+def _history(made: Plan) -> str:
+    """One line a round, printed when a property fails."""
+    lines = [f"{made.verdict.kind}, {made.summary.hops} hops"]
+    for rnd in made.rounds:
+        kinds = [f"{step.kind} {getattr(step, 'task_id', '')}" for step in rnd.steps]
+        lines.append(f"{rnd.number} {rnd.at_ms} {rnd.trigger} probing={rnd.probing_rebalance}: {', '.join(kinds)}")
+    return "\n".join(lines)
+
+
+@every_assignor
+@every_protocol
+@given(snapshot=snapshots(), rates=rates)
+def test_every_plan_keeps_every_invariant(assignor: str, protocol: str, snapshot: Snapshot, rates: Rates) -> None:
+    made = plan(replace(snapshot, rates=rates), assignor=assignor, protocol=protocol, max_rounds=60)
+    note(_history(made))
+    assert broken_invariants(made) == ()
+
+
+@every_assignor
+@every_protocol
+@given(snapshot=first_starts())
+def test_a_settled_group_stays_as_it_is(assignor: str, protocol: str, snapshot: Snapshot) -> None:
+    first = plan(snapshot, assignor=assignor, protocol=protocol)
+    note(_history(first))
+    assert first.verdict.kind == "settled"
+    again = plan(memberships.after(first), assignor=assignor, protocol=protocol)
+    note(_history(again))
+    assert again.rounds == ()
+    assert again.verdict.kind == "settled"
+    assert again.final == again.initial
+
+
+@every_assignor
+@every_protocol
+@given(data=st.data())
+def test_a_change_of_members_settles_within_the_bound(assignor: str, protocol: str, data: st.DataObject) -> None:
+    before = memberships.after(plan(data.draw(first_starts(standbys=False)), assignor=assignor, protocol=protocol))
+    changed = memberships.with_members(before, data.draw(changed_members(before.state.group)))
+    made = plan(changed, assignor=assignor, protocol=protocol)
+    note(_history(made))
+    ticks = sum(rnd.trigger is Trigger.PROBING for rnd in made.rounds)
+    assert made.verdict.kind == "settled"
+    assert ticks <= math.ceil(made.summary.hops / made.config.max_warmup_replicas) + 1
+    assert len(made.rounds) <= 2 * (ticks + 1)
+    assert made.summary.moves >= made.summary.lower_bounds.moves
+
+
+@given(snapshot=snapshots())
+def test_the_same_snapshot_gives_the_same_plan(snapshot: Snapshot) -> None:
+    assert plan(snapshot, max_rounds=20) == plan(snapshot, max_rounds=20)
+
+
+class _FreshBalance:
+    """Counts every decision from nothing."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+
+    def of(self, decided: Sequence[Holding]) -> Balance:
+        by_consumer = [
+            of
+            for held, at in zip(decided, self._group.capacities, strict=True)
+            for of in (held, *[Holding()] * (at - 1))
+        ]
+        return balance(instance_loads(self._group, by_consumer))
+
+
+def _followed_anew(state: GroupState, *, copies: Mapping[int, tuple[Copy, ...]], **change: Any) -> GroupState:
+    everything = tuple(copies.get(task, of_task) for task, of_task in enumerate(state.copies))
+    return replace(state, generation=state.generation + 1, copies=everything, **change)
+
+
+def _forgetting(assignor: Assignor) -> Assign:
+    return lambda state, config, _previous=None: assignor(state, config)
+
+
+def _carried_on_and_anew(snapshot: Snapshot, **options: Any) -> tuple[Plan, Plan]:
+    """The same plan as it is made, and made with nothing taken over from the round before."""
+    carried_on = plan(snapshot, **options)
+    every = {name: replace(of, assign=_forgetting(of)) for name, of in ASSIGNORS.items()}
+    with (
+        mock.patch.object(planner, "ASSIGNORS", every),
+        mock.patch.object(GroupState, "followed_by", _followed_anew),
+        mock.patch.object(rehearsal, "RunningBalance", _FreshBalance),
+    ):
+        return carried_on, plan(snapshot, **options)
+
+
+@every_assignor
+@every_protocol
+@given(snapshot=snapshots(groups(max_tasks=24)), rates=rates)
+def test_carrying_on_gives_what_a_full_recompute_gives(
+    assignor: str, protocol: str, snapshot: Snapshot, rates: Rates
+) -> None:
+    snapshot = replace(snapshot, rates=rates)
+    carried_on, anew = _carried_on_and_anew(snapshot, assignor=assignor, protocol=protocol, max_rounds=20)
+    note(_history(carried_on))
+    assert carried_on == anew
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_carrying_on_gives_the_same_where_many_stateless_tasks_go_back_and_forth(seed: int) -> None:
+    carried_on, anew = _carried_on_and_anew(joined(seed))
+    assert carried_on.summary.stateless_hops > 0
+    assert carried_on == anew
+
+
+@given(snapshot=snapshots(), rates=rates)
+def test_what_is_settled_follows_from_the_state_before(snapshot: Snapshot, rates: Rates) -> None:
+    looked_at = []
+    followed_by = GroupState.followed_by
+
+    def checked(state: GroupState, **change: Any) -> GroupState:
+        after = followed_by(state, **change)
+        looked_at.append(after)
+        assert after.unsettled == replace(after).unsettled
+        return after
+
+    with mock.patch.object(GroupState, "followed_by", checked):
+        made = plan(replace(snapshot, rates=rates), max_rounds=20)
+    assert len(looked_at) == max(len(made.rounds) - 1, 0)

@@ -1,0 +1,378 @@
+"""What a group makes of members that go, come back and change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.documents.scenario_file import read_scenario
+from kstream_plan.errors import ConfigError, ScenarioError
+from kstream_plan.model import Rates, Snapshot
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Demote, MemberJoined, MemberLeft, Plan, Reason, ReasonCode, Revoke, Trigger
+from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.plans.pause_totals import plan_standstill
+from kstream_plan.plans.pauses import plan_pauses
+from kstream_plan.render.plan.activity import membership
+from kstream_plan.render.plan.table import table
+from kstream_plan.simulation.resolve import drawn
+from tests.helpers import captured, captured_scenarios, memberships
+
+MEMBERSHIP, THREAD_STOPPED = Reason(ReasonCode.MEMBERSHIP), Reason(ReasonCode.THREAD_STOPPED)
+
+
+def _settled(scenario: str = "scale-out-standbys", produce_rate: float | None = None) -> Snapshot:
+    before = captured_scenarios.before(scenario, 10_000.0, produce_rate)
+    settled = memberships.settled(captured.inputs(scenario)[-1])
+    return replace(settled, rates=before.rates, config=before.config)
+
+
+def _play(snapshot: Snapshot, events: str) -> Plan:
+    scenario = read_scenario(f"events: [{events}]", "s.yaml")
+    return plan(snapshot, scenario=drawn(scenario, snapshot.state.group, 0))
+
+
+@pytest.mark.parametrize("host", ["i1", "i2", "i3"])
+class TestBounce:
+    """The captured findings, with one standby and a session time-out of 10 s."""
+
+    def test_within_the_session_timeout_it_is_one_rebalance_that_changes_nothing(self, host: str) -> None:
+        made = _play(_settled(), f"{{at: 0s, bounce: {{instances: {host}, restart: 6s}}}}")
+        assert [(rnd.at_ms, rnd.trigger) for rnd in made.rounds] == [(10_000, Trigger.MEMBER_RESTART)]
+        assert captured.by_instance(made.group, captured.copies_alike(made.group, made.final)) == captured.by_instance(
+            made.group, captured.copies_alike(made.group, made.initial)
+        )
+        assert made.summary.max_paused_task is not None
+        assert made.summary.max_paused_task.ms == 10_000
+
+    def test_beyond_it_it_is_a_leave_and_a_return(self, host: str) -> None:
+        made = _play(_settled(), f"{{at: 0s, bounce: {{instances: {host}, restart: 20s}}}}")
+        triggers = [rnd.trigger for rnd in made.rounds]
+        assert triggers == [Trigger.LEAVE, Trigger.FOLLOW_UP, Trigger.JOIN, Trigger.FOLLOW_UP]
+        assert made.rounds[0].at_ms == 10_000
+        assert made.rounds[2].at_ms == 20_000
+        assert made.summary.moves == 0
+
+    def test_with_an_explicit_leave_it_is_four_rebalances(self, host: str) -> None:
+        made = _play(_settled(), f"{{at: 0s, bounce: {{instances: {host}, restart: 6s, leave: true}}}}")
+        assert len(made.rounds) == 4
+        assert made.rounds[0].at_ms == 0
+
+    def test_of_a_static_member_it_is_none(self, host: str) -> None:
+        made = _play(_settled(), f"{{at: 0s, bounce: {{instances: {host}, restart: 6s, static: true}}}}")
+        assert made.rounds == ()
+        assert made.verdict.kind == "settled"
+        found = plan_standstill(made)
+        ran = sum(len(made.initial[c].active) for c in made.group.consumers_of[_place(made, host)])
+        assert sum(found.times.values()) == found.most_at_once == ran
+        assert set(found.ms.values()) == {6_000}
+        assert made.summary.paused_task_ms == 6_000 * ran
+        assert made.summary.max_paused_task is not None
+        assert made.summary.max_paused_task[1:] == (6_000, 1)
+
+
+def _place(made: Plan, host: str) -> int:
+    return next(index for index, instance in enumerate(made.group.instances) if instance.host == host)
+
+
+def test_restarts_of_static_members_stop_every_task_once() -> None:
+    made = _play(_settled(), "{at: 0s, bounce: {restart: 5s, pause: 1m, static: true}}")
+    assert made.rounds == ()
+    assert [(outage.from_ms, outage.to_ms) for outage in made.outages] == [
+        (0, 5_000),
+        (65_000, 70_000),
+        (130_000, 135_000),
+    ]
+    assert dict(plan_standstill(made).ms) == {task.task_id: 5_000 for task in made.group.tasks}
+    assert "\nPAUSES   ~5.0 s each" in table(made)
+    assert read_plans(plan_json(made).encode(), "x") == [made]
+
+
+def test_what_waits_for_a_static_member_stands_still_once() -> None:
+    """A join while it is away ends when it is back; what it then gives up stands still from its stop on."""
+    made = _play(
+        _settled(),
+        "{at: 0s, stop: i2}, {at: 1s, join: {hosts: [a, b]}}, {at: 7s, return: {instances: i2, static: true}}",
+    )
+    assert made.rounds[0].at_ms == 7_000
+    revoked = {step.task_id for step in made.rounds[0].steps if isinstance(step, Revoke | Demote)}
+    held = {
+        made.group.tasks[task].task_id
+        for c in made.group.consumers_of[_place(made, "i2")]
+        for task in made.initial[c].active
+    }
+    assert revoked & held
+    stopped = {pause.task_id: pause for pause in plan_pauses(made) if pause.from_ms == 0}
+    assert stopped.keys() == held
+    assert all((stopped[task_id].to_ms > 7_000) == (task_id in revoked) for task_id in held)
+    assert made.summary.paused_task_ms == sum(plan_standstill(made).ms.values())
+
+
+@pytest.mark.parametrize(("static", "ends_ms", "trigger"), [("true", 6_000, Trigger.MANUAL), ("false", 10_000, None)])
+def test_no_rebalance_of_a_group_on_its_way_ends_while_a_member_is_away(
+    static: str, ends_ms: int, trigger: Trigger | None
+) -> None:
+    on_its_way = replace(captured.inputs("scale-out-standbys")[5], config=_settled().config)
+    made = _play(on_its_way, f"{{at: 0s, bounce: {{instances: i1, restart: 6s, static: {static}}}}}")
+    assert made.rounds[0].at_ms == ends_ms
+    assert made.rounds[0].trigger is (trigger or Trigger.MEMBER_RESTART)
+
+
+def test_new_instances_can_be_named_as_they_are_shown() -> None:
+    before = captured_scenarios.before("scale-out")
+    events = "{at: 0s, join: 2}, {at: 1h, join: 1}, {at: 2h, leave: new-1}, {at: 3h, crash: [new-3]}"
+    made = _play(before, events)
+    ids = {instance.host: instance.process_id for instance in made.group.instances}
+    assert sorted(host for host in ids if host and host.startswith("new")) == ["new-1", "new-2", "new-3"]
+    left = [step.process_id for rnd in made.rounds for step in rnd.steps if isinstance(step, MemberLeft)]
+    assert left == [ids["new-1"], ids["new-3"]]
+
+
+def test_names_that_are_taken_are_passed_over() -> None:
+    events = "{at: 0s, join: 1}, {at: 1h, join: {hosts: [new-1]}}"
+    made = _play(captured_scenarios.before("scale-out"), events)
+    joined = [step.process_id for rnd in made.rounds for step in rnd.steps if isinstance(step, MemberJoined)]
+    hosts = {instance.process_id: instance.host for instance in made.group.instances}
+    assert [hosts[process_id] for process_id in joined] == ["new-2", "new-1"]
+
+
+def test_a_rolling_bounce_takes_one_after_the_other() -> None:
+    made = _play(_settled(), "{at: 0s, bounce: {restart: 5s, pause: 1m}}")
+    assert [rnd.at_ms for rnd in made.rounds] == [10_000, 75_000, 140_000]
+
+
+def test_a_rebalance_waits_for_a_member_that_is_away_unnoticed() -> None:
+    made = _play(_settled(), "{at: 0s, crash: i2}, {at: 4s, join: {hosts: [new]}}")
+    first = made.rounds[0]
+    assert first.at_ms == 10_000
+    assert [type(step) for step in first.steps[:2]] == [MemberJoined, MemberLeft]
+
+
+def test_a_join_while_a_follow_up_is_pending_is_taken_in_by_it() -> None:
+    before = captured_scenarios.before("scale-out")
+    made = _play(before, "{at: 0s, join: {hosts: [a]}}, {at: 50ms, join: {hosts: [b]}}")
+    assert made.rounds[1].trigger is Trigger.FOLLOW_UP
+    assert any(isinstance(step, MemberJoined) for step in made.rounds[1].steps)
+
+
+def test_a_join_takes_the_place_of_the_next_probe() -> None:
+    before = captured_scenarios.before("scale-out")
+    made = _play(before, "{at: 0s, join: {hosts: [a]}}, {at: 30s, join: {hosts: [b]}}")
+    joins = [rnd.at_ms for rnd in made.rounds if rnd.trigger is Trigger.JOIN]
+    assert joins == [0, 30_000]
+    probes = [rnd.at_ms for rnd in made.rounds if rnd.trigger is Trigger.PROBING]
+    assert probes[0] >= 30_000 + 63_000
+
+
+def test_disk_that_comes_back_is_caught_up_unless_too_much_was_written() -> None:
+    idle = _play(_settled(), "{at: 0s, leave: i1}, {at: 5m, return: i1}")
+    busy = _play(_settled(produce_rate=100.0), "{at: 0s, leave: i1}, {at: 5m, return: i1}")
+    assert sum(rnd.trigger is Trigger.PROBING for rnd in idle.rounds) < sum(
+        rnd.trigger is Trigger.PROBING for rnd in busy.rounds
+    )
+    assert busy.verdict.kind == "settled"
+
+
+def test_without_its_disk_it_comes_back_as_somebody_else() -> None:
+    made = _play(_settled(), "{at: 0s, crash: i1}, {at: 5m, return: {instances: i1, disk: false}}, {at: 2h, leave: i1}")
+    joined, left = membership(made)
+    assert len(joined) == 1
+    assert set(joined) < set(left)
+
+
+def test_rates_and_settings_count_from_when_they_change() -> None:
+    slow = _play(captured_scenarios.before("scale-out", 20.0), "{at: 0s, join: 2}")
+    faster = _play(captured_scenarios.before("scale-out", 20.0), "{at: 0s, join: 2}, {at: 3m, restore_rate: 5000/s}")
+    wider = _play(
+        captured_scenarios.before("scale-out", 20.0), "{at: 0s, join: 2}, {at: 3m, config: {max.warmup.replicas: 20}}"
+    )
+    assert slow.summary.duration_ms > faster.summary.duration_ms
+    assert wider.config_of(1).max_warmup_replicas == 2
+    assert wider.config_of(len(wider.rounds)).max_warmup_replicas == 20
+    assert max(sum(len(held.warmup) for held in rnd.decided) for rnd in wider.rounds) > 2
+
+
+def test_a_burst_makes_copies_fall_behind() -> None:
+    quiet = _play(captured_scenarios.before("scale-out", 100.0), "{at: 0s, join: 2}")
+    burst = _play(captured_scenarios.before("scale-out", 100.0), "{at: 0s, join: 2}, {at: 50s, burst: 2000}")
+    assert burst.summary.duration_ms > quiet.summary.duration_ms
+
+
+def test_an_instance_that_starts_and_stops_threads_keeps_its_tasks() -> None:
+    made = _play(
+        _settled(), "{at: 0s, threads: {instance: i1, count: 4}}, {at: 10m, threads: {instance: i1, count: 1}}"
+    )
+    assert made.verdict.kind == "settled"
+    [i1] = [instance for instance in made.group.instances if instance.host == "i1"]
+    busy = [made.final[made.group.consumer_ids.index(of.consumer_id)] for of in i1.consumers]
+    assert [bool(held.active) for held in busy].count(True) == 1
+
+
+#: ``@`` stands before the place that the error names.
+BAD = [
+    ("{at: 5m45s, crash: i1}, {at: 6m, crash: @i1}", "'i1' does not run at 6m. Fix: let it return first"),
+    ("{leave: i1}, {leave: @i1}", "'i1' does not run at 0s. Fix: let it return first"),
+    ("{at: 1h, return: @i1}", "'i1' runs at 1h, so it cannot return. Fix: let it leave, stop or crash first"),
+    ("{crash: i1}, {at: 1s, return: i1}, {at: 2500ms, return: @i1}", "'i1' runs at 2.5s, so it cannot return"),
+    ("{crash: i1}, {threads: @{instance: i1, count: 3}}", "'i1' does not run at 0s"),
+    (
+        "{crash: i1}, {at: 1s, return: i1}, {at: 2s, threads: @{instance: i1, count: 3}}",
+        "'i1' is not a member again at 2s. "
+        "Fix: change its threads once the group has taken it in, 10s after it stopped",
+    ),
+    ("{at: 1s, leave: @[i1, i2, i3]}", "no instance is left at 1s. Fix: let one of them stay, or another one run"),
+    ("{at: 5m, crash: @[i1, i2, i3]}", "no instance is left at 5m10s. Fix: let one of them stay, or another one run"),
+    ("{leave: @i9}", "there is no instance 'i9'"),
+    ("{threads: @{instance: all, count: 3}}", "threads are those of one instance. Fix: write one such event for each"),
+    ("{join: {process_ids: [x]}}, {join: @{process_ids: [x]}}", "'x' is a member already. Fix: give the new instance"),
+    ("{restore_rate: @{rate: 1/s, instances: nobody}}", "there is no instance"),
+    ("{burst: @{records: 5, subtopology: 7}}", "there is no subtopology '7'. Fix: name one of 0, 1, 2"),
+    ("{produce_rate: @{rate: 5/s, subtopology: x}}", "there is no subtopology 'x'. Fix: name one of 0, 1, 2"),
+    ("{config: {@max.warmup.replica: 2}}", "'max.warmup.replica' is no setting. Fix: is it max.warmup.replicas?"),
+    ("{config: {max.warmup.replicas: @0}}", "max.warmup.replicas is 0"),
+]
+
+
+@pytest.mark.parametrize(("events", "message"), BAD)
+def test_an_event_that_does_not_fit_is_told_with_its_place(events: str, message: str) -> None:
+    column = len("events: [") + events.index("@") + 1
+    with pytest.raises((ScenarioError, ConfigError)) as caught:
+        _play(_settled(), events.replace("@", ""))
+    assert str(caught.value).startswith(f"s.yaml, line 1, column {column}: {message}")
+
+
+def test_an_instance_without_a_host_of_its_own_is_called_by_its_id() -> None:
+    settled = _settled()
+    group = settled.state.group
+    alike = replace(group, instances=tuple(replace(of, host="same") for of in group.instances))
+    process_id = group.instances[0].process_id
+    with pytest.raises(ScenarioError, match=f"'{process_id}' does not run at 0s"):
+        _play(
+            replace(settled, state=replace(settled.state, group=alike)),
+            f"{{leave: {process_id}}}, {{leave: {process_id}}}",
+        )
+
+
+def test_rates_of_instances_move_with_them() -> None:
+    snapshot = _settled()
+    measured = Rates(restore={(i, 0): 100.0 + i for i in range(len(snapshot.state.group.instances))})
+    made = _play(replace(snapshot, rates=measured), "{at: 0s, leave: i1}, {at: 5m, return: i1}")
+    assert made.verdict.kind == "settled"
+
+
+def test_new_instances_restore_as_fast_as_the_others() -> None:
+    before = captured_scenarios.before("scale-out")
+    measured = Rates(restore={(0, 0): 50.0, (1, 0): 100.0, (2, 0): 5_000.0})
+    made = _play(replace(before, rates=measured), "{at: 0s, join: {hosts: [new]}}")
+    assert made.summary.duration_is == "estimate"
+    assert "new-instances-restore-rate" in {note.code for note in made.assumptions}
+    assert "new-instances-restore-rate" not in {note.code for note in plan(replace(before, rates=measured)).assumptions}
+
+
+def test_a_rate_that_changes_after_all_has_settled_changes_nothing() -> None:
+    made = _play(_settled(), "{at: 0s, crash: i1}, {at: 1s, return: i1}, {at: 9h, produce_rate: 5/s}")
+    again = _play(_settled(), "{at: 0s, crash: i1}, {at: 1s, return: i1}")
+    assert made.rounds == again.rounds
+    scenario = read_scenario("events: [{at: 0s, crash: i1}, {at: 1s, return: i1}, {at: 9h, burst: 5}]", "s.yaml")
+    played = drawn(scenario, _settled().state.group, 0)
+    assert plan(_settled(), scenario=played, max_rounds=1).verdict.kind == "settled"
+
+
+def test_a_join_does_not_end_a_rebalance_before_the_group_has_noticed_who_stopped_with_it() -> None:
+    both = _play(_settled(), "{at: 0s, stop: i1}, {at: 0s, join: 1}")
+    apart = _play(_settled(), "{at: 0s, stop: i1}, {at: 1ms, join: 1}")
+    assert both.rounds[0].at_ms == 10_000
+    assert [(rnd.at_ms, rnd.trigger, rnd.decided) for rnd in both.rounds] == [
+        (rnd.at_ms, rnd.trigger, rnd.decided) for rnd in apart.rounds
+    ]
+    came_and_went = [type(step) for step in both.rounds[0].steps if isinstance(step, MemberJoined | MemberLeft)]
+    assert sorted(came_and_went, key=str) == [MemberJoined, MemberLeft]
+
+
+def test_a_copy_that_is_behind_has_not_caught_up_by_waiting_unless_its_rate_is_known() -> None:
+    settled = _settled()
+    group, held = settled.state.group, settled.state.holdings
+    consumer = next(consumer for consumer, of in enumerate(held) if of.standby)
+    task, instance = held[consumer].standby[0], group.instance_of[consumer]
+    owner = next(group.instance_of[other] for other, of in enumerate(held) if task in of.active)
+    copies = list(settled.state.copies)
+    copies[task] = tuple(
+        copy._replace(lag=5_000, remaining=5_000) if copy.instance == instance else copy for copy in copies[task]
+    )
+    lagging = replace(settled, state=replace(settled.state, copies=tuple(copies)))
+    stop = f"{{at: 0s, stop: {group.instances[owner].host}}}"
+    unknown = replace(lagging, rates=Rates())
+    assert [_play(one, stop).summary.cold_handovers for one in (unknown, lagging)] == [1, 0]
+
+
+def test_a_thread_that_stops_and_then_its_instance_in_the_same_rebalance_are_told_in_that_order() -> None:
+    events = "{at: 500ms, stop: i2}, {at: 500ms, threads: {instance: i1, count: 1}}, {at: 600ms, stop: i1}"
+    before = _settled()
+    group = before.state.group
+    i1 = next(instance for instance in group.instances if instance.host == "i1")
+    two_threads = replace(
+        i1, consumers=(*i1.consumers, replace(i1.consumers[0], consumer_id=f"{i1.consumers[0].consumer_id}-2"))
+    )
+    others = [instance for instance in group.instances if instance is not i1]
+    members = memberships.with_members(before, [*others, two_threads])
+    made = _play(memberships.settled(members), events)
+    assert broken_invariants(made) == ()
+    [first] = [rnd for rnd in made.rounds if any(isinstance(step, MemberLeft) for step in rnd.steps)]
+    steps = list(first.steps)
+    left = next(place for place, step in enumerate(steps) if step == MemberLeft(i1.process_id, 600, MEMBERSHIP))
+    stopped = [place for place, step in enumerate(steps) if getattr(step, "reason", None) == THREAD_STOPPED]
+    assert stopped
+    assert max(stopped) < left
+    assert {500, 600} <= {pause.from_ms for pause in plan_pauses(made)}
+
+
+@pytest.mark.parametrize(
+    ("rate", "later", "longest_ms"),
+    [
+        (5_000.0, "{at: 4m, produce_rate: 0/s}", 2_400),  # i1 and i2 restore 12,000 records each
+        (5_000.0, "{at: 4m, restore_rate: 10/s}", 2_400),  # by then it is over
+        (50.0, "{at: 3m, restore_rate: 10/s}", None),  # which of them that meets is not followed
+        (5_000.0, "{at: 1s, bounce: {instances: [i1], restart: 1s, static: true}}", None),  # i1 does not restore then
+        (None, "{at: 0s, restore_rate: 5000/s}", 2_400),
+        (None, "{at: 4m, restore_rate: 5000/s}", None),
+        (45.0, "{at: 30s, leave: i2}", None),  # i1 is not done yet when it starts more
+    ],
+)
+def test_how_long_a_cold_start_restores_goes_by_the_rates_of_its_time(
+    rate: float | None, later: str, longest_ms: int | None
+) -> None:
+    made = _play(captured_scenarios.before("scale-out", rate), f"{{leave: i3}}, {later}")
+    assert made.summary.cold_handovers > 0
+    assert made.summary.max_cold_restore_ms == longest_ms
+
+
+def test_a_restore_rate_that_is_known_later_makes_no_estimate_of_what_was_before() -> None:
+    known_at = {
+        at: _play(captured_scenarios.before("scale-out"), f"{{leave: i3}}, {{at: {at}, restore_rate: 5000/s}}")
+        for at in ("0s", "4m")
+    }
+    assert {at: made.summary.duration_is for at, made in known_at.items()} == {"0s": "estimate", "4m": "floor"}
+
+
+@pytest.mark.parametrize("written", ["burst: 1000", "produce_rate: 10/s"])
+def test_what_a_scenario_writes_is_not_said_to_be_nothing(written: str) -> None:
+    before = captured_scenarios.before("scale-out", 5_000.0)
+    notes = [
+        {note.code for note in _play(before, f"{{leave: i3}}, {{at: 30s, {of}}}").assumptions}
+        for of in (written, "leave: i2")
+    ]
+    assert ["no-produce-rate" in codes for codes in notes] == [False, True]
+
+
+def test_the_first_rebalance_waits_for_a_static_member_that_restarts_right_then() -> None:
+    """The group is about to rebalance, for it has no standbys yet."""
+    before = captured_scenarios.before("scale-out")
+    wanting = replace(before, config=replace(before.config, num_standby_replicas=1))
+    made = _play(wanting, "{bounce: {instances: [i1], restart: 5s, static: true}}")
+    assert (made.rounds[0].at_ms, made.rounds[0].trigger) == (5_000, Trigger.MANUAL)
+    assert broken_invariants(made) == ()
+    later = replace(made, rounds=(replace(made.rounds[0], at_ms=5_001), *made.rounds[1:]))
+    assert any("rounds-in-order" in str(broken) for broken in broken_invariants(later))

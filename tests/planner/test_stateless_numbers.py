@@ -1,0 +1,119 @@
+"""A plan that has its stateless tasks as numbers is the plan that has them as holdings and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from kstream_plan.model import NOBODY, Holding, Holdings, Owners
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Plan, Round, RoundSteps, Trigger, Withhold, stateful_steps
+from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.plans.pause_totals import plan_standstill
+from kstream_plan.render.plan.table import table
+from tests.helpers.random_scenarios import play
+from tests.helpers.stateless_groups import joined
+
+
+@cache
+def _made(seed: int, protocol: str = "cooperative", assignor: str = "high-availability") -> Plan:
+    return plan(joined(seed), protocol=protocol, assignor=assignor)
+
+
+def _written_out(made: Plan) -> Plan:
+    """The plan with every step and holding made."""
+    rounds = (
+        replace(rnd, steps=tuple(rnd.steps), decided=tuple(rnd.decided), assigned=tuple(rnd.assigned))
+        for rnd in made.rounds
+    )
+    return replace(made, initial=tuple(made.initial), rounds=tuple(rounds), final=tuple(made.final))
+
+
+def _compare(made: Plan) -> None:
+    written = _written_out(made)
+    assert made == written
+    assert broken_invariants(made) == broken_invariants(written) == ()
+    assert [len(rnd.steps) for rnd in made.rounds] == [len(rnd.steps) for rnd in written.rounds]
+    assert plan_standstill(made) == plan_standstill(written)
+    assert table(made, verbose=True) == table(written, verbose=True)
+
+
+@pytest.mark.parametrize("assignor", ["high-availability", "balanced"])
+@pytest.mark.parametrize("protocol", ["cooperative", "eager", "mixed"])
+@pytest.mark.parametrize("seed", range(3))
+def test_it_says_the_same_as_when_everything_is_written_out(seed: int, protocol: str, assignor: str) -> None:
+    made = _made(seed, protocol, assignor)
+    assert any(isinstance(rnd.steps, RoundSteps) for rnd in made.rounds)
+    _compare(made)
+
+
+@pytest.mark.parametrize("first", range(0, 150, 50))
+def test_it_says_the_same_whoever_comes_and_goes(first: int) -> None:
+    for seed in range(first, first + 50):
+        assignor, protocol = ("high-availability", "balanced")[seed % 2], ("cooperative", "mixed", "eager")[seed % 3]
+        _compare(play(seed, assignor=assignor, protocol=protocol))
+
+
+def _changed(holdings: Sequence[Holding], place: int, owner: int) -> Holdings:
+    assert isinstance(holdings, Holdings)
+    owners = holdings.owners.copy()
+    owners[place] = owner
+    return Holdings(holdings.stateful, holdings.stateless, owners)
+
+
+def _with(made: Plan, index: int, **change: object) -> Plan:
+    rounds = list(made.rounds)
+    rounds[index] = replace(rounds[index], **change)
+    return replace(made, rounds=tuple(rounds))
+
+
+def _withholding(made: Plan) -> tuple[int, Round, int]:
+    """A round in which stateless tasks alone are withheld, and the place of the first of them."""
+    for index, rnd in enumerate(made.rounds[:-1]):
+        if isinstance(rnd.steps, RoundSteps) and len(rnd.steps.withheld) and not _withholds_stateful(rnd):
+            return index, rnd, int(rnd.steps.withheld[0])
+    raise AssertionError("no such round")
+
+
+def _withholds_stateful(rnd: Round) -> bool:
+    return any(isinstance(step, Withhold) for step in stateful_steps(rnd.steps))
+
+
+def _owners(holdings: Sequence[Holding]) -> Owners:
+    assert isinstance(holdings, Holdings)
+    return holdings.owners
+
+
+def _broken(made: Plan) -> set[str]:
+    return {broken.invariant for broken in broken_invariants(made)}
+
+
+def test_a_task_that_is_decided_for_nobody_is_found() -> None:
+    made = _made(0)
+    assert "one-active-per-task" in _broken(_with(made, 0, decided=_changed(made.rounds[0].decided, 0, NOBODY)))
+
+
+def test_a_task_that_starts_before_it_is_revoked_is_found() -> None:
+    index, rnd, place = _withholding(_made(0))
+    at_once = _changed(rnd.assigned, place, int(_owners(rnd.decided)[place]))
+    assert "no-second-owner" in _broken(_with(_made(0), index, assigned=at_once))
+
+
+def test_steps_that_do_not_give_who_runs_the_tasks_are_found() -> None:
+    made = _made(0)
+    index, rnd, place = _withholding(made)
+    consumers = len(made.group.consumer_ids)
+    other = (int(_owners(rnd.decided)[place]) + 1) % consumers
+    assert "steps-are-lossless" in _broken(_with(made, index, decided=_changed(rnd.decided, place, other)))
+    assert "steps-are-lossless" in _broken(_with(made, index, assigned=_changed(rnd.assigned, place, other)))
+    last = (int(_owners(made.final)[0]) + 1) % consumers
+    assert _broken(replace(made, final=_changed(made.final, 0, last))) == {"steps-are-lossless"}
+
+
+def test_a_task_that_is_withheld_and_not_followed_up_is_found() -> None:
+    made = _made(0)
+    index, _, _ = _withholding(made)
+    assert "withheld-is-followed-up" in _broken(_with(made, index + 1, trigger=Trigger.MANUAL))

@@ -1,0 +1,192 @@
+"""A policy held against plans: limits, levels, waivers, the most specific glob, and orders that do not matter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kstream_plan.model import Snapshot
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Plan
+from kstream_plan.policy.check import check_all, check_plan
+from kstream_plan.policy.findings import Check, CheckedPlan, Finding, Standard, Status
+from kstream_plan.policy.limits import Level, Limit, LimitValue, Percent, Policy, Waiver
+from kstream_plan.policy.rules import RULES, Kind, Rule
+from kstream_plan.render.check import REPORTS
+from kstream_plan.render.check.table import table_report
+from tests.helpers import plan_cases, strategies
+
+NOW = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
+NUMBERS = [name for name, rule in RULES.items() if rule.kind in (Kind.DURATION, Kind.COUNT, Kind.RECORDS)]
+
+
+def checked(made: Plan, waivers: tuple[Waiver, ...] = (), **limits: Limit) -> CheckedPlan:
+    return check_plan(made, Standard(Policy(defaults=limits, waivers=waivers), NOW))
+
+
+def finding(found: CheckedPlan, rule: str) -> Finding:
+    return next(one for one in found.findings if one.rule == rule)
+
+
+def _generous(rule: Rule) -> LimitValue:
+    return 0 if rule.at_least else 2**63 - 1
+
+
+@given(strategies.snapshots())
+@settings(max_examples=60)
+def test_the_measured_value_is_allowed_and_one_less_is_not(snapshot: Snapshot) -> None:
+    made = plan(replace(snapshot, captured_at="2026-11-21T12:00:00.000Z"), max_rounds=12)
+    for name in NUMBERS:
+        rule = RULES[name]
+        measured = finding(checked(made, **{name: Limit(_generous(rule))}), name).measured
+        if measured is None:
+            assert name == "max_restored_records"
+            continue
+        assert finding(checked(made, **{name: Limit(measured)}), name).status is Status.PASSED
+        stricter = measured + 1 if rule.at_least else measured - 1
+        if rule.at_least and not made.group.stateful:
+            continue
+        if stricter >= 0:
+            broken = finding(checked(made, **{name: Limit(stricter)}), name)
+            assert broken.status is Status.ERROR, name
+            assert broken.measured == measured
+
+
+@given(strategies.snapshots())
+@settings(max_examples=40)
+def test_figures_are_those_of_the_summary(snapshot: Snapshot) -> None:
+    made = plan(snapshot, max_rounds=12)
+    found = checked(made, **{name: Limit(_generous(RULES[name])) for name in NUMBERS})
+    summary = made.summary
+    for name, figure in {
+        "max_duration": summary.duration_ms,
+        "max_rebalances": summary.rebalances,
+        "max_moves": summary.moves,
+        "max_warmups": summary.warmups,
+        "max_cold_handovers": summary.cold_handovers,
+        "max_restored_records": summary.restored_records,
+        "max_peak_extra_copies": summary.peak_extra_copies,
+        "max_pause_per_task": summary.max_paused_task.ms if summary.max_paused_task else 0,
+    }.items():
+        assert finding(found, name).measured == figure, name
+
+
+@given(st.permutations(["scale-out", "settled", "crash", "pods", "never-ready"]))
+@settings(max_examples=10)
+def test_the_order_of_plans_does_not_matter(names: list[str]) -> None:
+    strict = {"max_moves": Limit(3), "max_duration": Limit(60_000, Level.WARNING)}
+    ordered = check_all([checked(plan_cases.case(name), **strict) for name in sorted(names)], NOW)
+    shuffled = check_all([checked(plan_cases.case(name), **strict) for name in names], NOW)
+    assert table_report(shuffled) == table_report(ordered)
+    for write in REPORTS.values():
+        assert write(shuffled) == write(ordered)
+
+
+def test_an_empty_policy_demands_that_plans_settle() -> None:
+    assert [one.rule for one in checked(plan_cases.case("scale-out")).findings] == ["must_settle"]
+    assert checked(plan_cases.case("never-ready")).findings[0].status is Status.ERROR
+    assert not checked(plan_cases.case("never-ready"), must_settle=Limit(False)).of(Status.ERROR)
+
+
+def test_the_most_specific_glob_wins_rule_by_rule() -> None:
+    policy = Policy(
+        defaults={"max_moves": Limit(1), "max_warmups": Limit(1)},
+        applications={
+            "payments-eu": {"max_moves": Limit(5)},
+            "*": {"max_moves": Limit(2), "max_rebalances": Limit(2)},
+            "payments-*": {"max_moves": Limit(4), "max_duration": Limit(4)},
+            "pay*": {"max_moves": Limit(3), "max_duration": Limit(3)},
+            "payments-[ab]*": {"max_moves": Limit(6)},
+        },
+    )
+
+    def limits(application_id: str) -> dict[str, LimitValue]:
+        return {name: limit.value for name, limit in policy.limits(application_id).items()}
+
+    always = {"must_settle": True, "max_warmups": 1, "max_rebalances": 2}
+    assert limits("payments-eu") == {**always, "max_moves": 5, "max_duration": 4}
+    assert limits("payments-us") == {**always, "max_moves": 4, "max_duration": 4}
+    assert limits("payroll") == {**always, "max_moves": 3, "max_duration": 3}
+    assert limits("Payroll") == {**always, "max_moves": 2}
+
+
+@pytest.mark.parametrize(
+    ("until", "application", "status"),
+    [
+        (date(2026, 11, 21), "S*", Status.WAIVED),
+        (date(2026, 11, 20), "S*", Status.ERROR),
+        (date(2027, 1, 1), "payments", Status.ERROR),
+    ],
+)
+def test_waivers(until: date, application: str, status: Status) -> None:
+    waiver = Waiver(application, "max_moves", until, "OPS-1")
+    found = finding(checked(plan_cases.case("scale-out"), (waiver,), max_moves=Limit(1)), "max_moves")
+    assert found.status is status
+    assert (found.waiver == waiver) == (status is Status.WAIVED)
+    assert (found.expired == waiver) == (until < NOW.date())
+
+
+def test_a_waiver_that_is_not_needed_changes_nothing() -> None:
+    waiver = Waiver("*", "max_moves", date(2027, 1, 1), "OPS-1")
+    found = finding(checked(plan_cases.case("settled"), (waiver,), max_moves=Limit(1)), "max_moves")
+    assert (found.status, found.waiver) == (Status.PASSED, None)
+
+
+def test_warnings_fail_only_where_they_are_told_to() -> None:
+    found = checked(plan_cases.case("scale-out"), max_moves=Limit(1, Level.WARNING))
+    assert not check_all([found], NOW).violated
+    assert check_all([found], NOW, fail_on_warning=True).violated
+
+
+def test_percent_is_of_the_whole_that_the_rule_counts() -> None:
+    found = finding(checked(plan_cases.case("scale-out"), max_moves=Limit(Percent(Decimal("83.4")))), "max_moves")
+    assert (found.allowed, found.measured, found.status) == (20, 20, Status.PASSED)
+    found = finding(checked(plan_cases.case("scale-out"), max_moves=Limit(Percent(Decimal("83.3")))), "max_moves")
+    assert (found.allowed, found.status) == (19, Status.ERROR)
+
+
+def test_percent_of_something_unknown_is_broken() -> None:
+    limit = Limit(Percent(Decimal(100)))
+    found = finding(checked(plan_cases.case("unknown-end-offsets"), max_restored_records=limit), "max_restored_records")
+    assert (found.allowed, found.measured, found.status) == (None, None, Status.ERROR)
+
+
+def test_no_waiver_lets_anybody_off_a_guard() -> None:
+    waiver = Waiver("*", "require_generation", date(2030, 1, 1), "never")
+    standard = Standard(Policy(waivers=(waiver,)), NOW, {"--require-generation": 5})
+    assert check_plan(plan_cases.case("scale-out"), standard).findings[0].status is Status.ERROR
+
+
+def test_a_broken_invariant_is_told_as_a_defect_of_ours() -> None:
+    made = plan_cases.case("scale-out")
+    broken = replace(made, summary=replace(made.summary, moves=1))
+    found = check_all([checked(broken)], NOW)
+    assert found.violated
+    assert found.findings[0].rule == "summary-adds-up"
+    assert "a defect of kstream-plan" in table_report(found, width=200)
+    assert "contradicts itself" in table_report(found, width=200)
+    assert not any(one.invariant for one in checked(made).findings)
+
+
+def test_the_baseline_shows_what_was_before() -> None:
+    before, after = plan_cases.case("settled"), plan_cases.case("scale-out")
+    standard = Standard(Policy(defaults={"max_moves": Limit(1)}), NOW)
+    found = finding(check_plan(after, standard, baseline=before), "max_moves")
+    assert (found.measured, found.before, found.kept_before) == (20, 0, True)
+
+
+def test_the_baseline_s_own_snapshot_does_not_matter() -> None:
+    policy = Policy(defaults={"max_snapshot_age": Limit(1), "require_generation": Limit(1)})
+    found = check_plan(plan_cases.case("scale-out"), Standard(policy, NOW), baseline=plan_cases.case("settled"))
+    for rule in ("max_snapshot_age", "require_generation"):
+        assert finding(found, rule).kept_before is None
+
+
+def test_a_check_of_nothing_is_not_violated() -> None:
+    assert not Check((), NOW).violated
+    assert table_report(Check((), NOW)) == "0 applications: 0 passed\n"

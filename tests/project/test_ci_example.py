@@ -1,0 +1,130 @@
+"""The workflows in ``examples/ci`` run as they stand; only what is GitHub's, or the cluster's, is stood in for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kstream_plan.documents.policy_file import load_policy
+from kstream_plan.render.check.markdown import MARK
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+_STAND_INS = {
+    "pip": "exit 0",
+    "kubectl": f'cat "{EXAMPLES}/leader-log/orders.log"',
+    "git": 'test "$1" = show && cat "of-main/${2#origin/main:}"',
+    "kstream-plan": f'exec "{sys.executable}" -m kstream_plan "$@"',
+    "gh": """echo "gh $*" >> gh.log
+case "$1 $2" in
+  "run list") cat runs ;;
+  "run download") test "$3" = 4711 ;;
+  "api --paginate") cat comment-id ;;
+esac""",
+}
+
+
+def _workflow(name: str) -> dict[Any, Any]:
+    return yaml.safe_load((EXAMPLES / "ci" / name).read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+
+def _steps(name: str) -> dict[str, str]:
+    (job,) = _workflow(name)["jobs"].values()
+    return {step.get("name", step["run"]): step["run"] for step in job["steps"] if "run" in step}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A repository's working folder, with programs that stand in for others."""
+    (tmp_path / "bin").mkdir()
+    for name, script in _STAND_INS.items():
+        program = tmp_path / "bin" / name
+        program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        program.chmod(0o755)
+    shutil.copy(EXAMPLES / "ci/policy.yaml", tmp_path)
+    (tmp_path / "of-main").mkdir()
+    for folder in (tmp_path, tmp_path / "of-main"):
+        shutil.copy(EXAMPLES / "leader-log/app.properties", folder)
+        (folder / "replicas").write_text("5\n")
+    (tmp_path / "comment-id").write_text("")
+    (tmp_path / "runs").write_text("4711\n")
+    return tmp_path
+
+
+def _run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a step as GitHub's runner does: ``bash -e`` with pipefail."""
+    env = os.environ | {
+        "PATH": f"{folder}/bin:{os.environ['PATH']}",
+        "BASE": "main",
+        "DEFAULT_BRANCH": "trunk",
+        "PULL_REQUEST": "12",
+        "GITHUB_REPOSITORY": "shop/orders",
+        "PYTHONPATH": str(EXAMPLES.parent),
+    }
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+def test_the_policy_is_one() -> None:
+    assert load_policy(EXAMPLES / "ci/policy.yaml").limits("payments-eu")["min_standbys"].value == 1
+
+
+def test_the_scheduled_job_publishes_a_snapshot_that_the_check_finds(checkout: Path) -> None:
+    for script in _steps("snapshot.yml").values():
+        done = _run(script, checkout)
+        assert done.returncode == 0, done.stderr
+    assert (checkout / "snapshot.json").exists()
+    upload = next(step for step in _workflow("snapshot.yml")["jobs"]["snapshot"]["steps"] if "upload" in str(step))
+    assert upload["with"]["path"] == "snapshot.json"
+    assert f"--name {upload['with']['name']}" in _steps("check.yml")["Newest snapshot"]
+    assert "snapshot.yml" in _steps("check.yml")["Newest snapshot"]
+
+
+@pytest.mark.parametrize("runs", ["", "4712\n"])
+def test_without_a_snapshot_the_check_says_so(checkout: Path, runs: str) -> None:
+    (checkout / "runs").write_text(runs)
+    done = _run(_steps("check.yml")["Newest snapshot"], checkout)
+    assert done.returncode == 1
+    assert done.stdout.startswith(
+        "::error::There is no snapshot to check against. Run the workflow snapshot.yml on trunk"
+    )
+    assert "--workflow snapshot.yml --branch trunk" in (checkout / "gh.log").read_text()
+
+
+def test_whatever_the_check_reads_starts_it() -> None:
+    paths = _workflow("check.yml")[True]["pull_request"]["paths"]  # YAML takes the name "on" for true
+    assert paths == ["app.properties", "replicas", "policy.yaml"]
+
+
+@pytest.mark.spark
+def test_the_check_of_a_pull_request(checkout: Path) -> None:
+    steps = _steps("check.yml")
+    _run(_steps("snapshot.yml")["Snapshot"], checkout)
+    policy = (checkout / "policy.yaml").read_text().replace("max_snapshot_age: 24h", "max_snapshot_age: 9000d")
+    (checkout / "policy.yaml").write_text(policy.replace("max_pause_per_task: 30s", "max_pause_per_task: 20s"))
+    for name in ("pip install kstream-plan", "Newest snapshot", "Plan for the base branch"):
+        done = _run(steps[name], checkout)
+        assert done.returncode == 0, done.stderr
+    done = _run(steps["Check"], checkout)
+    assert done.returncode == 3, done.stderr
+    assert "::error title=orders%3A max_pause_per_task::" in done.stdout
+    assert (checkout / "comment.md").read_text().startswith(f"{MARK}\n")
+    assert _run(steps["Comment"], checkout).returncode == 0
+    assert (checkout / "gh.log").read_text().splitlines()[-1] == "gh pr comment 12 --body-file comment.md"
+    (checkout / "comment-id").write_text("99\n")
+    assert _run(steps["Comment"], checkout).returncode == 0
+    assert "--method PATCH repos/shop/orders/issues/comments/99" in (checkout / "gh.log").read_text().splitlines()[-1]
+    changed = (checkout / "app.properties").read_text().replace("max.warmup.replicas = 2", "max.warmup.replicas = 4")
+    (checkout / "app.properties").write_text(changed)
+    done = _run(steps["Check"], checkout)
+    assert done.returncode == 0, done.stdout
+    (checkout / "replicas").write_text("6\n")
+    done = _run(steps["Check"], checkout)
+    assert "orders 5 → 6 instances" in done.stdout
+    assert "before: " in done.stdout

@@ -1,0 +1,125 @@
+"""The way from the eager to the cooperative protocol, and why it takes two bounces."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+
+from kstream_plan import snapshots
+from kstream_plan.cli import run
+from kstream_plan.documents import schemas as json_schemas
+from kstream_plan.model import Consumer, Group, GroupState, Holding, Snapshot
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.protocols import gives_up
+from kstream_plan.protocols.interleavings import Action
+from kstream_plan.protocols.upgrade import Upgrade, upgrade
+from kstream_plan.render.upgrade import upgrade_json, upgrade_markdown, upgrade_table
+from tests.helpers.goldens import assert_golden
+from tests.helpers.small_groups import group, state
+from tests.helpers.strategies import snapshots as drawn_snapshots
+
+SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("upgrade")))
+
+
+def listing(of: Group, *protocols: tuple[str, ...]) -> Group:
+    """The group with these lists, by instance; the last one for all that follow."""
+    lists = [*protocols, *[protocols[-1]] * len(of.instances)]
+    instances = [
+        replace(instance, consumers=tuple(replace(c, protocols=lists[n]) for c in instance.consumers))
+        for n, instance in enumerate(of.instances)
+    ]
+    return Group.of(of.application_id, list(of.tasks), instances)
+
+
+def running(members: Group) -> GroupState:
+    return state(members, {0: Holding((0,)), 2: Holding((1, 2))}, {})
+
+
+EAGER = running(listing(group(), ("eager",)))
+
+
+def _groups_after(found: Upgrade) -> list[tuple[int, str, str, int]]:
+    return [(of.bounce, of.process_id, of.group_protocol, of.cooperative_consumers) for of in found.restarts]
+
+
+def test_the_group_stays_eager_through_the_first_bounce_and_turns_in_the_second() -> None:
+    assert _groups_after(upgrade(EAGER)) == [
+        (1, "i1", "eager", 0),
+        (1, "i2", "eager", 0),
+        (1, "i3", "eager", 0),
+        (2, "i1", "mixed", 2),
+        (2, "i2", "mixed", 4),
+        (2, "i3", "cooperative", 6),
+    ]
+
+
+def test_an_upgrade_goes_on_where_it_was_left() -> None:
+    half = running(listing(group(), ("cooperative",), ("cooperative", "eager")))
+    assert _groups_after(upgrade(half)) == [(2, "i2", "mixed", 4), (2, "i3", "cooperative", 6)]
+    assert upgrade(half).one_bounce is None  # nobody of old code is left
+    assert not upgrade(half).takes_two
+    assert "in one more rolling bounce" in upgrade_table(upgrade(half), half.group, width=80, one_bounce=True)
+    done = upgrade(running(group()))
+    assert done == Upgrade((), (), None)
+    assert "cooperative already" in upgrade_table(done, group(), width=80)
+
+
+@given(snapshot=drawn_snapshots())
+def test_every_group_ends_cooperative(snapshot: Snapshot) -> None:
+    found = upgrade(snapshot.state)
+    assert bool(found.restarts) == bool(gives_up(snapshot.state.group, "mixed"))
+    if found.restarts:
+        assert found.restarts[-1].group_protocol == "cooperative"
+        assert found.restarts[-1].cooperative_consumers == len(snapshot.state.group.consumer_ids)
+    SCHEMA.validate(json.loads(upgrade_json(found, snapshot.state.group)))
+
+
+def test_one_bounce_gives_a_task_two_owners() -> None:
+    wrong = upgrade(EAGER).one_bounce
+    assert wrong is not None
+    assert str(wrong.task_id) == "0_0"
+    assert [(event.member, event.action) for event in wrong.events] == [
+        (0, Action.JOINS),
+        (1, Action.JOINS),
+        (1, Action.RECEIVES),
+    ]
+    assert wrong.events[0].owned & wrong.events[-1].owned
+
+
+def test_members_that_cannot_mix_are_named() -> None:
+    first, *others = EAGER.group.instances
+    strange = (Consumer(consumer_id="rdkafka-7", protocols=("eager",)), Consumer(consumer_id="x", protocols=("range",)))
+    members = Group.of("orders", list(EAGER.group.tasks), [replace(first, consumers=strange), *others])
+    found = upgrade(replace(EAGER, group=members))
+    assert [consumer_id for _, consumer_id, _ in found.cannot_mix] == ["rdkafka-7", "x"]
+    assert [of.group_protocol for of in found.restarts] == ["eager"] * 3 + ["mixed", "mixed", "cooperative"]
+    shown = upgrade_table(found, members, width=80)
+    assert "rdkafka-7: its id is that of a client that is not Java's" in shown
+    SCHEMA.validate(json.loads(upgrade_json(found, members)))
+
+
+def test_what_it_looks_like() -> None:
+    found = upgrade(EAGER)
+    assert_golden("upgrade/two-bounces.txt", upgrade_table(found, EAGER.group, width=80))
+    assert_golden("upgrade/one-bounce.txt", upgrade_table(found, EAGER.group, width=80, one_bounce=True))
+    assert_golden("upgrade/two-bounces.md", upgrade_markdown(found, EAGER.group))
+
+
+def test_the_command_refuses_one_bounce(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def read(_paths: object, **_options: object) -> Any:
+        return (Snapshot(state=EAGER, config=AssignmentConfig()),)
+
+    monkeypatch.setattr(snapshots, "read", read)
+    assert run(["upgrade", "x.json", "--to", "cooperative"]) == 0
+    assert capsys.readouterr().out == upgrade_table(upgrade(EAGER), EAGER.group, width=80)
+    assert run(["upgrade", "x.json", "--to", "cooperative", "--one-bounce", "--output", "markdown"]) == 3
+    assert "REFUSED" in capsys.readouterr().out
+    assert run(["upgrade", "x.json", "--to", "cooperative", "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "upgrade"
+    assert run(["upgrade", "x.json", "--to", "eager"]) == 2
+    assert run(["upgrade", "x.json"]) == 2

@@ -1,0 +1,191 @@
+"""What ``check`` shows and writes: looked at line by line once, read back by others' parsers, safe with any name."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from junitparser import Error, Failure, JUnitXml, Skipped
+from markdown_it import MarkdownIt
+from rich.cells import cell_len
+
+from kstream_plan.documents import schemas as json_schemas
+from kstream_plan.model import Group
+from kstream_plan.policy.check import check_all
+from kstream_plan.policy.findings import Check, Status
+from kstream_plan.policy.rules import Offence
+from kstream_plan.render.check import REPORTS
+from kstream_plan.render.check.github import github_report, not_for_the_runner
+from kstream_plan.render.check.json_form import json_report
+from kstream_plan.render.check.junit import junit_report
+from kstream_plan.render.check.markdown import MARK, markdown_report
+from kstream_plan.render.check.table import table_report
+from tests.helpers import check_cases, plan_cases
+from tests.helpers.goldens import assert_golden
+
+_SUFFIXES = {"json": "json", "markdown": "md", "junit": "xml", "github": "txt"}
+
+
+@pytest.mark.parametrize("name", check_cases.NAMES)
+def test_table(name: str) -> None:
+    assert_golden(f"check/{name}.txt", table_report(check_cases.case(name)))
+
+
+@pytest.mark.parametrize("form", ["markdown", "junit", "github"])
+@pytest.mark.parametrize("name", ["sample", "uneven", "waived", "evil-names", "fleet", "defect", "passed"])
+def test_report(form: str, name: str) -> None:
+    assert_golden(f"check/{name}.{form}.{_SUFFIXES[form]}", REPORTS[form](check_cases.case(name)))
+
+
+@pytest.mark.parametrize("name", check_cases.NAMES)
+@pytest.mark.parametrize("width", [60, 80, 121])
+def test_no_line_is_wider_than_the_page(name: str, width: int) -> None:
+    for line in table_report(check_cases.case(name), width=width).splitlines():
+        assert cell_len(line) <= width
+        assert line == line.rstrip()
+
+
+@pytest.mark.parametrize("name", check_cases.NAMES)
+def test_json_is_as_its_schema_says(name: str) -> None:
+    schema = json.loads(json_schemas.load("check"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    document = json.loads(json_report(check_cases.case(name)))
+    jsonschema.Draft202012Validator(schema).validate(document)
+    assert document["violated"] == check_cases.case(name).violated
+
+
+@pytest.mark.parametrize("name", check_cases.NAMES)
+def test_junit_is_read_back_with_one_case_per_rule_and_application(name: str) -> None:
+    check = check_cases.case(name)
+    suites = list(JUnitXml.fromstring(junit_report(check).encode()))
+    assert len(suites) == len(check.plans) + len(check.errors)
+    for suite, checked in zip(suites, check.plans, strict=False):
+        cases = list(suite)
+        assert [case.name for case in cases] == [finding.rule for finding in checked.findings]
+        fatal = {Status.ERROR, Status.WARNING} if check.fail_on_warning else {Status.ERROR}
+        for case, finding in zip(cases, checked.findings, strict=True):
+            kinds = [type(result) for result in case.result]
+            wanted = Failure if finding.status in fatal else Skipped if finding.status is Status.WAIVED else None
+            assert kinds == ([wanted] if wanted else [])
+        assert (suite.tests, suite.failures) == (len(cases), sum(f.status in fatal for f in checked.findings))
+    for suite in suites[len(check.plans) :]:
+        assert [type(result) for case in suite for result in case.result] == [Error]
+
+
+def _commands(text: str) -> list[tuple[str, str, str]]:
+    """Read workflow commands as GitHub's runner does: (kind, title, message)."""
+    found = []
+    for line in text.splitlines():
+        match = re.fullmatch(r"::(error|warning|notice) title=([^:,]*)::(.*)", line)
+        assert match, line
+        title = match[2].replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
+        found.append((match[1], title, match[3].replace("%25", "%")))
+    return found
+
+
+@pytest.mark.parametrize("name", check_cases.NAMES)
+def test_github_gets_one_annotation_per_violation_worst_first(name: str) -> None:
+    check = check_cases.case(name)
+    found = _commands(github_report(check))
+    broken = [finding for finding in check.findings if finding.status is not Status.PASSED]
+    words = {Status.ERROR: "error", Status.WARNING: "warning", Status.WAIVED: "notice"}
+    assert [kind for kind, _, _ in found[len(check.errors) :]] == [words[finding.status] for finding in broken]
+    assert [title.rpartition(": ")[2] for _, title, _ in found[len(check.errors) :]] == [f.rule for f in broken]
+
+
+_NASTY = st.text(st.sampled_from(":,%\r\n\u2028a-|`<>[]#\x1b\ud800&\"' "), max_size=20)
+
+
+@given(_NASTY, _NASTY)
+def test_no_name_writes_a_command_or_breaks_a_report(application_id: str, host: str) -> None:
+    check = _named(check_cases.case("sample"), application_id, f"::error::{host}")
+    text = github_report(check)
+    assert len(text.splitlines()) == len(_commands(text)) == 1
+    for line in text.split("\n")[:-1]:
+        assert "::" not in line.removeprefix("::error title=").replace("::", "", 1)
+        assert re.search(r"%(?!25|3A|2C)", line) is None
+    (suite,) = JUnitXml.fromstring(junit_report(check).encode())
+    assert len(list(suite)) == 7
+    json.loads(json_report(check))
+    comment = markdown_report(check)
+    assert comment.startswith(f"{MARK}\n")
+    assert "<script" not in MarkdownIt("commonmark").render(comment)
+
+
+def _named(check: Check, application_id: str, host: str) -> Check:
+    (checked,) = check.plans
+    plan = checked.plan
+    instances = tuple(replace(instance, host=f"{host}{n}") for n, instance in enumerate(plan.group.instances))
+    named = replace(plan, group=Group(application_id, plan.group.tasks, instances))
+    findings = tuple(replace(finding, application_id=application_id) for finding in checked.findings)
+    return check_all([replace(checked, plan=named, findings=findings)], check.now)
+
+
+def test_the_comment_is_found_by_its_mark_and_renders() -> None:
+    comment = markdown_report(check_cases.case("sample"))
+    assert comment.splitlines()[0] == "<!-- kstream-plan check -->"
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(comment)
+    assert html.count("<li>") >= 2
+    assert html.count("<details>") == html.count("</details>") == 1
+    assert "<table>" in html
+
+
+def test_the_comment_fits_whatever_the_plans() -> None:
+    plans = [replace(checked, source=f"{n}.json") for n in range(400) for checked in check_cases.case("fleet").plans]
+    comment = markdown_report(check_all(plans, check_cases.NOW))
+    assert len(comment) < 65_536
+    assert "more applications do not fit into a comment" in comment
+    large = check_cases.case("sample").plans[0]
+    long = replace(large, plan=replace(large.plan, rounds=large.plan.rounds * 400))
+    assert "<details>" not in markdown_report(check_all([long], check_cases.NOW))
+
+
+def test_the_comment_fits_whatever_could_not_be_checked() -> None:
+    errors = [(f"shop-{n}", "x.json, line 1: " + "protocol is 'learner', not one of eager " * 9) for n in range(300)]
+    comment = markdown_report(check_all(check_cases.case("sample").plans, check_cases.NOW, errors=errors))
+    assert len(comment) < 65_536
+    told = comment.count("could not be checked")
+    assert 100 < told < 300
+    left_out = 300 - told + ("snapshot generation" not in comment)
+    assert f"✗ {left_out} more applications do not fit into a comment" in comment
+    long = [("a", "x " * 40_000)]
+    assert "✗ 1 more application does not fit into" in markdown_report(check_all([], check_cases.NOW, errors=long))
+
+
+def _broken_alone(draws: int | None = None) -> Check:
+    """The one rule there is, broken."""
+    checked = check_cases.case("uneven").plans[0]
+    (settles,) = (finding for finding in checked.findings if finding.rule == "must_settle")
+    return check_all([replace(checked, findings=(settles,), draws=draws)], check_cases.NOW)
+
+
+def test_what_is_broken_alone_and_by_one_draw_is_said_plainly() -> None:
+    for draws, ending in ((None, "0 cold · plan.json"), (1, "0 cold · plan.json"), (2, "0 cold (one of 2 draws) · ")):
+        check = _broken_alone(draws)
+        for text in (table_report(check), markdown_report(check)):
+            assert "breaks the one rule (" in text or "breaks the one rule**" in text
+            assert ending in text
+            assert "✓" not in text
+            assert "others" not in text
+
+
+def test_a_rule_broken_in_another_draw_than_the_one_shown_has_no_more_to_tell() -> None:
+    checked = check_cases.case("strict").plans[0]
+    (paused,) = (finding for finding in checked.findings if finding.rule == "max_pause_per_handover")
+    elsewhere = replace(paused, rule="max_pause_per_task", worst_of=200, offences=(Offence(36_000),), cure=None)
+    text = table_report(check_all([replace(checked, findings=(elsewhere,), draws=200)], check_cases.NOW))
+    assert "the worst of 200 draws\n" in text
+    assert "in the one shown" not in text
+
+
+def test_the_runner_takes_no_command_from_the_table() -> None:
+    table = f"{plan_cases.EVIL}\n::error::x\n"
+    first, *_, last = not_for_the_runner(table).splitlines()
+    assert first.startswith("::stop-commands::")
+    assert last == f"::{first.removeprefix('::stop-commands::')}::"
+    assert first.removeprefix("::stop-commands::") not in table

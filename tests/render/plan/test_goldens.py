@@ -1,0 +1,64 @@
+"""What people see, looked at line by line once and kept."""
+
+import pytest
+from rich.cells import cell_len
+
+from kstream_plan.model import TaskId
+from kstream_plan.render.plan.detail import Focus
+from kstream_plan.render.plan.fleet import markdown_summary, summary
+from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
+from kstream_plan.render.plan.ranks import ranks
+from kstream_plan.render.plan.table import excerpt, table
+from tests.helpers import plan_cases
+from tests.helpers.goldens import assert_golden
+
+
+@pytest.mark.parametrize("name", plan_cases.NAMES)
+def test_table_at_80_columns(name: str) -> None:
+    assert_golden(f"table/{name}.txt", table(plan_cases.case(name)))
+
+
+@pytest.mark.parametrize("name", ["scale-out", "scale-out-standbys", "pods"])
+def test_table_at_120_columns(name: str) -> None:
+    assert_golden(f"table-wide/{name}.txt", table(plan_cases.case(name), width=120))
+
+
+@pytest.mark.parametrize("name", ["scale-out", "settled", "evil-names", "crash"])
+def test_markdown(name: str) -> None:
+    assert_golden(f"markdown/{name}.md", markdown(plan_cases.case(name), verbose=name == "crash"))
+
+
+def test_table_with_every_step() -> None:
+    assert_golden("table/crash-verbose.txt", table(plan_cases.case("crash"), verbose=True))
+
+
+def test_the_story_of_one_task() -> None:
+    focus = Focus(task_id=TaskId(0, 5))
+    assert_golden("table/one-task.txt", excerpt(plan_cases.case("scale-out-standbys"), focus))
+    assert_golden("markdown/one-task.md", markdown_excerpt(plan_cases.case("scale-out-standbys"), focus))
+
+
+def test_the_story_of_one_instance_in_one_round() -> None:
+    plan = plan_cases.case("scale-out-standbys")
+    focus = Focus(round_number=3, process_id=plan.group.instances[0].process_id)
+    assert_golden("table/one-instance.txt", excerpt(plan, focus))
+
+
+def test_several_applications() -> None:
+    plans = [
+        plan_cases.case(name) for name in ("settled", "scale-out", "crash", "never-ready", "pods", "many-instances")
+    ]
+    assert_golden("table/fleet.txt", summary(plans))
+    assert_golden("markdown/fleet.md", markdown_summary(plans))
+
+
+def test_ranks() -> None:
+    assert_golden("table/ranks.txt", ranks(plan_cases.snapshot("crash-standbys")))
+
+
+@pytest.mark.parametrize("name", plan_cases.NAMES)
+@pytest.mark.parametrize("width", [60, 80, 97, 120, 200])
+def test_no_line_is_wider_than_the_page_and_none_ends_in_blanks(name: str, width: int) -> None:
+    for line in table(plan_cases.case(name), width=width, verbose=name == "crash").splitlines():
+        assert cell_len(line) <= width
+        assert line == line.rstrip()

@@ -1,0 +1,75 @@
+"""The first lines say what is counted, and count what they say."""
+
+from dataclasses import replace
+
+from kstream_plan.model import Note, TaskId
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Plan
+from kstream_plan.render.plan.detail import Focus
+from kstream_plan.render.plan.loads import Load, _others
+from kstream_plan.render.plan.markdown import markdown_excerpt
+from kstream_plan.render.plan.table import excerpt, table
+from tests.helpers import plan_cases
+
+
+def page(made: Plan) -> str:
+    return " ".join(table(made, width=200).split())
+
+
+def test_warm_ups_at_a_time_and_new_standbys_are_told_apart() -> None:
+    snapshot = plan_cases.snapshot("scale-out")
+    assert "RESTORE 58,000 records, ≤ 2 warm-ups at a time. " in page(plan_cases.case("scale-out"))
+    with_standbys = plan(replace(snapshot, config=replace(snapshot.config, num_standby_replicas=1)))
+    new = sum(
+        step.kind == "place" and step.from_ is None and step.to.role == "standby" and step.restore_records != 0
+        for round_ in with_standbys.rounds
+        for step in round_.steps
+    )
+    assert new >= len(snapshot.state.group.stateful)
+    assert f"≤ 2 warm-ups at a time, {new} new standbys. " in page(with_standbys)
+
+
+def test_rates_of_which_some_are_unknown_are_not_called_missing() -> None:
+    made = replace(plan_cases.case("scale-out"), assumptions=(Note("no-restore-rate", "Some are unknown", ("i4",)),))
+    assert "at a time. Some rates or sizes are unknown: the time is a floor" in page(made)
+    assert "No --restore-rate" not in page(made)
+
+
+def test_the_ready_copies_of_a_probe_are_warm_ups() -> None:
+    assert "why; warm-ups" in table(plan_cases.case("scale-out"))
+
+
+def test_one_phrase_for_the_least_and_pauses_are_summed_up() -> None:
+    shown = page(plan_cases.case("scale-out"))
+    assert "; least 9 " in shown
+    assert "balance needs" not in shown
+    assert "Worst: 2_0 (audit) 30.1 s in 11 pauses" in shown
+
+
+def test_what_is_handed_over_at_the_end_is_missing_from_the_loads() -> None:
+    assert "without 8 tasks being handed over at the end" in page(plan_cases.case("unfinished"))
+    assert "being handed over" not in page(plan_cases.case("scale-out"))
+
+
+def test_generations_lead_to_round_numbers() -> None:
+    assert "SETTLED, no more probes (--round N: gen - 1)" in page(plan_cases.case("scale-out"))
+
+
+def test_others_that_all_change_are_counted_once() -> None:
+    few = tuple([Load(3, 0, 0)] * 14)
+    assert _others(list(few), [Load(2, 0, 0)] * 14, set(range(10))) == "4 others change less"
+    assert _others(list(few), [*few[:13], Load(2, 0, 0)], set(range(10))) == "4 others, 1 of them changes less"
+
+
+def test_a_focus_without_a_step_says_so() -> None:
+    made = plan_cases.case("scale-out")
+    uninvolved = next(instance.process_id for instance in made.group.instances if instance.host == "i2")
+    focus = Focus(task_id=TaskId(0, 0), process_id=uninvolved)
+    for shown in (excerpt(made, focus), markdown_excerpt(made, focus)):
+        assert "no step of this plan is about that" in shown
+
+
+def test_a_plan_that_reached_its_limit_says_which_and_how_to_raise_it() -> None:
+    shown = page(plan_cases.case("unfinished"))
+    assert "NEXT the limit was --max-rounds 5: plan it again with --max-rounds 10 or more" in shown
+    assert "--max-rounds" not in page(plan_cases.case("scale-out"))

@@ -1,0 +1,93 @@
+"""A cure is named only if a plan made with it keeps to the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from kstream_plan.documents.policy_file import read_policy
+from kstream_plan.model import Snapshot
+from kstream_plan.planner.plan import plan
+from kstream_plan.policy.check import check_plan
+from kstream_plan.policy.findings import CheckedPlan, Standard, Status
+from kstream_plan.simulation.cures import with_cures
+from tests.helpers import check_cases, plan_cases
+
+
+def cured(name: str, policy: bytes) -> tuple[CheckedPlan, list[Snapshot]]:
+    standard = Standard(read_policy(policy, "p"), check_cases.NOW)
+    tried: list[Snapshot] = []
+
+    def check_again(snapshot: Snapshot) -> Iterator[CheckedPlan]:
+        tried.append(snapshot)
+        yield check_plan(plan(snapshot), standard)
+
+    checked = check_plan(plan_cases.case(name), standard)
+    return with_cures(checked, plan_cases.snapshot(name), check_again), tried
+
+
+@pytest.mark.parametrize("name", ["scale-out", "scale-out-standbys", "never-ready", "crash"])
+@pytest.mark.parametrize("policy", [check_cases.SAMPLE, check_cases.STRICT])
+def test_every_cure_cures_and_breaks_nothing_that_was_kept(name: str, policy: bytes) -> None:
+    checked, _ = cured(name, policy)
+    standard = Standard(read_policy(policy, "p"), check_cases.NOW)
+    snapshot = plan_cases.snapshot(name)
+    kept = {finding.rule for finding in checked.of(Status.PASSED)}
+    for finding in checked.findings:
+        if finding.cure is None:
+            continue
+        config = replace(snapshot.config, **dict(finding.cure.settings))  # type: ignore[arg-type]
+        again = check_plan(plan(replace(snapshot, config=config)), standard)
+        assert {one.rule for one in again.of(Status.PASSED)} >= kept | {finding.rule}
+        assert next(one for one in again.findings if one.rule == finding.rule).measured == finding.cure.measured
+
+
+@pytest.mark.parametrize(
+    ("rule", "settings", "measured"),
+    [
+        ("max_pause_per_task: 30s", {"max_warmup_replicas": 4}, 15_100),
+        ("max_pause_per_handover: 2s", {"heartbeat_interval_ms": 2_000}, 2_000),
+        ("max_duration: 5m", {"max_warmup_replicas": 8}, 195_200),
+        ("max_peak_extra_copies: 2", {"max_warmup_replicas": 1}, 2),
+        ("min_standbys: 1", {"num_standby_replicas": 1}, 1),
+    ],
+)
+def test_what_cures_a_scale_out(rule: str, settings: dict[str, int], measured: int) -> None:
+    checked, _ = cured("scale-out", f"version: 1\ndefaults: {{{rule}}}".encode())
+    cure = checked.findings[0].cure
+    assert cure is not None
+    assert (dict(cure.settings), cure.measured) == (settings, measured)
+
+
+def test_nothing_is_named_that_does_not_help() -> None:
+    checked, tried = cured("scale-out", b"version: 1\ndefaults: {max_duration: 1s, max_moves: 1}")
+    assert [finding.cure for finding in checked.findings] == [None] * 3
+    assert 0 < len(tried) < 10
+
+
+def test_a_plan_that_keeps_to_its_rules_is_not_planned_again() -> None:
+    assert cured("scale-out", b"")[1] == []
+    waived = b"""version: 1
+defaults: {max_duration: 5m}
+waivers: [{application: "*", rule: max_duration, until: 2027-01-01, reason: x}]"""
+    assert cured("scale-out", waived)[1] == []
+
+
+def test_a_cure_that_does_not_hold_at_first_is_not_looked_at_any_further() -> None:
+    standard = Standard(read_policy(b"version: 1\ndefaults: {max_pause_per_task: 30s}", "p"), check_cases.NOW)
+    thorough: list[int] = []
+
+    def check_again(snapshot: Snapshot) -> Iterator[CheckedPlan]:
+        glance = check_plan(plan(snapshot), standard)
+        yield glance
+        thorough.append(snapshot.config.max_warmup_replicas)
+        # what holds at the first look breaks in another draw, but for the last candidate
+        yield glance if snapshot.config.max_warmup_replicas >= 8 else check_plan(plan_cases.case("scale-out"), standard)
+
+    checked = check_plan(plan_cases.case("scale-out"), standard)
+    [finding, *_] = with_cures(checked, plan_cases.snapshot("scale-out"), check_again).findings
+    assert finding.cure is not None
+    assert dict(finding.cure.settings) == {"max_warmup_replicas": 8}
+    assert thorough == [4, 8]

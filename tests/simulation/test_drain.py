@@ -1,0 +1,329 @@
+"""May it stop? Which tasks start cold, which pause, now and after waiting."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from rich.cells import cell_len
+
+from kstream_plan import snapshots
+from kstream_plan.cli import run
+from kstream_plan.documents import schemas as json_schemas
+from kstream_plan.errors import ScenarioError
+from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Note, Rates, Snapshot
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.plan import plan
+from kstream_plan.render.plan.table import table
+from kstream_plan.render.simulation.drain import drain_table
+from kstream_plan.render.simulation.drain_json import drain_json
+from kstream_plan.render.text.numbers import duration
+from kstream_plan.simulation.drain import Drain, drain
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import captured, captured_scenarios
+from tests.helpers.goldens import assert_golden
+from tests.helpers.small_groups import group, state
+
+
+def never_settles() -> Any:
+    snapshot = captured.join("scale-out", 1.0)
+    return replace(snapshot, rates=replace(snapshot.rates, produce_per_task=50.0))
+
+
+SNAPSHOTS = {
+    "no-standbys": lambda: captured_scenarios.before("scale-out"),
+    "with-standbys": lambda: captured_scenarios.before("scale-out-standbys"),
+    "in-the-middle": lambda: captured.inputs("scale-out-standbys")[9],
+    "never-settles": never_settles,
+    "two-at-once": lambda: captured_scenarios.before("scale-out-standbys", 10.0),
+}
+CASES = {
+    "no-standbys": lambda: drain(SNAPSHOTS["no-standbys"](), ["i3"]),
+    "with-standbys": lambda: drain(SNAPSHOTS["with-standbys"](), ["i1"]),
+    "in-the-middle": lambda: drain(SNAPSHOTS["in-the-middle"](), ["i1"]),
+    "never-settles": lambda: drain(SNAPSHOTS["never-settles"](), ["i1"]),
+    "two-at-once": lambda: drain(SNAPSHOTS["two-at-once"](), ["i1", "i2"], leave=True),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_people_see(name: str) -> None:
+    drained = CASES[name]()
+    assert_golden(f"drain/{name}.txt", drain_table(drained))
+    for width in (60, 97, 200):
+        assert max(map(cell_len, drain_table(drained, width=width).splitlines())) <= width
+
+
+def _ran(drained: Drain, host: str) -> int:
+    group = drained.plan.group
+    [index] = [i for i, instance in enumerate(group.instances) if instance.host == host]
+    return sum(len(drained.plan.initial[consumer].active) for consumer in group.consumers_of[index])
+
+
+def test_every_task_of_the_instance_is_told_once() -> None:
+    drained = CASES["no-standbys"]()
+    assert len(drained.now) == len({task.task_id for task in drained.now}) == _ran(drained, "i3")
+    cold = [task for task in drained.now if task.stateful]
+    assert list(drained.cold_now) == cold
+    assert sum(task.restore_records or 0 for task in cold) == 24_000
+    assert {task.pause_ms for task in drained.now} == {10_000}
+
+
+@pytest.mark.parametrize("scenario", ["scale-out", "scale-out-standbys"])
+@pytest.mark.parametrize("leave", [False, True])
+def test_in_the_middle_of_a_move_every_task_that_runs_there_now_is_told(scenario: str, leave: bool) -> None:
+    for snapshot in captured.inputs(scenario)[2:12:3]:
+        group = snapshot.state.group
+        for index, instance in enumerate(group.instances):
+            runs = {task for consumer in group.consumers_of[index] for task in snapshot.state.holdings[consumer].active}
+            drained = drain(snapshot, [instance.process_id], leave=leave)
+            assert [task.task_id for task in drained.now] == [group.tasks[task].task_id for task in sorted(runs)]
+            assert all(task.destination != instance.process_id for task in drained.now)
+            assert leave or all(task.pause_ms >= snapshot.config.session_timeout_ms for task in drained.now)
+
+
+def test_nobody_takes_over_before_the_group_has_noticed_under_any_protocol() -> None:
+    snapshot = captured.inputs("scale-out")[5]
+    for protocol in ("cooperative", "eager", "mixed"):
+        drained = drain(snapshot, ["i5"], protocol=protocol)
+        assert drained.now
+        assert all(task.pause_ms >= snapshot.config.session_timeout_ms for task in drained.now)
+
+
+def test_standbys_make_it_warm() -> None:
+    drained = CASES["with-standbys"]()
+    assert drained.cold_now == ()
+    assert drained.wait_ms is None
+
+
+def test_a_cold_start_pauses_for_what_it_restores() -> None:
+    drained = drain(captured_scenarios.before("scale-out", 100.0), ["i3"])
+    [task] = [task for task in drained.cold_now if str(task.task_id) == "0_0"]
+    assert task.pause_ms >= 10_000 + 2_000 * 1000 // 100
+
+
+def test_a_pause_is_a_floor_where_nobody_knows_how_long_the_restore_takes() -> None:
+    unknown = drain(captured_scenarios.before("scale-out"), ["i3"])
+    known = drain(captured_scenarios.before("scale-out", 1000.0), ["i3"])
+    assert {task.pause_is for task in unknown.cold_now} == {"floor"}
+    assert {task.pause_is for task in known.now} == {"estimate"}
+    assert {task.pause_is for task in unknown.now if task.caught_up} == {"estimate"}
+    assert "the longest ≥ " in drain_table(unknown)
+    assert " or more" in drain_table(unknown)
+    assert "the longest ~" in drain_table(known)
+    assert " or more" not in drain_table(known)
+
+
+def test_the_slowest_cold_restore_is_a_figure_of_the_plan() -> None:
+    unknown, known = (drain(captured_scenarios.before("scale-out", rate), ["i3"]) for rate in (None, 1000.0))
+    restoring = [one.pause_ms - other.pause_ms for one, other in zip(known.now, unknown.now, strict=True)]
+    assert known.plan.summary.max_cold_restore_ms == max(restoring) > 0
+    assert unknown.plan.summary.max_cold_restore_ms is None
+    assert CASES["with-standbys"]().plan.summary.max_cold_restore_ms == 0
+    how_long = f"before they run, up to ~{duration(max(restoring))}; the pauses above do not count that"
+    assert how_long in table(known.plan, width=200)
+
+
+def test_lags_are_left_out_where_no_task_has_state() -> None:
+    held = {consumer: Holding((consumer,)) for consumer in range(6)}
+    stateless = state(group(stateful=0, stateless=6), held, {})
+    shown = drain_table(drain(Snapshot(state=stateless, config=AssignmentConfig()), ["i3"]))
+    assert "NOW      0 cold: none of 2 tasks is stateful" in shown
+    assert "LAGS" not in shown
+
+
+def test_no_restore_rate_is_missed_where_nothing_is_restored() -> None:
+    """i3's only task has a copy on i1 that is caught up."""
+    held = {0: Holding((0,), standby=(2,)), 2: Holding((1,)), 4: Holding((2,))}
+    runs = {task: Copy(task, LATEST, (2 * task,), 0, 2 * task, True) for task in range(3)}
+    copies = {0: (runs[0],), 1: (runs[1],), 2: (Copy(0, 0, (0,), 0, 0), runs[2])}
+    of = state(group(stateful=3, stateless=0), held, copies)
+    shown = drain_table(drain(Snapshot(state=of, config=AssignmentConfig()), ["i3"]))
+    assert "0 cold" in shown
+    assert shown.splitlines()[-1] == "LAGS     the snapshot does not say when they were reported"
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        (Rates(), "no --restore-rate: not estimated since"),
+        (Rates(restore_of={1: 5e3}), "some restore rates are unknown: not all is estimated since"),
+        (Rates(restore_per_instance=5e3), "how far copies have come since is estimated"),
+    ],
+)
+def test_lags_say_what_is_known_of_the_time_since(rates: Rates, said: str) -> None:
+    snapshot = replace(captured_scenarios.before("scale-out-standbys"), rates=rates)
+    assert said in " ".join(drain_table(drain(snapshot, ["i3"])).split())
+
+
+def test_a_floor_of_nothing_is_no_figure() -> None:
+    shown = drain_table(drain(captured_scenarios.before("scale-out"), ["i3"], leave=True))
+    assert "0.0 s" not in shown
+    assert "2,000 records" in shown
+
+
+def test_a_clean_leave_is_noticed_at_once() -> None:
+    drained = drain(captured_scenarios.before("scale-out"), ["i3"], leave=True)
+    assert max(task.pause_ms for task in drained.now if task.stateful) == 0
+
+
+def test_waiting_is_simulated_as_well() -> None:
+    drained = CASES["in-the-middle"]()
+    assert drained.wait_ms is not None
+    assert drained.wait_ms >= drained.waiting.summary.duration_ms
+    assert drained.later
+
+
+def test_an_instance_that_runs_nothing_may_stop() -> None:
+    before = captured_scenarios.before("scale-out")
+    group, state = before.state.group, before.state
+    idle = group.consumers_of[0]
+    holdings = tuple(Holding() if c in idle else held for c, held in enumerate(state.holdings))
+    gone = {task for c in idle for task in state.holdings[c].active}
+    holdings = tuple(
+        held._replace(active=tuple(sorted({*held.active, *gone}))) if c == idle.stop else held
+        for c, held in enumerate(holdings)
+    )
+    copies = tuple(() if task in gone else of for task, of in enumerate(state.copies))
+    snapshot = replace(before, state=replace(state, holdings=holdings, copies=copies))
+    assert drain(snapshot, [group.instances[0].process_id], leave=True).now == ()
+
+
+def test_the_last_one_may_not_stop() -> None:
+    with pytest.raises(ScenarioError, match="no instance is left"):
+        drain(captured_scenarios.before("scale-out"), ["i1", "i2", "i3"])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_json_says_the_same_as_its_schema_has_it(name: str) -> None:
+    drained = CASES[name]()
+    document = json.loads(drain_json(drained))
+    schema = json.loads(json_schemas.load("drain"))
+    jsonschema.Draft202012Validator(schema).validate(document)
+    assert document.keys() == schema["properties"].keys()
+    assert document["input"]["digest"] == plan(SNAPSHOTS[name]()).digest
+    for when, tasks in (("now", drained.now), ("later", drained.later)):
+        assert [task["task_id"] for task in document[when]] == [str(task.task_id) for task in tasks]
+        assert all(task.keys() == schema["$defs"]["task"]["properties"].keys() for task in document[when])
+    assert document["wait_ms"] == drained.wait_ms
+
+
+@pytest.mark.parametrize(("scenario", "code"), [("scale-out", 3), ("scale-out-standbys", 0)])
+def test_the_exit_code_tells_with_require_warm(
+    scenario: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (captured_scenarios.before(scenario),))
+    assert run(["drain", "x.json", "i1", "--require-warm"]) == code
+    assert run(["drain", "x.json", "i1"]) == 0
+    assert run(["drain", "x.json", "i1", "--output", "json"]) == 0
+    assert run(["drain", "x.json", "i1", "--output", "markdown"]) == 0
+    assert "```text" in capsys.readouterr().out
+    assert run(["drain", "x.json", "i7"]) == 1
+    assert "there is no instance 'i7'" in capsys.readouterr().err
+
+
+def test_of_several_applications_the_one_without_the_instance_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = captured_scenarios.before("scale-out"), captured_scenarios.before("scale-out-standbys")
+    hosts = [replace(of, host=f"x{of.host}") for of in other.state.group.instances]
+    renamed = Group.of("S2b", list(other.state.group.tasks), hosts)
+    other = replace(other, state=replace(other.state, group=renamed))
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (one, other))
+    assert run(["drain", "x.json", "i1"]) == 1
+    error = capsys.readouterr().err
+    assert "application 'S2b': there is no instance 'i1'" in error
+    assert "choose the application with --application-id" in error
+    assert run(["drain", "x.json", "i1", "--keep-going"]) == 0
+    assert capsys.readouterr().out.startswith("S1: ")
+    assert run(["drain", "x.json", "i7", "--keep-going"]) == 1
+    assert capsys.readouterr().err.count("there is no instance 'i7'") == 2
+
+
+def test_what_is_strange_about_the_snapshot_is_told() -> None:
+    snapshot = SNAPSHOTS["with-standbys"]()
+    strange = replace(snapshot, warnings=(Note("unknown-config", "config has an unknown key 'x'", ()),))
+    drained = drain(strange, ["i1"])
+    assert " ! config has an unknown key 'x'\n" in drain_table(drained)
+    assert json.loads(drain_json(drained))["warnings"] == [
+        {"code": "unknown-config", "message": "config has an unknown key 'x'", "subjects": []}
+    ]
+
+
+def _with_copy(lag: int | None) -> Snapshot:
+    """i3's only task has a copy on i1, of this lag."""
+    held = {0: Holding((0,), standby=(2,)), 2: Holding((1,)), 4: Holding((2,))}
+    runs = {task: Copy(task, LATEST, (2 * task,), 0, 2 * task, True) for task in range(3)}
+    copies = {0: (runs[0],), 1: (runs[1],), 2: (Copy(0, lag, () if lag is None else (0,), 0, 0), runs[2])}
+    return Snapshot(state=state(group(stateful=3, stateless=0), held, copies), config=AssignmentConfig())
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "code", "reason"),
+    [
+        (_with_copy(0), None, ""),
+        (replace(_with_copy(0), old_lags=frozenset({(1, 0)})), None, ""),
+        (
+            replace(_with_copy(0), old_lags=frozenset({(2, 0)})),
+            "old-lag",
+            "was reported before the snapshot was taken: 0_2",
+        ),
+        (_with_copy(UNKNOWN), "unknown-lag", "Nobody knows how far behind the copies of these tasks are: 0_2"),
+        (_with_copy(None), "unknown-lag", "Nobody knows how far behind the copies of these tasks are: 0_2"),
+        (replace(_with_copy(0), before_decision=True), "before-decision", "stands before a decision that it knows"),
+    ],
+)
+def test_what_nobody_can_tell_is_not_called_warm(
+    snapshot: Snapshot,
+    code: str | None,
+    reason: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (snapshot,))
+    assert run(["drain", "x.json", "i3", "--output", "json"]) == 0
+    assert [doubt["code"] for doubt in json.loads(capsys.readouterr().out)["doubts"]] == ([code] if code else [])
+    assert run(["drain", "x.json", "i3", "--require-warm"]) == (3 if code else 0)
+    captured_text = capsys.readouterr()
+    assert bool(captured_text.err) == (code is not None)
+    assert reason in captured_text.err
+    assert reason in " ".join(captured_text.out.split())
+
+
+def test_a_snapshot_knows_what_is_older_than_itself() -> None:
+    row = captured.rows("scale-out-standbys", "inputs")[9]
+    assert not snapshot_from_row(row, "").before_decision
+    assert snapshot_from_row({**row, "decision": {"generation": row["generation"] + 1}}, "").before_decision
+    later = {**row, "captured_at": "2026-12-01T00:00:00Z"}
+    assert snapshot_from_row(later, "").old_lags == frozenset()
+    lags = [{**lag, "reported_at": row["captured_at"]} for lag in row["lags"]]
+    assert snapshot_from_row({**row, "lags": lags}, "").old_lags == frozenset()
+    old = snapshot_from_row({**later, "lags": lags}, "")
+    group = old.state.group
+    assert {(str(group.tasks[t].task_id), group.instances[i].process_id) for t, i in old.old_lags} == {
+        (lag["task_id"], lag["process_id"]) for lag in lags
+    }
+
+
+def test_what_a_leaders_log_says_is_not_called_warm_as_it_stands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "now.json"
+    assert (
+        run(
+            [
+                "snapshot",
+                "--leader-log",
+                str(captured.REAL / "scale-out-standbys" / "leader.log.gz"),
+                "--out",
+                str(path),
+            ]
+        )
+        == 0
+    )
+    (row,) = [json.loads(line) for line in path.read_text().splitlines()]
+    assert snapshot_from_row(row, "").before_decision

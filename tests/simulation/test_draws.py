@@ -1,0 +1,136 @@
+"""New process ids are random: many are drawn, the same ones wherever and by however many processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import uuid
+from dataclasses import replace
+
+import pytest
+
+from kstream_plan.errors import ScenarioError, UsageError
+from kstream_plan.model import Group, Instance, is_uuid
+from kstream_plan.model.scenario import Join, NewInstance, Return, Scenario, Stop
+from kstream_plan.simulation import draws
+from kstream_plan.simulation.instance_names import process_id_of
+from kstream_plan.simulation.resolve import drawn, is_random
+from kstream_plan.simulation.scale_out import scale_out
+from kstream_plan.simulation.simulate import simulate
+from tests.helpers import captured_scenarios
+from tests.helpers.small_groups import group
+
+TWO_MORE = Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2), NewInstance(threads=2))),))
+
+
+def _ids(scenario: Scenario) -> list[str]:
+    [event] = scenario.events
+    assert isinstance(event, Join)
+    return [of.process_id or "" for of in event.instances]
+
+
+def test_a_draw_is_the_same_every_time_and_another_one_is_not() -> None:
+    members = captured_scenarios.before("scale-out").state.group
+    first = _ids(drawn(TWO_MORE, members, 0))
+    assert first == _ids(drawn(TWO_MORE, members, 0))
+    assert set(first).isdisjoint(_ids(drawn(TWO_MORE, members, 1)))
+    assert all(map(is_uuid, first))
+    assert all(uuid.UUID(of).version == 4 for of in first)
+
+
+def test_numbered_ids_go_on_and_nothing_is_random() -> None:
+    members = group()
+    assert _ids(drawn(TWO_MORE, members, 5)) == ["i4", "i5"]
+    assert not is_random(TWO_MORE, members)
+    assert simulate(captured_scenarios.before("scale-out"), Scenario(events=())).draws is None
+
+
+def test_ids_that_are_given_are_not_drawn() -> None:
+    before = captured_scenarios.before("scale-out")
+    fixed = scale_out(before.state.group, add=1, process_ids=["8772d290-3ede-4e2d-aa72-8c0277e14a59"])
+    assert not is_random(fixed, before.state.group)
+    made = simulate(before, fixed)
+    assert made.draws is None
+    assert "8772d290-3ede-4e2d-aa72-8c0277e14a59" in made.plan.group.instance_index
+
+
+def test_an_instance_without_its_disk_comes_back_under_another_id() -> None:
+    members = captured_scenarios.before("scale-out").state.group
+    one = members.instances[0].process_id
+    scenario = Scenario(
+        events=(Stop(at_ms=0, process_ids=(one,)), Return(at_ms=90_000, process_ids=(one,), keeps_disk=False))
+    )
+    assert is_random(scenario, members)
+    made = simulate(captured_scenarios.before("scale-out"), scenario, number_of_draws=2, what_ifs=False)
+    assert len(made.plan.group.instances) == 4
+
+
+def test_the_ranges_are_those_of_the_captured_scale_out() -> None:
+    before = captured_scenarios.before("scale-out")
+    found = simulate(before, TWO_MORE, number_of_draws=60, what_ifs=False).draws
+    assert found is not None
+    assert found.settled == found.number == 60
+    assert 18 <= found.moves.least <= found.moves.median <= found.moves.most <= 21
+    assert 9 <= found.probing_rebalances.least <= found.probing_rebalances.most <= 11
+
+
+def test_any_number_of_processes_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draws, "_ALONE", 0)
+    before = captured_scenarios.before("scale-out")
+    alone = draws.draws(before, TWO_MORE, number=6, workers=1)
+    assert draws.draws(before, TWO_MORE, number=6, workers=2) == alone
+
+
+def test_a_budget_of_time_ends_the_draws() -> None:
+    before = captured_scenarios.before("scale-out")
+    assert draws.draws(before, TWO_MORE, number=50, within_ms=0).number == 1
+
+
+def _never_done_but_once(draw: int) -> draws._Outcome:
+    if draw:
+        threading.Event().wait()
+    return draws._Outcome(True, draws.Figures(0, 0, 0, 0, 0, 0, 0), {}, None)
+
+
+def test_draws_that_nobody_wants_any_more_are_not_waited_for() -> None:
+    outcomes = draws._outcomes(_never_done_but_once, 8, 2)
+    assert next(outcomes).settled
+    outcomes.close()  # type: ignore[attr-defined]
+    for worker in multiprocessing.active_children():
+        worker.join()  # would never return
+
+
+def test_the_number_of_draws_follows_the_size_of_the_group() -> None:
+    assert [draws.usual_number(tasks) for tasks in (0, 24, 200, 1_000, 50_000)] == [200, 200, 100, 4, 1]
+
+
+def test_new_instances_are_like_most_others_unless_told_otherwise() -> None:
+    members = captured_scenarios.before("scale-out").state.group
+    scenario = scale_out(members, add=3, racks=["a", "b"], client_tags=[(("zone", "x"),)])
+    [event] = drawn(scenario, members, 0).events
+    assert isinstance(event, Join)
+    assert [(of.capacity, of.rack, of.host) for of in event.instances if isinstance(of, Instance)] == [
+        (2, "a", "new-1"),
+        (2, "b", "new-2"),
+        (2, "a", "new-3"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["i3", "4a"])
+def test_an_instance_that_is_not_there_is_an_error(name: str) -> None:
+    members = captured_scenarios.before("scale-out").state.group
+    other = Group.of("x", [], [replace(of, host=None) for of in members.instances])
+    with pytest.raises(ScenarioError, match="there is no instance"):
+        process_id_of(other, name)
+    assert process_id_of(other, other.instances[0].process_id[:8]) == other.instances[0].process_id
+
+
+def test_a_host_that_two_instances_have_is_ambiguous() -> None:
+    twins = [Instance(process_id=name, consumers=(), host="same") for name in ("a", "b")]
+    with pytest.raises(ScenarioError, match="2 instances are called 'same'"):
+        process_id_of(Group.of("x", [], twins), "same")
+
+
+def test_more_ids_than_new_instances_are_an_error() -> None:
+    with pytest.raises(UsageError, match="2 process ids for 1 new"):
+        scale_out(group(), add=1, process_ids=["a", "b"])

@@ -1,0 +1,109 @@
+"""Rates that two or more generations give."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.snapshots.leader_log.history import read_leader_logs
+from kstream_plan.snapshots.rows.generation_rates import with_rates
+from kstream_plan.snapshots.rows.times import format_time
+from tests.helpers import captured
+
+LIMIT = 10_000  # Kafka's default
+
+
+def row(
+    seconds: int, end: int | None, lag: dict[str, Any] | None = None, standby: bool = True, **more: Any
+) -> dict[str, Any]:
+    consumer = {"consumer_id": "c", "active": [], "standby": ["0_0"] if standby else [], "warmup": []}
+    return {
+        "application_id": "a",
+        "captured_at": format_time(seconds * 1000),
+        "config": {},
+        "tasks": [{"task_id": "0_0", "stateful": True} | ({} if end is None else {"end_offset_sum": end})],
+        "instances": [{"process_id": "p", "consumers": [consumer]}],
+        "lags": [] if lag is None else [{"process_id": "p", "task_id": "0_0"} | lag],
+    } | more
+
+
+def rates(*rows: dict[str, Any]) -> list[tuple[float | None, float | None]]:
+    """Produce and restore rate, row by row."""
+    found = []
+    for of in with_rates(rows):
+        known = of.get("rates", {})
+        found.append(
+            tuple(known[kind][0]["records_per_second"] if kind in known else None for kind in ("produce", "restore"))
+        )
+    return found  # type: ignore[return-value]
+
+
+def test_one_generation_has_no_rates() -> None:
+    assert "rates" not in with_rates([row(0, 5, {"lag": 3})])[0]
+
+
+def test_a_lag_that_falls_gives_what_was_restored_and_produced() -> None:
+    first, second = row(0, 100_000, {"lag": 60_000}), row(10, 101_000, {"lag": 21_000})
+    assert rates(first, second) == [(None, None), (100.0, 4000.0)]
+
+
+def test_offsets_give_the_same_as_lags() -> None:
+    first, second = row(0, 100_000, {"offset": 40_000}), row(10, 101_000, {"offset": 80_000})
+    assert rates(first, second)[1] == (100.0, 4000.0)
+
+
+def test_a_copy_that_was_just_placed_starts_from_nothing() -> None:
+    assert rates(row(0, 100_000, standby=False), row(10, 100_000, {"lag": 50_000}))[1] == (0.0, 5000.0)
+
+
+def test_left_over_state_that_was_never_reported_is_no_new_copy() -> None:
+    assert rates(row(0, 100_000, standby=False), row(10, 100_000, {"lag": 50_000}, standby=False))[1] == (0.0, None)
+
+
+@pytest.mark.parametrize("lag", [0, LIMIT, -2, -3])
+def test_a_copy_that_is_ready_or_unknown_says_nothing(lag: int) -> None:
+    assert rates(row(0, 100_000, {"lag": 60_000}), row(10, 100_000, {"lag": lag}))[1] == (0.0, None)
+
+
+def test_what_counts_as_ready_is_the_configuration_s() -> None:
+    config = {"acceptable_recovery_lag": 100}
+    first, second = row(0, 100_000, {"lag": 60_000}, config=config), row(10, 100_000, {"lag": 5_000}, config=config)
+    assert rates(first, second)[1] == (0.0, 5500.0)
+
+
+def test_the_time_of_a_lag_is_when_it_was_reported() -> None:
+    first = row(0, 100_000, {"lag": 60_000, "reported_at": format_time(5_000)})
+    second = row(10, 100_000, {"lag": 40_000, "reported_at": format_time(9_000)})
+    assert rates(first, second)[1] == (0.0, 5000.0)
+
+
+def test_an_end_offset_that_falls_or_is_missing_is_no_rate() -> None:
+    assert rates(row(0, 100), row(10, 90), row(20, None), row(30, 500)) == [(None, None)] * 4
+
+
+@given(st.lists(st.tuples(st.integers(1, 100), st.integers(0, 10**6), st.integers(0, 10**6)), min_size=2, max_size=6))
+def test_the_produce_rate_is_the_whole_growth_over_the_whole_time(steps: list[tuple[int, int, int]]) -> None:
+    at, end, rows = 0, 0, []
+    for seconds, produced, lag in steps:
+        at, end = at + seconds, end + produced
+        rows.append(row(at, end, {"lag": min(lag, end)}))
+    produce, restore = rates(*rows)[-1]
+    first = rows[0]["tasks"][0]["end_offset_sum"]
+    assert produce == pytest.approx((end - first) / (at - steps[0][0]))
+    assert restore is None or restore > 0
+
+
+def test_the_captured_traffic_is_measured() -> None:
+    """25 records a second were written to every partition, after the first 2,000 of each."""
+    log = gzip.decompress((captured.REAL / "scale-out-traffic" / "leader.log.gz").read_bytes())
+    entries = read_leader_logs(["-"], stdin=io.BytesIO(log)).entries
+    (steady,) = with_rates([entries[3].row, entries[-1].row])[1:]
+    for rate in steady["rates"]["produce"]:
+        stores = 1 if rate["task_id"].startswith("0_") else 2
+        assert rate["records_per_second"] == pytest.approx(25 * stores, rel=0.05)
+    assert entries[0].row.get("rates") is None

@@ -1,0 +1,111 @@
+"""Lag snapshots that stand in for a snapshot's own lags, and the rates of a history. No Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model import LATEST, Snapshot
+from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreGrowth
+from tests.helpers.snapshot_rows import P0, P1, ROW, codes, copies, lag, read, row
+
+NOON = "2026-11-21T12:00:00Z"
+LONG_AGO = "2026-11-21T11:00:00Z"
+
+
+def flat(process_id: str = P0, task_id: str = "0_0", at: str | None = NOON, **fields: Any) -> HistoryRow:
+    return HistoryRow(
+        {"application_id": "orders", "captured_at": at, **lag(process_id, task_id, **fields)}, "lags.json"
+    )
+
+
+def with_history(*rows: HistoryRow, item: dict[str, Any] | None = None, **more: Any) -> Snapshot:
+    return read(item or row(lags=[{"bad": "not looked at"}]), lags=LagHistory(rows, **more))
+
+
+def test_lag_snapshots_replace_the_snapshots_own_lags() -> None:
+    assert copies(with_history(flat(lag=5)))[P0].lag == 5
+
+
+def test_rows_about_the_running_owner_are_passed_over_unless_it_is_restoring() -> None:
+    assert copies(with_history(flat(lag=5), flat(P1, lag=77)))[P1].lag == LATEST
+    assert copies(with_history(flat(lag=5), flat(P1, lag=77, restoring=False)))[P1].lag == LATEST
+    assert copies(with_history(flat(lag=5), flat(P1, lag=77, restoring=True)))[P1].lag == 77
+    both = with_history(flat(P1, store="a", lag=7, restoring=True), flat(P1, store="b", lag=1, restoring=False))
+    assert copies(both)[P1].lag == 8
+
+
+def test_the_whole_task_beats_its_stores_unless_one_of_them_is_newer() -> None:
+    assert copies(with_history(flat(store="a", lag=3), flat(lag=9)))[P0].lag == 9
+    assert copies(with_history(flat(store="a", lag=3), flat(lag=9, at=LONG_AGO)))[P0].lag == 3
+    assert copies(with_history(flat(store="a", lag=3, at=None), flat(lag=9, at=LONG_AGO)))[P0].lag == 9
+
+
+def left_over(**fields: Any) -> Snapshot:
+    item = row(tasks=[*ROW["tasks"], {"task_id": "2_0", "end_offset_sum": 100}])
+    return with_history(flat(lag=1), flat(P0, "2_0", lag=5, **fields), item=item)
+
+
+def test_rows_about_state_that_was_deleted_meanwhile_are_dropped_with_a_warning() -> None:
+    assert copies(left_over(), 2)[P0].lag == 5
+    assert codes(left_over()) == []
+    assert copies(left_over(at="2026-11-21T11:50:00Z"), 2)[P0].lag == 5, "as old as state_cleanup_delay_ms, not older"
+    dropped = left_over(at="2026-11-21T11:49:59.999Z")
+    assert copies(dropped, 2) == {}
+    assert [(note.code, note.subjects) for note in dropped.warnings] == [("lag-of-deleted-state", ("2_0",))]
+    assert copies(left_over(at=None), 2)[P0].lag == 5, "of no known age"
+
+
+def test_old_rows_of_what_is_gone_are_dropped_but_new_ones_are_an_error() -> None:
+    snapshot = with_history(flat(lag=5), flat("gone", lag=5, at=LONG_AGO))
+    assert [(note.code, note.subjects) for note in snapshot.warnings] == [("lag-of-departed", ("'gone'",))]
+    with pytest.raises(SnapshotError, match="process_id is 'gone', which is not in instances") as caught:
+        with_history(flat(lag=5), flat("gone", lag=5))
+    assert "lags.json: lag row of task_id '0_0', process_id 'gone': process_id is 'gone', which" in str(caught.value)
+
+
+def test_lags_of_another_time_are_an_error_that_names_both_times() -> None:
+    with pytest.raises(SnapshotError, match=r"captured at 2026-11-21T12:00:00.000Z, but its first lag row is of 2027"):
+        with_history(earliest="2027-01-01T00:00:00.000Z")
+    with pytest.raises(SnapshotError, match="has no row in the lag snapshots"):
+        with_history()
+
+
+def test_two_rows_about_one_store_at_one_time_are_an_error() -> None:
+    with pytest.raises(SnapshotError, match="is about the same store of the same task as"):
+        with_history(flat(store="a", lag=1), flat(store="a", lag=2))
+
+
+def growth(process_id: str = P0, store: str | None = None, **figures: int) -> StoreGrowth:
+    return StoreGrowth(process_id, "0_0", store, **figures)
+
+
+def test_rates_are_records_per_second() -> None:
+    rates = with_history(
+        flat(lag=1),
+        growth=[
+            growth(restored_records=5000, restored_ms=10_000, produced_records=100, produced_ms=10_000),
+            growth(P1, produced_records=300, produced_ms=10_000),
+        ],
+    ).rates
+    assert dict(rates.restore) == {(1, 0): 500.0}
+    assert dict(rates.produce) == {0: 20.0}, "what both instances saw, on average"
+
+
+def test_stores_restore_side_by_side_and_add_up() -> None:
+    stores = [
+        growth(store="a", restored_records=600, restored_ms=2000, produced_records=10, produced_ms=1000),
+        growth(store="b", restored_records=400, restored_ms=1000, produced_records=20, produced_ms=1000),
+    ]
+    rates = with_history(flat(lag=1), growth=stores).rates
+    assert (dict(rates.restore), dict(rates.produce)) == ({(1, 0): 500.0}, {0: 30.0})
+    whole = [*stores, growth(restored_records=7, restored_ms=1000, produced_records=3, produced_ms=1000)]
+    rates = with_history(flat(lag=1), growth=whole).rates
+    assert (dict(rates.restore), dict(rates.produce)) == ({(1, 0): 7.0}, {0: 3.0}), "the whole task beats its stores"
+
+
+def test_nothing_known_gives_no_rate() -> None:
+    rates = with_history(flat(lag=1), growth=[growth(), growth("gone", restored_records=1, restored_ms=1)]).rates
+    assert (dict(rates.restore), dict(rates.produce)) == ({}, {})
