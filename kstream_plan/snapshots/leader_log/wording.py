@@ -4,12 +4,16 @@ All are of ``org.apache.kafka.streams.processor.internals`` and on level INFO, u
 needs are three of them: who takes part, what was decided from which lags, and the split over each process's consumers.
 The others repeat what these say (``Assigning stateful tasks``, ``Assignment of tasks to nodes``, ``Removing task``,
 ``Adding removed stateful active task``, ``Requesting followup rebalance``), so they are not needed.
+
+A line may be megabytes of anything. So what has to end in certain words is looked for from its end: no pattern searches
+for the same end again from every place where it could have begun.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kstream_plan.snapshots.leader_log.grammar import (
@@ -43,13 +47,15 @@ MARKERS = (
 _MARKERS_AS_TEXT = tuple(marker.decode() for marker in MARKERS)
 
 #: Where a logger's name may stand behind a message, as Kafka's own ``%m (%c)%n`` has it.
-_LOGGER = r"(?: \([\w.$]+\))?\s*\Z"
+_LOGGER = r"(?: \([\w.$]++\))?+\s*+\Z"
+#: The end of a message is no longer than this, the logger's name included.
+_LONGEST_END = 400
 
 #: ``StreamsPartitionAssignor.assignTasksToClients``: "{} client nodes and {} consumers participating …" since 3.5,
 #: "All members participating …" in 3.2 to 3.4.
 _MEMBERS = re.compile(r"(?:(?P<nodes>\d{1,9}) client nodes and \d{1,9} consumers|All members) participating in this")
-_MEMBER = re.compile(r"(?:^|(?<=\s))(?P<process>[^\s:\[\]]+): \[(?P<consumers>[^\]]*)\](?P<end>\.?)" + _LOGGER)
-_MEMBER_START = re.compile(r"(?:^|(?<=\s))[^\s:\[\]]+: \[[^\]]*\Z")
+_MEMBER = re.compile(r"(?:^|(?<=\s))(?P<process>[^\s:\[\]]++): \[")
+_MEMBER_END = re.compile(r"\](?P<last>\.?)" + _LOGGER)
 
 #: ``assignment.HighAvailabilityTaskAssignor.assign``, the same in 3.2 to 4.3.
 _DECIDED = re.compile(r"Decided on assignment: (?=\{)")
@@ -58,14 +64,14 @@ _DECIDED_END = re.compile(r" with(?P<no> no)? followup probing rebalance\." + _L
 #: ``StreamsPartitionAssignor.computeNewAssignment``, five lines more, the same in 3.2 to 4.3.
 _SPLIT = re.compile(r"Client (?P<process>\S+) per-consumer assignment:")
 _SPLIT_FIELDS = ("prev owned active", "prev owned standby", "assigned active", "revoking active", "assigned standby")
-_SPLIT_FIELD = re.compile(rf"(?P<name>{'|'.join(_SPLIT_FIELDS)}) (?P<value>\{{.*\}}){_LOGGER}")
-_SPLIT_FIELD_START = re.compile(rf"(?:{'|'.join(_SPLIT_FIELDS)}) \{{")
+_SPLIT_FIELD = re.compile(rf"(?P<name>{'|'.join(_SPLIT_FIELDS)}) (?=\{{)")
+_SPLIT_FIELD_END = re.compile(r"\}" + _LOGGER)
 
 #: ``ConsumerCoordinator`` of ``org.apache.kafka.clients.consumer.internals``, the same in 3.2 to 4.3.
 _FINISHED = re.compile(
-    r"groupId=(?P<group>[^\]]*?)\] Finished assignment for group at generation (?P<generation>\d{1,18}): "
-    r"\{(?P<member>[^\s=]+)="
+    r"\] Finished assignment for group at generation (?P<generation>\d{1,18}): \{(?P<member>[^\s=]++)="
 )
+_GROUP = "groupId="
 #: ``assignment.ClientState.computeTaskLags``, a warning, the same in 3.2 to 4.3.
 _END_OFFSETS = re.compile(
     r"Task (?P<task>\S+) had endOffsetSum=(?P<end>\d{1,19}) smaller than offsetSum=\d{1,19} "
@@ -75,9 +81,9 @@ _END_OFFSETS = re.compile(
 _NO_FOLLOWUP = re.compile(r"No followup rebalance was requested")
 #: ``StreamsPartitionAssignor.assign``, DEBUG, the same in 3.2 to 4.3: the host is that of ``application.server``.
 _CONSTRUCTED = re.compile(r"Constructed client metadata \{")
-_HOST_INFO = re.compile(r"([^\s{},=]+)=ClientMetadata\{hostInfo=HostInfo\{host='([^']*)', port=\d+\}")
+_HOST_INFO = re.compile(r"(?<![^\s{},=])([^\s{},=]++)=ClientMetadata\{hostInfo=HostInfo\{host='([^']*)', port=\d+\}")
 
-_THREAD = re.compile(r"stream-thread \[(.+?)-consumer\]")
+_THREAD, _THREAD_END = "stream-thread [", "-consumer]"
 
 
 def is_marked(text: str) -> bool:
@@ -87,8 +93,9 @@ def is_marked(text: str) -> bool:
 
 def thread_of(header: str) -> str | None:
     """Return the stream thread that a message's own prefix names: ``orders-…-StreamThread-1``."""
-    match = _THREAD.search(header)
-    return match[1] if match else None
+    start = header.find(_THREAD) + len(_THREAD)
+    end = header.find(_THREAD_END, start + 1)
+    return header[start:end] if start >= len(_THREAD) and end >= 0 else None
 
 
 @dataclass(slots=True)
@@ -101,7 +108,6 @@ class Draft(ABC):
 
     header: str
     pieces: list[str] = field(default_factory=list)
-    cut: str = ""
 
     @property
     def whole(self) -> bool:
@@ -148,10 +154,7 @@ class _Short(Draft):
 class _DecidedDraft(Draft):
     @property
     def whole(self) -> bool:
-        return _DECIDED_END.search(self.pieces[-1][-400:] if len(self.pieces) == 1 else self._tail()) is not None
-
-    def _tail(self) -> str:
-        return "".join(self.pieces[-3:])[-400:]
+        return _DECIDED_END.search(_tail(self.pieces)) is not None
 
     def offer(self, text: str, *, joinable: bool) -> bool:
         if joinable:
@@ -160,7 +163,7 @@ class _DecidedDraft(Draft):
 
     def read(self) -> Message:
         text = "".join(self.pieces)
-        end = _DECIDED_END.search(text, max(0, len(text) - 400))
+        end = _DECIDED_END.search(text, max(0, len(text) - _LONGEST_END))
         if end is None:
             raise GrammarError("its end is missing")
         return Decided(read_clients(text[: end.start()]), probing=end["no"] is None)
@@ -168,59 +171,102 @@ class _DecidedDraft(Draft):
 
 @dataclass(slots=True)
 class _Lines(Draft):
-    """A message of several lines, each of which can be told by what it looks like."""
+    """A message of several lines, each of which can be told by what it looks like.
 
-    entry = re.compile("")
-    entry_start = re.compile("")
+    ``pieces`` are those of a line that goes on in the next one.
+    """
+
+    end = re.compile("")
+
+    @abstractmethod
+    def take(self, text: str) -> bool:
+        """Take a whole line of the message, if it is one."""
+
+    @abstractmethod
+    def starts(self, text: str) -> bool:
+        """Tell whether a text is a line of the message but for its end."""
 
     def offer(self, text: str, *, joinable: bool) -> bool:
-        joined = self.cut + text if joinable else text
-        if match := self.entry.search(joined):
-            self.pieces.append(match[0])
-            self.cut = ""
+        if not joinable or not self.pieces:
+            if self.take(text):
+                self.pieces = []
+                return True
+            self.pieces = [text] if joinable and self.starts(text) else self.pieces
+            return joinable and bool(self.pieces)
+        self.pieces.append(text)
+        if self.end.search(_tail(self.pieces)) is None:
             return True
-        if joinable and (self.cut or self.entry_start.search(text)):
-            self.cut = joined
-            return True
-        return False
+        joined, self.pieces = "".join(self.pieces), []
+        return self.take(joined)
 
 
 @dataclass(slots=True)
 class _MembersDraft(_Lines):
     nodes: int | None = None
-    entry = _MEMBER
-    entry_start = _MEMBER_START
+    consumers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lines: int = 0
+    last: bool = False
+    end = _MEMBER_END
 
     @property
     def whole(self) -> bool:
-        match = _MEMBER.search(self.pieces[-1]) if self.pieces else None
-        return match is not None and match["end"] == "."
+        return self.last
+
+    def take(self, text: str) -> bool:
+        end = _MEMBER_END.search(text)
+        start = end and _MEMBER.search(text, _after_bracket(text, end.start()), end.start())
+        if not end or not start:
+            return False
+        self.consumers[start["process"]] = read_names(text[start.end() : end.start()])
+        self.lines += 1
+        self.last = bool(end["last"])
+        return True
+
+    def starts(self, text: str) -> bool:
+        return _MEMBER.search(text, _after_bracket(text, len(text))) is not None
 
     def read(self) -> Message:
-        if not self.whole or self.cut:
+        if not self.whole or self.pieces:
             raise GrammarError("its end is missing")
-        matches = [_MEMBER.search(piece) for piece in self.pieces]
-        consumers = {match["process"]: read_names(match["consumers"]) for match in matches if match}
-        if len(consumers) != len(self.pieces) or self.nodes not in (None, len(consumers)):
-            raise GrammarError(f"it lists {len(consumers)} processes, not as many as it says")
-        return Members(consumers)
+        if len(self.consumers) != self.lines or self.nodes not in (None, self.lines):
+            raise GrammarError(f"it lists {len(self.consumers)} processes, not as many as it says")
+        return Members(self.consumers)
 
 
 @dataclass(slots=True)
 class _SplitDraft(_Lines):
     process_id: str = ""
-    entry = _SPLIT_FIELD
-    entry_start = _SPLIT_FIELD_START
+    fields: list[tuple[str, str]] = field(default_factory=list)
+    end = _SPLIT_FIELD_END
 
     @property
     def whole(self) -> bool:
-        return len(self.pieces) >= len(_SPLIT_FIELDS)
+        return len(self.fields) >= len(_SPLIT_FIELDS)
+
+    def take(self, text: str) -> bool:
+        end = _SPLIT_FIELD_END.search(text)
+        start = end and _SPLIT_FIELD.search(text, text.rfind("\n", 0, end.start()) + 1, end.start())
+        if not end or not start:
+            return False
+        self.fields.append((start["name"], text[start.end() : end.start() + 1]))
+        return True
+
+    def starts(self, text: str) -> bool:
+        return _SPLIT_FIELD.search(text) is not None
 
     def read(self) -> Message:
-        matches = [match for piece in self.pieces if (match := _SPLIT_FIELD.search(piece))]
-        if tuple(match["name"] for match in matches) != _SPLIT_FIELDS or self.cut:
+        if tuple(name for name, _ in self.fields) != _SPLIT_FIELDS or self.pieces:
             raise GrammarError("some of its lines are missing or in disorder")
-        return Split(self.process_id, *(read_tasks_by_consumer(match["value"]) for match in matches))
+        return Split(self.process_id, *(read_tasks_by_consumer(value) for _, value in self.fields))
+
+
+def _tail(pieces: Sequence[str]) -> str:
+    """Return the end of a text in pieces, where a shipper may have split the very words that end it."""
+    return "".join(piece[-_LONGEST_END:] for piece in pieces[-3:])[-_LONGEST_END:]
+
+
+def _after_bracket(text: str, end: int) -> int:
+    return text.rfind("]", 0, end) + 1
 
 
 def begun(text: str) -> Draft | None:
@@ -247,8 +293,12 @@ def _begin_decided(text: str, match: re.Match[str]) -> Draft:
     return _DecidedDraft(text[: match.start()], [text[match.end() :]])
 
 
-def _begin_finished(text: str, match: re.Match[str]) -> Draft:
-    return _Short(text[: match.start()], message=Finished(match["group"], int(match["generation"]), match["member"]))
+def _begin_finished(text: str, match: re.Match[str]) -> Draft | None:
+    start = text.find(_GROUP, _after_bracket(text, match.start()), match.start())
+    if start < 0:
+        return None
+    group = text[start + len(_GROUP) : match.start()]
+    return _Short(text[:start], message=Finished(group, int(match["generation"]), match["member"]))
 
 
 def _begin_end_offsets(text: str, match: re.Match[str]) -> Draft:

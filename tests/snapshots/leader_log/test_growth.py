@@ -1,0 +1,89 @@
+"""Twice as much of anything takes no more than twice the time: no line can keep the reader of logs for hours."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import time
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.leader_log.records import read_records
+
+TIME = b"2026-11-21 12:00:00,000 INFO stream-thread [a-StreamThread-1-consumer] "
+MEMBERS = TIME + b"2 client nodes and 2 consumers participating in this rebalance:\n"
+SPLIT = TIME + b"Client a per-consumer assignment:\n"
+DECIDED = TIME + b"Decided on assignment: {"
+#: What was found to take hours for a megabyte, and what looks like it.
+SHAPES: dict[str, Callable[[int], bytes]] = {
+    "hosts and letters": lambda n: (
+        TIME + b"Constructed client metadata {" + b"a" * n + b"=ClientMetadata{hostInfo=HostInfo{"
+    ),
+    "hosts without a quote": lambda n: (
+        TIME + b"Constructed client metadata {" + b"a=ClientMetadata{hostInfo=HostInfo{host=" * n
+    ),
+    "hosts half": lambda n: TIME + b"Constructed client metadata {" + b"a=ClientMetadata{hostInfo=HostInfo{host='" * n,
+    "threads": lambda n: b"stream-thread [" * n + b" No followup rebalance was requested",
+    "groups": lambda n: b"groupId=" * n + b"] Finished assignment for group at generation 1: {a=",
+    "groups without an end": lambda n: b"groupId=" * n + b" Finished assignment for group at generation 1: {a=",
+    "finished": lambda n: b"] Finished assignment for group at generation 1: {a" * n,
+    "fields": lambda n: SPLIT + b"assigned active {" * n,
+    "fields and braces": lambda n: SPLIT + b"assigned active {}" * n + b"x",
+    "fields over lines": lambda n: SPLIT + b"assigned active {" + b"\nx" * n,
+    "fields over lines that end": lambda n: SPLIT + b"assigned active {" + b"x}\n}x\n" * n,
+    "members": lambda n: MEMBERS + b"a: [" * n,
+    "members and brackets": lambda n: MEMBERS + b" a: [" * n + b"]x",
+    "members and letters": lambda n: MEMBERS + b"a" * n + b": ",
+    "members over lines": lambda n: MEMBERS + b"a: [b" + b"\nx" * n,
+    "members over lines that end": lambda n: MEMBERS + b"a: [b" + b"]x\ny]\n" * n,
+    "loggers": lambda n: MEMBERS + b"a: [b] (" * n,
+    "blanks": lambda n: MEMBERS + b"a: [b]" + b" " * n + b"x",
+    "clients": lambda n: DECIDED + b"a=[activeTasks: ([" * n,
+    "clients over lines": lambda n: DECIDED + b"\nx" * n,
+    "tags": lambda n: (
+        DECIDED + b"a=[activeTasks: ([]) standbyTasks: ([]) prevActiveTasks: ([]) prevStandbyTasks: ([]) "
+        b"changelogOffsetTotalsByTask: ([]) taskLagTotals: ([]) clientTags: ([" * n
+    ),
+    "sums": lambda n: (
+        DECIDED + b"a=[activeTasks: ([]) standbyTasks: ([]) prevActiveTasks: ([]) prevStandbyTasks: ([]) "
+        b"changelogOffsetTotalsByTask: (["
+        + b"0_1=1, "
+        * n
+        + b"]) taskLagTotals: ([]) clientTags: ([]) capacity: 1 assigned: 0]} "
+        b"with no followup probing rebalance."
+    ),
+    "end offsets": lambda n: b"Task " * n + b" had endOffsetSum=1 smaller",
+    "clients of splits": lambda n: b"Client " * n + b" per-consumer assignment:",
+    "times": lambda n: b"2026-11-21 12:00:00 " * n + b"No followup rebalance was requested",
+    "JSON": lambda n: b'{"message": "' + b"Decided on assignment: {" * n,
+    "JSON inside": lambda n: b'{"a":' * n + b"No followup rebalance was requested",
+    "prefixes": lambda n: b"a | " * n + b"No followup rebalance was requested",
+    "colours": lambda n: b"\x1b[" + b"1;" * n + b" No followup rebalance was requested",
+    "parts": lambda n: b"2026-11-21T12:00:00Z stdout P No followup rebalance was requested\n" * n,
+}
+
+
+def _seconds(log: bytes) -> float:
+    best = float("inf")
+    for _ in range(3):
+        gc.collect()
+        start = time.process_time()
+        with contextlib.suppress(SnapshotError):
+            list(read_records(io.BytesIO(log), "log"))
+        best = min(best, time.process_time() - start)
+    return best
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_time_grows_no_faster_than_the_log(shape: str) -> None:
+    log = SHAPES[shape]
+    repeats = max(40_000 // max(1, len(log(2)) - len(log(1))), 1)
+    while (least := _seconds(log(repeats))) < 0.02 and len(log(repeats)) < 16 << 20:
+        repeats *= 4
+    seconds = [max(least, 0.002), *(_seconds(log(factor * repeats)) for factor in (2, 4))]
+    # what is quadratic takes four times as long at either step; a cache that is full does so at one of them
+    assert min(later / earlier for earlier, later in pairwise(seconds)) <= 3
