@@ -20,6 +20,8 @@ def expected_failures(*, debug: bool = False) -> Iterator[None]:
     if debug:
         logging.basicConfig(format="kstream-plan: %(message)s", stream=sys.stderr)
         logging.getLogger("kstream_plan").setLevel(logging.DEBUG)
+    else:
+        logging.getLogger("kstream_plan").handlers = [_Talk(logging.WARNING)]
     try:
         yield
     except KstreamPlanError as error:
@@ -32,3 +34,10 @@ def report(error: KstreamPlanError, *, debug: bool = False) -> None:
     if debug:
         traceback.print_exception(error, file=sys.stderr)
     talk(f"error: {error}")
+
+
+class _Talk(logging.Handler):
+    """Says on stderr what lower layers warn of."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        talk(f"warning: {record.getMessage()}")

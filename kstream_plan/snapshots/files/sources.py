@@ -7,13 +7,16 @@ goes to Spark as it is. Nothing here imports Spark.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shutil
+import stat
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from glob import has_magic, iglob
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeAlias
@@ -42,6 +45,7 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 _PLAIN_PATH = re.compile(r"/[\w./=+,@-]*", re.ASCII)
 _UNZIPPED_BY_SPARK = {".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".xz", ".zst", ".zstd"}
 
+_LOG = logging.getLogger(__name__)
 _EMPTY_FIX = "give a file that is not empty"
 
 
@@ -97,10 +101,11 @@ def check_paths(paths: Sequence[str]) -> Paths:
     """Expand paths, folders and globs, and check that each leads to at least one file that is not empty.
 
     In a folder, whatever its depth, files whose names begin with ``.`` or ``_`` and empty files are passed over, as
-    Spark does.
+    Spark does. Links are followed, each folder is walked through once. A link in a folder or among the matches of a
+    pattern that leads nowhere is passed over with a warning (this module's logger).
 
     Raises:
-        SnapshotError: a path that does not exist, matches nothing or is empty.
+        SnapshotError: a path that does not exist, matches nothing, is empty, or is a device.
     """
     found: dict[tuple[int, int], LocalFile] = {}
     remote = []
@@ -238,28 +243,89 @@ def _first_line_is_whole(text: bytes) -> bool:
 def _expanded(path: str) -> list[str]:
     where = printable(path)
     if os.path.isdir(path):
-        files = [file for file in _files_below(path) if os.path.getsize(file)]
+        files = _files_below(path)
         if not files:
             raise SnapshotError(
                 "is a folder without a file to read", where=where, fix="name a folder that has files in it"
             )
         return files
     if os.path.exists(path):
-        if not os.path.getsize(path) and os.path.isfile(path):
+        status = os.stat(path)
+        if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode) or stat.S_ISSOCK(status.st_mode):
+            raise SnapshotError("is a device, not a file", where=where, fix="name a file, or - for standard input")
+        if not status.st_size and stat.S_ISREG(status.st_mode):
             raise SnapshotError("is empty", where=where, fix=_EMPTY_FIX)
         return [path]
     if not has_magic(path):
-        raise SnapshotError("does not exist", where=where, fix="check the path")
-    matches = sorted(iglob(path, recursive=True))
+        what = "is a link that leads nowhere" if os.path.islink(path) else "does not exist"
+        raise SnapshotError(what, where=where, fix="check the path")
+    matches = sorted(_matches(path))
     if not matches:
         raise SnapshotError("matches no file", where=where, fix="check the pattern, and quote it for the shell")
-    return [file for match in matches for file in _expanded(match)]
+    return [file for match in matches if _is_there(match) for file in _expanded(match)]
 
 
-def _files_below(folder: str) -> Iterator[str]:
+def _files_below(folder: str) -> list[str]:
+    """Return the files of a folder that Spark would read, in the order of their names, folder by folder."""
+    return [
+        os.path.join(parent, name)
+        for parent, _, files in _walk(folder, hidden=(".", "_"))
+        for name in files
+        if _is_there(os.path.join(parent, name)) and _size(os.path.join(parent, name))
+    ]
+
+
+def _matches(pattern: str) -> Iterator[str]:
+    """Yield what a pattern matches; ``**`` is any number of folders, each of which is walked through once."""
+    parts = pattern.split("/")
+    if "**" not in parts:
+        yield from iglob(pattern)
+        return
+    at = parts.index("**")
+    for folder in iglob("/".join(parts[:at]) or ("/" if at else ".")):
+        for parent, folders, files in _walk(folder, hidden=(".",)):
+            for name in (*folders, *files):
+                path = os.path.join(parent, name)
+                if _fits(os.path.relpath(path, folder).split("/"), parts[at:]):
+                    yield path
+
+
+def _fits(names: Sequence[str], parts: Sequence[str]) -> bool:
+    """Tell whether a path, name by name, is what the parts of a pattern stand for."""
+    if not parts:
+        return not names
+    if parts[0] == "**":
+        return any(_fits(names[skipped:], parts[1:]) for skipped in range(len(names) + 1))
+    return bool(names) and fnmatchcase(names[0], parts[0]) and _fits(names[1:], parts[1:])
+
+
+def _walk(folder: str, *, hidden: tuple[str, ...]) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield every folder below one with the names in it, sorted, but for what begins as hidden names do.
+
+    Links to folders are followed, but no folder is walked through twice: a link may lead back up.
+    """
+    seen = set()
     for parent, folders, files in os.walk(folder, followlinks=True):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
-        yield from (os.path.join(parent, name) for name in sorted(files) if not name.startswith((".", "_")))
+        folders[:] = sorted(name for name in folders if not name.startswith(hidden))
+        yield parent, list(folders), sorted(name for name in files if not name.startswith(hidden))
+        status = os.stat(parent)
+        seen.add((status.st_dev, status.st_ino))
+        inside = [(name, os.stat(os.path.join(parent, name))) for name in folders]
+        fresh = [(name, of) for name, of in inside if (of.st_dev, of.st_ino) not in seen]
+        seen.update((of.st_dev, of.st_ino) for _, of in fresh)
+        folders[:] = [name for name, _ in fresh]
+
+
+def _is_there(path: str) -> bool:
+    """Tell whether something is there; a link that leads nowhere is not, and is told as a warning."""
+    if os.path.exists(path):
+        return True
+    _LOG.warning("%s is a link that leads nowhere: it is passed over", printable(path))
+    return False
+
+
+def _size(path: str) -> int:
+    return os.stat(path).st_size
 
 
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:
