@@ -3,10 +3,12 @@
 Nothing else is imported before :func:`run` does it, so that an interrupt during the imports is answered as any other.
 """
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
+from typing import NoReturn
 
 __all__ = ["main", "run"]
 
@@ -16,6 +18,8 @@ _AGAIN_SECONDS = 0.02
 
 #: The signal that waits for the end of an import.
 _waiting: list[int] = []
+#: The signal that has ended us; whoever takes its exception for an error of its own is overruled.
+_ended_by: list[int] = []
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -26,19 +30,44 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = run_command(arguments)
         if _waiting:
             _end()
+        end_if_signalled()
         return code
     except KeyboardInterrupt:
+        _ended_by.clear()
         sys.stderr.write("kstream-plan: interrupted\n")
         return _INTERRUPTED
 
 
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
+    _open_what_is_closed()
     if hasattr(signal, "setitimer"):
         ours = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
         for number in (number for number, default in ours.items() if signal.getsignal(number) == default):
             signal.signal(number, _postpone_in_imports)
     sys.exit(run())
+
+
+def end_if_signalled() -> None:
+    """End if a signal was to end us and what it raised was lost: Py4J's calls have errors of their own for it.
+
+    Raises:
+        KeyboardInterrupt: it was an interrupt.
+        SystemExit: it was a termination.
+    """
+    if _ended_by:
+        _leave(_ended_by[0])
+
+
+def _open_what_is_closed() -> None:
+    """Let standard streams that are closed (``>&-``, as cron and services may start us) be empty and lead nowhere."""
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # the lowest free number is this one: no file that is opened later can be taken for the stream
+            os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - until the end
 
 
 def _postpone_in_imports(number: int, frame: FrameType | None) -> None:
@@ -61,7 +90,11 @@ def _postpone_in_imports(number: int, frame: FrameType | None) -> None:
 def _end() -> None:
     """End by the signal that waits."""
     signal.setitimer(signal.ITIMER_REAL, 0)
-    number = _waiting.pop()
+    _ended_by[:] = [_waiting.pop()]
+    _leave(_ended_by[0])
+
+
+def _leave(number: int) -> NoReturn:
     if number == signal.SIGTERM:
         sys.exit(128 + number)
     raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
@@ -13,6 +14,9 @@ import typer
 
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.version import __version__
+
+#: What a write to stdout may end in.
+_UNWRITTEN = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EPIPE}
 
 #: Every command and its summary, by which the others are listed while only one is loaded; each is a function in the
 #: module of its name.
@@ -93,6 +97,13 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     completing = "_KSTREAM_PLAN_COMPLETE" in os.environ
     try:
         application(COMMANDS if completing else given)(args=given, prog_name="kstream-plan")
+    except OSError as error:
+        if error.errno not in _UNWRITTEN or error.filename is not None:
+            raise
+        # Typer's own help and usage
+        from kstream_plan.cli.output import not_written  # noqa: PLC0415 - not for every command line
+
+        return not_written(error)
     except SystemExit as end:
         if end.code == ExitCode.INTERRUPTED:
             raise KeyboardInterrupt from None

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import typer
 
+from kstream_plan.cli import end_if_signalled
 from kstream_plan.cli.output import talk
 from kstream_plan.errors import KstreamPlanError
 
@@ -25,6 +26,7 @@ def expected_failures(*, debug: bool = False) -> Iterator[None]:
     try:
         yield
     except KstreamPlanError as error:
+        end_if_signalled()
         report(error, debug=debug)
         raise typer.Exit(error.exit_code) from None
 

@@ -66,15 +66,29 @@ def say(text: str) -> None:
         _discard_stdout()
     except OSError as error:
         _discard_stdout()
-        raise KstreamPlanError(
-            f"cannot be written: {error.strerror or error}", where="standard output", fix="check the disk"
-        ) from error
+        raise _unwritten(error) from error
+
+
+def not_written(error: OSError) -> int:
+    """Say that stdout could not be written to, unless nobody reads it any more, and return the exit code."""
+    _discard_stdout()
+    if isinstance(error, BrokenPipeError):
+        return 0
+    failure = _unwritten(error)
+    talk(f"error: {failure}")
+    return failure.exit_code
+
+
+def _unwritten(error: OSError) -> KstreamPlanError:
+    return KstreamPlanError(
+        f"cannot be written: {error.strerror or error}", where="standard output", fix="check the disk"
+    )
 
 
 def talk(text: str) -> None:
     """Write a message for people to stderr, names in it made harmless."""
     shown = "\n".join(printable(line) for line in text.splitlines())
-    with suppress(BrokenPipeError):
+    with suppress(OSError):  # there is nobody to tell
         sys.stderr.write(encodable(f"kstream-plan: {shown}\n", sys.stderr.encoding or "utf-8"))
         sys.stderr.flush()
 
@@ -89,8 +103,15 @@ def check_target(path: Path, option: str = "--out") -> None:
     """Check before the work that ``path``, given by ``option``, can be written after it.
 
     Raises:
-        KstreamPlanError: it is a folder, or its folder does not exist or cannot be written to.
+        KstreamPlanError: it is a folder, or its folder does not exist or cannot be written to; it is no path.
     """
+    try:
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        what = f"cannot be written to: {error.strerror or error}"
+        raise KstreamPlanError(what, where=f"{option} {path}", fix="choose another place") from None
     folder = path.resolve().parent
     if path.is_dir():
         raise KstreamPlanError("is a folder", where=f"{option} {path}", fix="name a file in it")

@@ -123,10 +123,17 @@ def check_paths(paths: Sequence[str]) -> Paths:
 
 
 def local_path(path: str) -> str | None:
-    """Return where ``path`` is on this machine, ``None`` if its scheme leads elsewhere."""
+    """Return where ``path`` is on this machine, ``None`` if its scheme leads elsewhere.
+
+    Raises:
+        SnapshotError: it is no URI, but looks like one.
+    """
     if "://" not in path and not path.startswith("file:"):
         return path
-    url = urlparse(path)
+    try:
+        url = urlparse(path)
+    except ValueError as error:
+        raise SnapshotError(f"is no path: {error}", where=printable(path), fix="correct it") from None
     return unquote(url.path) if url.scheme == "file" else None
 
 
