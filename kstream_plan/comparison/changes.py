@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kstream_plan.model import Copy, Group, Holding, Note, TaskId
+from kstream_plan.model import Copy, Group, Holding, Note, WorkId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Seat
 
@@ -57,9 +57,9 @@ class Between:
     and process (``None``: not known); ``pauses_ms``: how long each task stood still in all.
     """
 
-    starts: Mapping[TaskId, Start] = field(default_factory=lambda: MappingProxyType({}))
-    restored: Mapping[tuple[TaskId, str], int | None] = field(default_factory=lambda: MappingProxyType({}))
-    pauses_ms: Mapping[TaskId, int] | None = None
+    starts: Mapping[WorkId, Start] = field(default_factory=lambda: MappingProxyType({}))
+    restored: Mapping[tuple[WorkId, str], int | None] = field(default_factory=lambda: MappingProxyType({}))
+    pauses_ms: Mapping[WorkId, int] | None = None
 
 
 class TaskClass(StrEnum):
@@ -109,7 +109,7 @@ class CopyChange(NamedTuple):
 class TaskChange(NamedTuple):
     """One task: the class of its active role, its owner before and after, its copies, and how long it stands still."""
 
-    task_id: TaskId
+    task_id: WorkId
     kind: TaskClass
     from_: Seat | None
     to: Seat | None

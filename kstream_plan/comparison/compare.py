@@ -22,7 +22,7 @@ from kstream_plan.comparison.changes import (
     Totals,
 )
 from kstream_plan.comparison.warmth import Evidence
-from kstream_plan.model import Group, Holding, Instance, TaskId
+from kstream_plan.model import Group, Holding, Instance, WorkId
 from kstream_plan.plans import Role, Seat
 from kstream_plan.plans.balance import balance, instance_loads
 
@@ -58,7 +58,7 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
     )
 
 
-def _all_tasks(old: Group, new: Group) -> Iterable[TaskId]:
+def _all_tasks(old: Group, new: Group) -> Iterable[WorkId]:
     if old.task_index.keys() == new.task_index.keys():
         return new.task_index
     return sorted({*old.task_index, *new.task_index}, key=lambda task_id: task_id.sort_key)
@@ -70,8 +70,8 @@ class _Seats:
     def __init__(self, side: Side) -> None:
         group = side.group
         self.known = group.task_index
-        self.active: dict[TaskId, Seat] = {}
-        self.copies: dict[TaskId, set[Seat]] = defaultdict(set)
+        self.active: dict[WorkId, Seat] = {}
+        self.copies: dict[WorkId, set[Seat]] = defaultdict(set)
         for consumer, held in enumerate(side.holdings):
             place = group.instances[group.instance_of[consumer]].process_id, group.consumer_ids[consumer]
             active = Seat(*place, Role.ACTIVE)
@@ -82,7 +82,7 @@ class _Seats:
                     self.copies[group.tasks[task].task_id].add(seat)
 
 
-def _task_change(task_id: TaskId, before: _Seats, after: _Seats, evidence: Evidence) -> TaskChange:
+def _task_change(task_id: WorkId, before: _Seats, after: _Seats, evidence: Evidence) -> TaskChange:
     from_, to = before.active.get(task_id), after.active.get(task_id)
     copies: tuple[CopyChange, ...] = ()
     if before.copies.get(task_id) != after.copies.get(task_id):
@@ -98,7 +98,7 @@ def _task_change(task_id: TaskId, before: _Seats, after: _Seats, evidence: Evide
 
 
 def _class_of_change(
-    task_id: TaskId, from_: Seat | None, to: Seat | None, evidence: Evidence
+    task_id: WorkId, from_: Seat | None, to: Seat | None, evidence: Evidence
 ) -> tuple[TaskClass, Start | None]:
     if to is None:
         return TaskClass.ORPHANED, None
@@ -112,7 +112,7 @@ def _class_of_change(
     return TaskClass.PROMOTED if start.held else TaskClass.WARM, start
 
 
-def _copy_changes(task_id: TaskId, before: _Seats, after: _Seats, evidence: Evidence) -> Iterator[CopyChange]:
+def _copy_changes(task_id: WorkId, before: _Seats, after: _Seats, evidence: Evidence) -> Iterator[CopyChange]:
     """Pair what ended with what began: a swap with the active first, then within an instance, then within a role."""
     ended = {seat.process_id: seat for seat in before.copies.get(task_id, set()) - after.copies.get(task_id, set())}
     begun = {seat.process_id: seat for seat in after.copies.get(task_id, set()) - before.copies.get(task_id, set())}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kstream_plan.comparison.changes import Side
-from kstream_plan.model import Group, TaskId
+from kstream_plan.model import Group, WorkId
 from kstream_plan.protocols import gives_up
 from kstream_plan.protocols.leader_view import leader_view
 
@@ -19,18 +19,18 @@ class MemberView(NamedTuple):
 
     process_id: str
     consumer_id: str
-    added: tuple[TaskId, ...]
-    revoked: tuple[TaskId, ...]
+    added: tuple[WorkId, ...]
+    revoked: tuple[WorkId, ...]
     gave_up: bool
 
 
 class ProtocolView(NamedTuple):
     """KIP-429's three sets; ``withheld`` are those of the first whose owner changes: then everybody joins again."""
 
-    maybe_revoking: tuple[TaskId, ...]
-    ready_to_migrate: tuple[TaskId, ...]
-    unknown_but_owned: tuple[TaskId, ...]
-    withheld: tuple[TaskId, ...]
+    maybe_revoking: tuple[WorkId, ...]
+    ready_to_migrate: tuple[WorkId, ...]
+    unknown_but_owned: tuple[WorkId, ...]
+    withheld: tuple[WorkId, ...]
     rejoin: bool
     members: tuple[MemberView, ...]
 
@@ -44,7 +44,7 @@ def protocol_view(old: Side, new: Side) -> ProtocolView:
     stopping = gives_up(new.group, new.protocol)
     claimed = _actives(old)
     owned = [
-        frozenset[TaskId]() if consumer in stopping else claimed.get(key, frozenset())
+        frozenset[WorkId]() if consumer in stopping else claimed.get(key, frozenset())
         for consumer, key in enumerate(_consumers(new.group))
     ]
     decided = new.holdings if new.decided is None else new.decided
@@ -66,14 +66,14 @@ def _consumers(group: Group) -> list[tuple[str, str]]:
     return [(of.process_id, consumer.consumer_id) for of in group.instances for consumer in of.consumers]
 
 
-def _actives(side: Side) -> dict[tuple[str, str], frozenset[TaskId]]:
+def _actives(side: Side) -> dict[tuple[str, str], frozenset[WorkId]]:
     held = (_task_ids(side.group, of.active) for of in side.holdings)
     return dict(zip(_consumers(side.group), held, strict=True))
 
 
-def _task_ids(group: Group, tasks: Iterable[int]) -> frozenset[TaskId]:
+def _task_ids(group: Group, tasks: Iterable[int]) -> frozenset[WorkId]:
     return frozenset(group.tasks[task].task_id for task in tasks)
 
 
-def _sorted(task_ids: Iterable[TaskId]) -> tuple[TaskId, ...]:
+def _sorted(task_ids: Iterable[WorkId]) -> tuple[WorkId, ...]:
     return tuple(sorted(task_ids, key=lambda task_id: task_id.sort_key))

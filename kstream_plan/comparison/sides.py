@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kstream_plan.comparison.changes import Between, Side, Start, TaskClass
 from kstream_plan.comparison.compare import compare
 from kstream_plan.comparison.warmth import held_copies
-from kstream_plan.model import LATEST, UNKNOWN, Group, Note, Snapshot, TaskId
+from kstream_plan.model import LATEST, UNKNOWN, Group, Note, Snapshot, WorkId
 from kstream_plan.model.starting_state import newcomers
 from kstream_plan.plans import (
     Demote,
@@ -124,7 +124,7 @@ def starts_at(old: Side, plan: Plan) -> bool:
     return old.group.task_index.keys() == first.group.task_index.keys() and _held(old) == _held(first)
 
 
-def _held(side: Side) -> dict[str, list[list[TaskId]]]:
+def _held(side: Side) -> dict[str, list[list[WorkId]]]:
     """Consumer id → the tasks it holds, by role; without those that hold nothing."""
     return {
         consumer_id: [[side.group.tasks[task].task_id for task in role] for role in held]
@@ -136,10 +136,10 @@ def _held(side: Side) -> dict[str, list[list[TaskId]]]:
 def plan_course(plan: Plan, first: int, last: int) -> Between:
     """Return what a plan tells of the way from after round ``first`` to after round ``last``."""
     rounds, limit = plan.rounds[first:last], plan.config.acceptable_recovery_lag
-    restored: dict[tuple[TaskId, str], int | None] = {}
-    left_over: dict[tuple[TaskId, str], int | None] = {}
+    restored: dict[tuple[WorkId, str], int | None] = {}
+    left_over: dict[tuple[WorkId, str], int | None] = {}
     held = held_copies(plan_side(plan, first))
-    starts: dict[TaskId, Start] = {}
+    starts: dict[WorkId, Start] = {}
     for step in (step for rnd in rounds for step in rnd.steps):
         if isinstance(step, MemberJoined | MemberLeft | Revoke | Drop):
             continue
@@ -166,9 +166,9 @@ def plan_course(plan: Plan, first: int, last: int) -> Between:
 
 def history_course(sides: Sequence[Side]) -> Between:
     """Return what the generations between two tell, the two included: each move with the lags it was decided by."""
-    starts: dict[TaskId, Start] = {}
-    pauses_ms: dict[TaskId, int] = {}
-    holders: dict[TaskId, frozenset[str]] = {}
+    starts: dict[WorkId, Start] = {}
+    pauses_ms: dict[WorkId, int] = {}
+    holders: dict[WorkId, frozenset[str]] = {}
     for before, after in pairwise(sides):
         for change in compare(before, after).tasks:
             pauses_ms[change.task_id] = pauses_ms.get(change.task_id, 0) + change.pause_ms
@@ -181,7 +181,7 @@ def history_course(sides: Sequence[Side]) -> Between:
     return Between(starts=starts, pauses_ms=pauses_ms)
 
 
-def _holders(side: Side, task_id: TaskId) -> frozenset[str]:
+def _holders(side: Side, task_id: WorkId) -> frozenset[str]:
     """The processes that have state of a task: the one that runs it and those that hold a copy."""
     task, group = side.group.task_index[task_id], side.group
     return frozenset(

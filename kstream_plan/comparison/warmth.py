@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kstream_plan.comparison.changes import Between, Side, Start, TaskChange, TaskClass
-from kstream_plan.model import UNKNOWN, Group, Note, TaskId, whole_sum
+from kstream_plan.model import UNKNOWN, Group, Note, WorkId, whole_sum
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import Seat
 from kstream_plan.protocols import gives_up
@@ -26,13 +26,13 @@ class Evidence:
         self._stopping = _consumer_names(old.group, gives_up(old.group, old.protocol))
         self._staying = {instance.process_id for instance in new.group.instances}
         self._held = held_copies(old) if old.copies is None else set()
-        self._guessed: list[TaskId] = []
+        self._guessed: list[WorkId] = []
 
-    def stateful(self, task_id: TaskId) -> bool:
+    def stateful(self, task_id: WorkId) -> bool:
         """Whether a task of the new side has state."""
         return self._new.group.tasks[self._new.group.task_index[task_id]].stateful
 
-    def start(self, task_id: TaskId, process_id: str) -> Start:
+    def start(self, task_id: WorkId, process_id: str) -> Start:
         """Return what a stateful task starts from on its new instance."""
         known = self._course.starts.get(task_id)
         if known is not None:
@@ -46,7 +46,7 @@ class Evidence:
         within = restores == 0 or is_caught_up(lag, self._limit)
         return Start(within, held, lag, self._limit, restores)
 
-    def restores(self, task_id: TaskId, process_id: str) -> int | None:
+    def restores(self, task_id: WorkId, process_id: str) -> int | None:
         """Return what an instance lacks of a task's state, in records; ``None`` if the end offset is not known."""
         if (task_id, process_id) in self._course.restored:
             return self._course.restored[task_id, process_id]
@@ -58,7 +58,7 @@ class Evidence:
             lag = task.end_offset_sum
         return lag if task.end_offset_known or not lag else None
 
-    def pause_ms(self, task_id: TaskId, from_: Seat | None, kind: TaskClass) -> int:
+    def pause_ms(self, task_id: WorkId, from_: Seat | None, kind: TaskClass) -> int:
         """Return the expected pause: from revoking to handing over, or until it is noticed that the owner is gone."""
         if self._course.pauses_ms is not None:
             return self._course.pauses_ms.get(task_id, 0)
@@ -81,7 +81,7 @@ class Evidence:
             notes.append(Note("old-lags", message))
         return tuple(notes)
 
-    def _reported(self, task_id: TaskId, process_id: str) -> _Reported:
+    def _reported(self, task_id: WorkId, process_id: str) -> _Reported:
         """The instance's lag, the whole sum if it reported nothing, ``None`` if no lags are known."""
         group = self._old.group
         task, instance = group.task_index.get(task_id), group.instance_index.get(process_id)
@@ -95,7 +95,7 @@ class Evidence:
         return _Reported(whole_sum(lag, group.tasks[task].end_offset_sum), held)
 
 
-def held_copies(side: Side) -> set[tuple[TaskId, str]]:
+def held_copies(side: Side) -> set[tuple[WorkId, str]]:
     """Return the task and the process of every copy that is assigned."""
     group = side.group
     return {

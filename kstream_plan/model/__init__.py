@@ -13,7 +13,7 @@ from kstream_plan.model.instances import Consumer, Instance, is_uuid, process_or
 from kstream_plan.model.note import Note
 from kstream_plan.model.snapshot import Rates, Snapshot
 from kstream_plan.model.state import GroupState
-from kstream_plan.model.tasks import Partition, Task, TaskId
+from kstream_plan.model.tasks import ItemName, Partition, Task, TaskId, WorkId
 
 __all__ = [
     "LATEST",
@@ -27,6 +27,7 @@ __all__ = [
     "Holding",
     "Holdings",
     "Instance",
+    "ItemName",
     "Movement",
     "Note",
     "Owners",
@@ -36,6 +37,7 @@ __all__ = [
     "Target",
     "Task",
     "TaskId",
+    "WorkId",
     "is_uuid",
     "no_owners",
     "process_order",

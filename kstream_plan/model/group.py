@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kstream_plan.model.instances import Instance, process_order
 from kstream_plan.model.java_hash import hash_in_table, java_string_key
-from kstream_plan.model.tasks import Task, TaskId
+from kstream_plan.model.tasks import Task, WorkId
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +44,7 @@ class Group:
         return Group, (self.application_id, self.tasks, self.instances)
 
     @cached_property
-    def task_index(self) -> Mapping[TaskId, int]:
+    def task_index(self) -> Mapping[WorkId, int]:
         """Task id → index in ``tasks``."""
         return MappingProxyType({task.task_id: index for index, task in enumerate(self.tasks)})
 

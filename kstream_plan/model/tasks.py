@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model.java_hash import java_string_key
 
@@ -50,6 +50,29 @@ class TaskId(NamedTuple):
         return f"{self.group}_{self.partition}"
 
 
+class ItemName(NamedTuple):
+    """A unit of work that has nothing but a name, in a group that is no Kafka Streams application."""
+
+    name: str
+
+    @property
+    def sort_key(self) -> tuple[bytes, int, int]:
+        """The order of Java strings."""
+        return java_string_key(self.name), 0, 0
+
+    @property
+    def group(self) -> str:
+        """What it is one of several of: all items of a group are of one kind."""
+        return ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+#: What a unit of work is called.
+WorkId: TypeAlias = TaskId | ItemName
+
+
 class Partition(NamedTuple):
     """One topic partition a task reads or restores from; ``racks`` of its replicas, ``None`` if not known."""
 
@@ -60,13 +83,15 @@ class Partition(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One task of the topology.
+    """One task of the topology, or another unit of work that a group deals out.
 
-    ``end_offset_sum`` is the sum of its changelogs' end offsets in records, at most 2^63-1, and 0 for a stateless
-    task; where no end offset was to be had it is the stand-in 2^63-1 and ``end_offset_known`` is false.
+    ``stateful``: it matters where it runs, so that each of its moves counts; an item of a group that knows no state is
+    stateful with nothing to restore. ``end_offset_sum`` is the sum of its changelogs' end offsets in records, at most
+    2^63-1, and 0 for a stateless task; where no end offset was to be had it is the stand-in 2^63-1 and
+    ``end_offset_known`` is false.
     """
 
-    task_id: TaskId
+    task_id: WorkId
     stateful: bool
     end_offset_sum: int = 0
     end_offset_known: bool = True

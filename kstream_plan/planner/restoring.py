@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kstream_plan.model import Copy, Group, Rates, TaskId
+from kstream_plan.model import Copy, Group, Rates, WorkId
 from kstream_plan.plans import HandOver, Promote
 
 _NOTHING: Mapping[int, int] = MappingProxyType({})
@@ -137,16 +137,16 @@ def _restore_evenly(queue: _Queue, records: int, instance: int, left: dict[tuple
 
 def cold_restoring_ms(
     starts: Iterable[HandOver | Promote], rate_of: Callable[[str], float | None]
-) -> dict[TaskId, int]:
+) -> dict[WorkId, int]:
     """Return how long each of these starts restores that is cold, where that is known.
 
     They start at the same time, so those of one instance (``rate_of`` its process id) share its rate evenly.
     """
-    of_instance: dict[str, list[tuple[int, TaskId]]] = {}
+    of_instance: dict[str, list[tuple[int, WorkId]]] = {}
     for start in starts:
         if not start.caught_up and start.restore_records is not None:
             of_instance.setdefault(start.to.process_id, []).append((start.restore_records, start.task_id))
-    lasts: dict[TaskId, int] = {}
+    lasts: dict[WorkId, int] = {}
     for process_id, restoring in of_instance.items():
         rate = rate_of(process_id)
         if not rate:

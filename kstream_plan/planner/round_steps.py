@@ -10,7 +10,7 @@ from itertools import compress, repeat
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.model import Assignment, Copy, GroupState, Movement, TaskId
+from kstream_plan.model import Assignment, Copy, GroupState, Movement, WorkId
 from kstream_plan.model.movement_queue import MovementQueue
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
@@ -227,5 +227,5 @@ class _Explanation:
             seat = self._seats[held] = Seat(process_id, self._group.consumer_ids[held.consumer], held.role)
         return seat
 
-    def _task_id(self, task: int) -> TaskId:
+    def _task_id(self, task: int) -> WorkId:
         return self._group.tasks[task].task_id

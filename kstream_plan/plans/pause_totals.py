@@ -10,7 +10,7 @@ from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kstream_plan.model import Group, Holding, Holdings, Owners, TaskId, no_owners
+from kstream_plan.model import Group, Holding, Holdings, Owners, WorkId, no_owners
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import MemberLeft, Outage, Places, Plan, Revoke, Round, RoundSteps, stateful_steps
 from kstream_plan.plans.pauses import Pause, pauses
@@ -27,8 +27,8 @@ class Standstill(NamedTuple):
     ``most_at_once`` is how many tasks stand still at the same time, at worst.
     """
 
-    ms: Counter[TaskId]
-    times: Counter[TaskId]
+    ms: Counter[WorkId]
+    times: Counter[WorkId]
     shortest_ms: int
     longest_ms: int
     most_at_once: int
@@ -98,20 +98,20 @@ _RUNNING = -(2**63)
 class _AddedUp(NamedTuple):
     """Pauses in milliseconds of the plan's clock: sum and number per task, and how many there are from when to when."""
 
-    ms: Counter[TaskId]
-    times: Counter[TaskId]
+    ms: Counter[WorkId]
+    times: Counter[WorkId]
     spans: Counter[tuple[int, int]]
 
 
 def _added_up(found: Iterable[Pause]) -> _AddedUp:
     spans: Counter[tuple[int, int]] = Counter()
-    by_length_ms: defaultdict[int, Counter[TaskId]] = defaultdict(Counter)
+    by_length_ms: defaultdict[int, Counter[WorkId]] = defaultdict(Counter)
     for (from_ms, to_ms), together in groupby(found, key=itemgetter(1, 2)):  # in a round mostly all of them
         task_ids = list(map(itemgetter(0), together))
         spans[from_ms, to_ms] += len(task_ids)
         by_length_ms[to_ms - from_ms].update(task_ids)
-    ms: Counter[TaskId] = Counter()
-    times: Counter[TaskId] = Counter()
+    ms: Counter[WorkId] = Counter()
+    times: Counter[WorkId] = Counter()
     for length_ms, of in by_length_ms.items():
         times.update(of)
         ms.update({task_id: length_ms * count for task_id, count in of.items()})
@@ -174,8 +174,8 @@ def _stopped(group: Group, owners: Owners, steps: RoundSteps, at_ms: int) -> Ite
 
 
 def _together(*parts: _AddedUp) -> Standstill:
-    ms: Counter[TaskId] = Counter()
-    times: Counter[TaskId] = Counter()
+    ms: Counter[WorkId] = Counter()
+    times: Counter[WorkId] = Counter()
     spans: Counter[tuple[int, int]] = Counter()
     for part in parts:
         ms.update(part.ms)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
-from kstream_plan.model import Group, Holding, TaskId
+from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Demote, HandOver, MemberLeft, Outage, Plan, Promote, Revoke, Role, Round, ThreadMove
 from kstream_plan.protocols import gives_up
@@ -19,7 +19,7 @@ _STARTS = (HandOver, Promote)
 class Pause(NamedTuple):
     """One standstill of a task, in milliseconds of the plan's clock."""
 
-    task_id: TaskId
+    task_id: WorkId
     from_ms: int
     to_ms: int
 
@@ -103,7 +103,7 @@ def _joined(found: Sequence[Pause], in_outages: Sequence[Pause]) -> tuple[Pause,
     """Return all pauses in the order of their ends, a task's own as one where an outage touches another one."""
     concerned = {pause.task_id for pause in in_outages}
     joined = [pause for pause in found if pause.task_id not in concerned]
-    last: dict[TaskId, Pause] = {}
+    last: dict[WorkId, Pause] = {}
     own = [pause for pause in found if pause.task_id in concerned]
     for pause in sorted([*own, *in_outages], key=lambda one: one.from_ms):
         before = last.get(pause.task_id)
@@ -116,7 +116,7 @@ def _joined(found: Sequence[Pause], in_outages: Sequence[Pause]) -> tuple[Pause,
     return tuple(sorted([*joined, *last.values()], key=lambda one: one.to_ms))
 
 
-def _run_by(group: Group, process_id: str, held: Sequence[Holding]) -> list[TaskId]:
+def _run_by(group: Group, process_id: str, held: Sequence[Holding]) -> list[WorkId]:
     consumers = group.consumers_of[group.instance_index[process_id]]
     return [group.tasks[task].task_id for consumer in consumers for task in held[consumer].active]
 
@@ -126,7 +126,7 @@ class _Stopped:
 
     def __init__(self, group: Group, stopping: Collection[int]) -> None:
         self._group = group
-        self._since: dict[TaskId, int] = {}
+        self._since: dict[WorkId, int] = {}
         self._stop_before = {
             (group.instances[group.instance_of[c]].process_id, group.consumer_ids[c]) for c in stopping
         }

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, assert_never
 
-from kstream_plan.model import Group, Holding, TaskId
+from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.plans import (
     Demote,
     Drop,
@@ -106,7 +106,7 @@ class _Members:
             case _:
                 assert_never(step)
 
-    def task(self, task_id: TaskId) -> int:
+    def task(self, task_id: WorkId) -> int:
         index = self._group.task_index.get(task_id)
         if index is None:
             raise ValueError(f"there is no task {task_id}")
@@ -118,7 +118,7 @@ class _Members:
             raise ValueError(f"there is no consumer {seat.consumer_id!r} on instance {seat.process_id!r}")
         return index
 
-    def _begin(self, task_id: TaskId, seat: Seat) -> None:
+    def _begin(self, task_id: WorkId, seat: Seat) -> None:
         consumer, task = self.consumer(seat), self.task(task_id)
         tasks = self._roles[consumer][seat.role]
         place = bisect_left(tasks, task)
@@ -127,12 +127,12 @@ class _Members:
         tasks.insert(place, task)
         self._changed.add((consumer, seat.role))
 
-    def _end(self, task_id: TaskId, seat: Seat) -> None:
+    def _end(self, task_id: WorkId, seat: Seat) -> None:
         consumer = self.consumer(seat)
         if not self._removed(consumer, seat.role, self.task(task_id)):
             raise ValueError(f"{seat.consumer_id!r} does not hold {task_id} as {seat.role}")
 
-    def _end_copies(self, task_id: TaskId, seat: Seat) -> None:
+    def _end_copies(self, task_id: WorkId, seat: Seat) -> None:
         """End whatever the seat's instance holds of the task, on any of its consumers."""
         task = self.task(task_id)
         instance = self._group.instance_of[self.consumer(seat)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from kstream_plan.model import Group, TaskId
+from kstream_plan.model import Group, WorkId
 from kstream_plan.plans.reasons import Reason
 from kstream_plan.plans.seats import Seat
 
@@ -40,7 +40,7 @@ class Place:
     Effect: the role at ``from_`` ends, the role at ``to`` begins.
     """
 
-    task_id: TaskId
+    task_id: WorkId
     from_: Seat | None
     to: Seat
     restore_records: int | None
@@ -55,7 +55,7 @@ class Withhold:
     In the round's decision, and in no other, the task is active at ``to``.
     """
 
-    task_id: TaskId
+    task_id: WorkId
     from_: Seat
     to: Seat
     reason: Reason
@@ -69,7 +69,7 @@ class KeepTemporary:
     Effect: the role at ``from_`` (``None`` for left-over state) ends, ``temporary`` at ``to`` begins.
     """
 
-    task_id: TaskId
+    task_id: WorkId
     from_: Seat | None
     to: Seat
     reason: Reason
@@ -83,7 +83,7 @@ class Revoke:
     Effect: ``active`` at ``from_`` ends.
     """
 
-    task_id: TaskId
+    task_id: WorkId
     from_: Seat
     reason: Reason
     kind: Literal["revoke"] = "revoke"
@@ -96,7 +96,7 @@ class Demote:
     Effect: ``active`` at ``from_`` ends, the role at ``to`` (same instance) begins.
     """
 
-    task_id: TaskId
+    task_id: WorkId
     from_: Seat
     to: Seat
     reason: Reason
@@ -114,7 +114,7 @@ class HandOver:
     Effect: any copy that ``to``'s instance held of the task ends, ``active`` at ``to`` begins.
     """
 
-    task_id: TaskId
+    task_id: WorkId
     from_: Seat | None
     to: Seat
     caught_up: bool
@@ -130,7 +130,7 @@ class Promote:
     Fields and effect as of :class:`HandOver`; ``from_`` is the seat of the copy.
     """
 
-    task_id: TaskId
+    task_id: WorkId
     from_: Seat
     to: Seat
     caught_up: bool
@@ -147,7 +147,7 @@ class ThreadMove:
     ends if it is still there, the role at ``to`` begins; any other copy the instance held of it ends.
     """
 
-    task_id: TaskId
+    task_id: WorkId
     from_: Seat
     to: Seat
     reason: Reason
@@ -158,7 +158,7 @@ class ThreadMove:
 class Drop:
     """A standby, warm-up or temporary copy is no longer assigned. Effect: the role at ``from_`` ends."""
 
-    task_id: TaskId
+    task_id: WorkId
     from_: Seat
     reason: Reason
     kind: Literal["drop"] = "drop"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from kstream_plan.model import TaskId
+from kstream_plan.model import WorkId
 
 
 class PausedTask(NamedTuple):
     """The task that stands still longest: its id, for how long in all, and how often."""
 
-    task_id: TaskId
+    task_id: WorkId
     ms: int
     times: int
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-from kstream_plan.model import TaskId
+from kstream_plan.model import WorkId
 
 
 class CauseCode(StrEnum):
@@ -26,7 +26,7 @@ class Cause(NamedTuple):
     """What keeps a group from settling: the task, the process id of the instance it waits for, and one sentence."""
 
     code: CauseCode
-    task_id: TaskId
+    task_id: WorkId
     process_id: str
     message: str
 
@@ -39,6 +39,6 @@ class Verdict:
     """
 
     kind: Literal["settled", "stuck", "cyclic", "unfinished"]
-    tasks: tuple[TaskId, ...] = ()
+    tasks: tuple[WorkId, ...] = ()
     reason: str = ""
     cause: Cause | None = None

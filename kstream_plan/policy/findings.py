@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
-from kstream_plan.model import TaskId
+from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.policy.limits import Limit, LimitValue, Policy, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Offence
@@ -74,7 +74,7 @@ class Finding:
         return self.offences[0].round_number if self.offences else None
 
     @property
-    def tasks(self) -> tuple[TaskId, ...]:
+    def tasks(self) -> tuple[WorkId, ...]:
         """The tasks to blame, worst first."""
         return tuple(dict.fromkeys(one.task_id for one in self.offences if one.task_id is not None))
 

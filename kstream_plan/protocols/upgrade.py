@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from kstream_plan.model import Consumer, Group, GroupState, Instance, TaskId
+from kstream_plan.model import Consumer, Group, GroupState, Instance, WorkId
 from kstream_plan.protocols import gives_up
 from kstream_plan.protocols.interleavings import Event, double_ownership
 from kstream_plan.protocols.transition import COOPERATIVE, EAGER
@@ -32,8 +32,8 @@ class TwoOwners(NamedTuple):
     """How one bounce goes wrong: members, who owns the task at first (the restarted one), the steps, the task."""
 
     consumers: tuple[tuple[str, str], tuple[str, str]]
-    task_id: TaskId
-    events: tuple[Event[TaskId], ...]
+    task_id: WorkId
+    events: tuple[Event[WorkId], ...]
 
 
 class Upgrade(NamedTuple):
@@ -114,7 +114,7 @@ def _one_bounce(state: GroupState) -> TwoOwners | None:
     if running is None or leader is None:
         return None
     task_id = group.tasks[state.holdings[running].active[0]].task_id
-    owned, nothing = frozenset([task_id]), frozenset[TaskId]()
+    owned, nothing = frozenset([task_id]), frozenset[WorkId]()
     events = double_ownership([owned, nothing], [nothing, owned], [False, True], leader_knows_owned=False)
     assert events is not None  # the search finds it for any two such members
     return TwoOwners((places[running][:2], places[leader][:2]), task_id, events)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Unpack
 
-from kstream_plan.model import UNKNOWN, Group, Note, Snapshot, TaskId
+from kstream_plan.model import UNKNOWN, Group, Note, Snapshot, WorkId
 from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.planner.checked import plan_checked
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
@@ -23,7 +23,7 @@ class DrainedTask(NamedTuple):
     end offset is not known.
     """
 
-    task_id: TaskId
+    task_id: WorkId
     stateful: bool
     destination: str
     pause_ms: int
@@ -157,7 +157,7 @@ def _drained(made: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms:
     )
 
 
-def _ran(made: Plan, gone: Sequence[str], stopped_at_ms: int) -> set[TaskId]:
+def _ran(made: Plan, gone: Sequence[str], stopped_at_ms: int) -> set[WorkId]:
     """Return the tasks that ran on ``gone`` just before they stopped: a rebalance at that very time counts no more."""
     group = made.group
     held = next((rnd.assigned for rnd in reversed(made.rounds) if rnd.at_ms < stopped_at_ms), made.initial)

@@ -17,7 +17,6 @@ from kstream_plan.assignors.racks.max_flow import assign_all
 from kstream_plan.assignors.racks.negative_cycles import minimize_cost
 from kstream_plan.assignors.racks.network import NOBODY, TaskNetwork
 from kstream_plan.model import Group
-from kstream_plan.model.java_hash import java_string_key
 from kstream_plan.model.settings import AssignmentConfig
 
 #: (source, destination, instances that hold the task in any role) → may a standby move there to save traffic?
@@ -127,8 +126,8 @@ def _balanced_network(
 
 def _subtopology_key(group: Group, task: int) -> tuple[int, bytes]:
     """Return what Kafka sorts subtopologies by: number, then topology name (none first)."""
-    task_id = group.tasks[task].task_id
-    return task_id.subtopology, java_string_key(task_id.topology_name or "")
+    topology, subtopology, _ = group.tasks[task].task_id.sort_key
+    return subtopology, topology
 
 
 class _StandbySwaps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.model import NOBODY, Group, Holding, Holdings, Owners, TaskId, same_owners
+from kstream_plan.model import NOBODY, Group, Holding, Holdings, Owners, WorkId, same_owners
 from kstream_plan.plans import (
     MemberLeft,
     Plan,
@@ -77,17 +77,17 @@ def _owners(holdings: Sequence[Holding]) -> Owners:
     return holdings.owners.clip(min=NOBODY)
 
 
-def _places(group: Group) -> Mapping[TaskId, int]:
+def _places(group: Group) -> Mapping[WorkId, int]:
     return {group.tasks[task].task_id: place for place, task in enumerate(group.stateless)}
 
 
-def _about(steps: Iterable[Step], place_of: Mapping[TaskId, int]) -> list[Step]:
+def _about(steps: Iterable[Step], place_of: Mapping[WorkId, int]) -> list[Step]:
     """Return the steps that are about stateless tasks."""
     return [step for step in steps if getattr(step, "task_id", None) in place_of]
 
 
 def _revokes_what_stopped(
-    group: Group, rnd: Round, before: Owners, gone: Collection[int], place_of: Mapping[TaskId, int]
+    group: Group, rnd: Round, before: Owners, gone: Collection[int], place_of: Mapping[WorkId, int]
 ) -> bool:
     """Tell whether the steps that are made already revoke, of stateless tasks, just what the stopped threads ran.
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.model import TaskId
+from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Round, Step
 from kstream_plan.plans.pauses import Pause, plan_pauses
 from kstream_plan.policy.limits import LimitValue, Percent
@@ -36,7 +36,7 @@ class Offence(NamedTuple):
 
     measured: int | None = None
     round_number: int | None = None
-    task_id: TaskId | None = None
+    task_id: WorkId | None = None
     process_id: str | None = None
     note: str = ""
 

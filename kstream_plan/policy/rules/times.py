@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kstream_plan.model import TaskId
+from kstream_plan.model import WorkId
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, number, worst_first
 
@@ -19,9 +19,9 @@ def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 def pause_per_task(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure how long the worst task stands still in all."""
-    totals: Counter[TaskId] = Counter()
-    times: Counter[TaskId] = Counter()
-    last: dict[TaskId, int | None] = {}
+    totals: Counter[WorkId] = Counter()
+    times: Counter[WorkId] = Counter()
+    last: dict[WorkId, int | None] = {}
     for pause in subject.pauses:
         totals[pause.task_id] += pause.length_ms
         times[pause.task_id] += 1

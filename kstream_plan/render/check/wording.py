@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from kstream_plan.model import TaskId
+from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
@@ -181,7 +181,7 @@ def _waiver(finding: Finding, names: Names) -> list[str]:
     return []
 
 
-def _tasks(tasks: tuple[TaskId, ...], names: Names) -> str:
+def _tasks(tasks: tuple[WorkId, ...], names: Names) -> str:
     if not tasks:
         return ""
     shown = [names.task(task_id) for task_id in tasks[:_MOST_NAMED]]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kstream_plan.comparison.changes import Comparison
 from kstream_plan.comparison.protocol_view import ProtocolView, protocol_view
 from kstream_plan.documents.plan.write import Json
-from kstream_plan.model import TaskId
+from kstream_plan.model import WorkId
 from kstream_plan.plans import Role, Seat
 from kstream_plan.render.diff.story import names_of_both
 from kstream_plan.render.text.escape import MARKDOWN, markdown_row
@@ -57,7 +57,7 @@ def protocol_view_document(found: Comparison) -> dict[str, Json]:
     }
 
 
-def _sets(view: ProtocolView) -> list[tuple[str, Sequence[TaskId]]]:
+def _sets(view: ProtocolView) -> list[tuple[str, Sequence[WorkId]]]:
     return [
         ("maybe-revoking", view.maybe_revoking),
         ("withheld", view.withheld),
@@ -66,7 +66,7 @@ def _sets(view: ProtocolView) -> list[tuple[str, Sequence[TaskId]]]:
     ]
 
 
-def _tasks(tasks: Sequence[TaskId], names: Names) -> list[str]:
+def _tasks(tasks: Sequence[WorkId], names: Names) -> list[str]:
     return [count(len(tasks)) + (":" if tasks else ""), *(names.task(task_id) for task_id in tasks)]
 
 

@@ -19,7 +19,7 @@ from kstream_plan.comparison.changes import (
     TaskChange,
     TaskClass,
 )
-from kstream_plan.model import Group, TaskId
+from kstream_plan.model import Group, WorkId
 from kstream_plan.plans import Role, Seat
 from kstream_plan.render.plan.headline import tasks_phrase
 from kstream_plan.render.plan.sentences import because_of_lag
@@ -205,7 +205,7 @@ def _pauses(found: Comparison, names: Names) -> Fact:
     return Fact("PAUSES", (f"{whole}, worst {names.task_and_topic(worst.task_id)} {duration(worst.pause_ms)}", whole))
 
 
-def _waiting(side: Side) -> dict[TaskId, Seat]:
+def _waiting(side: Side) -> dict[WorkId, Seat]:
     """Return who gets each task that the decision withheld until its owner had revoked it."""
     group = side.group
     return {
@@ -217,7 +217,7 @@ def _waiting(side: Side) -> dict[TaskId, Seat]:
     }
 
 
-def _row(change: TaskChange, waiting: Mapping[TaskId, Seat], names: Names) -> Row:
+def _row(change: TaskChange, waiting: Mapping[WorkId, Seat], names: Names) -> Row:
     why = [_why(change.start)] if change.start is not None else []
     if change.to is None and change.task_id in waiting:
         why.append(f"{names.seat(waiting[change.task_id])} gets it in the follow-up")

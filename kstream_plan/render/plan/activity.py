@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, assert_never
 
-from kstream_plan.model import Group, Holding, TaskId
+from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.plans import (
     Demote,
@@ -38,7 +38,7 @@ class Move(NamedTuple):
     ``cold``: its copy there is above ``acceptable.recovery.lag``; ``records`` are then restored before it runs.
     """
 
-    task_id: TaskId
+    task_id: WorkId
     source: str | None
     destination: str
     cold: bool
@@ -51,14 +51,14 @@ class NewCopy(NamedTuple):
     ``to_run``: it is there to run the task later (a warm-up can prepare the move of a standby, too).
     """
 
-    task_id: TaskId
+    task_id: WorkId
     source: str | None
     destination: str
     to_run: bool
     records: int | None
 
     @property
-    def place(self) -> tuple[TaskId, str]:
+    def place(self) -> tuple[WorkId, str]:
         """The task and the process that holds the copy."""
         return self.task_id, self.destination
 
@@ -66,7 +66,7 @@ class NewCopy(NamedTuple):
 class AwaitedCopy(NamedTuple):
     """A copy on the instance that is to run its task, which runs on ``source`` meanwhile (process ids)."""
 
-    task_id: TaskId
+    task_id: WorkId
     source: str | None
     destination: str
 
@@ -96,7 +96,7 @@ class Event:
     threads: int = 0
     cold_threads: list[Move] = field(default_factory=list)
     copies: list[NewCopy] = field(default_factory=list)
-    dropped: set[tuple[TaskId, str]] = field(default_factory=set)
+    dropped: set[tuple[WorkId, str]] = field(default_factory=set)
     awaited: list[AwaitedCopy] = field(default_factory=list)
     amounts: list[int | None] = field(default_factory=list)
 
@@ -208,10 +208,10 @@ class _Owners:
 
     def __init__(self, plan: Plan) -> None:
         group = self._group = plan.group
-        self._gone: set[TaskId] = set()
+        self._gone: set[WorkId] = set()
         self._known = set(plan.first_members)
         self._stateful = {task.task_id: task.stateful for task in group.tasks}
-        self._owner: dict[TaskId, str] = {
+        self._owner: dict[WorkId, str] = {
             group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id
             for consumer, roles in enumerate(plan.initial)
             for task in roles.active

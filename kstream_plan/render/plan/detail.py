@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from kstream_plan.model import Holding, TaskId
+from kstream_plan.model import Holding, WorkId
 from kstream_plan.plans import (
     Balance,
     Demote,
@@ -35,7 +35,7 @@ class Focus:
     """What to show of a plan: one round's number, one task, one instance's process id; ``None`` stands for all."""
 
     round_number: int | None = None
-    task_id: TaskId | None = None
+    task_id: WorkId | None = None
     process_id: str | None = None
 
 
@@ -75,7 +75,7 @@ def where_it_stands(plan: Plan, names: Names, focus: Focus) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _places(plan: Plan, names: Names, holdings: Sequence[Holding], task_id: TaskId) -> list[str]:
+def _places(plan: Plan, names: Names, holdings: Sequence[Holding], task_id: WorkId) -> list[str]:
     group, task = plan.group, plan.group.task_index[task_id]
     return [
         f"{role} on {names.instance(group.instances[group.instance_of[consumer]].process_id)}"
@@ -116,7 +116,7 @@ def _in_focus(step: Step, focus: Focus) -> bool:
     return focus.task_id in (None, task_id) and (focus.process_id is None or focus.process_id in members)
 
 
-def _about(step: Step) -> tuple[TaskId | None, tuple[str, ...]]:
+def _about(step: Step) -> tuple[WorkId | None, tuple[str, ...]]:
     """Return the task and the instances that the step is about."""
     match step:
         case MemberJoined() | MemberLeft():

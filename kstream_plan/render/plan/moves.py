@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kstream_plan.model import Holding, TaskId
+from kstream_plan.model import Holding, WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.render.plan.activity import Event, membership
 from kstream_plan.render.text.names import Names
@@ -75,7 +75,7 @@ def _where_to(plan: Plan, names: Names) -> tuple[str, str]:
     )
 
 
-def _stateful_owners(plan: Plan, holdings: Sequence[Holding]) -> dict[TaskId, str]:
+def _stateful_owners(plan: Plan, holdings: Sequence[Holding]) -> dict[WorkId, str]:
     group = plan.group
     return {
         group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id

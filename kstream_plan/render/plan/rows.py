@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kstream_plan.model import TaskId
+from kstream_plan.model import WorkId
 from kstream_plan.plans import Trigger
 from kstream_plan.render.plan.activity import Event, Move, only_return
 from kstream_plan.render.plan.folding import Row, Run
@@ -87,7 +87,7 @@ def _copies(event: Event, names: Names) -> tuple[str, ...]:
     """Return the copies that prepare a move, then the future standbys, two tasks of one instance together."""
     kept = event.kept_copies()
     moves = [names.move(copy.task_id, copy.source, copy.destination) for copy in kept if copy.to_run]
-    tasks_of: dict[str, list[TaskId]] = {}
+    tasks_of: dict[str, list[WorkId]] = {}
     for copy in kept:
         if not copy.to_run:
             tasks_of.setdefault(copy.destination, []).append(copy.task_id)

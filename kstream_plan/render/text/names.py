@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
 
-from kstream_plan.model import Group, Instance, TaskId
+from kstream_plan.model import Group, Instance, WorkId
 from kstream_plan.plans import Seat
 from kstream_plan.render.text.escape import TERMINAL, Escape, printable
 
@@ -58,21 +58,21 @@ class Names:
         thread = self._threads[seat.consumer_id]
         return self._escape(self._short[seat.process_id] + (f"/{thread}" if thread else ""))
 
-    def task(self, task_id: TaskId) -> str:
+    def task(self, task_id: WorkId) -> str:
         """Return a task's id."""
         return self._escape(str(task_id))
 
-    def task_and_topic(self, task_id: TaskId) -> str:
+    def task_and_topic(self, task_id: WorkId) -> str:
         """Return a task's id beside the topic its subtopology reads: ``2_0 (audit)``."""
         topic = self._topics.get(task_id.group)
         return f"{self.task(task_id)} ({self._escape(_shortened(topic))})" if topic else self.task(task_id)
 
-    def move(self, task_id: TaskId, source: str | None, destination: str) -> str:
+    def move(self, task_id: WorkId, source: str | None, destination: str) -> str:
         """Return ``0_0 i3→i5``, or ``0_0 →i5`` if nobody had it; the ends are process ids."""
         start = "" if source is None else self._short[source]
         return self._escape(f"{task_id} {start}→{self._short[destination]}")
 
-    def copies(self, task_ids: Sequence[TaskId], destination: str) -> str:
+    def copies(self, task_ids: Sequence[WorkId], destination: str) -> str:
         """Return ``0_0 0_1 standby i5``; ``destination`` is a process id."""
         return self._escape(f"{' '.join(map(str, task_ids))} standby {self._short[destination]}")
 
