@@ -28,10 +28,7 @@ from kstream_plan.plans import (
     Seat,
     ThreadMove,
     Withhold,
-    member_steps,
 )
-from kstream_plan.plans.pause_totals import total
-from kstream_plan.plans.pauses import plan_pauses
 
 
 class Pair(NamedTuple):
@@ -88,18 +85,14 @@ def _joining(plan: Plan, number: int) -> dict[str, int]:
     """Return who is no member after round ``number`` and will be one, and from which round on."""
     found: dict[str, tuple[bool, int]] = {}
     for rnd in plan.rounds[number:]:
-        for step in member_steps(rnd.steps):
+        for step in rnd.member_steps:
             found.setdefault(step.process_id, (isinstance(step, MemberJoined), rnd.number))
     return {process_id: at for process_id, (joins, at) in found.items() if joins}
 
 
 def _gone(plan: Plan, number: int) -> set[str]:
     """Return who was a member and is none any more after round ``number``."""
-    found = {
-        step.process_id: isinstance(step, MemberLeft)
-        for rnd in plan.rounds[:number]
-        for step in member_steps(rnd.steps)
-    }
+    found = {step.process_id: isinstance(step, MemberLeft) for rnd in plan.rounds[:number] for step in rnd.member_steps}
     return {process_id for process_id, left in found.items() if left}
 
 
@@ -161,7 +154,7 @@ def plan_course(plan: Plan, first: int, last: int) -> Between:
                 needs = None if warm is None or cold is None else warm + cold
                 is_held = isinstance(step, Promote) or key in held
                 starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
-    return Between(starts=starts, restored=restored, pauses_ms=total(plan_pauses(plan, first, last)).ms)
+    return Between(starts=starts, restored=restored, pauses_ms=plan.pauses_between(first, last).ms)
 
 
 def history_course(sides: Sequence[Side]) -> Between:

@@ -17,8 +17,10 @@ from kstream_plan.planner.outside import OutsideEvents
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.summarize import lower_bounds, summarize
 from kstream_plan.planner.timeline import timeline
-from kstream_plan.plans import Plan, Trigger, stateful_steps
+from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.cycle_collector import without_cycle_collector
+from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.protocols import PROTOCOLS, gives_up
 
 __all__ = ["OnRound", "assign_once", "plan"]
@@ -64,7 +66,8 @@ def plan(
     )
     group, rounds = everyone.group, tuple(rehearsal.rounds)
     initial = everyone.holdings(state.group, Holdings.of(state.group, state.holdings))
-    steps = [step for rnd in rounds for step in stateful_steps(rnd.steps)]
+    stopping = gives_up(group, protocol)
+    paused = pauses_of(group, initial, rounds, stopping, snapshot.config, outside.unnoticed)
     least = None
     if options.bounds or ASSIGNORS[assignor].optimal:
         least = _least_restored(snapshot.config, state, rehearsal, assignor)
@@ -81,21 +84,21 @@ def plan(
         config=snapshot.config,
         assumptions=_assumptions(snapshot, state, rehearsal, protocol, scenario) + rehearsal.notes,
         initial=initial,
+        initial_balance=initial_balance(group, initial, rounds),
+        stopping=stopping,
         rounds=rounds,
         final=rounds[-1].assigned if rounds else initial,
         members=tuple((instance.process_id, instance.capacity) for instance in rehearsal.group.instances),
         target=everyone.target(rehearsal.group, rehearsal.target),
+        pauses=paused,
         summary=summarize(
             group,
             initial,
             rounds,
-            steps,
             lower_bounds(group, initial, rehearsal.group, rehearsal.target, snapshot.config, least),
-            snapshot.config,
+            paused,
             rate_known=not rehearsal.restored.unrated(group),
             max_cold_restore_ms=rehearsal.restored.max_cold_ms,
-            stopping=gives_up(group, protocol),
-            outages=outside.unnoticed,
         ),
         warnings=snapshot.warnings + rehearsal.warnings,
         verdict=rehearsal.verdict,

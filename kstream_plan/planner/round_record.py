@@ -20,10 +20,10 @@ from kstream_plan.plans import (
     ReasonCode,
     Revoke,
     Role,
-    RoundSteps,
     Seat,
     Step,
     ThreadMove,
+    stateless_changes,
 )
 from kstream_plan.protocols.transition import Transition
 
@@ -63,7 +63,7 @@ def phases_of(
 ) -> tuple[Phase, ...]:
     """Return what the round is for."""
     warming_up = any(map(attrgetter("warmup"), apart_from_stateless(decision.instances)))
-    cutting_over = transition.follow_up or isinstance(steps, RoundSteps) or any(map(_starts, steps))
+    cutting_over = transition.follow_up or stateless_changes(steps) is not None or any(map(_starts, steps))
     phases = [phase for phase, holds in ((Phase.WARM_UP, warming_up), (Phase.CUT_OVER, cutting_over)) if holds]
     if settled:
         phases.append(Phase.SETTLED)

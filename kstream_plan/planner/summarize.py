@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 
 from kstream_plan.model import Group, Holding, Target
 from kstream_plan.model.holding_changes import extra_copies
@@ -11,20 +11,18 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import (
     HandOver,
     LowerBounds,
-    Outage,
     PausedTask,
+    Pauses,
     Place,
     Promote,
     Role,
     Round,
-    RoundSteps,
     Step,
     Summary,
     Trigger,
     restores_anew,
 )
 from kstream_plan.plans.balance import instance_loads
-from kstream_plan.plans.pause_totals import standstill
 
 
 def lower_bounds(
@@ -64,27 +62,21 @@ def summarize(
     group: Group,
     initial: Sequence[Holding],
     rounds: Sequence[Round],
-    steps: Iterable[Step],
     bounds: LowerBounds,
-    config: AssignmentConfig,
+    paused: Pauses,
     *,
     rate_known: bool,
     max_cold_restore_ms: int | None,
-    stopping: Collection[int] = (),
-    outages: Sequence[Outage] = (),
 ) -> Summary:
     """Add up a plan's rounds.
 
-    ``initial`` is what the consumers of ``group`` held before the first one, ``steps`` are those of stateful tasks
-    (:func:`~kstream_plan.plans.stateful_steps`), ``stopping`` and ``outages`` as in
-    :func:`~kstream_plan.plans.pauses.pauses`.
+    ``initial`` is what the consumers of ``group`` held before the first one, ``paused`` what stands still meanwhile.
     """
     final = rounds[-1].assigned if rounds else initial
     tally = _Tally(group)
-    for step in steps:
-        tally.add(step)
-    apart = (rnd.steps for rnd in rounds if isinstance(rnd.steps, RoundSteps))
-    paused = standstill(group, initial, rounds, stopping, config, outages)
+    for rnd in rounds:
+        for step in rnd.single_steps:
+            tally.add(step)
     worst = min(paused.ms, key=lambda task: (-paused.ms[task], task.sort_key), default=None)
     return Summary(
         rebalances=len(rounds),
@@ -100,7 +92,7 @@ def summarize(
         paused_task_ms=sum(paused.ms.values()),
         max_paused_task=None if worst is None else PausedTask(worst, paused.ms[worst], paused.times[worst]),
         peak_extra_copies=max(extra_copies([rnd.assigned for rnd in rounds]), default=0),
-        stateless_hops=sum(steps.stateless_hops() for steps in apart),
+        stateless_hops=sum(rnd.stateless.hops() for rnd in rounds if rnd.stateless is not None),
         lower_bounds=bounds,
     )
 

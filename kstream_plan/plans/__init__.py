@@ -6,11 +6,12 @@ A plan is data: every output reads it and none computes anything the plan does n
 it.
 """
 
-from kstream_plan.plans.plan import Outage, Plan
+from kstream_plan.plans.pauses import Outage, Pause, Pauses
+from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.reasons import Reason, ReasonCode
 from kstream_plan.plans.rounds import Balance, Phase, Round, Trigger
 from kstream_plan.plans.seats import Role, Seat
-from kstream_plan.plans.stateless_steps import Places, RoundSteps, StatelessSteps, member_steps, stateful_steps
+from kstream_plan.plans.stateless_steps import Places, StatelessChanges, StatelessSteps, stateless_changes
 from kstream_plan.plans.steps import (
     Demote,
     Drop,
@@ -41,7 +42,9 @@ __all__ = [
     "MemberJoined",
     "MemberLeft",
     "Outage",
+    "Pause",
     "PausedTask",
+    "Pauses",
     "Phase",
     "Place",
     "Places",
@@ -52,8 +55,8 @@ __all__ = [
     "Revoke",
     "Role",
     "Round",
-    "RoundSteps",
     "Seat",
+    "StatelessChanges",
     "StatelessSteps",
     "Step",
     "Summary",
@@ -61,7 +64,6 @@ __all__ = [
     "Trigger",
     "Verdict",
     "Withhold",
-    "member_steps",
     "restores_anew",
-    "stateful_steps",
+    "stateless_changes",
 ]

@@ -7,12 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kstream_plan.model import Group, Holding
-from kstream_plan.plans import (
-    Balance,
-    MemberJoined,
-    Round,
-    member_steps,
-)
+from kstream_plan.plans import Balance, MemberJoined, Round
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +79,6 @@ def _joining_later(rounds: Sequence[Round]) -> set[str]:
     """Return who is no member yet in the first of the rounds."""
     joins_later: dict[str, bool] = {}
     for place, rnd in enumerate(rounds):
-        for step in member_steps(rnd.steps):
+        for step in rnd.member_steps:
             joins_later.setdefault(step.process_id, place > 0 and isinstance(step, MemberJoined))
     return {process_id for process_id, later in joins_later.items() if later}

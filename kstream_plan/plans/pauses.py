@@ -1,19 +1,41 @@
-"""When a task stands still: from what stops it to what starts it again."""
+"""When tasks stand still, from what stops each to what starts it again, and what that comes to over a plan."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from math import inf
-from typing import NamedTuple
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import accumulate, groupby
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
-from kstream_plan.model import Group, Holding, WorkId
+from kstream_plan.model import Group, Holding, Holdings, Owners, WorkId, no_owners
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.plans import Demote, HandOver, MemberLeft, Outage, Plan, Promote, Revoke, Role, Round, ThreadMove
-from kstream_plan.protocols import gives_up
+from kstream_plan.plans.rounds import Round
+from kstream_plan.plans.seats import Role
+from kstream_plan.plans.stateless_steps import Places, StatelessChanges
+from kstream_plan.plans.steps import Demote, HandOver, MemberLeft, Promote, Revoke, ThreadMove
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 #: Tuples of types, not unions, and no match: there may be millions of steps.
 _ENDS = (Revoke, Demote)
 _STARTS = (HandOver, Promote)
+
+#: Instead of the time since when a task stands still.
+_RUNNING = -(2**63)
+
+
+class Outage(NamedTuple):
+    """An instance does not run, in milliseconds of the plan's clock, though the group counts it in."""
+
+    process_id: str
+    from_ms: int
+    to_ms: int
 
 
 class Pause(NamedTuple):
@@ -29,28 +51,80 @@ class Pause(NamedTuple):
         return self.to_ms - self.from_ms
 
 
-def plan_pauses(plan: Plan, first: int = 0, last: int | None = None) -> tuple[Pause, ...]:
-    """Return every pause that ends within a plan, in the order of its end.
+class StatelessPauses(NamedTuple):
+    """The pauses of stateless tasks that end in one round: which ones, by place among them, and since when each."""
 
-    With ``first`` or ``last``: what follows from the rounds after number ``first``, up to number ``last``.
+    places: Places
+    from_ms: npt.NDArray[np.int64]
+    to_ms: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Pauses:
+    """Every pause that ends within a plan, in the order of their ends; equal to any other that has the same ones.
+
+    ``single`` are those that are told one by one, ``stateless`` those of stateless tasks (with these ids, by place)
+    that are numbers. By task, ``ms`` is how long it stands still in all and ``times`` how often; the shortest and the
+    longest pause are 0 if there is none. ``most_at_once`` is how many tasks stand still at the same time, at worst.
     """
-    rounds = plan.rounds[first:last]
-    held = plan.rounds[first - 1].assigned if first else plan.initial
-    from_ms = plan.rounds[first - 1].at_ms if first else 0
-    until_ms = inf if last is None or last >= len(plan.rounds) else plan.rounds[last].at_ms
-    outages = [outage for outage in plan.outages if from_ms <= outage.from_ms < until_ms]
-    return tuple(pauses(plan.group, held, rounds, gives_up(plan.group, plan.protocol), plan.config, outages))
+
+    single: tuple[Pause, ...]
+    stateless: tuple[StatelessPauses, ...]
+    stateless_ids: tuple[WorkId, ...]
+    ms: Mapping[WorkId, int]
+    times: Mapping[WorkId, int]
+    shortest_ms: int
+    longest_ms: int
+    most_at_once: int
+
+    def __iter__(self) -> Iterator[Pause]:
+        if not self.stateless:
+            return iter(self.single)
+        return merge(self.single, self._of_stateless(), key=attrgetter("to_ms"))
+
+    def __len__(self) -> int:
+        return len(self.single) + sum(len(together.places) for together in self.stateless)
+
+    def __eq__(self, other: object) -> bool:
+        return Counter(self) == Counter(other) if isinstance(other, Pauses) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.shortest_ms, self.longest_ms, self.most_at_once))
+
+    def __repr__(self) -> str:
+        return f"Pauses({list(self)})"
+
+    def tasks_between(self, starts_ms: Sequence[int]) -> list[int]:
+        """Return how many tasks go on from each of these times until the next one; the first takes in what was before.
+
+        There has to be at least one time.
+        """
+
+        def place(pause: Pause | StatelessPauses) -> int:
+            return max(0, bisect_right(starts_ms, pause.to_ms) - 1)
+
+        stopped = [0] * len(starts_ms)
+        for index, found in groupby(self.single, place):
+            stopped[index] += len({pause.task_id for pause in found})
+        for index, together in groupby(self.stateless, place):
+            stopped[index] += len({task for pauses in together for task in pauses.places.tolist()})
+        return stopped
+
+    def _of_stateless(self) -> Iterator[Pause]:
+        for places, from_ms, to_ms in self.stateless:
+            for place, since_ms in zip(places.tolist(), from_ms.tolist(), strict=True):
+                yield Pause(self.stateless_ids[place], since_ms, to_ms)
 
 
-def pauses(
+def pauses_of(
     group: Group,
     initial: Sequence[Holding],
     rounds: Sequence[Round],
     stopping: Collection[int],
     config: AssignmentConfig,
     outages: Sequence[Outage] = (),
-) -> Iterator[Pause]:
-    """Yield every pause that ends within the rounds, in the order of its end.
+) -> Pauses:
+    """Find every pause that ends within the rounds.
 
     A task that is withheld stands still from the round in which it is revoked until it starts; one whose instance has
     gone, from then on. The consumers in ``stopping`` stop all they run when they hear of a rebalance, by heartbeat,
@@ -64,17 +138,39 @@ def pauses(
         config: its ``heartbeat_interval_ms`` is the typical time that such a consumer waits.
         outages: those that the group does not notice; no round ends during one.
     """
-    found = _apart_from_outages(group, initial, rounds, stopping, config)
-    yield from _joined(list(found), _in_outages(group, initial, rounds, outages)) if outages else found
+    stateless: tuple[StatelessPauses, ...] = ()
+    apart = isinstance(initial, Holdings) and not stopping and not outages  # else they hang on more than the rounds
+    single = tuple(_single(group, initial, rounds, stopping, config, apart=apart))
+    if outages:
+        single = _joined(single, _in_outages(group, initial, rounds, outages))
+    found = [_added_up(single)]
+    if isinstance(initial, Holdings) and apart:
+        stateless = tuple(_stateless(group, initial, rounds))
+        found.append(_stateless_added_up(group, stateless))
+    ms, times, spans = _together(found)
+    lengths = [to_ms - from_ms for from_ms, to_ms in spans]
+    return Pauses(
+        single=single,
+        stateless=stateless,
+        stateless_ids=tuple(group.tasks[task].task_id for task in group.stateless) if stateless else (),
+        ms=ms,
+        times=times,
+        shortest_ms=min(lengths, default=0),
+        longest_ms=max(lengths, default=0),
+        most_at_once=_most_at_once(spans),
+    )
 
 
-def _apart_from_outages(
+def _single(
     group: Group,
     initial: Sequence[Holding],
     rounds: Sequence[Round],
     stopping: Collection[int],
     config: AssignmentConfig,
+    *,
+    apart: bool,
 ) -> Iterator[Pause]:
+    """Yield the pauses that the steps tell; ``apart``: without those of stateless tasks that are numbers."""
     held, stopped = initial, _Stopped(group, stopping)
     for rnd in rounds:
         stopped_ms = rnd.at_ms - config.heartbeat_interval_ms
@@ -82,8 +178,43 @@ def _apart_from_outages(
         for consumer in sorted(stopping):
             for task in running[consumer].active:
                 yield Pause(group.tasks[task].task_id, stopped_ms, rnd.at_ms)
-        yield from stopped.until(rnd, held)
+        yield from stopped.until(rnd, held, apart=apart)
         held = rnd.assigned
+
+
+class _Stopped:
+    """Follows, round by round, since when each task stands still."""
+
+    def __init__(self, group: Group, stopping: Collection[int]) -> None:
+        self._group = group
+        self._since: dict[WorkId, int] = {}
+        self._stop_before = {
+            (group.instances[group.instance_of[c]].process_id, group.consumer_ids[c]) for c in stopping
+        }
+
+    def until(self, rnd: Round, held: Sequence[Holding], *, apart: bool) -> list[Pause]:
+        """Take the steps of a round, before which this was ``held``; return the pauses that they end."""
+        since, at_ms, ended = self._since, rnd.at_ms, list[Pause]()
+        gone: set[str] = set()
+        for step in rnd.single_steps if apart else rnd.steps:
+            if isinstance(step, _ENDS):
+                if not self._stop_before or step.from_[:2] not in self._stop_before:
+                    since[step.task_id] = at_ms
+            elif isinstance(step, _STARTS) or (isinstance(step, ThreadMove) and step.to.role is Role.ACTIVE):
+                from_ms = since.pop(step.task_id, None)
+                if from_ms is not None:
+                    ended.append(Pause(step.task_id, from_ms, at_ms))
+            elif isinstance(step, MemberLeft):
+                if step.process_id not in gone:
+                    run = _run_by(self._group, step.process_id, held)
+                    since.update(dict.fromkeys(run, step.stopped_at_ms))
+                gone.add(step.process_id)
+        return ended
+
+
+def _run_by(group: Group, process_id: str, held: Sequence[Holding]) -> list[WorkId]:
+    consumers = group.consumers_of[group.instance_index[process_id]]
+    return [group.tasks[task].task_id for consumer in consumers for task in held[consumer].active]
 
 
 def _in_outages(
@@ -116,36 +247,98 @@ def _joined(found: Sequence[Pause], in_outages: Sequence[Pause]) -> tuple[Pause,
     return tuple(sorted([*joined, *last.values()], key=lambda one: one.to_ms))
 
 
-def _run_by(group: Group, process_id: str, held: Sequence[Holding]) -> list[WorkId]:
-    consumers = group.consumers_of[group.instance_index[process_id]]
-    return [group.tasks[task].task_id for consumer in consumers for task in held[consumer].active]
+def _stateless(group: Group, initial: Holdings, rounds: Sequence[Round]) -> Iterator[StatelessPauses]:
+    """Yield the pauses of the stateless tasks, where no consumer gives up everything before it joins.
+
+    Each stands still from the round in which it is revoked, or from when its instance has gone, until it starts.
+    """
+    owners, since = initial.owners, initial.owners.astype("int64")
+    since.fill(_RUNNING)
+    for rnd in rounds:
+        if rnd.stateless is not None:
+            for places, stopped_ms in _stateless_stopped(group, owners, rnd, rnd.stateless):
+                since[places] = stopped_ms
+            started = rnd.stateless.started
+            started = started[since[started] != _RUNNING]
+            if len(started):
+                yield StatelessPauses(started, since[started], rnd.at_ms)
+                since[started] = _RUNNING
+        if isinstance(rnd.assigned, Holdings):
+            owners = rnd.assigned.owners
 
 
-class _Stopped:
-    """Follows, round by round, since when each task stands still."""
+def _stateless_stopped(
+    group: Group, owners: Owners, rnd: Round, changes: StatelessChanges
+) -> Iterator[tuple[Places | list[int], int]]:
+    """Yield which stateless tasks stop, by place, and when: with their instance, with their thread, or revoked.
 
-    def __init__(self, group: Group, stopping: Collection[int]) -> None:
-        self._group = group
-        self._since: dict[WorkId, int] = {}
-        self._stop_before = {
-            (group.instances[group.instance_of[c]].process_id, group.consumer_ids[c]) for c in stopping
-        }
+    ``owners`` are those before the round.
+    """
+    gone: set[str] = set()
+    for step in rnd.single_steps:
+        if isinstance(step, MemberLeft) and step.process_id not in gone:
+            gone.add(step.process_id)
+            consumers = group.consumers_of[group.instance_index[step.process_id]]
+            yield ((owners >= consumers.start) & (owners < consumers.stop)).nonzero()[0], step.stopped_at_ms
+        elif isinstance(step, Revoke):
+            place = bisect_left(group.stateless, task := group.task_index[step.task_id])
+            if group.stateless[place : place + 1] == (task,):
+                yield [place], rnd.at_ms
+    yield changes.withheld, rnd.at_ms
 
-    def until(self, rnd: Round, held: Sequence[Holding]) -> list[Pause]:
-        """Take the steps of a round, before which this was ``held``; return the pauses that they end."""
-        since, at_ms, ended = self._since, rnd.at_ms, list[Pause]()
-        gone: set[str] = set()
-        for step in rnd.steps:
-            if isinstance(step, _ENDS):
-                if not self._stop_before or step.from_[:2] not in self._stop_before:
-                    since[step.task_id] = at_ms
-            elif isinstance(step, _STARTS) or (isinstance(step, ThreadMove) and step.to.role is Role.ACTIVE):
-                from_ms = since.pop(step.task_id, None)
-                if from_ms is not None:
-                    ended.append(Pause(step.task_id, from_ms, at_ms))
-            elif isinstance(step, MemberLeft):
-                if step.process_id not in gone:
-                    run = _run_by(self._group, step.process_id, held)
-                    since.update(dict.fromkeys(run, step.stopped_at_ms))
-                gone.add(step.process_id)
-        return ended
+
+class _AddedUp(NamedTuple):
+    """Pauses in milliseconds of the plan's clock: sum and number per task, and how many there are from when to when."""
+
+    ms: Counter[WorkId]
+    times: Counter[WorkId]
+    spans: Counter[tuple[int, int]]
+
+
+def _added_up(found: Iterable[Pause]) -> _AddedUp:
+    spans: Counter[tuple[int, int]] = Counter()
+    by_length_ms: defaultdict[int, Counter[WorkId]] = defaultdict(Counter)
+    for (from_ms, to_ms), together in groupby(found, key=itemgetter(1, 2)):  # in a round mostly all of them
+        task_ids = list(map(itemgetter(0), together))
+        spans[from_ms, to_ms] += len(task_ids)
+        by_length_ms[to_ms - from_ms].update(task_ids)
+    ms: Counter[WorkId] = Counter()
+    times: Counter[WorkId] = Counter()
+    for length_ms, of in by_length_ms.items():
+        times.update(of)
+        ms.update({task_id: length_ms * count for task_id, count in of.items()})
+    return _AddedUp(ms, times, spans)
+
+
+def _stateless_added_up(group: Group, found: Iterable[StatelessPauses]) -> _AddedUp:
+    ms = no_owners(group).astype("int64")
+    ms.fill(0)
+    times, spans = ms.copy(), Counter[tuple[int, int]]()
+    for places, from_ms, to_ms in found:
+        ms[places] += to_ms - from_ms
+        times[places] += 1
+        spans.update({(when, to_ms): number for when, number in Counter(from_ms.tolist()).items()})
+    task_ids = [group.tasks[task].task_id for task in group.stateless]
+    paused = times.nonzero()[0].tolist()
+    return _AddedUp(
+        Counter({task_ids[place]: int(ms[place]) for place in paused}),
+        Counter({task_ids[place]: int(times[place]) for place in paused}),
+        spans,
+    )
+
+
+def _together(parts: Iterable[_AddedUp]) -> _AddedUp:
+    first, *others = parts
+    for part in others:
+        for together, more in zip(first, part, strict=True):
+            together.update(more)  # type: ignore[attr-defined]
+    return first
+
+
+def _most_at_once(spans: Mapping[tuple[int, int], int]) -> int:
+    """Return the most that stand still at once, given how many do from when to when."""
+    changes: Counter[tuple[int, bool]] = Counter()
+    for (from_ms, to_ms), times in spans.items():
+        changes[to_ms, False] -= times
+        changes[from_ms, True] += times
+    return max(accumulate((changes[moment] for moment in sorted(changes)), initial=0))

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from math import inf
 
 from kstream_plan.model import Group, Holding, Note, Target
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.plans.rounds import Round
-from kstream_plan.plans.stateless_steps import member_steps
+from kstream_plan.plans.pauses import Outage, Pauses, pauses_of
+from kstream_plan.plans.rounds import Balance, Round
 from kstream_plan.plans.steps import MemberJoined
 from kstream_plan.plans.summary import Summary
 from kstream_plan.plans.verdict import Verdict
-
-
-class Outage(NamedTuple):
-    """An instance does not run, in milliseconds of the plan's clock, though the group counts it in."""
-
-    process_id: str
-    from_ms: int
-    to_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +25,9 @@ class Plan:
     are the process ids and numbers of stream threads of those who do at the end. ``config`` counts from the start,
     ``later_configs`` (number of the first round, settings) from then on. ``outages`` are those that the group does not
     notice, in time: restarts of static members within the session time-out, which no round tells of.
+    ``initial_balance`` is how evenly the load is spread as the first rebalance finds it: who joins in it counts as
+    empty, who joins later does not count yet. ``stopping`` are the consumers that give up all they run before they join
+    a rebalance, ``pauses`` every standstill of a task that ends within the plan.
     """
 
     group: Group
@@ -45,10 +40,13 @@ class Plan:
     config: AssignmentConfig
     assumptions: tuple[Note, ...]
     initial: Sequence[Holding]
+    initial_balance: Balance
+    stopping: frozenset[int]
     rounds: tuple[Round, ...]
     final: Sequence[Holding]
     members: tuple[tuple[str, int], ...]
     target: Target
+    pauses: Pauses
     summary: Summary
     warnings: tuple[Note, ...]
     verdict: Verdict
@@ -61,10 +59,19 @@ class Plan:
         last = {process_id for process_id, _ in self.members}
         joins_first: dict[str, bool] = {}
         for rnd in self.rounds:
-            for step in member_steps(rnd.steps):
+            for step in rnd.member_steps:
                 joins_first.setdefault(step.process_id, isinstance(step, MemberJoined))
         ids = (instance.process_id for instance in self.group.instances)
         return tuple(one for one in ids if not joins_first.get(one, one not in last))
+
+    def pauses_between(self, first: int, last: int) -> Pauses:
+        """Return the pauses that follow from the rounds after number ``first``, up to number ``last``."""
+        rounds = self.rounds[first:last]
+        held = self.rounds[first - 1].assigned if first else self.initial
+        from_ms = self.rounds[first - 1].at_ms if first else 0
+        until_ms = inf if last >= len(self.rounds) else self.rounds[last].at_ms
+        outages = [outage for outage in self.outages if from_ms <= outage.from_ms < until_ms]
+        return pauses_of(self.group, held, rounds, self.stopping, self.config, outages)
 
     def config_of(self, round_number: int) -> AssignmentConfig:
         """Return the settings that a round was decided with."""

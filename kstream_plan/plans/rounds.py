@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kstream_plan.model import Holding
-from kstream_plan.plans.steps import Step
+from kstream_plan.plans.stateless_steps import StatelessChanges, member_steps, single_steps, stateless_changes
+from kstream_plan.plans.steps import MemberJoined, MemberLeft, Step
 
 
 class Trigger(StrEnum):
@@ -71,3 +72,18 @@ class Round:
     balance: Balance
     decided: Sequence[Holding]
     assigned: Sequence[Holding]
+
+    @property
+    def stateless(self) -> StatelessChanges | None:
+        """What happens to stateless tasks, as numbers; ``None``: nothing, or the steps tell it one by one."""
+        return stateless_changes(self.steps)
+
+    @property
+    def single_steps(self) -> Sequence[Step]:
+        """The steps without those of the tasks in ``stateless``, which are the many and made when they are read."""
+        return single_steps(self.steps)
+
+    @property
+    def member_steps(self) -> list[MemberJoined | MemberLeft]:
+        """The steps about who comes and goes."""
+        return member_steps(self.steps)

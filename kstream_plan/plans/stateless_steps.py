@@ -47,10 +47,13 @@ class StatelessSteps:
         decided: Owners,
         after: Owners,
     ) -> Sequence[Step]:
-        """Return all steps of a round; arguments as of :class:`RoundSteps`, which is what comes out if it is needed."""
+        """Return all steps of a round: :class:`RoundSteps`, if any stateless task changes hands.
+
+        Who owned each ``before``, was ``decided`` to and owns it ``after`` is as of :class:`StatelessChanges`.
+        """
         if before is after or not (before != after).any():
             return members + stateful
-        return RoundSteps(members, stateful, self, before, decided, after)
+        return RoundSteps(members, stateful, StatelessChanges(self, before, decided, after))
 
     def of(self, before: Owners, decided: Owners, after: Owners) -> list[tuple[int, tuple[Step, ...]]]:
         """Return every stateless task that anything happens to in a round, with its steps in order.
@@ -80,18 +83,14 @@ class StatelessSteps:
         return (start,) if before < 0 else (Revoke(task_id, seats[before], _MOVES_AWAY), start)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RoundSteps(Sequence[Step]):
-    """The steps of a round in which stateless tasks change hands; equal to a tuple of the same.
+@dataclass(frozen=True, slots=True, eq=False)
+class StatelessChanges:
+    """Which stateless tasks change hands in a round, by place among them.
 
-    ``members`` come first, about who came and went; then the others in task order, ``stateful`` being those of
-    stateful tasks. The ``maker`` makes those of stateless tasks when they are read, from who owned each ``before``, was
-    ``decided`` to, and owns it ``after`` (by the indices of the maker's group, as in
-    :class:`~kstream_plan.model.Holdings`).
+    The ``maker`` makes their steps when they are read, from who owned each ``before``, was ``decided`` to, and owns it
+    ``after`` (by the indices of the maker's group, as in :class:`~kstream_plan.model.Holdings`).
     """
 
-    members: tuple[Step, ...]
-    stateful: tuple[Step, ...]
     maker: StatelessSteps
     before: Owners
     decided: Owners
@@ -104,17 +103,17 @@ class RoundSteps(Sequence[Step]):
 
     @property
     def withheld(self) -> Places:
-        """The places of the stateless tasks that are revoked in this round, to be handed over in the next."""
+        """The places of the tasks that are revoked in this round, to be handed over in the next."""
         return (self.after < NOBODY).nonzero()[0]
 
     @property
     def started(self) -> Places:
-        """The places of the stateless tasks that somebody else runs from this round on."""
+        """The places of the tasks that somebody else runs from this round on."""
         started: Places = ((self.before != self.after) & (self.after > NOBODY)).nonzero()[0]
         return started
 
-    def stateless_hops(self) -> int:
-        """Return how many stateless tasks start on another instance than the one that ran them last."""
+    def hops(self) -> int:
+        """Return how many start on another instance than the one that ran them last."""
         return int(self._elsewhere().sum())
 
     def _elsewhere(self) -> npt.NDArray[np.bool_]:
@@ -126,17 +125,33 @@ class RoundSteps(Sequence[Step]):
         elsewhere: npt.NDArray[np.bool_] = instance_of[last] != instance_of[self.after[started]]
         return elsewhere
 
+    def number_of_steps(self) -> int:
+        """Return how many steps these changes are told in."""
+        given_up = self._elsewhere() & (self.before[self.started] >= 0)
+        return 2 * len(self.withheld) + len(self.started) + int(given_up.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RoundSteps(Sequence[Step]):
+    """The steps of a round in which stateless tasks change hands; equal to a tuple of the same.
+
+    ``members`` come first, about who came and went; then the others in task order, ``stateful`` being those of
+    stateful tasks, and those of the ``stateless`` ones made when they are read.
+    """
+
+    members: tuple[Step, ...]
+    stateful: tuple[Step, ...]
+    stateless: StatelessChanges
+
     def __iter__(self) -> Iterator[Step]:
-        index = self.maker.group.task_index
-        blocks = self.maker.of(*self.owners)
+        maker = self.stateless.maker
+        index, blocks = maker.group.task_index, maker.of(*self.stateless.owners)
         blocks += [(index[step.task_id], (step,)) for step in self.stateful]  # type: ignore[union-attr]
         blocks.sort(key=itemgetter(0))
         return chain(self.members, chain.from_iterable(map(itemgetter(1), blocks)))
 
     def __len__(self) -> int:
-        given_up = self._elsewhere() & (self.before[self.started] >= 0)
-        stateless = 2 * len(self.withheld) + len(self.started) + int(given_up.sum())
-        return len(self.members) + len(self.stateful) + stateless
+        return len(self.members) + len(self.stateful) + self.stateless.number_of_steps()
 
     @overload
     def __getitem__(self, index: int) -> Step: ...
@@ -157,8 +172,16 @@ class RoundSteps(Sequence[Step]):
         return repr(tuple(self))
 
 
-def stateful_steps(steps: Sequence[Step]) -> Sequence[Step]:
-    """Return the steps of a round without those of stateless tasks, if these are not made yet: they are the many."""
+def stateless_changes(steps: Sequence[Step]) -> StatelessChanges | None:
+    """Return what a round does to stateless tasks, apart from its steps.
+
+    ``None``: nothing, or it is told step by step among the others, as in a saved plan.
+    """
+    return steps.stateless if isinstance(steps, RoundSteps) else None
+
+
+def single_steps(steps: Sequence[Step]) -> Sequence[Step]:
+    """Return the steps of a round without those that :func:`stateless_changes` has, which are the many."""
     return steps.members + steps.stateful if isinstance(steps, RoundSteps) else steps
 
 

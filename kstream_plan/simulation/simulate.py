@@ -12,7 +12,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.checked import plan_checked
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
-from kstream_plan.plans import HandOver, Phase, Plan, Promote, Round, stateful_steps
+from kstream_plan.plans import HandOver, Phase, Plan, Promote, Round
 from kstream_plan.simulation import what_ifs as others
 from kstream_plan.simulation.draws import Draws, OnDraw, draws, one_draw, usual_number
 from kstream_plan.simulation.resolve import drawn, is_random
@@ -112,7 +112,7 @@ def event_outcomes(made: Plan, scenario: Scenario) -> tuple[EventOutcome, ...]:
     for place, event in enumerate(events):
         end_ms = events[place + 1].at_ms if place + 1 < len(events) else None
         rounds = [rnd for rnd in made.rounds if event.at_ms <= rnd.at_ms and (end_ms is None or rnd.at_ms < end_ms)]
-        steps = (step for rnd in rounds for step in stateful_steps(rnd.steps))
+        steps = (step for rnd in rounds for step in rnd.single_steps)
         starts = [step for step in steps if isinstance(step, HandOver | Promote)]
         stateful = [step for step in starts if made.group.tasks[made.group.task_index[step.task_id]].stateful]
         found.append(

@@ -18,7 +18,6 @@ from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Role, Seat
-from kstream_plan.plans.balance import initial_balance
 from tests.helpers import captured, captured_scenarios, plan_cases
 from tests.helpers.small_groups import group, state
 from tests.helpers.strategies import snapshots, two_snapshots
@@ -267,7 +266,7 @@ def test_a_copy_within_the_limit_is_promoted_and_swapped_and_left_over_state_abo
 @pytest.mark.parametrize("name", ["scale-out", "scale-out-standbys", "crash", "settled", "many-instances"])
 def test_a_plan_s_own_sides_are_as_balanced_as_the_plan_says(name: str) -> None:
     made = plan_cases.case(name)
-    first = initial_balance(made.group, made.initial, made.rounds)
+    first = made.initial_balance
     found = compare(plan_side(made, 0), plan_side(made)).totals
     for skew, balance in (
         ((found.skew_before, first), (found.skew_after, made.rounds[-1].balance)) if made.rounds else ()

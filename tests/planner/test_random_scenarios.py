@@ -13,9 +13,8 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Assignment, GroupState, TaskId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner import plan as planner
-from kstream_plan.plans import Outage, Plan
+from kstream_plan.plans import Outage, Pause, Plan
 from kstream_plan.plans.invariants import broken_invariants
-from kstream_plan.plans.pauses import Pause, plan_pauses
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.table import table
 from tests.helpers.random_scenarios import play
@@ -53,14 +52,14 @@ def test_every_output_takes_it(seed: int) -> None:
     assert markdown(made, verbose=True)
     [read] = read_plans(plan_json(made).encode(), "x")
     assert (read.rounds, read.final, read.later_configs) == (made.rounds, made.final, made.later_configs)
-    assert (read.outages, plan_pauses(read)) == (made.outages, plan_pauses(made))
+    assert (read.outages, read.pauses) == (made.outages, made.pauses)
 
 
 def test_a_task_stands_still_once_at_a_time_and_in_every_outage_of_who_runs_it() -> None:
     seen = 0
     for seed in range(200):
         made = play(seed)
-        found = plan_pauses(made)
+        found = made.pauses
         assert sum(pause.length_ms for pause in found) == made.summary.paused_task_ms, f"seed {seed}"
         assert [pause.to_ms for pause in found] == sorted(pause.to_ms for pause in found)
         by_task: dict[TaskId, list[Pause]] = {}

@@ -14,8 +14,6 @@ from kstream_plan.model import Rates, Snapshot
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Demote, MemberJoined, MemberLeft, Plan, Reason, ReasonCode, Revoke, Trigger
 from kstream_plan.plans.invariants import broken_invariants
-from kstream_plan.plans.pause_totals import plan_standstill
-from kstream_plan.plans.pauses import plan_pauses
 from kstream_plan.render.plan.activity import membership
 from kstream_plan.render.plan.table import table
 from kstream_plan.simulation.resolve import drawn
@@ -65,7 +63,7 @@ class TestBounce:
         made = _play(_settled(), f"{{at: 0s, bounce: {{instances: {host}, restart: 6s, static: true}}}}")
         assert made.rounds == ()
         assert made.verdict.kind == "settled"
-        found = plan_standstill(made)
+        found = made.pauses
         ran = sum(len(made.initial[c].active) for c in made.group.consumers_of[_place(made, host)])
         assert sum(found.times.values()) == found.most_at_once == ran
         assert set(found.ms.values()) == {6_000}
@@ -86,7 +84,7 @@ def test_restarts_of_static_members_stop_every_task_once() -> None:
         (65_000, 70_000),
         (130_000, 135_000),
     ]
-    assert dict(plan_standstill(made).ms) == {task.task_id: 5_000 for task in made.group.tasks}
+    assert dict(made.pauses.ms) == {task.task_id: 5_000 for task in made.group.tasks}
     assert "\nPAUSES   ~5.0 s each" in table(made)
     assert read_plans(plan_json(made).encode(), "x") == [made]
 
@@ -105,10 +103,10 @@ def test_what_waits_for_a_static_member_stands_still_once() -> None:
         for task in made.initial[c].active
     }
     assert revoked & held
-    stopped = {pause.task_id: pause for pause in plan_pauses(made) if pause.from_ms == 0}
+    stopped = {pause.task_id: pause for pause in made.pauses if pause.from_ms == 0}
     assert stopped.keys() == held
     assert all((stopped[task_id].to_ms > 7_000) == (task_id in revoked) for task_id in held)
-    assert made.summary.paused_task_ms == sum(plan_standstill(made).ms.values())
+    assert made.summary.paused_task_ms == sum(made.pauses.ms.values())
 
 
 @pytest.mark.parametrize(("static", "ends_ms", "trigger"), [("true", 6_000, Trigger.MANUAL), ("false", 10_000, None)])
@@ -326,7 +324,7 @@ def test_a_thread_that_stops_and_then_its_instance_in_the_same_rebalance_are_tol
     stopped = [place for place, step in enumerate(steps) if getattr(step, "reason", None) == THREAD_STOPPED]
     assert stopped
     assert max(stopped) < left
-    assert {500, 600} <= {pause.from_ms for pause in plan_pauses(made)}
+    assert {500, 600} <= {pause.from_ms for pause in made.pauses}
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 
 from kstream_plan.model import NOBODY, Holding, Holdings, Owners
 from kstream_plan.planner.plan import plan
-from kstream_plan.plans import Plan, Round, RoundSteps, Trigger, Withhold, stateful_steps
+from kstream_plan.plans import Pauses, Plan, Round, Trigger, Withhold
 from kstream_plan.plans.invariants import broken_invariants
-from kstream_plan.plans.pause_totals import plan_standstill
+from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.render.plan.table import table
 from tests.helpers.random_scenarios import play
 from tests.helpers.stateless_groups import joined
@@ -29,7 +29,9 @@ def _written_out(made: Plan) -> Plan:
         replace(rnd, steps=tuple(rnd.steps), decided=tuple(rnd.decided), assigned=tuple(rnd.assigned))
         for rnd in made.rounds
     )
-    return replace(made, initial=tuple(made.initial), rounds=tuple(rounds), final=tuple(made.final))
+    written, initial = tuple(rounds), tuple(made.initial)
+    pauses = pauses_of(made.group, initial, written, made.stopping, made.config, made.outages)
+    return replace(made, initial=initial, rounds=written, final=tuple(made.final), pauses=pauses)
 
 
 def _compare(made: Plan) -> None:
@@ -37,8 +39,14 @@ def _compare(made: Plan) -> None:
     assert made == written
     assert broken_invariants(made) == broken_invariants(written) == ()
     assert [len(rnd.steps) for rnd in made.rounds] == [len(rnd.steps) for rnd in written.rounds]
-    assert plan_standstill(made) == plan_standstill(written)
+    assert _totals(made.pauses) == _totals(written.pauses)
+    starts_ms = [0, *(rnd.at_ms for rnd in made.rounds)]
+    assert made.pauses.tasks_between(starts_ms) == written.pauses.tasks_between(starts_ms)
     assert table(made, verbose=True) == table(written, verbose=True)
+
+
+def _totals(found: Pauses) -> tuple[object, ...]:
+    return len(found), found.ms, found.times, found.shortest_ms, found.longest_ms, found.most_at_once
 
 
 @pytest.mark.parametrize("assignor", ["high-availability", "balanced"])
@@ -46,7 +54,7 @@ def _compare(made: Plan) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_it_says_the_same_as_when_everything_is_written_out(seed: int, protocol: str, assignor: str) -> None:
     made = _made(seed, protocol, assignor)
-    assert any(isinstance(rnd.steps, RoundSteps) for rnd in made.rounds)
+    assert any(rnd.stateless is not None for rnd in made.rounds)
     _compare(made)
 
 
@@ -73,13 +81,13 @@ def _with(made: Plan, index: int, **change: object) -> Plan:
 def _withholding(made: Plan) -> tuple[int, Round, int]:
     """A round in which stateless tasks alone are withheld, and the place of the first of them."""
     for index, rnd in enumerate(made.rounds[:-1]):
-        if isinstance(rnd.steps, RoundSteps) and len(rnd.steps.withheld) and not _withholds_stateful(rnd):
-            return index, rnd, int(rnd.steps.withheld[0])
+        if rnd.stateless is not None and len(rnd.stateless.withheld) and not _withholds_stateful(rnd):
+            return index, rnd, int(rnd.stateless.withheld[0])
     raise AssertionError("no such round")
 
 
 def _withholds_stateful(rnd: Round) -> bool:
-    return any(isinstance(step, Withhold) for step in stateful_steps(rnd.steps))
+    return any(isinstance(step, Withhold) for step in rnd.single_steps)
 
 
 def _owners(holdings: Sequence[Holding]) -> Owners:

@@ -29,8 +29,9 @@ from kstream_plan.plans import (
     Verdict,
     Withhold,
 )
-from kstream_plan.plans.balance import balance, instance_loads
+from kstream_plan.plans.balance import balance, initial_balance, instance_loads
 from kstream_plan.plans.invariants import INVARIANTS, broken_invariants
+from kstream_plan.plans.pauses import pauses_of
 
 GROUP = Group.of(
     "orders",
@@ -110,10 +111,13 @@ def _plan(*outcomes: tuple[_Held, _Held], initial: _Held = START, **changes: obj
         config=AssignmentConfig(),
         assumptions=(),
         initial=initial,
+        initial_balance=initial_balance(GROUP, initial, rounds),
+        stopping=frozenset(),
         rounds=tuple(rounds),
         final=before,
         members=tuple((of.process_id, of.capacity) for of in GROUP.instances),
         target=Target(active, ((), ())),
+        pauses=pauses_of(GROUP, initial, rounds, (), AssignmentConfig()),
         summary=Summary(
             rebalances=len(rounds),
             probing_rebalances=0,

@@ -18,7 +18,6 @@ from kstream_plan.model.scenario import Scenario, Threads
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
 from kstream_plan.plans.balance import balance, instance_loads
-from kstream_plan.plans.pauses import plan_pauses
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement
 from kstream_plan.protocols import PROTOCOLS
@@ -94,7 +93,7 @@ def test_max_pause_per_task_blames_the_longest_first() -> None:
 def test_max_pause_per_handover_blames_task_and_round() -> None:
     assert measure("max_pause_per_handover", 3_000) == Measurement(3_000)
     found = measure("max_pause_per_handover", 2_999)
-    of_the_plan = [pause for pause in plan_pauses(plan_cases.case("scale-out")) if pause.length_ms == 3_000]
+    of_the_plan = [pause for pause in plan_cases.case("scale-out").pauses if pause.length_ms == 3_000]
     assert len(found.offences) == len(of_the_plan)
     assert blamed(found)[0] == (4, "0_0", 3_000)
 

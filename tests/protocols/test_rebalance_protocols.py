@@ -14,7 +14,6 @@ from kstream_plan.model import LATEST, Assignment, Copy, Group, Holding, Instanc
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import HandOver, Revoke, Trigger
 from kstream_plan.plans.invariants import broken_invariants
-from kstream_plan.plans.pause_totals import plan_standstill
 from kstream_plan.protocols import PROTOCOLS, gives_up
 from kstream_plan.protocols.interleavings import Action, double_ownership
 from kstream_plan.protocols.leader_view import leader_view
@@ -77,7 +76,7 @@ def test_an_eager_plan_stops_everything_at_every_rebalance(name: str) -> None:
     before = [made.initial, *(rnd.assigned for rnd in made.rounds[:-1])]
     stopped = sum(len(held.active) for holdings in before for held in holdings)
     assert made.summary.paused_task_ms == stopped * made.config.heartbeat_interval_ms
-    assert plan_standstill(made).most_at_once == max(sum(len(of.active) for of in held) for held in before)
+    assert made.pauses.most_at_once == max(sum(len(of.active) for of in held) for held in before)
     moved = [step for rnd in made.rounds for step in rnd.steps if isinstance(step, HandOver) and step.from_]
     revoked = {(step.task_id, step.from_) for rnd in made.rounds for step in rnd.steps if isinstance(step, Revoke)}
     assert moved

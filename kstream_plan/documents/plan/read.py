@@ -18,10 +18,11 @@ from kstream_plan.errors import ConfigError, PlanFileError
 from kstream_plan.model import Group, Holding, Target, TaskId
 from kstream_plan.model.settings import CONFIG_NAMES, AssignmentConfig
 from kstream_plan.plans import Phase, Plan, Role, Round, Step, Trigger
+from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.replay import Outcome, replay
 from kstream_plan.policy.rules import OverDraws
 from kstream_plan.policy.rules.over_draws import always_measured
-from kstream_plan.protocols import PROTOCOLS
+from kstream_plan.protocols import PROTOCOLS, gives_up
 from kstream_plan.snapshots.rows.times import parse_time
 
 _MAJOR_VERSION = "1"
@@ -98,6 +99,9 @@ def _plan(document: JsonFields) -> Plan:
     if (rounds[-1].assigned if rounds else initial) != final:
         raise document["final"].fail("is not what the steps of the rounds lead to")
     origin = document["input"]
+    protocol = document["protocol"].choice(list(PROTOCOLS))
+    config, stopping = _config(document["config"]), _stopping(document.get("stopping"), group, protocol)
+    outages = document.get("outages").or_none(lambda field: read_outages(field, group)) or ()
     return Plan(
         group=group,
         digest=_digest(origin["digest"]),
@@ -105,20 +109,34 @@ def _plan(document: JsonFields) -> Plan:
         generation=origin["generation"].integer(),
         captured_at=origin.get("captured_at").or_none(_time),
         assignor=document["assignor"].text(),
-        protocol=document["protocol"].choice(list(PROTOCOLS)),
-        config=_config(document["config"]),
+        protocol=protocol,
+        config=config,
         assumptions=read_notes(document["assumptions"]),
         initial=initial,
+        initial_balance=read_balance(document["initial_balance"], group),
+        stopping=stopping,
         rounds=rounds,
         final=final,
         members=_members(document["members"], group, final),
         target=_target(document["target"], group),
+        pauses=pauses_of(group, initial, rounds, stopping, config, outages),
         summary=read_summary(document["summary"], group),
         warnings=read_notes(document["warnings"]),
         verdict=read_verdict(document["verdict"], group),
         later_configs=document.get("later_configs").or_none(_later_configs) or (),
-        outages=document.get("outages").or_none(lambda field: read_outages(field, group)) or (),
+        outages=outages,
     )
+
+
+def _stopping(field: JsonFields, group: Group, protocol: str) -> frozenset[int]:
+    """Return the consumers that give up everything before a rebalance; 0.1.0 left that to the protocol."""
+    if field.is_null:
+        return gives_up(group, protocol)
+    index = {consumer_id: consumer for consumer, consumer_id in enumerate(group.consumer_ids)}
+    unknown = next((name for name in field.texts() if name not in index), None)
+    if unknown is not None:
+        raise field.fail(f"name {unknown!r}, which is no consumer of the plan")
+    return frozenset(map(index.__getitem__, field.texts()))
 
 
 def _digest(field: JsonFields) -> str:

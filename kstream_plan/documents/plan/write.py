@@ -33,7 +33,6 @@ from kstream_plan.plans import (
     ThreadMove,
     Withhold,
 )
-from kstream_plan.plans.balance import initial_balance
 from kstream_plan.version import __version__
 
 Json: TypeAlias = "dict[str, Json] | Sequence[Json] | str | int | float | bool | None"
@@ -75,7 +74,8 @@ def plan_document(plan: Plan, *, full: bool = False) -> dict[str, Json]:
             "instances": [_instance(instance) for instance in group.instances],
             "assumptions": notes(plan.assumptions),
             "initial": _holdings(group, plan.initial),
-            "initial_balance": _balance(initial_balance(group, plan.initial, plan.rounds)),
+            "initial_balance": _balance(plan.initial_balance),
+            "stopping": [group.consumer_ids[consumer] for consumer in sorted(plan.stopping)],
             "rounds": [_round(group, round_, full=full) for round_ in plan.rounds],
             "final": _holdings(group, plan.final),
             "members": [_member(process_id, threads) for process_id, threads in plan.members],

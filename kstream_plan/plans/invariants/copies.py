@@ -11,7 +11,6 @@ from kstream_plan.model.holding_changes import MANY, times_in
 from kstream_plan.plans import Trigger
 from kstream_plan.plans.invariants.plan_view import Delta, PlanView
 from kstream_plan.plans.invariants.stateless import gone_in
-from kstream_plan.protocols import gives_up
 
 _ACTIVE, _STANDBY = range(2)
 
@@ -42,13 +41,11 @@ def one_copy_per_instance(subject: PlanView) -> Iterator[tuple[int | None, str]]
 def no_second_owner(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """Nobody starts an active task that another consumer held until then: it is revoked one round earlier.
 
-    Unless the other one is gone. Only who gives up everything before a rebalance
-    (:func:`~kstream_plan.protocols.gives_up`) has revoked it in time.
+    Unless the other one is gone. Only who gives up everything before a rebalance (``stopping``) has revoked it in time.
     """
     plan = subject.plan
-    stopping = gives_up(plan.group, plan.protocol)
     for rnd, changes in zip(plan.rounds, subject.held[1:], strict=True):
-        freed = stopping | gone_in(plan.group, rnd)
+        freed = plan.stopping | gone_in(plan.group, rnd)
         active = [delta for delta in changes if delta.role == _ACTIVE]
         lost = {task for delta in active if delta.consumer not in freed for task in delta.lost}
         gained = {task for delta in active for task in delta.gained}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import Holding
 from kstream_plan.model.holding_changes import apart_from_stateless, changed_holdings, difference, unlike
-from kstream_plan.plans import Plan, Revoke, Round, stateful_steps
+from kstream_plan.plans import Plan, Revoke, Round
 from kstream_plan.plans.invariants.stateless import check_stateless, held_as_numbers
 
 
@@ -69,7 +69,7 @@ def _apart_from_stateless(plan: Plan) -> Plan:
             rnd,
             steps=tuple(
                 step
-                for step in stateful_steps(rnd.steps)
+                for step in rnd.single_steps
                 if not isinstance(step, Revoke) or step.task_id not in stateless  # its thread stopped
             ),
             decided=apart_from_stateless(rnd.decided),

@@ -12,12 +12,9 @@ from kstream_plan.plans import (
     ReasonCode,
     Revoke,
     Round,
-    RoundSteps,
+    StatelessChanges,
     Step,
-    member_steps,
-    stateful_steps,
 )
-from kstream_plan.protocols import gives_up
 
 #: What is wrong: (round number, message)
 _Wrong: TypeAlias = list[tuple[int | None, str]]
@@ -40,7 +37,7 @@ def held_as_numbers(plan: Plan) -> bool:
     return all(
         isinstance(rnd.decided, Holdings)
         and isinstance(rnd.assigned, Holdings)
-        and (isinstance(rnd.steps, RoundSteps) or not _about(rnd.steps, place_of))
+        and (rnd.stateless is not None or not _about(rnd.steps, place_of))
         for rnd in plan.rounds
     )
 
@@ -48,7 +45,6 @@ def held_as_numbers(plan: Plan) -> bool:
 def check_stateless(plan: Plan) -> StatelessTasks:
     """Check the stateless tasks of a plan that has them as numbers (:func:`held_as_numbers`)."""
     found = StatelessTasks([], [], [], [])
-    stopping = gives_up(plan.group, plan.protocol)
     place_of, translations = _places(plan.group), _Translations(plan.group)
     before = _owners(plan.initial)
     for rnd in plan.rounds:
@@ -59,9 +55,9 @@ def check_stateless(plan: Plan) -> StatelessTasks:
         if (nobody := int((decided == NOBODY).sum())) > 0:
             found.not_decided.append((rnd.number, f"{nobody} stateless tasks are decided for nobody"))
         taken = before[(before != assigned) & (before >= 0) & (assigned >= 0)]
-        if any(owner not in stopping for owner in set(taken.tolist())):
+        if any(owner not in plan.stopping for owner in set(taken.tolist())):
             found.second_owner.append((rnd.number, "stateless tasks start before their owners have revoked them"))
-        told = translations.of(rnd.steps) if isinstance(rnd.steps, RoundSteps) else [before] * 3
+        told = [before] * 3 if rnd.stateless is None else translations.of(rnd.stateless)
         if not fits or not all(map(same_owners, told, (before, decided, assigned))):
             found.lost_steps.append((rnd.number, "the steps of stateless tasks do not give who runs them"))
         found.withheld.append(bool(((decided >= 0) & (assigned < 0)).any()))
@@ -93,10 +89,10 @@ def _revokes_what_stopped(
 
     A thread may have stopped before its instance left.
     """
-    made = _about(stateful_steps(rnd.steps), place_of)
+    made = _about(rnd.single_steps, place_of)
     if not made and not gone:
         return True
-    left = {step.process_id for step in member_steps(rnd.steps) if isinstance(step, MemberLeft)}
+    left = {step.process_id for step in rnd.member_steps if isinstance(step, MemberLeft)}
     stopped = {c for c in gone if group.instances[group.instance_of[c]].process_id not in left}
     ran = {(place, owner) for place, owner in enumerate(before.tolist()) if owner in gone}
     ran_by_stopped = {of for of in ran if of[1] in stopped}
@@ -107,10 +103,10 @@ def _revokes_what_stopped(
 
 def gone_in(group: Group, rnd: Round) -> set[int]:
     """Return the consumers whose instance left in the round, and those that their instance stopped."""
-    left = {step.process_id for step in member_steps(rnd.steps) if isinstance(step, MemberLeft)}
+    left = {step.process_id for step in rnd.member_steps if isinstance(step, MemberLeft)}
     stopped = {
         step.from_.consumer_id
-        for step in stateful_steps(rnd.steps)
+        for step in rnd.single_steps
         if isinstance(step, Revoke) and step.reason.code is ReasonCode.THREAD_STOPPED
     }
     if not left and not stopped:
@@ -130,13 +126,13 @@ class _Translations:
         self._then: Group = group
         self._index: Sequence[int] = range(len(group.consumer_ids))
 
-    def of(self, steps: RoundSteps) -> list[Owners]:
+    def of(self, changes: StatelessChanges) -> list[Owners]:
         """Return the owners before, decided and after."""
-        if steps.maker.group is self._group:
-            return list(steps.owners)
-        if steps.maker.group is not self._then:
-            self._then, self._index = steps.maker.group, self._group.indices_of(steps.maker.group)
+        if changes.maker.group is self._group:
+            return list(changes.owners)
+        if changes.maker.group is not self._then:
+            self._then, self._index = changes.maker.group, self._group.indices_of(changes.maker.group)
         return [
             Holdings((), self._group.stateless, owners).renumbered((), self._group, self._index, self._index).owners
-            for owners in steps.owners
+            for owners in changes.owners
         ]

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Round, Step
-from kstream_plan.plans.pauses import Pause, plan_pauses
 from kstream_plan.policy.limits import LimitValue, Percent
 
 
@@ -66,7 +64,7 @@ class OverDraws(NamedTuple):
     worst: Mapping[str, int | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MeasuredPlan:
     """A plan, the time at which it is checked (with a zone; needed where its age is measured), and the other draws.
 
@@ -76,11 +74,6 @@ class MeasuredPlan:
     plan: Plan
     now: datetime | None = None
     draws: OverDraws | None = None
-
-    @cached_property
-    def pauses(self) -> tuple[Pause, ...]:
-        """Every pause that ends within the plan."""
-        return plan_pauses(self.plan)
 
     def round_at(self, at_ms: int) -> int | None:
         """Return the number of the first round at a time of the plan's clock, else of the last one before it.

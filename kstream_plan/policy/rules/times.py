@@ -22,7 +22,7 @@ def pause_per_task(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     totals: Counter[WorkId] = Counter()
     times: Counter[WorkId] = Counter()
     last: dict[WorkId, int | None] = {}
-    for pause in subject.pauses:
+    for pause in subject.plan.pauses:
         totals[pause.task_id] += pause.length_ms
         times[pause.task_id] += 1
         last[pause.task_id] = subject.round_at(pause.to_ms)
@@ -38,16 +38,16 @@ def pause_per_handover(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the longest single pause."""
     offences = (
         Offence(pause.length_ms, subject.round_at(pause.to_ms), pause.task_id)
-        for pause in subject.pauses
+        for pause in subject.plan.pauses
         if pause.length_ms > number(limit)
     )
-    return Measurement(max((pause.length_ms for pause in subject.pauses), default=0), worst_first(offences))
+    return Measurement(max((pause.length_ms for pause in subject.plan.pauses), default=0), worst_first(offences))
 
 
 def paused_at_once(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure how many tasks stand still at the same time; to blame are the rounds that stop too many."""
     changes: Counter[int] = Counter()
-    for pause in subject.pauses:
+    for pause in subject.plan.pauses:
         changes[pause.from_ms] += 1
         changes[pause.to_ms] -= 1
     still = worst = 0

@@ -18,17 +18,15 @@ from kstream_plan.plans import (
     Place,
     Plan,
     Promote,
+    ReasonCode,
     Revoke,
     Role,
     Round,
-    RoundSteps,
     Step,
     ThreadMove,
     Trigger,
     Withhold,
-    member_steps,
     restores_anew,
-    stateful_steps,
 )
 
 
@@ -137,11 +135,11 @@ def events(plan: Plan) -> list[Event]:
                 found[-1].ready, found[-1].expected = _readiness(plan.group, held, apart_from_stateless(round_.decided))
         found[-1].rounds.append(round_)
         event = found[-1]
-        if apart and isinstance(round_.steps, RoundSteps):
-            hops = round_.steps.stateless_hops()
+        if apart and round_.stateless is not None:
+            hops = round_.stateless.hops()
             event.stateless += hops
-            event.threads += len(round_.steps.started) - hops
-        for step in stateful_steps(round_.steps) if apart else round_.steps:
+            event.threads += len(round_.stateless.started) - hops
+        for step in round_.single_steps if apart else round_.steps:
             owners.add(step, event)
         if len(event.rounds) == 1:
             event.resized = _is_resized(plan, event)
@@ -155,9 +153,16 @@ def _only_dealt(plan: Plan) -> bool:
 
     Then each of their starts is on another instance than the last one, or else on another thread.
     """
-    changes = [rnd.steps for rnd in plan.rounds if isinstance(rnd.steps, RoundSteps)]
-    gone = (isinstance(step, MemberLeft | Revoke) for steps in changes for step in steps.members)
-    return all(steps.maker.group is changes[0].maker.group for steps in changes) and not any(gone)
+    rounds = [rnd for rnd in plan.rounds if rnd.stateless is not None]
+    groups = {id(rnd.stateless.maker.group) for rnd in rounds if rnd.stateless is not None}
+    return len(groups) <= 1 and not any(_stops(step) for rnd in rounds for step in rnd.single_steps)
+
+
+def _stops(step: Step) -> bool:
+    """Tell whether somebody goes: an instance, or a thread of one that stays."""
+    if isinstance(step, Revoke):
+        return step.reason.code is ReasonCode.THREAD_STOPPED
+    return isinstance(step, MemberLeft)
 
 
 def membership(plan: Plan) -> tuple[list[str], list[str]]:
@@ -165,7 +170,7 @@ def membership(plan: Plan) -> tuple[list[str], list[str]]:
     first: dict[str, bool] = {}
     last: dict[str, bool] = {}
     for rnd in plan.rounds:
-        for step in member_steps(rnd.steps):
+        for step in rnd.member_steps:
             joins = isinstance(step, MemberJoined)
             first.setdefault(step.process_id, joins)
             last[step.process_id] = joins

@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kstream_plan.model.holding_changes import warmup_counts
-from kstream_plan.plans import Place, Plan, Role, Trigger, stateful_steps
-from kstream_plan.plans.balance import initial_balance
-from kstream_plan.plans.pause_totals import plan_standstill
+from kstream_plan.plans import Place, Plan, Role, Trigger
 from kstream_plan.render.plan.activity import Event, membership, only_return
 from kstream_plan.render.plan.moves import moves_fact
 from kstream_plan.render.text.names import Names
@@ -154,14 +152,14 @@ def pauses_fact(plan: Plan, names: Names, between: str = "") -> Fact:
 
     ``between`` is how long the worst one stands still over all draws, if these differ.
     """
-    found, worst = plan_standstill(plan), plan.summary.max_paused_task
+    found, worst = plan.pauses, plan.summary.max_paused_task
     if worst is None or not found.times:
         return Fact("PAUSES", ("none: no running task is stopped",))
     each = f"~{durations(found.shortest_ms, found.longest_ms)} each, ≤ {found.most_at_once:,}"
     at_once = f"{each} {'task' if found.most_at_once == 1 else 'tasks'} at once"
     sum_of = f"{duration(worst.ms)}{f' ({between})' if between else ''}"
     in_all = f"{sum_of} in {count(worst.times, 'pause')}"
-    stateful = max((found.ms[task.task_id] for task in plan.group.tasks if task.stateful), default=0)
+    stateful = max((found.ms.get(task.task_id, 0) for task in plan.group.tasks if task.stateful), default=0)
     more = f"; stateful ≤ {duration(stateful)}" if stateful and stateful < worst.ms else ""
     task, topic = names.task(worst.task_id), names.task_and_topic(worst.task_id)
     return Fact(
@@ -224,7 +222,7 @@ def _copies_to_restore(plan: Plan) -> str:
     standbys = sum(
         isinstance(step, Place) and step.from_ is None and step.to.role is Role.STANDBY and step.restore_records != 0
         for round_ in plan.rounds
-        for step in stateful_steps(round_.steps)
+        for step in round_.single_steps
     )
     warmups = f", ≤ {count(at_once, 'warm-up')} at a time" if at_once else ""
     return warmups + (f", {count(standbys, 'new standby')}" if standbys else "")
@@ -232,7 +230,7 @@ def _copies_to_restore(plan: Plan) -> str:
 
 def balance_fact(plan: Plan) -> Fact:
     """Return KIP-441's figures (:class:`~kstream_plan.plans.Balance`), as found by the first rebalance → at the end."""
-    before = initial_balance(plan.group, plan.initial, plan.rounds)
+    before = plan.initial_balance
     after = plan.rounds[-1].balance if plan.rounds else before
     instance = _change(before.balance_factor, after.balance_factor)
     subtopology = _change(before.subtopology_task_spread, after.subtopology_task_spread)

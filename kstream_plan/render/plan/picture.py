@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from rich.cells import cell_len
 
 from kstream_plan.model.holding_changes import apart_from_stateless
-from kstream_plan.plans import MemberLeft, Plan, Trigger, member_steps
-from kstream_plan.plans.pause_totals import StatelessPauses, pauses_apart
-from kstream_plan.plans.pauses import Pause
-from kstream_plan.protocols import gives_up
+from kstream_plan.plans import MemberLeft, Plan, Trigger
 from kstream_plan.render.plan.activity import Event, membership, only_return
 from kstream_plan.render.plan.loads import after, at_first, counted
 from kstream_plan.render.text.names import Names
@@ -95,12 +90,12 @@ def _rows(plan: Plan, names: Names) -> tuple[list[int], str]:
 def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[_Column]:
     ids = [plan.group.instances[index].process_id for index in shown]
     absent = set(membership(plan)[0])
-    paused = _paused(plan, [event.rounds[0].at_ms for event in found])
+    paused = plan.pauses.tasks_between([event.rounds[0].at_ms for event in found])
     columns = []
     loads = after(plan, [event.rounds[-1] for event in found])
     for event, paused_tasks, counts in zip(found, paused, loads, strict=True):
         for rnd in event.rounds:
-            for step in member_steps(rnd.steps):
+            for step in rnd.member_steps:
                 if isinstance(step, MemberLeft):
                     absent.add(step.process_id)
                 else:
@@ -115,23 +110,6 @@ def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[_
             )
         )
     return columns
-
-
-def _paused(plan: Plan, starts_ms: Sequence[int]) -> list[int]:
-    """Return how many tasks stood still, by the event after whose start they went on, the first one if before it."""
-
-    def event(pause: Pause | StatelessPauses) -> int:
-        return max(0, bisect_right(starts_ms, pause.to_ms) - 1)
-
-    stopped = [0] * len(starts_ms)
-    stateful, stateless = pauses_apart(
-        plan.group, plan.initial, plan.rounds, gives_up(plan.group, plan.protocol), plan.config, plan.outages
-    )
-    for index, found in groupby(stateful, event):
-        stopped[index] += len({pause.task_id for pause in found})
-    for index, together in groupby(stateless, event):
-        stopped[index] += len({place for pauses in together for place in pauses.places.tolist()})
-    return stopped
 
 
 def _head(event: Event) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.plans import Plan
-from kstream_plan.protocols import gives_up
 from kstream_plan.render.plan.activity import Event
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, records, several
@@ -51,7 +50,7 @@ def _churn(plan: Plan, found: Sequence[Event]) -> list[str]:
 
 def _threads(plan: Plan, found: Sequence[Event]) -> list[str]:
     moves = sum(event.threads for event in found)
-    if not moves or len(gives_up(plan.group, plan.protocol)) == len(plan.group.consumer_ids):  # all pauses anyway
+    if not moves or len(plan.stopping) == len(plan.group.consumer_ids):  # all pauses anyway
         return []
     of_them = "1 of the pauses" if moves == 1 else f"{moves:,} of the pauses"
     return [f"{of_them}: a task changes its thread inside the instance it stays on"]

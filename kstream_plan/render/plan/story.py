@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kstream_plan.plans import Plan
-from kstream_plan.plans.pause_totals import plan_standstill
 from kstream_plan.policy.rules.measuring import OverDraws
 from kstream_plan.render.plan.activity import Event, events
 from kstream_plan.render.plan.folding import fold
@@ -60,7 +59,7 @@ def tell(plan: Plan, names: Names, draws: OverDraws | None = None) -> Story:
 
 def _pause(plan: Plan) -> str:
     """Return how long a task stands still here, at most if they differ, or would if it was handed over."""
-    found = plan_standstill(plan)
+    found = plan.pauses
     longest = duration(found.longest_ms if found.times else plan.config.heartbeat_interval_ms)
     return f"{'~' if duration(found.shortest_ms) == duration(found.longest_ms) else '≤ '}{longest}"
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from kstream_plan.model import Instance
 from kstream_plan.model.holding_changes import warmup_counts
-from kstream_plan.plans import HandOver, Plan, Promote, stateful_steps
+from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.activity import Event, events, membership
 from kstream_plan.render.plan.detail import Focus, details
@@ -205,7 +205,7 @@ def _most_restoring(plan: Plan) -> int:
     for rnd, warming in zip(plan.rounds, warmup_counts(group, [rnd.assigned for rnd in plan.rounds]), strict=True):
         cold = Counter(
             step.to.process_id
-            for step in stateful_steps(rnd.steps)
+            for step in rnd.single_steps
             if isinstance(step, HandOver | Promote) and not step.caught_up
         )
         both = (starts + warming[group.instance_index[process_id]] for process_id, starts in cold.items())

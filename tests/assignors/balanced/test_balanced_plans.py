@@ -31,7 +31,6 @@ from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.planner import plan as planner
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import HandOver, Plan, Reason, ReasonCode, restores_anew
-from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.simulation.resolve import drawn
 from kstream_plan.simulation.scale_out import scale_out
@@ -281,7 +280,7 @@ def test_stateless_tasks_move_once_and_say_why() -> None:
 @pytest.mark.parametrize("name", captured.SCENARIOS)
 def test_instance_and_subtopology_balance_are_counted(name: str, assignor: str) -> None:
     made = plan(captured.join(name), assignor=assignor)
-    found = [(initial_balance(made.group, made.initial, made.rounds), made.initial)]
+    found = [(made.initial_balance, made.initial)]
     for of, holdings in [*found, *((rnd.balance, rnd.decided) for rnd in made.rounds[:5])]:
         where = [
             (made.group.subtopologies[task], made.group.instance_of[c])
@@ -304,7 +303,7 @@ def test_who_joins_later_does_not_count_at_first() -> None:
     plans = (
         simulate(before, Scenario(events=of), number_of_draws=1).plan for of in (join.events, (first, *join.events))
     )
-    found = [initial_balance(of.group, of.initial, of.rounds) for of in plans]
+    found = [of.initial_balance for of in plans]
     assert [(of.balance_factor, of.subtopology_task_spread) for of in found] == [(10, 4), (0, 0)]
     assert [len(of.active) for of in found] == [5, 5]
 

@@ -17,6 +17,7 @@ from kstream_plan.documents.plan.read import SavedPlan, each_saved, read_plans
 from kstream_plan.documents.plan.write import plan_document, plan_json
 from kstream_plan.errors import PlanFileError
 from kstream_plan.model import Group, Partition
+from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
 from kstream_plan.plans.replay import replay
 from tests.helpers import plan_cases
@@ -68,6 +69,17 @@ def test_replaying_the_steps_gives_every_rounds_outcome(name: str) -> None:
     outcomes = list(replay(plan.group, plan.initial, [rnd.steps for rnd in plan.rounds]))
     assert [outcome.assigned for outcome in outcomes] == [rnd.assigned for rnd in plan.rounds]
     assert [outcome.decided for outcome in outcomes] == [rnd.decided for rnd in plan.rounds]
+
+
+@pytest.mark.parametrize("protocol", ["eager", "mixed"])
+def test_who_stops_everything_comes_back_and_0_1_0_left_it_to_the_protocol(protocol: str) -> None:
+    made = plan(plan_cases.snapshot("scale-out"), protocol=protocol)
+    document = json.loads(plan_json(made))
+    assert (len(document["stopping"]) == len(made.group.consumer_ids)) == (protocol == "eager")
+    for saved in (document, {name: value for name, value in document.items() if name != "stopping"}):
+        [read] = read_plans(json.dumps(saved).encode(), "x")
+        assert read == as_saved(made)
+        assert len(read.pauses) == len(made.pauses) > 0
 
 
 def test_keys_are_sorted_and_the_line_is_ascii() -> None:
@@ -139,6 +151,8 @@ def _document(name: str = "scale-out") -> Any:
         (("summary", "restored_records"), float("nan"), r"not JSON: NaN is no number"),
         (("members", 0, "process_id"), "x", r"members\[0\].process_id is 'x', which is not among the instances"),
         (("members",), [], r"members do not name '.*', which holds tasks at the end"),
+        (("stopping",), ["x"], r"stopping name 'x', which is no consumer of the plan"),
+        (("initial_balance", "active"), [1], r"initial_balance.active does not hold one number for each"),
     ],
 )
 def test_a_damaged_plan_is_refused_with_the_place(path: tuple[str | int, ...], value: object, message: str) -> None:

@@ -15,7 +15,6 @@ from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Group, Partition, Rates, Snapshot
 from kstream_plan.planner.plan import plan
-from kstream_plan.plans.pause_totals import plan_standstill
 from kstream_plan.render.plan.activity import events
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.table import table
@@ -61,7 +60,7 @@ def test_any_plan_is_saved_loaded_validated_and_shown(snapshot: Snapshot) -> Non
     text = plan_json(made, full=True)
     assert read_plans(text.encode(), "x") == [made]
     SCHEMA.validate(json.loads(text))
-    assert sum(plan_standstill(made).ms.values()) == made.summary.paused_task_ms
+    assert sum(made.pauses.ms.values()) == made.summary.paused_task_ms
     assert sum(len(event.moves) for event in events(made)) == made.summary.hops
     for width in (60, 80, 130):
         page = table(made, width=width, verbose=True)

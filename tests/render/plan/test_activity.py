@@ -6,7 +6,6 @@ import pytest
 
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.plans import Reason, ReasonCode, Trigger
-from kstream_plan.plans.pause_totals import plan_standstill
 from kstream_plan.render.plan.activity import Event, events
 from kstream_plan.render.plan.folding import WHOLE, Run, fold
 from kstream_plan.render.plan.picture import picture
@@ -22,7 +21,7 @@ from tests.helpers import captured_scenarios, plan_cases
 @pytest.mark.parametrize("name", plan_cases.NAMES)
 def test_pauses_add_up_to_what_the_summary_says(name: str) -> None:
     plan = plan_cases.case(name)
-    assert sum(plan_standstill(plan).ms.values()) == plan.summary.paused_task_ms
+    assert sum(plan.pauses.ms.values()) == plan.summary.paused_task_ms
 
 
 @pytest.mark.parametrize("name", plan_cases.NAMES)
@@ -76,7 +75,7 @@ def test_a_narrow_table_breaks_between_words_only(name: str) -> None:
 
 def test_most_at_once_counts_overlaps_only() -> None:
     plan = plan_cases.case("scale-out")
-    assert plan_standstill(plan).most_at_once == 9
+    assert plan.pauses.most_at_once == 9
 
 
 def probe(number: int, moves: int = 2, ready: int = 2, cold: bool = False) -> Event:

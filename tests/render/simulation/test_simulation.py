@@ -13,7 +13,6 @@ from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_document
 from kstream_plan.documents.scenario_file import read_scenario
-from kstream_plan.plans.pause_totals import plan_standstill
 from kstream_plan.render.plan.activity import events
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.relief import relief_in_short, told
@@ -164,7 +163,7 @@ def test_no_more_tasks_are_paused_than_there_are() -> None:
 
 def test_pauses_are_called_as_long_as_they_are() -> None:
     simulated = _played("{at: 0s, crash: i3}")
-    found = plan_standstill(simulated.plan)
+    found = simulated.plan.pauses
     assert found.shortest_ms < found.longest_ms == 10_000
     page = simulation_table(simulated)
     assert f"~{durations(found.shortest_ms, found.longest_ms)} each" in page
