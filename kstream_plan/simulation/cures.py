@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TypeAlias, Unpack
 
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Snapshot
+from kstream_plan.model.scenario import Scenario
+from kstream_plan.planner.checked import plan_checked
+from kstream_plan.planner.options import PlanKeywords, PlanOptions
+from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
-from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
+from kstream_plan.policy.check import check_plan
+from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Standard, Status
 from kstream_plan.policy.limits import TagCounts
+from kstream_plan.simulation.draws import OnDraw
+from kstream_plan.simulation.simulate import simulate
 from kstream_plan.simulation.what_ifs import remedies, starts_empty
 
 #: Settings by name of :class:`AssignmentConfig`.
@@ -23,18 +30,65 @@ _MOST_WARMUPS = 64
 _LEAST_HEARTBEAT_MS, _LEAST_PROBING_MS = 100, 60_000
 
 
+def cures(
+    checked: CheckedPlan,
+    snapshot: Snapshot,
+    standard: Standard,
+    options: PlanOptions = PlanOptions(),
+    *,
+    scenario: Scenario | None = None,
+    number_of_draws: int | None = None,
+    draws_within_ms: int | None = None,
+    workers: int = 1,
+    on_round: OnRound | None = None,
+    on_draw: OnDraw = lambda _done, _all: None,
+    **changed: Unpack[PlanKeywords],
+) -> CheckedPlan:
+    """Return the findings with a cure for each violation that has one.
+
+    ``checked`` is the plan that was made from ``snapshot`` with these ``options`` (of which ``bounds`` does not matter
+    here), or that of a simulation of ``scenario`` with the arguments of
+    :func:`kstream_plan.simulation.simulate.simulate`; ``standard`` is what it was checked against. A cure keeps to the
+    violated rule, and to every other one that the checked plan keeps to: in all draws, if it is one of several.
+
+    Raises:
+        ScenarioError: the scenario does not fit the group.
+        PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
+    """
+    options = replace(replace(options, **changed), bounds=False)
+    glance = (1,) if checked.draws is not None and checked.draws > 1 else ()
+
+    def check_again(other: Snapshot) -> Iterator[CheckedPlan]:
+        if scenario is None:
+            yield check_plan(plan_checked(other, options, on_round=on_round), standard)
+            return
+        for number in (*glance, number_of_draws):
+            again = simulate(
+                other,
+                scenario,
+                options,
+                number_of_draws=number,
+                draws_within_ms=draws_within_ms,
+                workers=workers,
+                what_ifs=False,
+                on_round=on_round,
+                on_draw=on_draw,
+            )
+            yield check_plan(again.plan, standard, draws=again.over_draws)
+
+    return with_cures(checked, snapshot, check_again)
+
+
 def with_cures(
     checked: CheckedPlan, snapshot: Snapshot, check_again: Callable[[Snapshot], Iterator[CheckedPlan]]
 ) -> CheckedPlan:
-    """Return the findings with a cure for each violation that has one.
+    """Return the findings with cures as :func:`cures` does, whatever way plans are made and checked again.
 
     Args:
         checked: the plan that was made from ``snapshot``, and its findings.
         snapshot: what to plan again from, with other settings.
         check_again: plans as the checked plan was made, and checks that; it may begin with a part of the draws, so
             that what does not hold there need not be looked at any further.
-
-    A cure keeps to the violated rule, and to every other one that the checked plan keeps to.
     """
     if not any(_curable(finding) for finding in checked.findings):
         return checked

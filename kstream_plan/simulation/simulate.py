@@ -13,6 +13,7 @@ from kstream_plan.planner.checked import plan_checked
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, Phase, Plan, Promote, Round
+from kstream_plan.policy.rules import OverDraws
 from kstream_plan.simulation import what_ifs as others
 from kstream_plan.simulation.draws import Draws, OnDraw, draws, one_draw, usual_number
 from kstream_plan.simulation.resolve import drawn, is_random
@@ -48,6 +49,12 @@ class Simulation:
     events: tuple[EventOutcome, ...]
     what_ifs: tuple[WhatIf, ...]
     cure: WhatIf | None = None
+
+    @property
+    def over_draws(self) -> OverDraws | None:
+        """What the rules of a policy go by, of all draws; ``None`` if nothing is random."""
+        draws = self.draws
+        return None if draws is None else OverDraws(draws.number, draws.number - draws.settled, draws.worst)
 
 
 def simulate(

@@ -9,17 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kstream_plan.cli.actions.each_application import Work
-from kstream_plan.cli.options.check import Planning
-from kstream_plan.cli.options.groups import (
-    Chance,
-    Deciding,
-    NewInstances,
-    Reading,
-    Settings,
-    Spark,
-    defaults,
-    option_of,
-)
+from kstream_plan.cli.options.check import CheckOptions, Planning
+from kstream_plan.cli.options.groups import Applications, Deciding, Reading, Spark
+from kstream_plan.cli.options.parameters import names_and_defaults, option_of
+from kstream_plan.cli.options.settings import Settings
+from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.cli.progress import Report
 from kstream_plan.documents.plan.files import are_plans, each_saved_in, is_plan_file, read_saved_file
 from kstream_plan.documents.plan.read import SavedPlan, each_saved
@@ -31,7 +25,7 @@ from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import check_paths
 
 #: Options that say how snapshots are read and planned; a saved plan is checked as it is.
-_FOR_SNAPSHOTS = defaults(NewInstances, Planning, Chance, Reading, Settings, Deciding, Spark)
+_FOR_SNAPSHOTS = (NewInstances, Planning, Chance, Reading, Settings, Deciding, Spark)
 STDIN = "-"
 
 
@@ -44,14 +38,14 @@ class Source(NamedTuple):
     snapshots_from_stdin: bytes | None
 
 
-def sort_paths(given: Mapping[str, Any]) -> Source:
+def sort_paths(asked: CheckOptions) -> Source:
     """Tell saved plans and snapshots apart by looking at them; folders and globs may hold both.
 
     Raises:
         SnapshotError: a path that does not exist, matches nothing or is empty.
         UsageError: an option that is for snapshots, and there are only saved plans.
     """
-    paths = check_paths(given["paths"])
+    paths = check_paths(asked.paths)
     data = sys.stdin.buffer.read() if paths.stdin else None
     piped_plans = data is not None and are_plans(data)
     plans: list[str] = []
@@ -59,13 +53,13 @@ def sort_paths(given: Mapping[str, Any]) -> Source:
     for file in paths.local:
         (plans if is_plan_file(file.path) else snapshots).append(file.name)
     if not snapshots:
-        _refuse_for_plans(given)
+        _refuse_for_plans(asked)
     return Source(tuple(plans), data if piped_plans else None, tuple(snapshots), None if piped_plans else data)
 
 
-def _refuse_for_plans(given: Mapping[str, Any]) -> None:
-    for name, default in _FOR_SNAPSHOTS.items():
-        if given[name] not in (default, None):
+def _refuse_for_plans(asked: CheckOptions) -> None:
+    for name, default in (pair for group in _FOR_SNAPSHOTS for pair in names_and_defaults(group).items()):
+        if getattr(asked, name) not in (default, None):
             option = option_of(name)
             raise UsageError(
                 f"{option} is for snapshots, a saved plan is checked as it is",
@@ -96,18 +90,18 @@ def compared_with(baseline: SavedPlan | None) -> dict[str, Any]:
 
 
 def check_saved(
-    source: Source, standard: Standard, before: Mapping[str, SavedPlan], given: Mapping[str, Any], tell: Report
+    source: Source, standard: Standard, before: Mapping[str, SavedPlan], asked: Applications, tell: Report
 ) -> Work[CheckedPlan]:
     """Read the saved plans, as far as they are selected, and hold them against the policy.
 
     Raises:
-        KstreamPlanError: one cannot be read, and ``keep_going`` is not among what is given.
+        KstreamPlanError: one cannot be read, and ``keep_going`` is not set.
     """
     work: Work[CheckedPlan] = Work()
     if not source.plan_files and source.plans_from_stdin is None:
         return work
     with without_cycle_collector():
-        found = _read(source, given, tell, work.errors)
+        found = _read(source, asked, tell, work.errors)
         gc.freeze()  # millions of objects, none in a cycle, are kept until the end
     for done, (saved, file) in enumerate(found):
         name = saved.plan.group.application_id
@@ -118,10 +112,10 @@ def check_saved(
 
 
 def _read(
-    source: Source, given: Mapping[str, Any], tell: Report, errors: list[KstreamPlanError]
+    source: Source, asked: Applications, tell: Report, errors: list[KstreamPlanError]
 ) -> list[tuple[SavedPlan, str]]:
     """Return the plans that are selected, and where each is kept (empty: nowhere)."""
-    wanted = Selection(tuple(given["application_id"] or ()))
+    wanted = Selection(tuple(asked.application_id or ()))
     found: list[tuple[SavedPlan, str]] = []
     known: set[str] = set()
     for saved, file in _each(source, tell):
@@ -131,13 +125,13 @@ def _read(
             continue
         if not isinstance(saved, PlanFileError):
             found.append((saved, file))
-        elif given["keep_going"]:
+        elif asked.keep_going:
             errors.append(saved)
         else:
             raise saved
     if not source.snapshots and (missing := wanted.missing(known)):
         errors += wanted.nothing_found(missing, sorted(known)[:5], source.plan_files)
-        if not given["keep_going"]:
+        if not asked.keep_going:
             raise errors[0]
     return found
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from kstream_plan.cli.actions.overrides import Overrides
 from kstream_plan.errors import KstreamPlanError, SnapshotError
@@ -29,15 +29,16 @@ class Work(Generic[T]):
 def each_application(
     outcomes: Sequence[Snapshot | SnapshotError],
     settings: Overrides,
-    given: Mapping[str, Any],
     work_on: Callable[[Snapshot, int], T],
+    *,
+    keep_going: bool,
 ) -> Work[T]:
     """Call ``work_on`` for each snapshot under the settings, with how many came before it.
 
-    Whatever goes wrong with an application names it.
+    Whatever goes wrong with an application names it; with ``keep_going`` it does not stop the others.
 
     Raises:
-        KstreamPlanError: an application cannot be read or worked on, and ``keep_going`` is not among what is ``given``.
+        KstreamPlanError: an application cannot be read or worked on, and ``keep_going`` is not set.
     """
     work: Work[T] = Work()
     for done, found in enumerate(outcomes):
@@ -48,7 +49,7 @@ def each_application(
         except KstreamPlanError as error:
             if isinstance(found, Snapshot):
                 error.came_up_in(found.state.group.application_id)
-            if not given["keep_going"]:
+            if not keep_going:
                 raise
             work.errors.append(error)
     return work

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
+from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.output import talk
 from kstream_plan.documents.streams_config import load_streams_config, with_overrides
 from kstream_plan.model import Snapshot
@@ -35,29 +35,24 @@ class Overrides:
         return replace(snapshot, config=with_overrides(snapshot.config, self.settings), rates=rates)
 
 
-def overrides(parameters: Mapping[str, Any]) -> Overrides:
-    """Collect the settings among a command's parameters: its options beat the file of ``--streams-config``.
+def overrides(asked: Settings) -> Overrides:
+    """Collect the settings that are asked for: options beat the file of ``--streams-config``.
 
     Raises:
         ConfigError: the file cannot be read, or a value in it is wrong.
     """
     settings: dict[str, SettingValue] = {}
-    if parameters["streams_config"] is not None:
-        file = load_streams_config(parameters["streams_config"])
+    if asked.streams_config is not None:
+        file = load_streams_config(asked.streams_config)
         settings |= file.overrides
         for warning in file.warnings:
             talk(f"warning: {warning}")
     for name in CONFIG_NAMES:
-        value = parameters[_option(name)]
+        value = getattr(asked, name.removesuffix("_ms"))
         if value is not None:
             settings[name] = _tags(value) if name == "rack_aware_assignment_tags" else value
-    return Overrides(settings, parameters["restore_rate"], parameters["produce_rate"])
+    return Overrides(settings, asked.restore_rate, asked.produce_rate)
 
 
 def _tags(text: str) -> tuple[str, ...]:
     return tuple(tag.strip() for tag in text.split(",") if tag.strip())
-
-
-def _option(setting: str) -> str:
-    """Return the parameter's name: durations take their unit in the value, not in the name."""
-    return setting.removesuffix("_ms")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
-from kstream_plan.cli.options.groups import Chance, NewInstances, OptionGroup, defaults, option_of
+from kstream_plan.cli.options.check import CheckOptions
+from kstream_plan.cli.options.parameters import names_and_defaults, option_of
+from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.cli.output import talk
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Group, is_uuid
@@ -18,58 +20,58 @@ _OF_NEW_INSTANCES = ("threads", "client_tags", "rack", "add_at", "process_id")
 ScenarioOf: TypeAlias = Callable[[Group], Scenario]
 
 
-def scenario_of(given: Mapping[str, Any]) -> ScenarioOf | None:
+def scenario_of(asked: CheckOptions) -> ScenarioOf | None:
     """Return what ``--scenario``, or ``--add`` and its like, ask for; ``None``: nothing of it, a rebalance starts now.
 
     Raises:
         UsageError: options that do not go together.
         ConfigError: the scenario cannot be read.
     """
-    members = _asked(given, NewInstances)
-    if given["scenario"] is None and not {"add", "to", "remove"} & set(members):
-        for name in (*members, *_asked(given, Chance)):
+    members = _given(asked, NewInstances)
+    if asked.scenario is None and not {"add", "to", "remove"} & set(members):
+        for name in (*members, *_given(asked, Chance)):
             option = option_of(name)
             raise UsageError(f"{option} goes with --add, --to or --scenario", fix=f"give one, or leave out {option}")
         return None
-    if given["trigger"] is not None:
+    if asked.trigger is not None:
         raise UsageError("--trigger is for a rebalance that starts now", fix="leave it out, the events say it")
-    if given["scenario"] is None:
-        return scale_out_of(given)
+    if asked.scenario is None:
+        return scale_out_of(asked)
     if members:
         raise UsageError(f"{option_of(members[0])} is an event, too", fix="write it into the scenario")
     from kstream_plan.documents.scenario_file import load_scenario  # noqa: PLC0415 - not where saved plans are checked
 
-    scenario = load_scenario(given["scenario"])
+    scenario = load_scenario(asked.scenario)
     return lambda _group: scenario
 
 
-def _asked(given: Mapping[str, Any], group: OptionGroup) -> list[str]:
-    return [name for name in defaults(group) if given[name] is not None]
+def _given(asked: CheckOptions, group: type) -> list[str]:
+    return [name for name in names_and_defaults(group) if getattr(asked, name) is not None]
 
 
-def scale_out_of(given: Mapping[str, Any]) -> ScenarioOf:
+def scale_out_of(asked: NewInstances) -> ScenarioOf:
     """Return the scenario of ``--add``, ``--to`` and ``--remove``.
 
     Raises:
         UsageError: nobody joins or stops, or options that do not go together.
     """
-    if given["add"] is not None and given["to"] is not None:
+    if asked.add is not None and asked.to is not None:
         raise UsageError("--add and --to say the same thing", fix="give one of them")
-    if given["add"] is None and given["to"] is None and not given["remove"]:
+    if asked.add is None and asked.to is None and not asked.remove:
         raise UsageError("nobody joins or stops", fix="give --add N, --to N or --remove ID")
-    if given["to"] is None:
-        _check_new(given, given["add"] or 0)
-    return lambda group: _scale_out(group, given)
+    if asked.to is None:
+        _check_new(asked, asked.add or 0)
+    return lambda group: _scale_out(group, asked)
 
 
-def _check_new(given: Mapping[str, Any], add: int) -> None:
+def _check_new(asked: NewInstances, add: int) -> None:
     """Check what is said of ``add`` new instances.
 
     Raises:
         UsageError: it is of nobody, there is more of it than instances, or two have one id.
     """
     for name in _OF_NEW_INSTANCES:
-        value, option = given[name], option_of(name)
+        value, option = getattr(asked, name), option_of(name)
         if value is None:
             continue
         if not add:
@@ -79,14 +81,14 @@ def _check_new(given: Mapping[str, Any], add: int) -> None:
         if isinstance(value, list) and len(value) > add:
             what = f"{option} is given {len(value)} times for {count(add, 'new instance')}"
             raise UsageError(what, fix=f"give {option} once per new instance at most")
-    ids = given["process_id"] or ()
+    ids = asked.process_id or ()
     if len(set(ids)) < len(ids):
         raise UsageError("--process-id names an id twice", fix="give every new instance its own")
 
 
-def _scale_out(group: Group, given: Mapping[str, Any]) -> Scenario:
-    remove, to = given["remove"] or (), given["to"]
-    add = given["add"] or 0
+def _scale_out(group: Group, asked: NewInstances) -> Scenario:
+    remove, to = asked.remove or (), asked.to
+    add = asked.add or 0
     if to is not None:
         add = to - (len(group.instances) - len(set(remove)))
         if add < 0:
@@ -94,17 +96,17 @@ def _scale_out(group: Group, given: Mapping[str, Any]) -> Scenario:
                 f"{group.application_id!r} has {len(group.instances)} instances already, --to {to} is less",
                 fix="say which ones stop with --remove",
             )
-    _warn_of_ids(group, given["process_id"] or ())
+    _warn_of_ids(group, asked.process_id or ())
     from kstream_plan.simulation.scale_out import scale_out  # noqa: PLC0415 - not where saved plans are checked
 
     return scale_out(
         group,
         add=add,
-        threads=given["threads"],
-        client_tags=given["client_tags"] or (),
-        racks=given["rack"] or (),
-        add_at_ms=given["add_at"] or 0,
-        process_ids=given["process_id"] or (),
+        threads=asked.threads,
+        client_tags=asked.client_tags or (),
+        racks=asked.rack or (),
+        add_at_ms=asked.add_at or 0,
+        process_ids=asked.process_id or (),
         remove=remove,
     )
 

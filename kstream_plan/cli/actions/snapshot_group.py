@@ -1,4 +1,4 @@
-"""The half of ``snapshot`` that asks a Kafka cluster: its options, and from them a group's rows or its history."""
+"""The half of ``snapshot`` that asks a Kafka cluster for a group's rows or its history."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, NamedTuple
 
-import typer
-
+from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.documents.client_properties import load_client_properties
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note
@@ -19,49 +18,6 @@ from kstream_plan.snapshots.broker.topology_text import Topology, read_topology
 from kstream_plan.snapshots.leader_log.naming import client_of
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.times import format_time
-
-BootstrapServer = Annotated[
-    str | None,
-    typer.Option(
-        "--bootstrap-server",
-        metavar="HOST:PORT",
-        help="Brokers of the cluster where the group runs, with commas between them; needs the extra [kafka].",
-    ),
-]
-Group = Annotated[
-    str | None, typer.Option("--group", metavar="ID", help="The running group: the application.id of its application.")
-]
-CommandConfig = Annotated[
-    Path | None,
-    typer.Option(
-        "--command-config", metavar="FILE", help="client.properties of Kafka's own tools: how to log in, TLS."
-    ),
-]
-TopologyText = Annotated[
-    Path | None,
-    typer.Option(
-        "--topology", metavar="FILE", help="What Topology.describe() prints: stores, and so changelogs' end offsets."
-    ),
-]
-OffsetsTopic = Annotated[
-    bool,
-    typer.Option("--offsets-topic", help="Read the group's history from __consumer_offsets: every generation there."),
-]
-
-#: Options that are about a group, and those that are about its history.
-_OF_GROUP = {
-    "group": "--group",
-    "command_config": "--command-config",
-    "topology": "--topology",
-    "offsets_topic": "--offsets-topic",
-}
-_OF_HISTORY = {
-    "listed": "--list",
-    "as_of": "--as-of",
-    "from_time": "--from",
-    "to_time": "--to",
-    "everything": "--all",
-}
 
 #: An address of IPv6 is in brackets.
 _SERVER = re.compile(r"(?:\[[^\s\[\]]+\]|[^\s:\[\]]+):(?P<port>\d{1,5})")
@@ -73,34 +29,62 @@ _NO_CONFIG = (
 )
 
 
-def check_source(given: Mapping[str, Any]) -> None:
-    """Check that one source is given, and nothing that belongs to the other.
+class RunningGroup(NamedTuple):
+    """A group, and the brokers to ask for it."""
+
+    servers: str
+    group_id: str
+
+
+def running_group_of(asked: SnapshotOptions) -> RunningGroup | None:
+    """Return the group that is to be asked for, ``None`` where logs are read: one source, and what belongs to it.
 
     Raises:
         UsageError: no source or both; an option that does not go with the source; an address that is none.
     """
-    asked = given["bootstrap_server"] is not None
-    logs = bool(given["leader_log"] or given["more_logs"])
-    if asked and logs:
+    servers, logs = asked.bootstrap_server, asked.leader_log or asked.more_logs
+    if servers is not None and logs:
         raise UsageError("a log and a cluster are two sources", fix="give --leader-log or --bootstrap-server")
-    if not asked:
-        lonely = [option for name, option in _OF_GROUP.items() if given[name]]
-        if lonely:
-            raise UsageError(
-                f"{lonely[0]} is about a running group", fix="say where it runs: --bootstrap-server HOST:PORT"
-            )
-        if not given["leader_log"]:
+    if servers is None:
+        if lonely := _of_group(asked):
+            fix = "say where it runs: --bootstrap-server HOST:PORT"
+            raise UsageError(f"{lonely[0]} is about a running group", fix=fix)
+        if not asked.leader_log:
             fix = "name the application's logs: --leader-log FILE; or ask its cluster: --bootstrap-server, --group"
             raise UsageError("nothing to make a snapshot of is given", fix=fix)
-        return
-    if not given["group"]:
+        return None
+    if not asked.group:
         raise UsageError("--bootstrap-server says where, not what", fix="name the application's id: --group ID")
-    if given["application_id"]:
+    if asked.application_id:
         raise UsageError("--group names the application already", fix="leave --application-id out")
-    _check_servers(given["bootstrap_server"])
-    past = [option for name, option in _OF_HISTORY.items() if given[name]]
-    if past and not given["offsets_topic"]:
+    _check_servers(servers)
+    past = _of_history(asked)
+    if past and not asked.offsets_topic:
         raise UsageError(f"{past[0]} is about a history", fix="read it from the broker's own topic: --offsets-topic")
+    return RunningGroup(servers, asked.group)
+
+
+def _of_group(asked: SnapshotOptions) -> list[str]:
+    """Return which of the options are given that are about a group."""
+    options = {
+        "--group": asked.group,
+        "--command-config": asked.command_config,
+        "--topology": asked.topology,
+        "--offsets-topic": asked.offsets_topic,
+    }
+    return [option for option, value in options.items() if value]
+
+
+def _of_history(asked: SnapshotOptions) -> list[str]:
+    """Return which of the options are given that are about a history."""
+    options = {
+        "--list": asked.listed,
+        "--as-of": asked.as_of,
+        "--from": asked.from_time,
+        "--to": asked.to_time,
+        "--all": asked.everything,
+    }
+    return [option for option, value in options.items() if value]
 
 
 def _check_servers(servers: str) -> None:
@@ -112,7 +96,8 @@ def _check_servers(servers: str) -> None:
 
 
 def take_group(
-    given: Mapping[str, Any],
+    group: RunningGroup,
+    asked: SnapshotOptions,
     config: Mapping[str, Any],
     names: Mapping[str, Mapping[str, str]],
     wanted: Callable[[int], bool],
@@ -120,7 +105,8 @@ def take_group(
     """Ask the cluster for the rows that the options want.
 
     Args:
-        given: the command's options.
+        group: what is asked for, and where.
+        asked: the command's options.
         config: the application's settings.
         names: host and rack by process id, client id or host.
         wanted: tells of a time, since 1970, whether it is in what the options select.
@@ -128,31 +114,30 @@ def take_group(
     Raises:
         KstreamPlanError: the cluster, the group or a file is not as it must be.
     """
-    topology = _topology(given["topology"])
+    topology = _topology(asked.topology)
     now_ms = time.time_ns() // 1_000_000
-    newest_only = not (given["everything"] or given["from_time"] or given["to_time"])
-    with _cluster(given) as cluster:
-        if given["offsets_topic"]:
-            taken = group_history(
-                cluster, given["group"], topology, now_ms, wanted, newest_only=newest_only, config=config
-            )
+    newest_only = not asked.wants_history
+    name = group.group_id
+    with _cluster(group, asked) as cluster:
+        if asked.offsets_topic:
+            taken = group_history(cluster, name, topology, now_ms, wanted, newest_only=newest_only, config=config)
         else:
-            taken = running_group(cluster, given["group"], topology, now_ms, config)
+            taken = running_group(cluster, name, topology, now_ms, config)
     notes = [*taken.notes, *([] if config else [Note("no-config", _NO_CONFIG)]), *_unused(names, taken.rows)]
     return Taken([_named(row, names) for row in taken.rows], notes)
 
 
-def list_group(given: Mapping[str, Any], wanted: Callable[[int], bool]) -> list[HistoryLine]:
+def list_group(group: RunningGroup, asked: SnapshotOptions, wanted: Callable[[int], bool]) -> list[HistoryLine]:
     """Return the generations that the broker's own records hold, one line each.
 
     Raises:
         KstreamPlanError: the cluster or the group is not as it must be.
     """
-    with _cluster(given) as cluster:
-        found = group_decisions(cluster, given["group"], wanted)
+    with _cluster(group, asked) as cluster:
+        found = group_decisions(cluster, group.group_id, wanted)
     return [
         HistoryLine(
-            given["group"],
+            group.group_id,
             format_time(decision.at_ms),
             decision.generation,
             decision.trigger,
@@ -166,11 +151,11 @@ def list_group(given: Mapping[str, Any], wanted: Callable[[int], bool]) -> list[
     ]
 
 
-def _cluster(given: Mapping[str, Any]) -> Any:
+def _cluster(group: RunningGroup, asked: SnapshotOptions) -> Any:
     from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster  # noqa: PLC0415 - only where it is needed
 
-    path = given["command_config"]
-    return KafkaCluster(given["bootstrap_server"], {} if path is None else load_client_properties(path))
+    path = asked.command_config
+    return KafkaCluster(group.servers, {} if path is None else load_client_properties(path))
 
 
 def _topology(path: Path | None) -> Topology | None:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.options import shared as options
-from kstream_plan.cli.options.groups import Given, Spark, takes
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.groups import Spark
+from kstream_plan.cli.options.parameters import options, takes
 from kstream_plan.cli.output import OutputForm, Page, check_target, page, say, talk, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.comparison.changes import Comparison
 from kstream_plan.comparison.compare import compare
 from kstream_plan.comparison.sides import Pair
 from kstream_plan.documents.history import read_stretches
-from kstream_plan.documents.two_sides import Given as Side
-from kstream_plan.documents.two_sides import read_pairs
+from kstream_plan.documents.two_sides import Given, read_pairs
 from kstream_plan.errors import UsageError
 from kstream_plan.render.diff.json_form import diff_json
 from kstream_plan.render.diff.markdown import diff_markdown
@@ -27,114 +27,109 @@ from kstream_plan.render.diff.story import diff_summary
 from kstream_plan.render.diff.table import diff_table
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
 
-Old = Annotated[str, typer.Argument(metavar="OLD", help="A snapshot or a saved plan; alone, a plan or a history.")]
-New = Annotated[str | None, typer.Argument(metavar="NEW", help="A snapshot or a saved plan.", show_default=False)]
-OldRound = Annotated[
-    int | None,
-    typer.Option("--old-round", metavar="N", min=0, help="OLD after this round of its plan (default: the last)."),
-]
-NewRound = Annotated[
-    int | None,
-    typer.Option("--new-round", metavar="N", min=0, help="NEW after this round of its plan (default: the last)."),
-]
-ProtocolViewWanted = Annotated[
-    bool,
-    typer.Option("--protocol-view", help="KIP-429: what the leader saw, who joins again, every member's callbacks."),
-]
-FromPoint = Annotated[
-    str | None,
-    typer.Option(
-        "--from", metavar="POINT", help="From where in a history: a generation or a time (default: its oldest)."
-    ),
-]
-ToPoint = Annotated[
-    str | None,
-    typer.Option(
-        "--to", metavar="POINT", help="Up to where in a history: a generation or a time (default: its newest)."
-    ),
-]
-EveryTask = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Every task that changed; of several applications all in full.")
-]
-FailIfChanged = Annotated[bool, typer.Option("--fail-on-changes", help="Exit code 5 if anything changed.")]
+
+@options
+class DiffOptions(Spark):
+    """What ``diff`` is asked."""
+
+    old: Annotated[str, typer.Argument(metavar="OLD", help="A snapshot or a saved plan; alone, a plan or a history.")]
+    new: Annotated[
+        str | None, typer.Argument(metavar="NEW", help="A snapshot or a saved plan.", show_default=False)
+    ] = None
+    old_round: Annotated[
+        int | None,
+        typer.Option("--old-round", metavar="N", min=0, help="OLD after this round of its plan (default: the last)."),
+    ] = None
+    new_round: Annotated[
+        int | None,
+        typer.Option("--new-round", metavar="N", min=0, help="NEW after this round of its plan (default: the last)."),
+    ] = None
+    from_point: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="POINT", help="From where in a history: a generation or a time (default: its oldest)."
+        ),
+    ] = None
+    to_point: Annotated[
+        str | None,
+        typer.Option(
+            "--to", metavar="POINT", help="Up to where in a history: a generation or a time (default: its newest)."
+        ),
+    ] = None
+    application_id: shared.ApplicationId = None
+    view: Annotated[
+        bool,
+        typer.Option(
+            "--protocol-view", help="KIP-429: what the leader saw, who joins again, every member's callbacks."
+        ),
+    ] = False
+    output: shared.Output = OutputForm.TABLE
+    out: shared.Out = None
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Every task that changed; of several applications all in full.")
+    ] = False
+    fail_on_changes: Annotated[bool, typer.Option("--fail-on-changes", help="Exit code 5 if anything changed.")] = False
+    debug: shared.Debug = False
 
 
-class Options:
-    """What only this command is asked."""
-
-    old: Old
-    new: New = None
-    old_round: OldRound = None
-    new_round: NewRound = None
-    from_point: FromPoint = None
-    to_point: ToPoint = None
-    application_id: options.ApplicationId = None
-    view: ProtocolViewWanted = False
-    output: options.Output = OutputForm.TABLE
-    out: options.Out = None
-    verbose: EveryTask = False
-    fail_on_changes: FailIfChanged = False
-    debug: options.Debug = False
-
-
-@takes(Options, Spark)
-def diff(given: Given) -> None:
+@takes(DiffOptions)
+def diff(asked: DiffOptions) -> None:
     """Say what changed between two generations of a group, what it cost, and why."""
-    with expected_failures(debug=given["debug"]):
-        _check(given)
+    with expected_failures(debug=asked.debug):
+        _check(asked)
         with progress() as tell:
             tell("reading")
-            found = _comparisons(given)
-        text = "".join(f"{diff_json(comparison, view=given['view'])}\n" for comparison in found)
-        if given["out"] is not None:
-            with written_at_once(given["out"]) as file:
+            found = _comparisons(asked)
+        text = "".join(f"{diff_json(comparison, view=asked.view)}\n" for comparison in found)
+        if asked.out is not None:
+            with written_at_once(asked.out) as file:
                 file.write(text)
-        say(text if given["output"] is OutputForm.JSON else _page(found, given, page()))
-    changed = given["fail_on_changes"] and not all(comparison.empty for comparison in found)
+        say(text if asked.output is OutputForm.JSON else _page(found, asked, page()))
+    changed = asked.fail_on_changes and not all(comparison.empty for comparison in found)
     raise typer.Exit(ExitCode.CHANGES if changed else ExitCode.DONE)
 
 
-def _check(given: Mapping[str, Any]) -> None:
+def _check(asked: DiffOptions) -> None:
     """Check what does not need the input.
 
     Raises:
         UsageError: options that do not go together.
         KstreamPlanError: the place for ``--out`` cannot be written to.
     """
-    points = [given["from_point"], given["to_point"]] != [None, None]
-    if points and given["new"] is not None:
+    points = [asked.from_point, asked.to_point] != [None, None]
+    if points and asked.new is not None:
         raise UsageError("--from and --to pick from one history", fix="give one file, or leave them out")
-    if points and (given["old_round"], given["new_round"]) != (None, None):
+    if points and (asked.old_round, asked.new_round) != (None, None):
         raise UsageError("a history has no rounds", fix="leave --old-round and --new-round out")
-    if given["out"] is not None:
-        check_target(given["out"])
+    if asked.out is not None:
+        check_target(asked.out)
 
 
-def _comparisons(given: Mapping[str, Any]) -> list[Comparison]:
-    pairs = _pairs(given, tuple(given["application_id"] or ()))
+def _comparisons(asked: DiffOptions) -> list[Comparison]:
+    pairs = _pairs(asked, tuple(asked.application_id or ()))
     for note in dict.fromkeys(note for pair in pairs for note in pair.warnings):
         talk(f"warning: {note.message}")
     return [compare(pair.old, pair.new, pair.course) for pair in pairs]
 
 
-def _pairs(given: Mapping[str, Any], application_ids: tuple[str, ...]) -> list[Pair]:
-    if given["from_point"] is not None or given["to_point"] is not None:
-        return read_stretches(given["old"], given["from_point"], given["to_point"], application_ids)
+def _pairs(asked: DiffOptions, application_ids: tuple[str, ...]) -> list[Pair]:
+    if asked.from_point is not None or asked.to_point is not None:
+        return read_stretches(asked.old, asked.from_point, asked.to_point, application_ids)
     return read_pairs(
-        Side(given["old"], given["old_round"]),
-        Side(given["old"] if given["new"] is None else given["new"], given["new_round"]),
-        alone=given["new"] is None,
+        Given(asked.old, asked.old_round),
+        Given(asked.old if asked.new is None else asked.new, asked.new_round),
+        alone=asked.new is None,
         application_ids=application_ids,
-        master=given["master"],
-        spark_conf=dict(given["spark_conf"] or ()),
-        java_home=given["java_home"] and str(given["java_home"]),
-        debug=given["debug"],
+        master=asked.master,
+        spark_conf=dict(asked.spark_conf or ()),
+        java_home=None if asked.java_home is None else str(asked.java_home),
+        debug=asked.debug,
     )
 
 
-def _page(found: Sequence[Comparison], given: Mapping[str, Any], shown: Page) -> str:
+def _page(found: Sequence[Comparison], asked: DiffOptions, shown: Page) -> str:
     """Return what changed in one application; of several a line each, and with ``verbose`` each of them as well."""
-    form, verbose, view = given["output"], given["verbose"], given["view"]
+    form, verbose, view = asked.output, asked.verbose, asked.view
     pages = []
     if len(found) > 1:
         pages.append(diff_summary(found, MARKDOWN if form is OutputForm.MARKDOWN else TERMINAL))

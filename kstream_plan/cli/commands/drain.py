@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,9 @@ from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
-from kstream_plan.cli.options import shared as options
-from kstream_plan.cli.options import simulation as simulation_options
-from kstream_plan.cli.options.groups import Applications, Deciding, Given, Reading, Settings, Spark, takes
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.groups import PlansSnapshots
+from kstream_plan.cli.options.parameters import options, takes
 from kstream_plan.cli.output import OutputForm, page, say, talk, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError
@@ -28,40 +28,57 @@ from kstream_plan.simulation.drain import drain as drain_study
 _CHOOSE = "choose the application with --application-id"
 
 
-class Options:
-    """What only this command is asked."""
+@options
+class DrainOptions(PlansSnapshots):
+    """What ``drain`` is asked."""
 
-    path: simulation_options.OneSnapshot
-    instances: simulation_options.Instances
-    require_warm: simulation_options.RequireWarm = False
-    leave: simulation_options.LeaveCleanly = False
-    output: options.Output = OutputForm.TABLE
-    out: options.Out = None
+    path: Annotated[
+        str,
+        typer.Argument(metavar="SNAPSHOT", help="A path, folder or glob of JSON or Parquet; - is standard input."),
+    ]
+    instances: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INSTANCE...",
+            parser=shared.name,
+            help="Who is to stop: process ids, their beginnings, or hosts.",
+        ),
+    ]
+    require_warm: Annotated[
+        bool, typer.Option("--require-warm", help="Exit code 3 if any task would start cold now, or might.")
+    ] = False
+    leave: Annotated[
+        bool, typer.Option("--leave", help="They leave the group cleanly, not by Kafka Streams' default close.")
+    ] = False
+    output: shared.Output = OutputForm.TABLE
+    out: shared.Out = None
 
 
-@takes(Options, Reading, Settings, Deciding, Spark, Applications)
-def drain(given: Given) -> None:
+@takes(DrainOptions)
+def drain(asked: DrainOptions) -> None:
     """Ask whether instances may stop: which of their tasks would start cold or pause, now and after waiting."""
-    given = {**given, "paths": [given["path"]]}
-    with expected_failures(debug=given["debug"]):
-        check_before_reading(given)
-        settings = overrides(given)
+    with expected_failures(debug=asked.debug):
+        check_before_reading(asked, asked.out)
+        settings = overrides(asked)
         with progress() as tell:
             tell("reading")
-            outcomes = read_snapshots(given)
+            outcomes = read_snapshots([asked.path], asked)
             several = len(outcomes) > 1
             work = each_application(
-                outcomes, settings, given, lambda found, _done: _drain(found, given, several=several)
+                outcomes,
+                settings,
+                lambda found, _done: _drain(found, asked, several=several),
+                keep_going=asked.keep_going,
             )
         errors = _errors(work)
         for error in errors:
-            report(error, debug=given["debug"])
-        _deliver(work.results, given)
-    codes = [ExitCode.POLICY for drained in work.results if given["require_warm"] and _not_warm(drained)]
+            report(error, debug=asked.debug)
+        _deliver(work.results, asked)
+    codes = [ExitCode.POLICY for drained in work.results if asked.require_warm and _not_warm(drained)]
     raise typer.Exit(first_that_applies(codes, errors))
 
 
-def _drain(snapshot: Snapshot, given: Mapping[str, Any], *, several: bool) -> Drain:
+def _drain(snapshot: Snapshot, asked: DrainOptions, *, several: bool) -> Drain:
     """Answer for one application; of ``several`` an error names it.
 
     Raises:
@@ -69,9 +86,7 @@ def _drain(snapshot: Snapshot, given: Mapping[str, Any], *, several: bool) -> Dr
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
     try:
-        return drain_study(
-            snapshot, given["instances"], leave=given["leave"], assignor=given["assignor"], protocol=given["protocol"]
-        )
+        return drain_study(snapshot, asked.instances, asked.plan_options, leave=asked.leave)
     except ScenarioError as error:
         if not several:
             raise
@@ -95,15 +110,15 @@ def _errors(work: Work[Drain]) -> list[KstreamPlanError]:
     return [error for error in work.errors if not (work.results and isinstance(error, NoSuchInstanceError))]
 
 
-def _deliver(drains: Sequence[Drain], given: Mapping[str, Any]) -> None:
+def _deliver(drains: Sequence[Drain], asked: DrainOptions) -> None:
     """Save the answers if asked to, then show them."""
     lines = "".join(f"{drain_json(drained)}\n" for drained in drains)
-    if given["out"] is not None:
-        with written_at_once(given["out"]) as file:
+    if asked.out is not None:
+        with written_at_once(asked.out) as file:
             file.write(lines)
     if not drains:
         return
-    shown, form = page(), given["output"]
+    shown, form = page(), asked.output
     if form is OutputForm.JSON:
         say(lines)
         return

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.options import shared as options
+from kstream_plan.cli.options.shared import one_of
 from kstream_plan.cli.output import say
 from kstream_plan.documents import schemas as json_schemas
 
 
 def schema(
-    kind: options.SchemaKind,
+    kind: Annotated[str, typer.Argument(help="Of what.", **one_of(json_schemas.KINDS))],
 ) -> None:
     """Print the JSON Schema of what is written (plan and more) or read (snapshot and more)."""
     with expected_failures():

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.options import shared as options
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.parameters import options, takes
 from kstream_plan.cli.output import OutputForm, page, say
 from kstream_plan.cli.pages import excerpts_page, plans_page
 from kstream_plan.documents.plan.files import read_saved_file
@@ -24,38 +25,44 @@ from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import check_paths
 
 
-def show(
+@options
+class ShowOptions:
+    """What ``show`` is asked."""
+
     files: Annotated[
         list[str], typer.Argument(metavar="PLAN...", help="Saved plans: files, folders, globs; - is standard input.")
-    ],
+    ]
     round_number: Annotated[
         int | None, typer.Option("--round", metavar="N", help="Only this round's steps, each with its reason.")
-    ] = None,
-    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Only the steps of this task.")] = None,
+    ] = None
+    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Only the steps of this task.")] = None
     instance: Annotated[
         str | None,
         typer.Option(
             "--instance", metavar="ID", help="Only this instance: its process id, the beginning of it, or host."
         ),
-    ] = None,
-    application_id: options.ApplicationId = None,
-    output: options.Output = OutputForm.TABLE,
-    full: options.Full = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
-) -> None:
+    ] = None
+    application_id: shared.ApplicationId = None
+    output: shared.Output = OutputForm.TABLE
+    full: shared.Full = False
+    verbose: shared.Verbose = False
+    debug: shared.Debug = False
+
+
+@takes(ShowOptions)
+def show(asked: ShowOptions) -> None:
     """Show plans saved by --out or --output json."""
-    with expected_failures(debug=debug):
-        saved = _selected(_read(files), application_id or (), files)
+    with expected_failures(debug=asked.debug):
+        saved = _selected(_read(asked.files), asked.application_id or (), asked.files)
         plans = [of.plan for of in saved]
-        if round_number is None and task is None and instance is None:
+        if asked.round_number is None and asked.task is None and asked.instance is None:
             draws = [of.draws for of in saved]
-            say(plans_page(plans, output, page(), full=full, verbose=verbose, draws=draws))
+            say(plans_page(plans, asked.output, page(), full=asked.full, verbose=asked.verbose, draws=draws))
             return
-        if output is OutputForm.JSON:
+        if asked.output is OutputForm.JSON:
             raise UsageError("--round, --task and --instance pick from the table", fix="leave out --output json")
-        found, focuses = _focused(plans, round_number, task, instance)
-        say(excerpts_page(found, focuses, output, page()))
+        found, focuses = _focused(plans, asked)
+        say(excerpts_page(found, focuses, asked.output, page()))
 
 
 def _read(files: Sequence[str]) -> list[SavedPlan]:
@@ -83,9 +90,7 @@ def _selected(saved: Sequence[SavedPlan], application_ids: Sequence[str], files:
     return [of for of in saved if wanted.wants(of.plan.group.application_id)]
 
 
-def _focused(
-    plans: Sequence[Plan], round_number: int | None, task: str | None, instance: str | None
-) -> tuple[list[Plan], list[Focus]]:
+def _focused(plans: Sequence[Plan], asked: ShowOptions) -> tuple[list[Plan], list[Focus]]:
     """Return the plans that have what is asked for, each with its focus.
 
     Raises:
@@ -94,7 +99,7 @@ def _focused(
     found, misses = [], []
     for plan in plans:
         try:
-            focus = Focus(_round(plan, round_number), _task(plan, task), _instance(plan, instance))
+            focus = Focus(_round(plan, asked.round_number), _task(plan, asked.task), _instance(plan, asked.instance))
         except UsageError as error:
             misses.append(error)
         else:

@@ -7,30 +7,21 @@ import typer
 from kstream_plan.cli.actions.scenarios import scale_out_of
 from kstream_plan.cli.actions.simulate import simulate_and_deliver
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.options import shared as options
-from kstream_plan.cli.options.groups import (
-    Applications,
-    Chance,
-    Deciding,
-    Given,
-    NewInstances,
-    Reading,
-    Settings,
-    Simulating,
-    Spark,
-    takes,
-)
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.parameters import options, takes
+from kstream_plan.cli.options.simulation import NewInstances, SimulatesSnapshots
 
 
-class Options:
-    """What only this command is asked."""
+@options
+class ScaleOutOptions(NewInstances, SimulatesSnapshots):
+    """What ``simulate-scaleout`` is asked."""
 
-    paths: options.Snapshots
+    paths: shared.Snapshots
 
 
-@takes(Options, NewInstances, Simulating, Chance, Reading, Settings, Deciding, Spark, Applications)
-def simulate_scaleout(given: Given) -> None:
+@takes(ScaleOutOptions)
+def simulate_scaleout(asked: ScaleOutOptions) -> None:
     """Simulate that instances join, or stop, before anything is started."""
-    with expected_failures(debug=given["debug"]):
-        code = simulate_and_deliver(given, scale_out_of(given))
+    with expected_failures(debug=asked.debug):
+        code = simulate_and_deliver(asked.paths, asked, scale_out_of(asked))
     raise typer.Exit(code)

@@ -9,54 +9,64 @@ import typer
 from kstream_plan import snapshots
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.options import shared as options
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.groups import Spark
+from kstream_plan.cli.options.parameters import options, takes
+from kstream_plan.cli.options.shared import one_of
 from kstream_plan.cli.output import OutputForm, page, say
 from kstream_plan.cli.progress import progress
 from kstream_plan.model import Snapshot
+from kstream_plan.protocols.transition import COOPERATIVE
 from kstream_plan.protocols.upgrade import upgrade as find_upgrade
 from kstream_plan.render.upgrade import upgrade_json, upgrade_markdown, upgrade_table
 
-OneBounce = Annotated[
-    bool, typer.Option("--one-bounce", help="Ask for one rolling bounce: shows why it is refused, exit code 3.")
-]
+
+@options
+class Debugging:
+    """What is shown of what goes wrong."""
+
+    debug: shared.Debug = False
 
 
-def upgrade(
-    paths: options.Snapshots,
-    to_protocol: options.ToProtocol,
-    one_bounce: OneBounce = False,
-    application_id: options.ApplicationId = None,
-    as_of: options.AsOf = None,
-    output: options.Output = OutputForm.TABLE,
-    master: options.Master = None,
-    spark_conf: options.SparkConf = None,
-    java_home: options.JavaHome = None,
-    debug: options.Debug = False,
-) -> None:
+@options
+class UpgradeOptions(Spark, Debugging):
+    """What ``upgrade`` is asked."""
+
+    paths: shared.Snapshots
+    to_protocol: Annotated[str, typer.Option("--to", **one_of([COOPERATIVE]), help="The protocol to get to.")]
+    one_bounce: Annotated[
+        bool, typer.Option("--one-bounce", help="Ask for one rolling bounce: shows why it is refused, exit code 3.")
+    ] = False
+    application_id: shared.ApplicationId = None
+    as_of: shared.AsOf = None
+    output: shared.Output = OutputForm.TABLE
+
+
+@takes(UpgradeOptions)
+def upgrade(asked: UpgradeOptions) -> None:
     """Print the rolling bounces to the cooperative protocol, member by member, and why there are two."""
-    assert to_protocol
-    with expected_failures(debug=debug):
+    with expected_failures(debug=asked.debug):
         with progress() as tell:
             tell("reading")
             found = snapshots.read(
-                paths,
-                as_of=as_of,
-                application_ids=application_id or (),
-                master=master,
-                spark_conf=dict(spark_conf or ()),  # type: ignore[arg-type] # its parser returns pairs
-                java_home=None if java_home is None else str(java_home),
-                debug=debug,
+                asked.paths,
+                as_of=asked.as_of,
+                application_ids=asked.application_id or (),
+                master=asked.master,
+                spark_conf=dict(asked.spark_conf or ()),
+                java_home=None if asked.java_home is None else str(asked.java_home),
+                debug=asked.debug,
             )
         states = [snapshot.state for snapshot in found if isinstance(snapshot, Snapshot)]
         ways = [(find_upgrade(state), state.group) for state in states]
         texts = []
         for way, group in ways:
-            if output is OutputForm.JSON:
+            if asked.output is OutputForm.JSON:
                 texts.append(f"{upgrade_json(way, group)}\n")
-            elif output is OutputForm.MARKDOWN:
-                texts.append(upgrade_markdown(way, group, one_bounce=one_bounce))
+            elif asked.output is OutputForm.MARKDOWN:
+                texts.append(upgrade_markdown(way, group, one_bounce=asked.one_bounce))
             else:
-                texts.append(upgrade_table(way, group, width=page().width, one_bounce=one_bounce))
-        say("".join(texts) if output is OutputForm.JSON else "\n".join(texts))
-    refused = one_bounce and any(way.takes_two for way, _ in ways)
+                texts.append(upgrade_table(way, group, width=page().width, one_bounce=asked.one_bounce))
+        say("".join(texts) if asked.output is OutputForm.JSON else "\n".join(texts))
+    refused = asked.one_bounce and any(way.takes_two for way, _ in ways)
     raise typer.Exit(ExitCode.POLICY if refused else ExitCode.DONE)

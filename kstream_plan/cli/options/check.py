@@ -1,27 +1,40 @@
-"""The options that only ``check`` has."""
+"""What ``check`` is asked."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
-from kstream_plan.cli.options import shared as options
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.groups import PlansSnapshots
+from kstream_plan.cli.options.parameters import options
+from kstream_plan.cli.options.shared import A_WHILE, parser, whole_number
+from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.documents.policy_file import parse_date
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.render.check import REPORTS
 from kstream_plan.snapshots.rows.times import parse_time
 
 
-def _report(text: str) -> tuple[str, str]:
+class Report(NamedTuple):
+    """In which form what was found is written, and to which file."""
+
+    form: str
+    file: str
+
+
+def _report(text: str) -> Report:
     form, equals, file = text.partition("=")
     if not equals or not file:
         raise typer.BadParameter(f"{text!r} is not FORMAT=FILE")
     if form not in REPORTS:
         raise typer.BadParameter(f"{form!r} is not one of {', '.join(REPORTS)}")
-    return form, file
+    return Report(form, file)
 
 
 def _moment(text: str) -> datetime:
@@ -39,61 +52,84 @@ def _digest(text: str) -> str:
     return text.lower()
 
 
-Checked = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="PLAN|SNAPSHOT...",
-        help="Saved plans, and snapshots to plan first (paths, folders, globs); - is standard input.",
-    ),
-]
-PolicyFile = Annotated[
-    Path | None,
-    typer.Option("--policy", metavar="FILE", help="The rules, as YAML; without, plans only have to settle."),
-]
-Scenario = Annotated[
-    Path | None,
-    typer.Option("--scenario", metavar="FILE", help="What happens to the group; kstream-plan schema scenario."),
-]
-Reports = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--report",
-        metavar="FORMAT=FILE",
-        parser=_report,
-        help=f"Write what was found as {', '.join(REPORTS)}; repeatable; github=- below the table.",
-    ),
-]
-Baseline = Annotated[
-    list[Path] | None,
-    typer.Option("--baseline", metavar="PLAN", help="Saved plans for what was before; repeatable."),
-]
-ExpectDigest = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--expect-digest",
-        metavar="HEX",
-        parser=_digest,
-        help="Refuse a plan made from another input; repeatable, one must fit.",
-    ),
-]
-FailOnWarning = Annotated[bool, typer.Option("--fail-on-warning", help="Exit code 3 for warnings as well.")]
-Today = Annotated[
-    datetime | None,
-    typer.Option(
-        "--today",
-        metavar="DATE",
-        parser=_moment,
-        help="Take the end of this day, or this time, for now (default: the clock).",
-    ),
-]
-
-
+@options
 class Planning:
     """How a snapshot is planned before it is checked, and where its plan goes."""
 
-    scenario: Scenario = None
-    trigger: options.TriggerName = None
-    max_rounds: options.MaxRounds = None
-    bounds: options.Bounds = False
-    out: options.Out = None
-    full: options.Full = False
+    scenario: Annotated[
+        Path | None,
+        typer.Option("--scenario", metavar="FILE", help="What happens to the group; kstream-plan schema scenario."),
+    ] = None
+    trigger: shared.RoundOneTrigger = None
+    max_rounds: shared.MaxRounds = None
+    bounds: shared.Bounds = False
+    out: shared.Out = None
+    full: shared.Full = False
+
+
+@options
+class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
+    """What is checked, against what, and where the findings go; then what is for snapshots only."""
+
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PLAN|SNAPSHOT...",
+            help="Saved plans, and snapshots to plan first (paths, folders, globs); - is standard input.",
+        ),
+    ]
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", metavar="FILE", help="The rules, as YAML; without, plans only have to settle."),
+    ] = None
+    report: Annotated[
+        list[Report] | None,
+        typer.Option(
+            "--report",
+            metavar="FORMAT=FILE",
+            parser=_report,
+            help=f"Write what was found as {', '.join(REPORTS)}; repeatable; github=- below the table.",
+        ),
+    ] = None
+    baseline: Annotated[
+        list[Path] | None,
+        typer.Option("--baseline", metavar="PLAN", help="Saved plans for what was before; repeatable."),
+    ] = None
+    require_generation: Annotated[
+        int | None,
+        typer.Option(
+            "--require-generation",
+            metavar="N",
+            parser=parser(whole_number),
+            help="Refuse a plan that starts from another generation.",
+        ),
+    ] = None
+    max_snapshot_age: Annotated[
+        int | None, typer.Option("--max-snapshot-age", **A_WHILE, help="Refuse a plan made from an older snapshot.")
+    ] = None
+    expect_digest: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--expect-digest",
+            metavar="HEX",
+            parser=_digest,
+            help="Refuse a plan made from another input; repeatable, one must fit.",
+        ),
+    ] = None
+    fail_on_warning: Annotated[bool, typer.Option("--fail-on-warning", help="Exit code 3 for warnings as well.")] = (
+        False
+    )
+    today: Annotated[
+        datetime | None,
+        typer.Option(
+            "--today",
+            metavar="DATE",
+            parser=_moment,
+            help="Take the end of this day, or this time, for now (default: the clock).",
+        ),
+    ] = None
+
+    @property
+    def plan_options(self) -> PlanOptions:
+        """How to plan."""
+        return replace(super().plan_options, trigger=self.trigger, max_rounds=self.max_rounds, bounds=self.bounds)

@@ -1,132 +1,89 @@
-"""Options in groups, and those that commands share: one added here is an option of every command that plans."""
+"""Options in groups that commands share: one added here is an option of every command that has the group."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import wraps
-from inspect import Parameter, Signature
-from typing import Any, TypeAlias, get_type_hints
+from pathlib import Path
+from typing import Annotated
 
-from kstream_plan.cli.options import shared as options
-from kstream_plan.cli.options import simulation as simulation_options
-from kstream_plan.cli.output import OutputForm
+import typer
 
-#: What a command was given, by parameter.
-Given: TypeAlias = Mapping[str, Any]
-#: A class whose annotated attributes are options, with their defaults unless they must be given.
-OptionGroup: TypeAlias = type
+from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.parameters import options
+from kstream_plan.cli.options.settings import Settings
+from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, one_of
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.protocols import PROTOCOLS
+
+_USUAL = PlanOptions()
 
 
+@options
 class Reading:
     """Of when a snapshot is, and what it says of lags."""
 
-    lags: options.Lags = None
-    lags_tolerance: options.LagsTolerance = None
-    lags_as_reported: options.LagsAsReported = False
-    as_of: options.AsOf = None
+    lags: Annotated[
+        list[str] | None,
+        typer.Option("--lags", metavar="PATH", help="Lag rows instead of the snapshot's own; repeatable."),
+    ] = None
+    lags_tolerance: Annotated[
+        int | None, typer.Option(**A_WHILE, help="How much later than the snapshot a lag row may be (default 1m).")
+    ] = None
+    lags_as_reported: Annotated[
+        bool,
+        typer.Option(
+            "--lags-as-reported",
+            help="Take copies that were caught up at the last join for as far behind as they look by now.",
+        ),
+    ] = False
+    as_of: shared.AsOf = None
 
 
-class Settings:
-    """The application's settings and rates."""
-
-    streams_config: options.StreamsConfig = None
-    acceptable_recovery_lag: options.AcceptableRecoveryLag = None
-    max_warmup_replicas: options.MaxWarmupReplicas = None
-    num_standby_replicas: options.NumStandbyReplicas = None
-    balance_factor: options.BalanceFactor = None
-    probing_rebalance_interval: options.ProbingRebalanceInterval = None
-    rack_aware_assignment_tags: options.RackTags = None
-    rack_aware_assignment_strategy: options.RackStrategy = None
-    rack_aware_assignment_traffic_cost: options.TrafficCost = None
-    rack_aware_assignment_non_overlap_cost: options.NonOverlapCost = None
-    heartbeat_interval: options.HeartbeatInterval = None
-    session_timeout: options.SessionTimeout = None
-    state_cleanup_delay: options.StateCleanupDelay = None
-    restore_rate: options.RestoreRate = None
-    produce_rate: options.ProduceRate = None
-
-
+@options
 class Deciding:
     """Who decides, and how the group gets there."""
 
-    assignor: options.AssignorName = "high-availability"
-    protocol: options.ProtocolName = "cooperative"
+    assignor: Annotated[str, typer.Option("--assignor", **one_of(sorted(ASSIGNORS)), help="Who decides.")] = (
+        _USUAL.assignor
+    )
+    protocol: Annotated[
+        str, typer.Option("--protocol", **one_of(sorted(PROTOCOLS)), help="How the group gets there.")
+    ] = _USUAL.protocol
+
+    @property
+    def plan_options(self) -> PlanOptions:
+        """How to plan, as far as a command can be asked for it."""
+        return PlanOptions(assignor=self.assignor, protocol=self.protocol)
 
 
-class NewInstances:
-    """Who joins and who stops."""
-
-    add: simulation_options.Add = None
-    to: simulation_options.To = None
-    remove: simulation_options.Remove = None
-    threads: simulation_options.NewThreads = None
-    client_tags: simulation_options.NewClientTags = None
-    rack: simulation_options.NewRack = None
-    add_at: simulation_options.AddAt = None
-    process_id: simulation_options.NewProcessId = None
-
-
-class Chance:
-    """How often the random ids of new instances are drawn."""
-
-    draws: simulation_options.NumberOfDraws = None
-    draws_within: simulation_options.DrawsWithin = None
-
-
-class Simulating:
-    """What is simulated besides, and what is shown of it."""
-
-    what_if: simulation_options.WhatIf = True
-    record_size: simulation_options.RecordSize = None
-    bounds: options.Bounds = False
-    max_rounds: options.MaxRounds = None
-    output: options.Output = OutputForm.TABLE
-    out: options.Out = None
-    full: options.Full = False
-    verbose: options.Verbose = False
-
-
+@options
 class Spark:
     """Where Spark runs, and on which Java."""
 
-    master: options.Master = None
-    spark_conf: options.SparkConf = None
-    java_home: options.JavaHome = None
+    master: Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark master (default: local).")] = None
+    spark_conf: Annotated[
+        list[KeyValue] | None,
+        typer.Option("--spark-conf", metavar="K=V", parser=key_value, help="A Spark setting; repeatable."),
+    ] = None
+    java_home: Annotated[
+        Path | None,
+        typer.Option(
+            "--java-home", metavar="DIR", help="The Java to run Spark on, instead of the one that was installed along."
+        ),
+    ] = None
 
 
+@options
 class Applications:
     """Which applications, and what an error in one of them does."""
 
-    application_id: options.ApplicationId = None
-    keep_going: options.KeepGoing = False
-    debug: options.Debug = False
+    application_id: shared.ApplicationId = None
+    keep_going: Annotated[bool, typer.Option("--keep-going", help="Report bad applications and plan the others.")] = (
+        False
+    )
+    debug: shared.Debug = False
 
 
-def defaults(*groups: OptionGroup) -> dict[str, Any]:
-    """Return the options of the groups that have a default, and which."""
-    return {name: getattr(group, name) for group in groups for name in group.__annotations__ if hasattr(group, name)}
-
-
-def option_of(name: str) -> str:
-    """Return how a parameter is written on the command line: ``--add-at`` for ``add_at``."""
-    return f"--{name.replace('_', '-')}"
-
-
-def takes(*groups: OptionGroup) -> Callable[[Callable[[Given], None]], Callable[..., None]]:
-    """Let a command take the options of these groups, in this order; it is called with all of them."""
-    parameters = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(group, name, Parameter.empty), annotation=kind)
-        for group in groups
-        for name, kind in get_type_hints(group, include_extras=True).items()
-    ]
-
-    def extended(command: Callable[[Given], None]) -> Callable[..., None]:
-        @wraps(command)
-        def run(**given: Any) -> None:
-            command(given)
-
-        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {of.name: of.annotation for of in parameters}
-        return run
-
-    return extended
+@options
+class PlansSnapshots(Reading, Settings, Deciding, Spark, Applications):
+    """What every command takes that reads snapshots and plans."""

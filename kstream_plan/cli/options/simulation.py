@@ -2,115 +2,135 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, NewType
 
 import typer
 
-from kstream_plan.cli.options.shared import key_value, parser, whole_number
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.groups import PlansSnapshots
+from kstream_plan.cli.options.parameters import options
+from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, name, parser, whole_number
+from kstream_plan.cli.output import OutputForm
 from kstream_plan.documents.quantities import parse_duration
+from kstream_plan.planner.options import PlanOptions
+
+#: The client tags of one instance.
+Tags = NewType("Tags", tuple[KeyValue, ...])
 
 
-def _tags(text: str) -> tuple[tuple[str, str], ...]:
-    return tuple(key_value(part.strip()) for part in text.split(","))
+def _tags(text: str) -> Tags:
+    return Tags(tuple(key_value(part.strip()) for part in text.split(",")))
 
 
-def _name(text: str) -> str:
-    if not text.strip():
-        raise typer.BadParameter("it is empty")
-    return text
+@options
+class NewInstances:
+    """Who joins and who stops."""
+
+    add: Annotated[
+        int | None,
+        typer.Option("--add", metavar="N", parser=parser(whole_number, 0, 10_000), help="So many instances join."),
+    ] = None
+    to: Annotated[
+        int | None,
+        typer.Option(
+            "--to",
+            metavar="N",
+            parser=parser(whole_number, 1, 10_000),
+            help="So many join that there are N in the end.",
+        ),
+    ] = None
+    remove: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--remove",
+            metavar="ID",
+            parser=name,
+            help="This instance stops, by a default close: process id, the beginning of it, or host; repeatable.",
+        ),
+    ] = None
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads",
+            metavar="N",
+            parser=parser(whole_number, 1, 10_000),
+            help="Stream threads of a new instance (default: as most have).",
+        ),
+    ] = None
+    client_tags: Annotated[
+        list[Tags] | None,
+        typer.Option(
+            "--client-tags",
+            metavar="K=V,...",
+            parser=_tags,
+            help="Client tags of the new instances; repeatable: in turn.",
+        ),
+    ] = None
+    rack: Annotated[
+        list[str] | None,
+        typer.Option("--rack", metavar="RACK", parser=name, help="Rack of the new instances; repeatable: in turn."),
+    ] = None
+    add_at: Annotated[int | None, typer.Option("--add-at", **A_WHILE, help="They join after so long.")] = None
+    process_id: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--process-id",
+            metavar="ID",
+            parser=name,
+            help="The process id of a new instance, for replays; repeatable.",
+        ),
+    ] = None
 
 
-OneSnapshot = Annotated[
-    str, typer.Argument(metavar="SNAPSHOT", help="A path, folder or glob of JSON or Parquet; - is standard input.")
-]
-Instances = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="INSTANCE...", parser=_name, help="Who is to stop: process ids, their beginnings, or hosts."
-    ),
-]
-RequireWarm = Annotated[
-    bool, typer.Option("--require-warm", help="Exit code 3 if any task would start cold now, or might.")
-]
-LeaveCleanly = Annotated[
-    bool, typer.Option("--leave", help="They leave the group cleanly, not by Kafka Streams' default close.")
-]
-ScenarioFile = Annotated[
-    Path,
-    typer.Argument(metavar="SCENARIO.yaml", help="A timed list of events; kstream-plan schema scenario describes it."),
-]
-Add = Annotated[
-    int | None,
-    typer.Option("--add", metavar="N", parser=parser(whole_number, 0, 10_000), help="So many instances join."),
-]
-To = Annotated[
-    int | None,
-    typer.Option(
-        "--to", metavar="N", parser=parser(whole_number, 1, 10_000), help="So many join that there are N in the end."
-    ),
-]
-Remove = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--remove",
-        metavar="ID",
-        parser=_name,
-        help="This instance stops, by a default close: process id, the beginning of it, or host; repeatable.",
-    ),
-]
-NewThreads = Annotated[
-    int | None,
-    typer.Option(
-        "--threads",
-        metavar="N",
-        parser=parser(whole_number, 1, 10_000),
-        help="Stream threads of a new instance (default: as most have).",
-    ),
-]
-NewClientTags = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--client-tags",
-        metavar="K=V,...",
-        parser=_tags,
-        help="Client tags of the new instances; repeatable: in turn.",
-    ),
-]
-NewRack = Annotated[
-    list[str] | None,
-    typer.Option("--rack", metavar="RACK", parser=_name, help="Rack of the new instances; repeatable: in turn."),
-]
-AddAt = Annotated[
-    int | None,
-    typer.Option("--add-at", metavar="DURATION", parser=parser(parse_duration), help="They join after so long."),
-]
-NewProcessId = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--process-id", metavar="ID", parser=_name, help="The process id of a new instance, for replays; repeatable."
-    ),
-]
-NumberOfDraws = Annotated[
-    int | None,
-    typer.Option(
-        "--draws",
-        metavar="N",
-        parser=parser(whole_number, 1, 1_000_000),
-        help="So many draws of the new instances' random ids (default: by size, 200 at most).",
-    ),
-]
-DrawsWithin = Annotated[
-    int | None,
-    typer.Option(
-        "--draws-within",
-        metavar="DURATION",
-        parser=parser(parse_duration, 1, show="{}ms".format),
-        help="No more draws after so long; how many then depends on the machine.",
-    ),
-]
-WhatIf = Annotated[bool, typer.Option("--what-if/--no-what-if", help="Simulate other settings as well.")]
-RecordSize = Annotated[
-    int | None,
-    typer.Option("--record-size", metavar="BYTES", parser=parser(whole_number, 1), help="Show restored bytes, too."),
-]
+@options
+class Chance:
+    """How often the random ids of new instances are drawn."""
+
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            "--draws",
+            metavar="N",
+            parser=parser(whole_number, 1, 1_000_000),
+            help="So many draws of the new instances' random ids (default: by size, 200 at most).",
+        ),
+    ] = None
+    draws_within: Annotated[
+        int | None,
+        typer.Option(
+            "--draws-within",
+            metavar="DURATION",
+            parser=parser(parse_duration, 1, show="{}ms".format),
+            help="No more draws after so long; how many then depends on the machine.",
+        ),
+    ] = None
+
+
+@options
+class Simulating:
+    """What is simulated besides, and what is shown of it."""
+
+    what_if: Annotated[bool, typer.Option("--what-if/--no-what-if", help="Simulate other settings as well.")] = True
+    record_size: Annotated[
+        int | None,
+        typer.Option(
+            "--record-size", metavar="BYTES", parser=parser(whole_number, 1), help="Show restored bytes, too."
+        ),
+    ] = None
+    bounds: shared.Bounds = False
+    max_rounds: shared.MaxRounds = None
+    output: shared.Output = OutputForm.TABLE
+    out: shared.Out = None
+    full: shared.Full = False
+    verbose: shared.Verbose = False
+
+
+@options
+class SimulatesSnapshots(Simulating, Chance, PlansSnapshots):
+    """What every command takes that reads snapshots and simulates."""
+
+    @property
+    def plan_options(self) -> PlanOptions:
+        """How to plan."""
+        return replace(super().plan_options, max_rounds=self.max_rounds, bounds=self.bounds)

@@ -1,0 +1,87 @@
+"""The application's settings and rates as options: their names and ranges are the model's."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.parameters import options
+from kstream_plan.cli.options.shared import one_of, parser, whole_number
+from kstream_plan.documents.quantities import parse_duration, parse_rate
+from kstream_plan.model.settings import RACK_STRATEGIES, RANGES
+
+
+def _number(setting: str, metavar: str, text: str) -> Any:
+    return typer.Option(parser=parser(whole_number, *RANGES[setting]), metavar=metavar, help=text)
+
+
+def _duration(setting: str, text: str) -> Any:
+    """Return an option that takes its unit in its value, not in its name as the setting does."""
+    parse = parser(parse_duration, *RANGES[f"{setting}_ms"], _shown_duration)
+    return typer.Option(parser=parse, metavar="DURATION", help=text)
+
+
+def _shown_duration(milliseconds: float) -> str:
+    return f"{milliseconds}ms" if milliseconds % 1000 else f"{milliseconds // 1000}s"
+
+
+def _positive_rate(text: str) -> float:
+    value = parse_rate(text)
+    if not value:
+        raise ValueError("a restore rate has to be above 0")
+    return value
+
+
+@options
+class Settings:
+    """The application's settings, by their names in :class:`AssignmentConfig` without ``_ms``, and its rates."""
+
+    streams_config: shared.StreamsConfig = None
+    acceptable_recovery_lag: Annotated[
+        int | None, _number("acceptable_recovery_lag", "RECORDS", "A copy is ready up to this lag.")
+    ] = None
+    max_warmup_replicas: Annotated[int | None, _number("max_warmup_replicas", "N", "Copies that warm up at once.")] = (
+        None
+    )
+    num_standby_replicas: Annotated[int | None, _number("num_standby_replicas", "N", "Standbys per task.")] = None
+    balance_factor: Annotated[
+        int | None, _number("balance_factor", "N", "Tasks by which instances may differ (balanced only).")
+    ] = None
+    probing_rebalance_interval: Annotated[
+        int | None, _duration("probing_rebalance_interval", "Time between probes, 1m or more.")
+    ] = None
+    rack_aware_assignment_tags: Annotated[
+        str | None, typer.Option(metavar="TAG,...", help="Client tags to spread standbys over.")
+    ] = None
+    rack_aware_assignment_strategy: Annotated[
+        str | None, typer.Option(**one_of(RACK_STRATEGIES), help="Cross-rack traffic.")
+    ] = None
+    rack_aware_assignment_traffic_cost: Annotated[
+        int | None, _number("rack_aware_assignment_traffic_cost", "N", "Weight of cross-rack traffic.")
+    ] = None
+    rack_aware_assignment_non_overlap_cost: Annotated[
+        int | None, _number("rack_aware_assignment_non_overlap_cost", "N", "Weight of moving tasks.")
+    ] = None
+    heartbeat_interval: Annotated[
+        int | None, _duration("heartbeat_interval", "heartbeat.interval.ms of the main consumer.")
+    ] = None
+    session_timeout: Annotated[int | None, _duration("session_timeout", "session.timeout.ms of the main consumer.")] = (
+        None
+    )
+    state_cleanup_delay: Annotated[
+        int | None, _duration("state_cleanup_delay", "How long left-over state is kept.")
+    ] = None
+    restore_rate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="RATE",
+            parser=parser(_positive_rate),
+            help="Records restored per instance: 5000/s. Without it, what restores makes the time a floor.",
+        ),
+    ] = None
+    produce_rate: Annotated[
+        float | None,
+        typer.Option(metavar="RATE", parser=parser(parse_rate), help="Records written per task: 100/s."),
+    ] = None

@@ -1,0 +1,84 @@
+"""What ``snapshot`` is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.parameters import options
+
+
+@options
+class SnapshotOptions:
+    """From where a snapshot is made, what of it is wanted, what is known besides, and where it goes."""
+
+    more_logs: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="More logs.", show_default=False)] = (
+        None
+    )
+    leader_log: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--leader-log",
+            metavar="FILE...",
+            help="Logs of the application's instances, plain or gzip, in any order; - is standard input.",
+        ),
+    ] = None
+    listed: Annotated[
+        bool, typer.Option("--list", help="Show the generations found instead; members: instances (threads).")
+    ] = False
+    as_of: shared.AsOf = None
+    from_time: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="A history of the generations from this time on.")
+    ] = None
+    to_time: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="A history of the generations up to this time.")
+    ] = None
+    everything: Annotated[bool, typer.Option("--all", help="A history: every generation.")] = False
+    application_id: shared.ApplicationId = None
+    streams_config: shared.StreamsConfig = None
+    names: Annotated[
+        Path | None,
+        typer.Option("--names", metavar="FILE", help="Hosts and racks by process id, client id or host: YAML or JSON."),
+    ] = None
+    bootstrap_server: Annotated[
+        str | None,
+        typer.Option(
+            "--bootstrap-server",
+            metavar="HOST:PORT",
+            help="Brokers of the cluster where the group runs, with commas between them; needs the extra [kafka].",
+        ),
+    ] = None
+    group: Annotated[
+        str | None,
+        typer.Option("--group", metavar="ID", help="The running group: the application.id of its application."),
+    ] = None
+    command_config: Annotated[
+        Path | None,
+        typer.Option(
+            "--command-config", metavar="FILE", help="client.properties of Kafka's own tools: how to log in, TLS."
+        ),
+    ] = None
+    topology: Annotated[
+        Path | None,
+        typer.Option(
+            "--topology",
+            metavar="FILE",
+            help="What Topology.describe() prints: stores, and so changelogs' end offsets.",
+        ),
+    ] = None
+    offsets_topic: Annotated[
+        bool,
+        typer.Option(
+            "--offsets-topic", help="Read the group's history from __consumer_offsets: every generation there."
+        ),
+    ] = False
+    out: shared.Out = None
+    debug: shared.Debug = False
+
+    @property
+    def wants_history(self) -> bool:
+        """Whether more than the newest generation is asked for."""
+        return bool(self.everything or self.from_time or self.to_time)
