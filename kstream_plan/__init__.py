@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kstream_plan.planner.options import PlanOptions as PlanOptions
     from kstream_plan.planner.plan import assign_once as assign
     from kstream_plan.plans import Plan as Plan
+    from kstream_plan.plans.simulated import Simulation as Simulation
     from kstream_plan.render.diff.json_form import diff_json as diff_to_json
     from kstream_plan.render.diff.markdown import diff_markdown as diff_to_markdown
     from kstream_plan.render.diff.table import diff_table as diff_to_table
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from kstream_plan.render.simulation.table import simulation_table as simulation_to_table
     from kstream_plan.simulation.drain import drain as drain
     from kstream_plan.simulation.scale_out import scale_out as scale_out
-    from kstream_plan.simulation.simulate import Simulation as Simulation
     from kstream_plan.simulation.simulate import simulate as simulate
     from kstream_plan.snapshots import read as read
     from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster as KafkaCluster
@@ -63,7 +63,7 @@ _PUBLIC = {
     "Plan": ("kstream_plan.plans", "Plan"),
     "PlanOptions": ("kstream_plan.planner.options", "PlanOptions"),
     "Scenario": ("kstream_plan.model.scenario", "Scenario"),
-    "Simulation": ("kstream_plan.simulation.simulate", "Simulation"),
+    "Simulation": ("kstream_plan.plans.simulated", "Simulation"),
     "Snapshot": ("kstream_plan.model", "Snapshot"),
     "assign": ("kstream_plan.planner.plan", "assign_once"),
     "diff": ("kstream_plan.comparison.compare", "compare"),

@@ -8,7 +8,7 @@ from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Snapshot
 from kstream_plan.plans import Plan
-from kstream_plan.policy.rules.measuring import OverDraws
+from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.render.plan.detail import Focus
 from kstream_plan.render.plan.fleet import badness, markdown_summary, summary
 from kstream_plan.render.plan.markdown import markdown, markdown_excerpt

@@ -8,9 +8,10 @@ from datetime import datetime
 
 from kstream_plan.plans import Plan
 from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.findings import Check, CheckedPlan, Finding, Standard, Status, badness
 from kstream_plan.policy.limits import Limit, LimitValue
-from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement, Offence, OverDraws, Rule
+from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement, Offence, Rule
 from kstream_plan.policy.rules.origins import age
 from kstream_plan.policy.rules.over_draws import over_draws
 

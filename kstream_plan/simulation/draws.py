@@ -9,7 +9,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
@@ -20,6 +19,7 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
+from kstream_plan.plans.simulated import Draws, Range
 from kstream_plan.policy.rules.over_draws import measured, worst
 from kstream_plan.simulation.resolve import drawn
 
@@ -45,14 +45,6 @@ class Figures(NamedTuple):
     max_paused_ms: int
 
 
-class Range(NamedTuple):
-    """A figure over all draws."""
-
-    median: int
-    least: int
-    most: int
-
-
 class _Outcome(NamedTuple):
     """One draw: how it ends, its figures, what every rule of a policy measures, and the least to be restored."""
 
@@ -64,30 +56,6 @@ class _Outcome(NamedTuple):
 
 #: number of a draw → what comes of it
 _Simulate: TypeAlias = Callable[[int], _Outcome]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draws:
-    """How the draws of a scenario come out: their number, the one that is shown, and the range of every figure.
-
-    ``settled``: how many of them settle. ``shown`` is the draw whose figures are nearest to the medians. ``worst``:
-    rule of a policy → what it measures in its worst draw (:mod:`~kstream_plan.policy.rules.over_draws`); empty
-    for one draw, its plan tells that. ``least_restored_records`` is the least that had to be restored in each;
-    ``None``: nobody asked, or it is not known.
-    """
-
-    number: int
-    shown: int
-    settled: int
-    worst: Mapping[str, int | None]
-    duration_ms: Range
-    probing_rebalances: Range
-    rebalances: Range
-    moves: Range
-    cold_handovers: Range
-    restored_records: Range
-    max_paused_ms: Range
-    least_restored_records: Range | None = None
 
 
 def usual_number(stateful_tasks: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Unpack
 
 from kstream_plan.model import Snapshot
@@ -13,48 +13,10 @@ from kstream_plan.planner.checked import plan_checked
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, Phase, Plan, Promote, Round
-from kstream_plan.policy.rules import OverDraws
+from kstream_plan.plans.simulated import EventOutcome, Simulation
 from kstream_plan.simulation import what_ifs as others
-from kstream_plan.simulation.draws import Draws, OnDraw, draws, one_draw, usual_number
+from kstream_plan.simulation.draws import OnDraw, draws, one_draw, usual_number
 from kstream_plan.simulation.resolve import drawn, is_random
-from kstream_plan.simulation.what_ifs import WhatIf
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventOutcome:
-    """What follows from one event, until the next one.
-
-    ``warm_ms``: after so long no copy has to be waited for any more (no further probe is asked for);
-    ``balanced_ms``: after so long every task is where it stays. ``None``: not before the next event, or never.
-    """
-
-    event: Event
-    rebalances: int
-    hops: int
-    cold_handovers: int
-    warm_ms: int | None
-    balanced_ms: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Simulation:
-    """What comes of a scenario. ``draws`` is ``None`` if nothing in it is random; ``scenario`` is as it was played.
-
-    ``cure``: a setting with which a group settles that does not, if one was found.
-    """
-
-    plan: Plan
-    scenario: Scenario
-    draws: Draws | None
-    events: tuple[EventOutcome, ...]
-    what_ifs: tuple[WhatIf, ...]
-    cure: WhatIf | None = None
-
-    @property
-    def over_draws(self) -> OverDraws | None:
-        """What the rules of a policy go by, of all draws; ``None`` if nothing is random."""
-        draws = self.draws
-        return None if draws is None else OverDraws(draws.number, draws.number - draws.settled, draws.worst)
 
 
 def simulate(

@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import CauseCode, Plan
+from kstream_plan.plans.simulated import WhatIf
 
 _LEAST_INTERVAL_MS = 60_000
 
 #: Plays the same under other settings.
 Play: TypeAlias = Callable[[AssignmentConfig], Plan]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhatIf:
-    """The same scenario with one other setting (name of ``AssignmentConfig``)."""
-
-    setting: str
-    value: int
-    verdict: Literal["settled", "stuck", "cyclic", "unfinished"]
-    duration_ms: int
-    duration_is: Literal["floor", "estimate"]
-    rebalances: int
-    moves: int
-    peak_extra_copies: int
-    cold_handovers: int
 
 
 def what_ifs(made: Plan, play: Play) -> tuple[WhatIf, ...]:

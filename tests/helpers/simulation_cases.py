@@ -10,8 +10,9 @@ from types import MappingProxyType
 from kstream_plan.model import Group, GroupState, Holding, Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.simulation.scale_out import scale_out
-from kstream_plan.simulation.simulate import Simulation, simulate
+from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios, plan_cases, small_groups
 
 

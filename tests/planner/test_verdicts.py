@@ -10,10 +10,11 @@ from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.model import LATEST, Consumer, Copy, Group, GroupState, Holding, Instance, Snapshot, Task, TaskId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import CauseCode, Trigger, Withhold
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.simulation.scale_out import scale_out
-from kstream_plan.simulation.simulate import Simulation, simulate
+from kstream_plan.simulation.simulate import simulate
 from kstream_plan.simulation.what_ifs import starts_empty
 from tests.helpers import captured_scenarios
 from tests.helpers.random_scenarios import hard_case

@@ -14,14 +14,15 @@ from kstream_plan.model import Group, Holding, Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
+from kstream_plan.plans.simulated import OverDraws, Simulation
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Finding, Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
-from kstream_plan.policy.rules import RULES, Kind, OverDraws
+from kstream_plan.policy.rules import RULES, Kind
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.resolve import drawn
 from kstream_plan.simulation.scale_out import scale_out
-from kstream_plan.simulation.simulate import Simulation, simulate
+from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios, check_cases
 
 DRAWS = 12

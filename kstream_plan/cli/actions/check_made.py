@@ -22,9 +22,9 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.plans import Plan
+from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard
-from kstream_plan.policy.rules import OverDraws
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.cures import cures
 from kstream_plan.simulation.draws import processors

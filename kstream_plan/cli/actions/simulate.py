@@ -17,12 +17,13 @@ from kstream_plan.cli.progress import Report, progress
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.simulation.fleet import simulation_badness, simulation_markdown_summary, simulation_summary
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.render.text.escape import fenced
 from kstream_plan.simulation.draws import OnDraw, processors
-from kstream_plan.simulation.simulate import Simulation, simulate
+from kstream_plan.simulation.simulate import simulate
 
 
 def simulate_and_deliver(paths: Sequence[str], asked: SimulatesSnapshots, scenario_of: ScenarioOf) -> ExitCode:

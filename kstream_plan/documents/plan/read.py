@@ -20,7 +20,7 @@ from kstream_plan.model.settings import CONFIG_NAMES, AssignmentConfig
 from kstream_plan.plans import Phase, Plan, Role, Round, Step, Trigger
 from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.replay import Outcome, replay
-from kstream_plan.policy.rules import OverDraws
+from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.rules.over_draws import always_measured
 from kstream_plan.protocols import PROTOCOLS, gives_up
 from kstream_plan.snapshots.rows.times import parse_time

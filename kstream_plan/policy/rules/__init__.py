@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 from kstream_plan.plans import Plan
 from kstream_plan.policy.rules import amounts, balance, endings, origins, times
-from kstream_plan.policy.rules.measuring import Kind, MeasuredPlan, Measurement, Offence, OverDraws, Rule
+from kstream_plan.policy.rules.measuring import Kind, MeasuredPlan, Measurement, Offence, Rule
 
-__all__ = ["GUARDS", "RULES", "Kind", "MeasuredPlan", "Measurement", "Offence", "OverDraws", "Rule"]
+__all__ = ["GUARDS", "RULES", "Kind", "MeasuredPlan", "Measurement", "Offence", "Rule"]
 
 
 def _stateful(plan: Plan) -> int:

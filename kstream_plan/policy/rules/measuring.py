@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Round, Step
+from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.limits import LimitValue, Percent
 
 
@@ -50,18 +51,6 @@ class Measurement(NamedTuple):
     offences: tuple[Offence, ...] = ()
     figures: tuple[tuple[str, int], ...] = ()
     worst_of: int | None = None
-
-
-class OverDraws(NamedTuple):
-    """How many draws there are, how many of them do not settle, and what rules measure in the worst one.
-
-    ``worst`` is by rule (``None``: unknown in one of the draws). A rule about client tags is there once per tag, as
-    ``distinct_tag_values zone``; a rule that has nothing to measure in any draw is not there.
-    """
-
-    number: int
-    unsettled: int
-    worst: Mapping[str, int | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from kstream_plan.plans import Plan
+from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.limits import LimitValue, TagCounts
 from kstream_plan.policy.rules import RULES
-from kstream_plan.policy.rules.measuring import Kind, MeasuredPlan, Measurement, Offence, OverDraws, Rule, number
+from kstream_plan.policy.rules.measuring import Kind, MeasuredPlan, Measurement, Offence, Rule, number
 
 _NO_LIMIT = 2**63 - 1
 

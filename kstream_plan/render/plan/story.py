@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kstream_plan.plans import Plan
-from kstream_plan.policy.rules.measuring import OverDraws
+from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.render.plan.activity import Event, events
 from kstream_plan.render.plan.folding import fold
 from kstream_plan.render.plan.headline import balance_fact, headline, range_fact

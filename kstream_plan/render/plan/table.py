@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 
 from kstream_plan.plans import Plan
-from kstream_plan.policy.rules.measuring import OverDraws
+from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.columns import time_table
 from kstream_plan.render.plan.detail import NO_STEP, Focus, details, where_it_stands

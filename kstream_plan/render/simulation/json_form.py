@@ -8,8 +8,7 @@ from dataclasses import asdict
 
 from kstream_plan.documents.plan.write import Json, plan_document
 from kstream_plan.model.scenario import Event
-from kstream_plan.simulation.draws import Range
-from kstream_plan.simulation.simulate import Simulation
+from kstream_plan.plans.simulated import Range, Simulation
 
 
 def simulation_json(simulated: Simulation, *, full: bool = False) -> str:

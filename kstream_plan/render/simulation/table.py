@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from kstream_plan.model import Instance
 from kstream_plan.model.holding_changes import warmup_counts
 from kstream_plan.plans import HandOver, Plan, Promote
+from kstream_plan.plans.simulated import EventOutcome, Range, Simulation, WhatIf
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.activity import Event, events, membership
 from kstream_plan.render.plan.detail import Focus, details
@@ -31,9 +32,7 @@ from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import amount, clock, cold_starts, count, duration, durations, interval, several
 from kstream_plan.render.text.page import Fact, coloured, fact_lines, title_lines
 from kstream_plan.render.text.wrapping import paragraph, wrapped
-from kstream_plan.simulation.draws import Range
-from kstream_plan.simulation.simulate import EventOutcome, Simulation
-from kstream_plan.simulation.what_ifs import WhatIf, starts_empty
+from kstream_plan.simulation.what_ifs import starts_empty
 
 _NARROWEST = 60
 _LABEL = 9

@@ -13,6 +13,7 @@ from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_document
 from kstream_plan.documents.scenario_file import read_scenario
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.plan.activity import events
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.relief import relief_in_short, told
@@ -21,7 +22,7 @@ from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.render.text.numbers import amount, durations
 from kstream_plan.simulation.scale_out import scale_out
-from kstream_plan.simulation.simulate import Simulation, simulate
+from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios, simulation_cases
 from tests.helpers.goldens import assert_golden
 
