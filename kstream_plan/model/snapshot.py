@@ -72,8 +72,8 @@ class Snapshot:
 
     ``captured_at`` is RFC 3339 in UTC with milliseconds (``2026-11-21T12:00:00.000Z``) or ``None``; ``assumptions``
     are those that reading it took. ``old_lags`` are the copies, as (task, instance), of which the lag was reported
-    before ``captured_at``; ``before_decision`` tells that a decision made from this state is known: the group has gone
-    on since.
+    before ``captured_at``, ``least_lags`` those of which only the least that they are behind is known;
+    ``before_decision`` tells that a decision made from this state is known: the group has gone on since.
     """
 
     state: GroupState
@@ -83,4 +83,5 @@ class Snapshot:
     warnings: tuple[Note, ...] = ()
     assumptions: tuple[Note, ...] = ()
     old_lags: frozenset[tuple[int, int]] = frozenset()
+    least_lags: frozenset[tuple[int, int]] = frozenset()
     before_decision: bool = False

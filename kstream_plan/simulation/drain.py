@@ -112,6 +112,7 @@ def _doubts(snapshot: Snapshot, gone: Sequence[str]) -> tuple[Note, ...]:
     elsewhere = [(task, copy) for task in ran for copy in state.copies[task] if copy.instance not in stopped]
     unknown = [task for task, copy in elsewhere if copy.lag is None or copy.lag == UNKNOWN]
     old = [task for task, copy in elsewhere if (task, copy.instance) in snapshot.old_lags]
+    least = [task for task, copy in elsewhere if (task, copy.instance) in snapshot.least_lags]
     doubts = []
     if snapshot.before_decision:
         message = "The snapshot stands before a decision that it knows: who runs and copies what has changed since"
@@ -122,6 +123,9 @@ def _doubts(snapshot: Snapshot, gone: Sequence[str]) -> tuple[Note, ...]:
     if old:
         message = "How far behind the copies of these tasks are was reported before the snapshot was taken"
         doubts.append(Note("old-lag", message, _names(group, old)))
+    if least:
+        message = "Only the least that the copies of these tasks are behind is known"
+        doubts.append(Note("least-lag", message, _names(group, least)))
     return tuple(doubts)
 
 

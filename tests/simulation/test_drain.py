@@ -272,6 +272,11 @@ def _with_copy(lag: int | None) -> Snapshot:
             "old-lag",
             "was reported before the snapshot was taken: 0_2",
         ),
+        (
+            replace(_with_copy(0), least_lags=frozenset({(2, 0)})),
+            "least-lag",
+            "Only the least that the copies of these tasks are behind is known: 0_2",
+        ),
         (_with_copy(UNKNOWN), "unknown-lag", "Nobody knows how far behind the copies of these tasks are: 0_2"),
         (_with_copy(None), "unknown-lag", "Nobody knows how far behind the copies of these tasks are: 0_2"),
         (replace(_with_copy(0), before_decision=True), "before-decision", "stands before a decision that it knows"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import NamedTuple
 
 from kstream_plan.model import LATEST, UNKNOWN, Group
@@ -25,13 +26,25 @@ from kstream_plan.snapshots.rows.tasks import parsed_task_id
 from kstream_plan.snapshots.rows.times import optional_time
 
 
+class LagSource(StrEnum):
+    """Where a lag is from: the report at the last join, or what the application's own metrics said later.
+
+    Of metrics without end offsets only the least that a copy is behind is known.
+    """
+
+    JOIN = "join"
+    METRICS = "metrics"
+    METRICS_AT_LEAST = "metrics, at least"
+
+
 class LagRow(NamedTuple):
     """One lag row, its task, instance and consumers as indices of the group.
 
     ``store`` is ``None`` for a row about the whole task. Exactly one of ``lag`` and ``offset`` is given, a number of
     records or one of Kafka's markers, unless the store is not ``logged``: it has no lag then. ``reporters`` is ``None``
     if the row does not name them. ``at_ms`` is the time of the row since 1970, ``None`` if it has none (always, inside
-    a snapshot); ``reported_at_ms`` that of the join at which the instance reported it, ``None`` if it is not said.
+    a snapshot); ``reported_at_ms`` that of the join at which the instance reported it, or of the moment at which it was
+    measured, ``None`` if it is not said; ``source`` tells which.
     """
 
     task: int
@@ -45,6 +58,7 @@ class LagRow(NamedTuple):
     at_ms: int | None = None
     logged: bool = True
     reported_at_ms: int | None = None
+    source: LagSource = LagSource.JOIN
 
 
 class UnknownNameError(FieldError):
@@ -126,7 +140,17 @@ def _read_lag_row(item: Row, group: Group, task_index: Mapping[str, int], consum
         _reporters(item, group, instance, consumer_index),
         logged=logged,
         reported_at_ms=optional_time(item, "reported_at"),
+        source=_source(item),
     )
+
+
+def _source(item: Row) -> LagSource:
+    given = optional_text(item, "source")
+    try:
+        return LagSource.JOIN if given is None else LagSource(given)
+    except ValueError:
+        names = ", ".join(f'"{source}"' for source in LagSource)
+        raise FieldError("source", f"is {shown(given)}, which is none", f"write one of {names}") from None
 
 
 def _known_instance(item: Row, group: Group) -> int:

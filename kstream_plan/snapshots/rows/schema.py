@@ -64,6 +64,7 @@ SNAPSHOT: Mapping[str, Type] = {
             "logged": "boolean",
             "consumer_ids": ["text"],
             "reported_at": "time",
+            "source": "text",
         }
     ],
     "decision": {"generation": "integer"},

@@ -26,7 +26,7 @@ from kstream_plan.snapshots.rows.fields import (
 )
 from kstream_plan.snapshots.rows.lag_age import still_caught_up
 from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
-from kstream_plan.snapshots.rows.lags import read_lag_rows
+from kstream_plan.snapshots.rows.lags import LagSource, read_lag_rows
 from kstream_plan.snapshots.rows.members import read_holdings, read_instances
 from kstream_plan.snapshots.rows.rates import read_rates
 from kstream_plan.snapshots.rows.tasks import TaskRow, complete_tasks, read_task_rows
@@ -116,20 +116,27 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         rates=read_rates(row, group) if lags is None else rates_of(lags.growth, group),
         warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes),
         assumptions=assumptions,
-        old_lags=_old_lags(reports, header.captured_at_ms),
+        old_lags=_old_lags(reports, header.captured_at_ms, config.probing_rebalance_interval_ms),
+        least_lags=frozenset(
+            seat for seat, rows in reports.items() for row in rows if row.source is LagSource.METRICS_AT_LEAST
+        ),
         before_decision=row.get("decision") is not None,
     )
 
 
-def _old_lags(reports: Reports, captured_at_ms: int | None) -> frozenset[tuple[int, int]]:
-    """Return the seats (task, instance) of which a row is older than the snapshot."""
+def _old_lags(reports: Reports, captured_at_ms: int | None, probing_interval_ms: int) -> frozenset[tuple[int, int]]:
+    """Return the seats (task, instance) of which a row is older than the snapshot.
+
+    What was measured is of now for a probing interval: by then the group looks again itself.
+    """
     if captured_at_ms is None:
         return frozenset()
     return frozenset(
         seat
         for seat, rows in reports.items()
-        for at_ms in (row.at_ms if row.reported_at_ms is None else row.reported_at_ms for row in rows)
-        if at_ms is not None and at_ms < captured_at_ms
+        for row in rows
+        if (at_ms := row.at_ms if row.reported_at_ms is None else row.reported_at_ms) is not None
+        and at_ms + (0 if row.source is LagSource.JOIN else probing_interval_ms) < captured_at_ms
     )
 
 

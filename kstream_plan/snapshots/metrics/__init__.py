@@ -1,0 +1,1 @@
+"""How far behind copies are now, by what the applications' own metrics say of them."""

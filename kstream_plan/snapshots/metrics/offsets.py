@@ -1,0 +1,208 @@
+"""Offsets of changelogs where no broker is asked: the text of ``kafka-get-offsets.sh``, or JSON.
+
+Several sets of different times may be given; between two of them an offset is what lies between.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NamedTuple
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.metrics.exposition import TextSource, opened, text_sources
+from kstream_plan.snapshots.metrics.names import normal_topic
+from kstream_plan.snapshots.metrics.scrapes import TopicPartition
+from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.times import parse_time
+
+#: A line of ``kafka-get-offsets.sh``: TOPIC:PARTITION:OFFSET; a topic has no colon.
+_LINE = re.compile(r"(?P<topic>[^:\s]+):(?P<partition>\d{1,10}):(?P<offset>\d{0,19})")
+_PARTITION = re.compile(r"(?P<topic>.+)-(?P<partition>\d{1,10})", re.DOTALL)
+#: What a time may be called beside the offsets, and the offsets beside a time.
+_TIMES = ("t", "time", "at", "timestamp", "captured_at")
+_OFFSETS = ("end", "ends", "offsets", "end_offsets", "start_offsets", "partitions")
+#: Seconds since 1970 up to this number, milliseconds above it.
+_LAST_SECOND = 1e11
+_FIX = 'give what kafka-get-offsets.sh prints (TOPIC:PARTITION:OFFSET), or JSON like {"topic-0": 123}'
+
+
+class OffsetSet(NamedTuple):
+    """Offsets of one moment, by topic (with underscores for dots) and partition; ``at_ms`` since 1970, if known."""
+
+    at_ms: int | None
+    offsets: Mapping[TopicPartition, int]
+
+
+class OffsetThen(NamedTuple):
+    """An offset at a moment, and how many milliseconds later than that it was looked up; negative: earlier."""
+
+    offset: int
+    late_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """Sets of offsets in the order of time, those without a time first."""
+
+    sets: tuple[OffsetSet, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Tell whether there is any."""
+        return any(found.offsets for found in self.sets)
+
+    def newest(self, partition: TopicPartition) -> int | None:
+        """Return the last known offset, ``None`` if there is none."""
+        key = (normal_topic(partition[0]), partition[1])
+        return next((found.offsets[key] for found in reversed(self.sets) if key in found.offsets), None)
+
+    def then(self, partition: TopicPartition, at_ms: int | None) -> OffsetThen | None:
+        """Return the offset at a moment: what lies between the two sets around it, else that of the nearest."""
+        key = (normal_topic(partition[0]), partition[1])
+        known = [(found.at_ms, found.offsets[key]) for found in self.sets if key in found.offsets]
+        if not known:
+            return None
+        timed = [(at, offset) for at, offset in known if at is not None]
+        if at_ms is None or not timed:
+            return OffsetThen(known[-1][1], 0)
+        place = bisect_left(timed, (at_ms, -1))
+        if place == len(timed) or place == 0:
+            at, offset = timed[min(place, len(timed) - 1)]
+            return OffsetThen(offset, at - at_ms)
+        (before_ms, before), (after_ms, after) = timed[place - 1], timed[place]
+        return OffsetThen(before + round((after - before) * (at_ms - before_ms) / (after_ms - before_ms)), 0)
+
+    def topics(self) -> set[str]:
+        """Return the topics there are offsets of, with underscores for dots."""
+        return {topic for found in self.sets for topic, _ in found.offsets}
+
+
+def read_offsets(paths: Sequence[str], stdin: BinaryIO | None = None, now_ms: int | None = None) -> Offsets:
+    """Read files of offsets, plain or gzip.
+
+    JSON may be ``{"topic-0": 123}``, ``{"topic": {"0": 123}}`` or a list of ``{"topic", "partition", "offset"}``;
+    beside a time (``{"t": 1795355808, "end": {…}}``), and one such per line for several times. Without a time in it,
+    a file's offsets are of when it was written.
+
+    Raises:
+        SnapshotError: there is no such file, or it holds anything else.
+    """
+    sets = [found for source in text_sources(paths, stdin, now_ms) for found in _read(source)]
+    return Offsets(tuple(sorted(sets, key=lambda found: -1 if found.at_ms is None else found.at_ms)))
+
+
+def _read(source: TextSource) -> Iterator[OffsetSet]:
+    where = printable(source.name)
+    with opened(source) as file:
+        content = file.read()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise SnapshotError("is not UTF-8", where=where, fix=_FIX) from None
+    if not text.strip():
+        raise SnapshotError("is empty", where=where, fix=_FIX)
+    if text.lstrip()[0] not in "[{":
+        yield OffsetSet(source.at_ms, _of_tool(text, where))
+        return
+    for number, document in _documents(text, where):
+        try:
+            yield _of_document(document, source.at_ms)
+        except ValueError as error:
+            raise SnapshotError(str(error), where=f"{where}, line {number}", fix=_FIX) from None
+
+
+def _of_tool(text: str, where: str) -> dict[TopicPartition, int]:
+    offsets: dict[TopicPartition, int] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        match = _LINE.fullmatch(line.strip())
+        if match is None:
+            what = f"is {shown(line.strip())}, not TOPIC:PARTITION:OFFSET"
+            raise SnapshotError(what, where=f"{where}, line {number}", fix=_FIX)
+        if match["offset"]:  # the tool leaves it out of a partition without a leader
+            offsets[normal_topic(match["topic"]), int(match["partition"])] = int(match["offset"])
+    return offsets
+
+
+def _documents(text: str, where: str) -> Iterator[tuple[int, Any]]:
+    """Return the JSON documents in a text, one over the whole of it or one a line, and where they begin."""
+    try:
+        yield 1, json.loads(text)
+        return
+    except json.JSONDecodeError as error:
+        if error.msg != "Extra data":
+            what = f"is not JSON: {error.msg} (line {error.lineno} column {error.colno})"
+            raise SnapshotError(what, where=where, fix=_FIX) from None
+    except RecursionError:
+        raise SnapshotError("is nested too deeply", where=where, fix=_FIX) from None
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except json.JSONDecodeError as error:
+                raise SnapshotError(f"is not JSON: {error.msg}", where=f"{where}, line {number}", fix=_FIX) from None
+
+
+def _of_document(document: Any, written_ms: int | None) -> OffsetSet:
+    """Read one JSON document.
+
+    Raises:
+        ValueError: it is none of the forms.
+    """
+    at_ms, found = written_ms, document
+    if isinstance(document, dict):
+        inner = next((document[name] for name in _OFFSETS if isinstance(document.get(name), dict | list)), None)
+        if inner is not None:
+            at = next((document[name] for name in _TIMES if name in document), None)
+            at_ms, found = (written_ms if at is None else _time_ms(at)), inner
+    offsets: dict[TopicPartition, int] = {}
+    for topic, partition, offset in _entries(found):
+        if offset is not None:
+            offsets[normal_topic(topic), partition] = _offset(offset, f"{topic}-{partition}")
+    return OffsetSet(at_ms, offsets)
+
+
+def _entries(found: Any) -> Iterator[tuple[str, int, Any]]:
+    if isinstance(found, list):
+        for item in found:
+            if not isinstance(item, dict) or not isinstance(item.get("topic"), str):
+                raise ValueError(f"holds {shown(item)} where an object with topic, partition and offset must be")
+            offset = item.get("offset", item.get("end_offset", item.get("endOffset")))
+            yield item["topic"], _number(item.get("partition")), offset
+        return
+    if not isinstance(found, dict):
+        raise ValueError(f"holds {shown(found)} where offsets by partition must be")
+    for name, value in found.items():
+        if isinstance(value, dict):
+            for partition, offset in value.items():
+                yield name, _number(partition), offset
+        elif (match := _PARTITION.fullmatch(name)) is not None:
+            yield match["topic"], int(match["partition"]), value
+        else:
+            raise ValueError(f"holds {shown(name)}, which is no TOPIC-PARTITION")
+
+
+def _number(value: Any) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value)
+    if type(value) is int and value >= 0:
+        return value
+    raise ValueError(f"holds {shown(value)} where a partition's number must be")
+
+
+def _offset(value: Any, partition: str) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"gives {shown(value)} for {printable(partition)}, which is no offset")
+    return value
+
+
+def _time_ms(value: Any) -> int:
+    if isinstance(value, str):
+        return parse_time(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e14:
+        raise ValueError(f"has the time {shown(value)}, which is none")
+    return int(value * 1000 if value < _LAST_SECOND else value)

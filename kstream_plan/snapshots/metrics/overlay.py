@@ -1,0 +1,359 @@
+"""A snapshot row and what was measured of its copies → the same row with true lags.
+
+Measured lags lie over the group's metadata and replace nothing but lags: who runs and copies what is the metadata's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, NamedTuple
+
+from kstream_plan.model import Note, TaskId
+from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
+from kstream_plan.snapshots.broker.topology_text import Topology
+from kstream_plan.snapshots.metrics.lags import MeasuredLag, lags_of_stores, measured_lags, of_group
+from kstream_plan.snapshots.metrics.names import StoreLabel, normal_topic
+from kstream_plan.snapshots.metrics.offsets import Offsets, OffsetSet, read_offsets
+from kstream_plan.snapshots.metrics.rates import measured_rates
+from kstream_plan.snapshots.metrics.scrapes import Scrape, TopicPartition, read_scrapes
+from kstream_plan.snapshots.metrics.seats import Seats, seats_of
+from kstream_plan.snapshots.metrics.store_lags import StoreLags, read_store_lags
+from kstream_plan.snapshots.metrics.traps import notes_about_offsets, notes_about_scrapes, old_scrapes
+from kstream_plan.snapshots.rows.fields import Row, printable
+from kstream_plan.snapshots.rows.lags import LagSource
+from kstream_plan.snapshots.rows.members import normal_process_id
+from kstream_plan.snapshots.rows.times import format_time, parse_time
+
+#: A copy: process id and task id.
+_Seat = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """What was measured of whatever group: scrapes, store lags, and offsets of changelogs.
+
+    Attributes:
+        scrapes: what instances published.
+        store_lags: what applications say of their own stores.
+        ends: end offsets of changelogs.
+        starts: start offsets of changelogs.
+        topology: which task a changelog is of, where a snapshot does not tell.
+        notes: warnings about what was read.
+    """
+
+    scrapes: tuple[Scrape, ...] = ()
+    store_lags: tuple[StoreLags, ...] = ()
+    ends: Offsets = field(default_factory=Offsets)
+    starts: Offsets = field(default_factory=Offsets)
+    topology: Topology | None = None
+    notes: tuple[Note, ...] = ()
+
+
+class Overlaid(NamedTuple):
+    """A snapshot row with measured lags; what that assumes, coverage first, and warnings."""
+
+    row: dict[str, Any]
+    assumptions: tuple[Note, ...]
+    warnings: tuple[Note, ...]
+
+
+def read_measurements(
+    *,
+    metrics: Sequence[str] = (),
+    end_offsets: Sequence[str] = (),
+    start_offsets: Sequence[str] = (),
+    store_lags: Sequence[str] = (),
+    topology: Topology | None = None,
+    stdin: BinaryIO | None = None,
+    now_ms: int | None = None,
+) -> Measurements:
+    """Read files of measurements: paths, folders, globs; ``-`` is standard input.
+
+    Raises:
+        SnapshotError: a file cannot be read or is of another form; it names the file.
+    """
+    scrapes, notes = read_scrapes(metrics, stdin, now_ms)
+    return Measurements(
+        tuple(scrapes),
+        read_store_lags(store_lags, stdin, now_ms),
+        read_offsets(end_offsets, stdin, now_ms),
+        read_offsets(start_offsets, stdin, now_ms),
+        topology,
+        (*notes, *notes_about_scrapes(scrapes)),
+    )
+
+
+def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
+    """Return a snapshot row with the lags that were measured; every lag tells its ``source`` and ``reported_at``.
+
+    * A copy that is assigned and was measured has the lag measured; a running active has none and is caught up.
+    * ``metrics, at least`` takes the place of a lag of the last join only where it is no smaller, and never that of a
+      copy that has reported nothing, which counts as without state: the least proves nothing but that a copy is behind.
+    * Everything else, state that nobody is assigned among it, keeps what was reported at the last join.
+    * Tasks have the end offsets of now, and rates are those between scrapes and between sets of offsets.
+
+    Args:
+        row: a snapshot row that can be read.
+        measured: what was measured, of this group and maybe of others.
+
+    Raises:
+        SnapshotError: a process, a host, a topic or a store that the group does not have; instances that nothing tells
+            apart.
+    """
+    ends = measured.ends or _own_ends(row)
+    seats = seats_of(row, measured.topology, _stores(measured.scrapes), _published(measured, ends))
+    copies, notes = of_group(measured.scrapes, seats)
+    lags = measured_lags(copies, seats, ends, measured.starts) | lags_of_stores(measured.store_lags, seats)
+    held = _Held.of(row)
+    counted = {seat: lag for seat, lag in lags.items() if held.counts(seat, lag)}
+    lag_rows, used = _lag_rows(row, counted, held)
+    reference_ms = _reference_ms(row, counted.values())
+    rates = measured_rates(copies, seats, measured.ends, reference_ms)
+    warnings = [
+        *measured.notes,
+        *notes,
+        *_not_scraped(measured, row, {copy.process_id for copy in copies}),
+        *_not_assigned(lags.keys() - counted.keys() - held.active.keys()),
+        *_about_offsets(measured, counted, seats, rates, ends),
+        *old_scrapes(counted.values(), reference_ms, _probing_interval_ms(row)),
+    ]
+    coverage = _coverage(used, lag_rows, held, reference_ms)
+    overlaid = {
+        **row,
+        "tasks": _with_ends(row.get("tasks") or (), seats, measured.ends, reference_ms),
+        "lags": lag_rows,
+    }
+    if rates:
+        overlaid["rates"] = _merged_rates(row.get("rates") or {}, rates)
+    return Overlaid(overlaid, (coverage,), tuple(warnings))
+
+
+class _Held(NamedTuple):
+    """The copies that instances are assigned, by the consumer that holds them: after the decision that a row knows."""
+
+    active: Mapping[_Seat, str]
+    copies: Mapping[_Seat, str]
+
+    @classmethod
+    def of(cls, row: Row) -> _Held:
+        active: dict[_Seat, str] = {}
+        copies: dict[_Seat, str] = {}
+        for process_id, consumer_id, held in _holdings(row):
+            withheld = set(held.get("withheld") or ())
+            active.update(
+                {(process_id, task): consumer_id for task in held.get("active") or () if task not in withheld}
+            )
+            for role in ("standby", "warmup", "temporary"):
+                copies.update({(process_id, task): consumer_id for task in held.get(role) or ()})
+        return cls(active, copies)
+
+    def holder(self, seat: _Seat) -> str:
+        """Return the consumer that holds a copy."""
+        return self.copies[seat] if seat in self.copies else self.active[seat]
+
+    def counts(self, seat: _Seat, lag: MeasuredLag) -> bool:
+        """Tell whether a measured lag is that of a copy: one that is assigned, or an active that still restores."""
+        return seat in self.copies or (seat in self.active and lag.restoring)
+
+
+def _holdings(row: Row) -> Iterator[tuple[str, str, Row]]:
+    """Return what each consumer holds, with its process and its id."""
+    decided = (row.get("decision") or {}).get("decided")
+    if decided is not None:
+        for process_id, instance in decided.items():
+            for consumer_id, held in instance["consumers"].items():
+                yield normal_process_id(process_id), consumer_id, held
+        return
+    for instance in row["instances"]:
+        for consumer in instance["consumers"]:
+            yield normal_process_id(instance["process_id"]), consumer["consumer_id"], consumer
+
+
+def _own_ends(row: Row) -> Offsets:
+    """Return the end offsets that the row itself has, which are of when it was captured."""
+    offsets = {
+        (normal_topic(partition["topic"]), partition["partition"]): partition["end_offset"]
+        for task in row.get("tasks") or ()
+        for partition in task.get("changelog_partitions") or ()
+        if partition.get("end_offset") is not None
+    }
+    at = row.get("captured_at")
+    return Offsets((OffsetSet(None if at is None else parse_time(at), offsets),))
+
+
+def _stores(scrapes: Iterable[Scrape]) -> frozenset[StoreLabel]:
+    return frozenset(label for scrape in scrapes for label in scrape.stores)
+
+
+def _published(measured: Measurements, ends: Offsets) -> set[str]:
+    restored = {normal_topic(topic) for scrape in measured.scrapes for _, (topic, _) in scrape.positions}
+    return restored | ends.topics() | measured.starts.topics()
+
+
+def _lag_rows(
+    row: Row, lags: Mapping[_Seat, MeasuredLag], held: _Held
+) -> tuple[list[dict[str, Any]], dict[_Seat, MeasuredLag]]:
+    """Return the row's lags with the measured ones, and which of those are used."""
+    ends = {task["task_id"]: task.get("end_offset_sum") for task in row.get("tasks") or ()}
+    reported: dict[_Seat, list[Row]] = {}
+    for lag in row.get("lags") or ():
+        reported.setdefault((normal_process_id(lag["process_id"]), lag["task_id"]), []).append(lag)
+    used = {
+        seat: lag
+        for seat, lag in lags.items()
+        if not lag.at_least or lag.records >= _join_lag(reported.get(seat, ()), ends.get(seat[1]))
+    }
+    found = []
+    for seat, of_seat in reported.items():
+        if seat in used:
+            found.append(_measured_row(seat, used[seat], held.holder(seat)))
+        else:
+            found += [{**one, "source": one.get("source") or LagSource.JOIN} for one in of_seat]
+    order = {normal_process_id(instance["process_id"]): place for place, instance in enumerate(row["instances"])}
+    silent = sorted(used.keys() - reported.keys(), key=lambda seat: (order[seat[0]], TaskId.parse(seat[1]).sort_key))
+    return [*found, *(_measured_row(seat, used[seat], held.holder(seat)) for seat in silent)], used
+
+
+def _measured_row(seat: _Seat, lag: MeasuredLag, consumer_id: str) -> dict[str, Any]:
+    process_id, task_id = seat
+    row: dict[str, Any] = {"process_id": process_id, "task_id": task_id, "store": None, "lag": lag.records}
+    row["source"] = LagSource.METRICS_AT_LEAST if lag.at_least else LagSource.METRICS
+    if lag.at_ms is not None:
+        row["reported_at"] = format_time(lag.at_ms)
+    return {**row, "consumer_ids": [consumer_id]}
+
+
+def _join_lag(rows: Sequence[Row], end_offset_sum: int | None) -> int:
+    """Return how far a copy was behind at its last join; one that reported nothing as far as anything can be."""
+    total = 0
+    for row in rows:
+        lag, offset = row.get("lag"), row.get("offset")
+        if lag is None and offset is not None:
+            end = row.get("end_offset") if row.get("end_offset") is not None else end_offset_sum
+            lag = MAX_LONG if end is None else max(end - offset, 0) if offset >= 0 else offset
+        if lag is not None:
+            total += lag if lag >= 0 else MAX_LONG if lag == -3 else 0
+    return total if rows else MAX_LONG
+
+
+def _with_ends(tasks: Sequence[Row], seats: Seats, ends: Offsets, reference_ms: int) -> list[dict[str, Any]]:
+    """Return the tasks with the end offsets of now, where all of a task's are known; none falls behind its own."""
+    found = []
+    for task in tasks:
+        of_task = [
+            (partition, ends.then(partition, reference_ms)) for partition in seats.changelogs.get(task["task_id"], ())
+        ]
+        known: dict[TopicPartition, int] = {partition: end.offset for partition, end in of_task if end is not None}
+        total = min(sum(known.values()), MAX_LONG)
+        if not of_task or len(known) < len(of_task) or total < (task.get("end_offset_sum") or 0):
+            found.append(dict(task))
+            continue
+        new = {**task, "end_offset_sum": total}
+        if task.get("changelog_partitions"):
+            new["changelog_partitions"] = [
+                {**partition, "end_offset": known[normal_topic(partition["topic"]), partition["partition"]]}
+                for partition in task["changelog_partitions"]
+            ]
+        found.append(new)
+    return found
+
+
+def _merged_rates(before: Row, measured: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+    """Return rates; one measured now takes the place of one of the past, an instance's restore rate as a whole."""
+    merged = dict(before)
+    for name, key in (("produce", "task_id"), ("restore", "process_id")):
+        if name in measured:
+            new = {rate[key] for rate in measured[name]}
+            merged[name] = [*(rate for rate in before.get(name) or () if rate[key] not in new), *measured[name]]
+    return merged
+
+
+def _about_offsets(
+    measured: Measurements,
+    lags: Mapping[_Seat, MeasuredLag],
+    seats: Seats,
+    rates: Mapping[str, Sequence[Row]],
+    ends: Offsets,
+) -> list[Note]:
+    if not measured.scrapes:
+        return []
+    measured_tasks = sorted({task_id for _, task_id in lags})
+    groups = {TaskId.parse(label.task_id).group for label in _stores(measured.scrapes) if label.windowed}
+    return notes_about_offsets(
+        lags,
+        {rate["task_id"]: rate["records_per_second"] for rate in rates.get("produce", ())},
+        windowed=[task_id for task_id in measured_tasks if TaskId.parse(task_id).group in groups],
+        without_starts=[
+            task_id
+            for task_id in measured_tasks
+            if any(measured.starts.newest(partition) is None for partition in seats.changelogs[task_id])
+        ]
+        if ends
+        else [],
+        any_ends=bool(ends),
+    )
+
+
+def _not_scraped(measured: Measurements, row: Row, scraped: Collection[str]) -> list[Note]:
+    if not measured.scrapes or measured.store_lags:
+        return []
+    missing = tuple(
+        instance.get("host") or instance["process_id"]
+        for instance in row["instances"]
+        if normal_process_id(instance["process_id"]) not in scraped
+    )
+    if not missing:
+        return []
+    total = len(row["instances"])
+    message = (
+        f"{len(missing)} of {total} instances {'have' if len(missing) > 1 else 'has'} no scrape, "
+        f"{printable(missing[0])} first: what the last join told counts there"
+    )
+    return [Note("not-scraped", message, missing)]
+
+
+def _not_assigned(seats: Iterable[_Seat]) -> list[Note]:
+    found = sorted(seats)
+    if not found:
+        return []
+    message = (
+        f"{len(found)} measured {'copies are' if len(found) > 1 else 'copy is'} not assigned where "
+        f"{'they were' if len(found) > 1 else 'it was'} measured, task {found[0][1]} first: the group has rebalanced "
+        "between snapshot and metrics; what the last join told counts"
+    )
+    return [Note("measured-not-assigned", message, tuple(sorted({task_id for _, task_id in found})))]
+
+
+def _reference_ms(row: Row, lags: Iterable[MeasuredLag]) -> int:
+    """Return the moment that ages are counted from: the newest that snapshot and measurements know."""
+    at = row.get("captured_at")
+    return max([0 if at is None else parse_time(at), *(lag.at_ms for lag in lags if lag.at_ms is not None)])
+
+
+def _probing_interval_ms(row: Row) -> int:
+    given = (row.get("config") or {}).get("probing_rebalance_interval_ms")
+    return int(given) if given is not None else AssignmentConfig().probing_rebalance_interval_ms
+
+
+def _coverage(used: Mapping[_Seat, MeasuredLag], lags: Sequence[Row], held: _Held, reference_ms: int) -> Note:
+    """Say in one line of how many copies the lag was measured, and how long ago."""
+    reported = (
+        {(normal_process_id(lag["process_id"]), lag["task_id"]) for lag in lags} - used.keys() - held.active.keys()
+    )
+    least = sum(lag.at_least for lag in used.values())
+    total = len(held.copies.keys() | reported | used.keys())
+    ages = [reference_ms - lag.at_ms for lag in used.values() if lag.at_ms is not None]
+    age = f" {_age(max(ages))} ago" if ages else ""
+    parts = [f"{len(used) - least:,} of {total:,} copies measured{age if len(used) > least else ''}"]
+    if least:
+        parts.append(f"of {least:,} only the least known{age if len(used) == least else ''}")
+    parts.append(f"{len(reported):,} from the last join")
+    silent = total - len(used) - len(reported)
+    if silent:
+        parts.append(f"{silent:,} not reported yet")
+    return Note("lags-measured", ", ".join(parts))
+
+
+def _age(ms: int) -> str:
+    return f"{round(ms / 1000):,} s"

@@ -1,0 +1,195 @@
+"""What one instance said of its copies at one moment."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO, NamedTuple, TypeAlias
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model import Note
+from kstream_plan.snapshots.metrics.exposition import Exposition, Found, read_expositions
+from kstream_plan.snapshots.metrics.names import (
+    Meaning,
+    StoreLabel,
+    client_of_thread,
+    normal_topic,
+    other_labels,
+    restoring_client,
+)
+from kstream_plan.snapshots.rows.fields import printable, shown
+
+#: A partition of a changelog, as a restore consumer names it.
+TopicPartition: TypeAlias = tuple[str, int]
+
+
+class Position(NamedTuple):
+    """What a restore consumer says of one partition.
+
+    ``lead`` is how far it is from the partition's start; ``lag`` how far it was from the end when it last fetched, so
+    the least that it is behind. ``None`` where it says nothing.
+    """
+
+    lead: int | None = None
+    lag: int | None = None
+
+
+class Identity(NamedTuple):
+    """What an instance calls itself; ``None`` for what its release does not publish."""
+
+    process_id: str | None
+    application_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scrape:
+    """What one instance said at one moment.
+
+    Attributes:
+        where: the file, and the labels in it that are this instance's.
+        at_ms: when, since 1970; ``None`` if nothing tells.
+        positions: by client id and partition, what its restore consumers said.
+        remaining: by client id and task id, the records that a restoring active task still needs.
+        identities: by client id.
+        stores: the stores of its tasks.
+        failed: whether jmx_exporter gave up on the way.
+        about_kafka: whether it has any of Kafka's metrics.
+        updates_unrecorded: whether it has standbys with positions, and metrics that say nothing was ever applied.
+        odd: the values that are no positions, as text.
+    """
+
+    where: str
+    at_ms: int | None
+    positions: Mapping[tuple[str, TopicPartition], Position] = field(default_factory=dict)
+    remaining: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    identities: Mapping[str, Identity] = field(default_factory=dict)
+    stores: frozenset[StoreLabel] = frozenset()
+    failed: bool = False
+    about_kafka: bool = True
+    updates_unrecorded: bool = False
+    odd: tuple[str, ...] = ()
+
+    @property
+    def clients(self) -> list[str]:
+        """The client ids that it tells of, sorted."""
+        return sorted({client for client, _ in self.positions} | self.identities.keys())
+
+
+def read_scrapes(
+    paths: Sequence[str], stdin: BinaryIO | None = None, now_ms: int | None = None
+) -> tuple[list[Scrape], list[Note]]:
+    """Read what instances published, see :func:`exposition.read_expositions`; one file may hold several instances.
+
+    Returns:
+        The scrapes, and a warning about each endpoint that has failed.
+
+    Raises:
+        SnapshotError: a file cannot be read, or holds two instances that nothing tells apart.
+    """
+    expositions, notes = read_expositions(paths, stdin, now_ms)
+    return [scrape for exposition in expositions for scrape in scrapes_of(exposition)], notes
+
+
+def scrapes_of(exposition: Exposition) -> list[Scrape]:
+    """Return what each instance in one file said; labels that are not Kafka's (``pod``, ``instance``) tell them apart.
+
+    Raises:
+        SnapshotError: it holds two instances that nothing tells apart.
+    """
+    telling = {name for found in exposition.samples if _is_position(found) for name, _ in other_labels(found.labels)}
+    by_instance: dict[tuple[tuple[str, str], ...], list[Found]] = defaultdict(list)
+    for found in exposition.samples:
+        by_instance[tuple(label for label in other_labels(found.labels) if label[0] in telling)].append(found)
+    common = by_instance.pop((), []) if len(by_instance) > 1 else []
+    return [_scrape(exposition, labels, [*common, *by_instance[labels]]) for labels in sorted(by_instance)] or [
+        _scrape(exposition, (), [])
+    ]
+
+
+def _is_position(found: Found) -> bool:
+    is_one = found.meaning in (Meaning.LEAD, Meaning.LAG) and {"client_id", "topic", "partition"} <= found.labels.keys()
+    return is_one and restoring_client(found.labels["client_id"]) is not None
+
+
+def _scrape(exposition: Exposition, labels: Sequence[tuple[str, str]], samples: Iterable[Found]) -> Scrape:
+    where = printable(exposition.where) + "".join(f", {name} {shown(value)}" for name, value in labels)
+    positions: dict[tuple[str, TopicPartition], Position] = {}
+    remaining: dict[tuple[str, str], int] = {}
+    identities: dict[str, Identity] = {}
+    odd: list[str] = []
+    updates: list[float] = []
+    failed = False
+    for found in samples:
+        if _is_position(found):
+            _add_position(positions, found, where, odd)
+        elif found.meaning is Meaning.REMAINING:
+            _add_remaining(remaining, found)
+        elif found.meaning is Meaning.IDENTITY and "client_id" in found.labels:
+            told = Identity(found.labels.get("process_id") or None, found.labels.get("application_id") or None)
+            _add_identity(identities, found.labels["client_id"], told, where)
+        elif found.meaning is Meaning.UPDATES:
+            updates.append(found.value)
+        elif found.meaning is Meaning.SCRAPE_ERROR:
+            failed = failed or found.value != 0
+    return Scrape(
+        where,
+        exposition.at_ms,
+        _each_once(positions),
+        remaining,
+        identities,
+        exposition.stores,
+        failed,
+        exposition.about_kafka,
+        updates_unrecorded=bool(updates and positions) and not any(updates),
+        odd=tuple(odd),
+    )
+
+
+def _add_position(
+    positions: dict[tuple[str, TopicPartition], Position], found: Found, where: str, odd: list[str]
+) -> None:
+    client, topic = restoring_client(found.labels["client_id"]) or "", found.labels["topic"]
+    number, records = found.labels["partition"], _records(found.value)
+    if not number.isdecimal() or records is None:
+        odd.append(f"{found.value:g} of {topic}-{number}")
+        return
+    key = (client, (topic, int(number)))
+    before = positions.get(key, Position())
+    name = "lead" if found.meaning is Meaning.LEAD else "lag"
+    if getattr(before, name) not in (None, records):
+        what = f"holds two instances that nothing tells apart: client id {shown(client)} has two positions in "
+        fix = "give one file per instance, or keep the label that tells them apart (instance, pod)"
+        raise SnapshotError(f"{what}{printable(topic)}-{number}", where=where, fix=fix)
+    positions[key] = before._replace(**{name: records})
+
+
+def _add_identity(identities: dict[str, Identity], client: str, told: Identity, where: str) -> None:
+    before = identities.setdefault(client, told)
+    if before.process_id != told.process_id:
+        what = f"holds two instances that nothing tells apart: client id {shown(client)} is of two processes"
+        fix = "give one file per instance, or keep the label that tells them apart (instance, pod)"
+        raise SnapshotError(what, where=where, fix=fix)
+
+
+def _add_remaining(remaining: dict[tuple[str, str], int], found: Found) -> None:
+    client, records = client_of_thread(found.labels.get("thread_id", "")), _records(found.value)
+    if client is not None and records is not None and "task_id" in found.labels:
+        remaining[client, found.labels["task_id"]] = records
+
+
+def _records(value: float) -> int | None:
+    """Return a number of records, ``None`` for what is none: NaN, infinite, negative."""
+    return int(value) if 0 <= value < float("inf") else None
+
+
+def _each_once(
+    positions: Mapping[tuple[str, TopicPartition], Position],
+) -> dict[tuple[str, TopicPartition], Position]:
+    """Leave out topics that are there a second time with underscores for dots, as Kafka 4.1 and later publish them."""
+    dotted = {(client, (normal_topic(topic), number)) for client, (topic, number) in positions if "." in topic}
+    return {
+        (client, (topic, number)): position
+        for (client, (topic, number)), position in positions.items()
+        if "." in topic or (client, (topic, number)) not in dotted
+    }

@@ -1,0 +1,167 @@
+"""Whose copies these are: a snapshot row's instances and changelogs, as metrics name them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model import TaskId
+from kstream_plan.snapshots.broker.topology_text import SubtopologyKey, Topology, changelog_topic
+from kstream_plan.snapshots.metrics.names import StoreLabel, client_of_thread, normal_topic
+from kstream_plan.snapshots.metrics.scrapes import Identity, Scrape, TopicPartition
+from kstream_plan.snapshots.rows.fields import Row, printable, shown
+from kstream_plan.snapshots.rows.members import normal_process_id
+
+_STALE = "take the snapshot again, of the same moment as the metrics"
+
+
+@dataclass(frozen=True, slots=True)
+class Seats:
+    """The instances of one row, and which task each partition of a changelog is of.
+
+    Attributes:
+        application_id: the row's application.
+        processes: process id → host, in the order of the row.
+        clients: client id → the processes that have it.
+        tasks: partition of a changelog, its topic with underscores for dots → task id.
+        changelogs: task id → the partitions of its changelogs, in the same form.
+        sources: topics that are read, which a store may be read back from; with underscores for dots.
+    """
+
+    application_id: str
+    processes: Mapping[str, str | None]
+    clients: Mapping[str, Sequence[str]]
+    tasks: Mapping[TopicPartition, str]
+    changelogs: Mapping[str, Sequence[TopicPartition]]
+    sources: frozenset[str]
+
+    def process_of(self, scrape: Scrape, client: str) -> str | None:
+        """Return the process that a client id of a scrape is of, ``None`` if it is another application's.
+
+        By the client id, which the group's members bear; where two have the same one, or the group has the process but
+        not the client id, by the process id that it publishes.
+
+        Raises:
+            SnapshotError: it is this application's, but the group has no such process, or two that nothing tells apart.
+        """
+        told = scrape.identities.get(client, Identity(None, None))
+        of_client = self.clients.get(client, ())
+        published = None if told.process_id is None else normal_process_id(told.process_id)
+        if published in self.processes:
+            return published
+        if self._is_of_another(scrape, client, told, known=bool(of_client)):
+            return None
+        if published is not None:
+            what = f"is of process {shown(published)}, which the group {shown(self.application_id)} does not have"
+            raise SnapshotError(what, where=scrape.where, fix=_STALE, application_id=self.application_id)
+        if len(of_client) == 1:
+            return of_client[0]
+        if of_client:
+            what = f"client id {shown(client)} is that of {len(of_client)} instances, and no process id is published"
+            fix = "publish client-state of stream-metrics, or give every instance a client.id of its own"
+            raise SnapshotError(what, where=scrape.where, fix=fix, application_id=self.application_id)
+        by_default = [process for process in self.processes if client == f"{self.application_id}-{process}"]
+        if by_default:
+            return by_default[0]
+        what = f"is of client {shown(client)}, which the group {shown(self.application_id)} does not have"
+        raise SnapshotError(what, where=scrape.where, fix=_STALE, application_id=self.application_id)
+
+    def task_of(self, scrape: Scrape, partition: TopicPartition) -> str | None:
+        """Return the task of a changelog's partition, ``None`` of a source topic that a store is read back from.
+
+        Raises:
+            SnapshotError: the group has no such changelog.
+        """
+        key = (normal_topic(partition[0]), partition[1])
+        if key in self.tasks:
+            return self.tasks[key]
+        if key[0] in self.sources:
+            return None
+        name = f"{printable(partition[0])}-{partition[1]}"
+        if self.tasks:
+            what = f"restores {name}, which is no changelog of the group {shown(self.application_id)}"
+            fix = "take the snapshot again, with --topology of the version that is running"
+        else:
+            what = f"restores {name}, and nobody tells which task that is of"
+            fix = "give --topology FILE with what Topology.describe() prints"
+        raise SnapshotError(what, where=scrape.where, fix=fix, application_id=self.application_id)
+
+    def _is_of_another(self, scrape: Scrape, client: str, told: Identity, *, known: bool) -> bool:
+        """Tell whether a client id whose process the group does not have is another application's."""
+        if told.application_id is not None:
+            return normal_topic(told.application_id) != normal_topic(self.application_id)
+        if known:
+            return False
+        topics = {normal_topic(topic) for of_client, (topic, _) in scrape.positions if of_client == client}
+        known_topics = {topic for topic, _ in self.tasks}
+        own = f"{normal_topic(self.application_id)}-"
+        return not any(topic in known_topics if known_topics else topic.startswith(own) for topic in topics)
+
+
+def seats_of(row: Row, topology: Topology | None, stores: Collection[StoreLabel], published: Collection[str]) -> Seats:
+    """Return whose copies are whose in a row.
+
+    Which task a changelog is of is told by the row itself, else by the topology, else by the stores that the metrics of
+    tasks name: ``<application>-<store>-changelog``.
+
+    Args:
+        row: a snapshot row.
+        topology: the text of ``Topology.describe()``, ``None`` if it is not given.
+        stores: the stores that metrics name.
+        published: topics that offsets or positions are known of, with underscores for dots; a store that is not
+            logged has none.
+    """
+    application_id = str(row["application_id"])
+    changelogs: dict[str, list[TopicPartition]] = {}
+    for item in row.get("tasks") or ():
+        own = [(partition["topic"], partition["partition"]) for partition in item.get("changelog_partitions") or ()]
+        if not own and item.get("stateful") is not False:
+            task = TaskId.parse(item["task_id"])
+            names = _stores_of(task, topology, stores)
+            topics = [changelog_topic(application_id, task.topology_name, store) for store in names]
+            own = [(topic, task.partition) for topic in topics if normal_topic(topic) in published]
+        if own:
+            changelogs[item["task_id"]] = [(normal_topic(topic), number) for topic, number in own]
+    tasks = {partition: task_id for task_id, own in changelogs.items() for partition in own}
+    sources = {
+        normal_topic(partition["topic"])
+        for item in row.get("tasks") or ()
+        for partition in item.get("source_partitions") or ()
+    }
+    instances: Sequence[Row] = row["instances"]
+    return Seats(
+        application_id,
+        {normal_process_id(instance["process_id"]): instance.get("host") for instance in instances},
+        _clients(instances),
+        tasks,
+        changelogs,
+        frozenset(sources),
+    )
+
+
+def _stores_of(task: TaskId, topology: Topology | None, stores: Iterable[StoreLabel]) -> list[str]:
+    if topology is not None:
+        subtopology = topology.subtopologies.get(SubtopologyKey(task.topology_name, task.subtopology))
+        return [] if subtopology is None else list(subtopology.stores)
+    return sorted({label.store for label in stores if _group(label.task_id) == task.group})
+
+
+def _group(task_id: str) -> str | None:
+    try:
+        return TaskId.parse(task_id).group
+    except ValueError:
+        return None
+
+
+def _clients(instances: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    clients: dict[str, list[str]] = defaultdict(list)
+    for instance in instances:
+        process_id = normal_process_id(instance["process_id"])
+        for consumer in instance["consumers"]:
+            client = client_of_thread(consumer["consumer_id"])
+            if client is not None and process_id not in clients[client]:
+                clients[client].append(process_id)
+    return {client: processes for client, processes in clients.items() if processes}

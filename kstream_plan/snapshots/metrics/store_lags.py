@@ -1,0 +1,82 @@
+"""What ``KafkaStreams.allLocalStorePartitionLags()`` says, as applications publish it on endpoints of their own.
+
+``{host or process id: {store: {partition: {currentOffsetPosition, endOffsetPosition, offsetLag}}}}``
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, NamedTuple
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.metrics.exposition import opened, text_sources
+from kstream_plan.snapshots.rows.fields import printable, shown
+
+_FIX = 'give {"HOST": {"STORE": {"PARTITION": {"currentOffsetPosition": 1, "endOffsetPosition": 2, "offsetLag": 1}}}}'
+
+
+class StoreLags(NamedTuple):
+    """What one instance said of its stores: ``name`` is its host or process id, ``lags`` are by store and partition."""
+
+    where: str
+    name: str
+    at_ms: int | None
+    lags: Mapping[tuple[str, int], int]
+
+
+def read_store_lags(
+    paths: Sequence[str], stdin: BinaryIO | None = None, now_ms: int | None = None
+) -> tuple[StoreLags, ...]:
+    """Read files of store lags, plain or gzip; they are of when the file was written.
+
+    Raises:
+        SnapshotError: there is no such file, or it is of another form.
+    """
+    found = []
+    for source in text_sources(paths, stdin, now_ms):
+        where = printable(source.name)
+        with opened(source) as file:
+            content = file.read()
+        try:
+            document = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise SnapshotError(f"is not JSON: {printable(str(error))}", where=where, fix=_FIX) from None
+        try:
+            for name, stores in _items(document, "the file"):
+                lags = {
+                    (store, _partition(number)): _lag(value, f"{name}.{store}.{number}")
+                    for store, partitions in _items(stores, name)
+                    for number, value in _items(partitions, f"{name}.{store}")
+                }
+                found.append(StoreLags(where, name, source.at_ms, lags))
+        except ValueError as error:
+            raise SnapshotError(str(error), where=where, fix=_FIX) from None
+    return tuple(found)
+
+
+def _items(value: Any, place: str) -> Iterator[tuple[str, Any]]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{printable(place)} holds {shown(value)} where an object must be")
+    yield from value.items()
+
+
+def _partition(number: str) -> int:
+    if not (number.isascii() and number.isdigit()):
+        raise ValueError(f"has {shown(number)} where a partition's number must be")
+    return int(number)
+
+
+def _lag(value: Any, place: str) -> int:
+    if not isinstance(value, dict):
+        raise ValueError(f"{printable(place)} holds {shown(value)} where an object must be")
+    given = value.get("offsetLag")
+    if given is None and isinstance(value.get("endOffsetPosition"), int):
+        given = max(value["endOffsetPosition"] - _whole(value.get("currentOffsetPosition"), place), 0)
+    return _whole(given, place)
+
+
+def _whole(value: Any, place: str) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{printable(place)} gives {shown(value)} where a number of records must be")
+    return value

@@ -1,0 +1,121 @@
+"""What looks like an answer in metrics and is none: each is told, none is passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from kstream_plan.model import Note
+from kstream_plan.snapshots.metrics.lags import MeasuredLag
+from kstream_plan.snapshots.metrics.scrapes import Scrape
+from kstream_plan.snapshots.rows.fields import printable
+
+#: The rule of jmx_exporter that publishes what is needed.
+_RULE = (
+    'pattern: "kafka.consumer<type=consumer-fetch-manager-metrics, client-id=(.+), topic=(.+), partition=(.+)><>'
+    '(records-lead|records-lag)"'
+)
+
+
+def notes_about_scrapes(scrapes: Sequence[Scrape]) -> list[Note]:
+    """Return warnings about scrapes that say less than they seem to."""
+    failed = [scrape.where for scrape in scrapes if scrape.failed]
+    dropped = [scrape.where for scrape in scrapes if not scrape.positions]
+    unrecorded = [scrape.where for scrape in scrapes if scrape.updates_unrecorded]
+    odd = [f"{scrape.where}: {value}" for scrape in scrapes for value in scrape.odd]
+    notes = []
+    if failed:
+        message = (
+            f"jmx_exporter gave up on the way in {_first(failed)} (jmx_scrape_error 1): whatever came after is missing "
+            "there; look into the instance's log, a rule may name a group that its pattern does not have"
+        )
+        notes.append(Note("scrape-failed", message))
+    if dropped:
+        message = (
+            f"{_first(dropped)} has no position of any restore consumer (records-lead): the instance has no copy but "
+            "what it runs, started less than a minute ago (Micrometer), or a rule file drops it; then add to its rules "
+            f"{_RULE}"
+        )
+        notes.append(Note("positions-missing", message))
+    if unrecorded:
+        message = (
+            f"update-total reads 0 in {_first(unrecorded)} although standbys are there: it is recorded at "
+            "metrics.recording.level DEBUG only, and is not used"
+        )
+        notes.append(Note("debug-metrics-unrecorded", message))
+    if odd:
+        notes.append(Note("odd-positions", f"values that are no positions are left out: {_first(odd)}"))
+    return notes
+
+
+def notes_about_offsets(
+    lags: Mapping[tuple[str, str], MeasuredLag],
+    rates: Mapping[str, float],
+    *,
+    windowed: Sequence[str],
+    without_starts: Sequence[str],
+    any_ends: bool,
+) -> list[Note]:
+    """Return warnings about the offsets that the lags rest on.
+
+    Args:
+        lags: by process and task.
+        rates: task → records written per second, as far as it is known.
+        windowed: tasks of which a store's records expire.
+        without_starts: tasks of which a start offset is not known.
+        any_ends: whether end offsets are known at all.
+    """
+    notes = []
+    least = sorted({task for (_, task), lag in lags.items() if lag.at_least})
+    late = max((lag.ends_late_ms for lag in lags.values()), key=abs, default=0)
+    if least and not any_ends:
+        message = (
+            "without end offsets nobody knows more than the least that copies are behind (records-lag stands still "
+            "while nothing is fetched): give --end-offsets; none of them counts as safe"
+        )
+        notes.append(Note("lags-at-least", message, tuple(least)))
+    elif least:
+        message = (
+            "of some copies only the least that they are behind is known: end offsets are missing, or older than the "
+            "scrape; none of them counts as safe"
+        )
+        notes.append(Note("lags-at-least", message, tuple(least)))
+    if any(lag.ends_late_ms for lag in lags.values()):
+        notes.append(Note("offsets-apart", _apart(late, rates)))
+    if without_starts:
+        expiring = sorted(set(windowed) & set(without_starts))
+        which = f", as those of {printable(expiring[0])} are (windowed)" if expiring else ""
+        message = (
+            "without start offsets every changelog counts as starting at 0: where records have been deleted from its "
+            f"beginning{which}, copies look further behind than they are: give --start-offsets"
+        )
+        notes.append(Note("start-offsets-unknown", message, tuple(expiring)))
+    return notes
+
+
+def old_scrapes(lags: Iterable[MeasuredLag], reference_ms: int, probing_interval_ms: int) -> list[Note]:
+    """Return a warning if a scrape is older than a probing interval: by then the group has looked again itself."""
+    oldest = min((lag.at_ms for lag in lags if lag.at_ms is not None), default=reference_ms)
+    if reference_ms - oldest <= probing_interval_ms:
+        return []
+    message = (
+        f"the oldest scrape is {_seconds(reference_ms - oldest)} old, more than a probing interval "
+        f"({_seconds(probing_interval_ms)}): scrape again"
+    )
+    return [Note("scrape-old", message)]
+
+
+def _apart(late_ms: int, rates: Mapping[str, float]) -> str:
+    when = "after" if late_ms > 0 else "before"
+    effect = "counts as lag" if late_ms > 0 else "is missing in the lags"
+    head = f"the end offsets are of {_seconds(abs(late_ms))} {when} the scrape: what was written in between {effect}"
+    if not rates:
+        return head
+    return f"{head}, up to {max(rates.values()) * abs(late_ms) / 1000:,.0f} records of a task"
+
+
+def _seconds(ms: int) -> str:
+    return f"{ms / 1000:.1f} s" if ms < 10_000 else f"{ms // 1000:,} s"
+
+
+def _first(found: Sequence[str]) -> str:
+    return found[0] if len(found) == 1 else f"{found[0]} and {len(found) - 1} more"

@@ -1,0 +1,115 @@
+"""Offsets of changelogs and lags of stores, as people have them in files."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.metrics.offsets import OffsetThen, read_offsets
+from kstream_plan.snapshots.metrics.store_lags import read_store_lags
+
+A0 = ("my.app-A-changelog", 0)
+
+
+def offsets(content: str, now_ms: int = 5_000):
+    return read_offsets(["-"], io.BytesIO(content.encode()), now_ms)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "my.app-A-changelog:0:123\nmy.app-A-changelog:1:\n\nother:0:1\n",
+        '{"my.app-A-changelog-0": 123}',
+        '{"my.app-A-changelog": {"0": 123}}',
+        '[{"topic": "my.app-A-changelog", "partition": 0, "offset": 123}]',
+        '{"t": 5, "end": {"my.app-A-changelog-0": 123}}',
+        '{"time": "1970-01-01T00:00:05Z", "offsets": {"my.app-A-changelog": {"0": 123}}}',
+        '{"timestamp": 5.0, "partitions": [{"topic": "my.app-A-changelog", "partition": "0", "end_offset": 123}]}',
+    ],
+)
+def test_every_form_tells_the_same(content: str) -> None:
+    found = offsets(content)
+    assert found.newest(A0) == 123
+    assert found.newest(("my_app-A-changelog", 0)) == 123
+    assert found.newest(("my.app-A-changelog", 1)) is None
+    assert found.then(A0, 5_000) == OffsetThen(123, 0)
+
+
+def test_between_two_sets_an_offset_lies_between() -> None:
+    found = offsets('{"t": 10, "end": {"a-0": 100}}\n{"t": 20, "end": {"a-0": 200}}\n')
+    at = {ms: found.then(("a", 0), ms) for ms in (9_000, 10_000, 14_000, 20_000, 23_000)}
+    assert at == {
+        9_000: OffsetThen(100, 1_000),
+        10_000: OffsetThen(100, 0),
+        14_000: OffsetThen(140, 0),
+        20_000: OffsetThen(200, 0),
+        23_000: OffsetThen(200, -3_000),
+    }
+
+
+@given(st.lists(st.integers(0, 10**12), min_size=2, max_size=6), st.integers(0, 70_000))
+def test_what_lies_between_is_never_outside(ends: list[int], at_ms: int) -> None:
+    ends.sort()
+    lines = [json.dumps({"t": 10 * (n + 1), "end": {"a-0": end}}) for n, end in enumerate(ends)]
+    found = offsets("\n".join(lines)).then(("a", 0), at_ms)
+    assert found is not None
+    assert ends[0] <= found.offset <= ends[-1]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty"),
+        ("<html>\n", "line 1: is '<html>', not TOPIC:PARTITION:OFFSET"),
+        ("a:0:-1\n", "not TOPIC:PARTITION:OFFSET"),
+        ("{", "is not JSON"),
+        ('{"a": 1}', "holds 'a', which is no TOPIC-PARTITION"),
+        ('{"a-0": -1}', "gives -1 for a-0, which is no offset"),
+        ('{"a-0": 1.5}', "gives 1.5 for a-0"),
+        ('{"a": {"x": 1}}', "holds 'x' where a partition's number must be"),
+        ('[{"topic": 1}]', "where an object with topic, partition and offset must be"),
+        ('{"t": "soon", "end": {"a-0": 1}}', "'soon' is not a time"),
+        ('{"t": true, "end": {"a-0": 1}}', "has the time true, which is none"),
+        ('{"a-0": 1}\n{"a-0": \n', "line 2: is not JSON"),
+        ("[1]", "holds 1 where an object"),
+        ("3\n", "not TOPIC:PARTITION:OFFSET"),
+    ],
+)
+def test_what_are_no_offsets_is_told(content: str, message: str) -> None:
+    with pytest.raises(SnapshotError) as caught:
+        offsets(content)
+    assert message in str(caught.value)
+    assert "kafka-get-offsets.sh" in str(caught.value)
+
+
+def store_lags(document: Any):
+    return read_store_lags(["-"], io.BytesIO(json.dumps(document).encode()), 5_000)
+
+
+def test_store_lags_are_read_as_applications_publish_them() -> None:
+    said = {"currentOffsetPosition": 7, "endOffsetPosition": 10, "offsetLag": 3}
+    without = {"currentOffsetPosition": 7, "endOffsetPosition": 10}
+    (one,) = store_lags({"host-1": {"A": {"0": said, "1": without}}})
+    assert (one.name, one.at_ms, one.lags) == ("host-1", 5_000, {("A", 0): 3, ("A", 1): 3})
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ([], "the file holds [] where an object must be"),
+        ({"h": 1}, "h holds 1"),
+        ({"h": {"A": {"0": {}}}}, "h.A.0 gives null where a number of records must be"),
+        ({"h": {"A": {"x": {"offsetLag": 1}}}}, "has 'x' where a partition's number must be"),
+        ({"h": {"A": {"0": {"offsetLag": -1}}}}, "h.A.0 gives -1"),
+    ],
+)
+def test_what_are_no_store_lags_is_told(document: Any, message: str) -> None:
+    with pytest.raises(SnapshotError) as caught:
+        store_lags(document)
+    assert message in str(caught.value)

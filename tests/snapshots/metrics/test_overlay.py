@@ -1,0 +1,333 @@
+"""Measured lags over a group's metadata."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.broker.topology_text import read_topology
+from kstream_plan.snapshots.metrics.offsets import read_offsets
+from kstream_plan.snapshots.metrics.overlay import Measurements, Overlaid, with_measured_lags
+from kstream_plan.snapshots.metrics.scrapes import Scrape, read_scrapes
+from kstream_plan.snapshots.metrics.store_lags import read_store_lags
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers.metric_texts import GROUP, SCRAPED, lags, leads, position, text
+from tests.helpers.snapshot_rows import P0, P1
+
+BOTH = {("A", 0): 900, ("B", 0): 990, ("A", 1): 1_000, ("B", 1): 1_000}
+ENDS = {f"my.app-{store}-changelog-{number}": 1_000 for store in "AB" for number in (0, 1)}
+
+
+def scrapes(*contents: str) -> list[Scrape]:
+    return [scrape for content in contents for scrape in read_scrapes(["-"], io.BytesIO(content.encode()))[0]]
+
+
+def offsets(ends: Any, at: str = SCRAPED):
+    return read_offsets(["-"], io.BytesIO(json.dumps({"t": at, "end": ends}).encode()))
+
+
+def overlaid(*contents: str, row: dict[str, Any] = GROUP, **measured: Any) -> Overlaid:
+    return with_measured_lags(row, Measurements(scrapes=tuple(scrapes(*contents)), **measured))
+
+
+def lag_of(found: Overlaid, task_id: str = "0_0", process_id: str = P0) -> dict[str, Any]:
+    (lag,) = [lag for lag in found.row["lags"] if (lag["process_id"], lag["task_id"]) == (process_id, task_id)]
+    return lag
+
+
+def codes(found: Overlaid) -> list[str]:
+    return [note.code for note in (*found.assumptions, *found.warnings)]
+
+
+def test_a_lag_is_the_sum_over_stores_of_end_minus_position() -> None:
+    found = overlaid(text(leads(BOTH)), ends=offsets(ENDS))
+    assert lag_of(found) == {
+        "process_id": P0,
+        "task_id": "0_0",
+        "store": None,
+        "lag": 110,
+        "source": "metrics",
+        "reported_at": SCRAPED,
+        "consumer_ids": [GROUP["instances"][0]["consumers"][0]["consumer_id"]],
+    }
+    assert found.assumptions[0].message == "2 of 2 copies measured 0 s ago, 0 from the last join"
+
+
+def test_a_position_counts_from_the_start_of_its_partition() -> None:
+    starts = offsets({"my.app-A-changelog-0": 60, "my.app-B-changelog-0": 10})
+    assert lag_of(overlaid(text(leads(BOTH)), ends=offsets(ENDS), starts=starts))["lag"] == 40
+
+
+def test_no_store_makes_up_for_another() -> None:
+    ahead = {("A", 0): 5_000, ("B", 0): 990}
+    assert lag_of(overlaid(text(leads(ahead)), ends=offsets(ENDS)))["lag"] == 10
+
+
+def test_a_copy_with_a_store_missing_keeps_what_the_last_join_told() -> None:
+    found = overlaid(text(leads({("A", 0): 900, ("A", 1): 1_000, ("B", 1): 1_000})), ends=offsets(ENDS))
+    assert lag_of(found) == {**GROUP["lags"][0], "source": "join"}
+    assert found.assumptions[0].message == "1 of 2 copies measured 0 s ago, 1 from the last join"
+
+
+def test_without_end_offsets_only_the_least_is_known() -> None:
+    row = {**GROUP, "tasks": [{**task, "changelog_partitions": []} for task in GROUP["tasks"]]}
+    labels = 'thread_id="x",rocksdb_state_id="{}",task_id="0_0"'
+    stores = [f"kafka_streams_stream_state_metrics_put_rate{{{labels.format(store)}}} 0.0" for store in "AB"]
+    above = overlaid(text([*lags({("A", 0): 30, ("B", 0): 40}), *stores]), row=row)
+    assert (lag_of(above)["lag"], lag_of(above)["source"]) == (70, "metrics, at least")
+    assert "of 1 the least" not in above.assumptions[0].message
+    assert above.assumptions[0].message.startswith("0 of 2 copies measured, of 1 only the least known 0 s ago")
+    below = overlaid(text([*lags({("A", 0): 0, ("B", 0): 0}), *stores]), row=row)
+    assert lag_of(below) == {**GROUP["lags"][0], "source": "join"}, "the least proves nothing but that one is behind"
+    assert "lags-at-least" in codes(below)
+    snapshot = snapshot_from_row(above.row, "")
+    assert {str(snapshot.state.group.tasks[task].task_id) for task, _ in snapshot.least_lags} == {"0_0"}
+
+
+def test_the_least_is_nothing_to_go_by_for_a_copy_that_has_reported_nothing() -> None:
+    row = {**GROUP, "lags": [], "tasks": [{**task, "changelog_partitions": None} for task in GROUP["tasks"]]}
+    topology = read_topology(
+        "Topologies:\n   Sub-topology: 0\n    Source: s (topics: [in])\n      --> p\n"
+        "    Processor: p (stores: [A, B])\n      --> none\n      <-- s\n",
+        "topology.txt",
+    )
+    found = overlaid(text(lags({("A", 0): 0, ("B", 0): 0})), row=row, topology=topology)
+    assert found.row["lags"] == []
+
+
+def test_end_offsets_from_before_the_scrape_tell_the_least_only() -> None:
+    old = offsets(ENDS, "2026-11-21T11:59:40Z")
+    found = overlaid(text(leads({**BOTH, ("A", 0): 0})), ends=old)
+    assert (lag_of(found)["lag"], lag_of(found)["source"]) == (1_010, "metrics, at least")
+    apart = next(note.message for note in found.warnings if note.code == "offsets-apart")
+    assert apart == "the end offsets are of 20 s before the scrape: what was written in between is missing in the lags"
+
+
+def test_the_error_of_later_end_offsets_is_told_with_the_rate() -> None:
+    lines = [{"t": 10, "end": dict.fromkeys(ENDS, 0)}, {"t": 40, "end": dict.fromkeys(ENDS, 300)}]
+    ends = read_offsets(["-"], io.BytesIO("\n".join(map(json.dumps, lines)).encode()))
+    found = overlaid(
+        text(leads(dict.fromkeys(BOTH, 0)), "1970-01-01T00:00:06Z"), ends=ends, row={**GROUP, "captured_at": None}
+    )
+    apart = next(note.message for note in found.warnings if note.code == "offsets-apart")
+    assert apart == (
+        "the end offsets are of 4.0 s after the scrape: what was written in between counts as lag, "
+        "up to 80 records of a task"
+    )
+
+
+def test_the_end_offsets_of_the_snapshot_itself_count() -> None:
+    found = overlaid(text(leads(BOTH)))
+    assert (lag_of(found)["lag"], lag_of(found)["source"]) == (110, "metrics")
+
+
+def test_running_actives_are_caught_up_whatever_lingers_of_them() -> None:
+    lingering = [*leads(dict.fromkeys(BOTH, 5), client="two"), *lags(dict.fromkeys(BOTH, 0), client="two")]
+    found = overlaid(text(lingering), ends=offsets(ENDS))
+    assert found.row["lags"] == [{**lag, "source": "join"} for lag in GROUP["lags"]]
+    assert "measured-not-assigned" not in codes(found)
+
+
+def test_an_active_that_restores_has_the_lag_that_was_measured() -> None:
+    remaining = 'kafka_stream_task_restore_remaining_records_total{task_id="0_0",thread_id="two-StreamThread-1"} 7'
+    found = overlaid(text([*leads(dict.fromkeys(BOTH, 5), client="two"), remaining]), ends=offsets(ENDS))
+    assert lag_of(found, process_id=P1)["lag"] == 1_990
+    (copy_of_owner,) = [c for c in snapshot_from_row(found.row, "").state.copies[0] if c.active]
+    assert copy_of_owner.lag == 1_990
+
+
+def test_left_over_state_is_known_to_the_metadata_only() -> None:
+    row = copy.deepcopy(GROUP)
+    row["instances"][0]["consumers"][0]["standby"] = ["0_1"]
+    found = overlaid(text(leads(BOTH)), row=row, ends=offsets(ENDS))
+    assert lag_of(found) == {**GROUP["lags"][0], "source": "join"}
+    assert "measured-not-assigned" in codes(found)
+
+
+def test_what_a_known_decision_has_placed_counts_as_assigned() -> None:
+    row = copy.deepcopy(GROUP)
+    row["instances"][0]["consumers"][0]["standby"] = ["0_1"]
+    consumer = row["instances"][0]["consumers"][0]["consumer_id"]
+    held = {"active": [], "standby": ["0_0", "0_1"], "temporary": [], "withheld": []}
+    row["decision"] = {"decided": {P0: {"active": [], "standby": ["0_0"], "consumers": {consumer: held}}}}
+    assert lag_of(overlaid(text(leads(BOTH)), row=row, ends=offsets(ENDS)))["source"] == "metrics"
+
+
+def test_tasks_get_the_end_offsets_of_now() -> None:
+    found = overlaid(text(leads(BOTH)), ends=offsets(dict.fromkeys(ENDS, 1_500)))
+    assert [task["end_offset_sum"] for task in found.row["tasks"]] == [3_000, 3_000]
+    assert found.row["tasks"][0]["changelog_partitions"][0]["end_offset"] == 1_500
+
+
+@pytest.mark.parametrize(
+    "scrape",
+    [
+        text(leads(BOTH)),
+        text([*leads(BOTH, client="own"), f'x_client_state{{client_id="own",process_id="{P0}"}} 2']),
+        text([*leads(BOTH, client="own"), f'x_client_state{{client_id="own",process_id="{P0.upper()}"}} 2']),
+    ],
+)
+def test_an_instance_is_found_by_its_client_id_or_its_process(scrape: str) -> None:
+    assert lag_of(overlaid(scrape, ends=offsets(ENDS)))["source"] == "metrics"
+
+
+def test_the_same_client_id_on_two_instances_needs_the_process() -> None:
+    row = copy.deepcopy(GROUP)
+    for instance in row["instances"]:
+        instance["consumers"][0]["consumer_id"] = f"same-StreamThread-1-consumer-{instance['process_id']}"
+    states = [f'x_client_state{{client_id="same",process_id="{process}"}} 2' for process in (P0, P1)]
+    files = [text([*leads(BOTH, client="same"), state]) for state in states]
+    assert lag_of(overlaid(*files, row=row, ends=offsets(ENDS)))["source"] == "metrics"
+    with pytest.raises(SnapshotError, match="client id 'same' is that of 2 instances, and no process id is published"):
+        overlaid(text(leads(BOTH, client="same")), row=row, ends=offsets(ENDS))
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            [*leads(BOTH), f'x_client_state{{client_id="my.app-{P0}",process_id="gone",application_id="my.app"}} 2'],
+            "is of process 'gone', which the group 'my.app' does not have",
+        ),
+        (leads(BOTH, client="my.app-gone"), "is of client 'my.app-gone', which the group 'my.app' does not have"),
+        (leads({("C", 0): 1}), "restores my.app-C-changelog-0, which is no changelog of the group 'my.app'"),
+        (leads({("A", 7): 1}), "restores my.app-A-changelog-7, which is no changelog of the group 'my.app'"),
+    ],
+)
+def test_what_the_group_does_not_have_is_named(lines: list[str], message: str) -> None:
+    with pytest.raises(SnapshotError) as caught:
+        overlaid(text(lines), ends=offsets(ENDS))
+    assert message in str(caught.value)
+    assert caught.value.application_id == "my.app"
+
+
+def test_other_applications_in_the_same_scrape_are_passed_over() -> None:
+    other = position("records_lead", 5, client="other-1").replace("my.app-A", "other-A")
+    named = 'x_client_state{client_id="theirs",process_id="x",application_id="theirs"} 2'
+    theirs = position("records_lead", 5, client="theirs").replace("my.app-A", "theirs-A")
+    found = overlaid(text([*leads(BOTH), other, theirs, named]), ends=offsets(ENDS))
+    assert lag_of(found)["source"] == "metrics"
+
+
+def test_a_scrape_of_an_instance_that_left_long_before_is_left_out() -> None:
+    before = text(leads(BOTH, client="my.app-gone"), "2026-11-21T11:50:00Z")
+    found = overlaid(before, text(leads(BOTH)), ends=offsets(ENDS))
+    assert "scrape-of-departed" in codes(found)
+
+
+def test_two_scrapes_of_one_moment_must_agree() -> None:
+    with pytest.raises(SnapshotError, match="are of the same time and of process"):
+        overlaid(text(leads(BOTH)), text(leads({**BOTH, ("A", 0): 1})), ends=offsets(ENDS))
+
+
+def test_the_newest_scrape_counts_and_two_give_the_restore_rate() -> None:
+    first = text(leads(dict.fromkeys(BOTH, 0)), "2026-11-21T11:59:50Z")
+    second = text(leads({**dict.fromkeys(BOTH, 100), ("A", 1): 1_000, ("B", 1): 1_000}), SCRAPED)
+    ends = [
+        json.dumps({"t": at, "end": dict.fromkeys(ENDS, end)})
+        for at, end in (("2026-11-21T11:59:50Z", 980), (SCRAPED, 1_000))
+    ]
+    found = overlaid(first, second, ends=read_offsets(["-"], io.BytesIO("\n".join(ends).encode())))
+    assert lag_of(found)["lag"] == 1_800
+    rates = found.row["rates"]
+    assert rates["produce"] == [{"task_id": task, "records_per_second": 4.0} for task in ("0_0", "0_1")]
+    (restored,) = rates["restore"]
+    assert (restored["process_id"], restored["records_per_second"]) == (P0, 20.0), "0_1 caught up on the way"
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        (["jmx_scrape_error 1.0"], "scrape-failed"),
+        (["kafka_consumer_records_lead_max 1"], "positions-missing"),
+        (
+            ['kafka_streams_stream_task_metrics_update_total{task_id="0_0"} 0.0', *leads(BOTH)],
+            "debug-metrics-unrecorded",
+        ),
+        ([position("records_lead", "NaN")], "odd-positions"),
+    ],
+)
+def test_every_trap_is_told(lines: list[str], code: str) -> None:
+    from kstream_plan.snapshots.metrics.traps import notes_about_scrapes
+
+    assert code in [note.code for note in notes_about_scrapes(scrapes(text(lines)))]
+
+
+def test_old_scrapes_are_told() -> None:
+    found = overlaid(text(leads(BOTH), "2026-11-21T11:40:00Z"), ends=offsets(ENDS, "2026-11-21T11:40:00Z"))
+    assert "scrape-old" in codes(found)
+    assert snapshot_from_row(found.row, "").old_lags, "and what they say is no longer of now"
+    young = overlaid(text(leads(BOTH), "2026-11-21T11:55:00Z"), ends=offsets(ENDS, "2026-11-21T11:55:00Z"))
+    assert not snapshot_from_row(young.row, "").old_lags
+
+
+def test_windowed_stores_without_start_offsets_are_named() -> None:
+    windowed = (
+        'kafka_streams_stream_state_metrics_put_rate{rocksdb_window_state_id="A",task_id="0_0",thread_id="x"} 0.0'
+    )
+    found = overlaid(text([*leads(BOTH), windowed]), ends=offsets(ENDS))
+    (note,) = [note for note in found.warnings if note.code == "start-offsets-unknown"]
+    assert "0_0 are (windowed)" in note.message
+    known = overlaid(text([*leads(BOTH), windowed]), ends=offsets(ENDS), starts=offsets(dict.fromkeys(ENDS, 0)))
+    assert "start-offsets-unknown" not in codes(known)
+
+
+def test_instances_without_a_scrape_are_named() -> None:
+    (note,) = [n for n in overlaid(text(leads(BOTH)), ends=offsets(ENDS)).warnings if n.code == "not-scraped"]
+    assert note.message.startswith("1 of 2 instances has no scrape, two first")
+
+
+def store_lags(document: Any, **row: Any) -> Overlaid:
+    said = read_store_lags(["-"], io.BytesIO(json.dumps(document).encode()), 1_795_262_400_000)
+    return with_measured_lags({**GROUP, **row}, Measurements(store_lags=said))
+
+
+@pytest.mark.parametrize("name", [P0, P0.upper(), "one", "one:8080", f"my.app-{P0}"])
+def test_store_lags_of_the_application_itself_count(name: str) -> None:
+    found = store_lags({name: {"A": {"0": {"offsetLag": 3}}, "B": {"0": {"offsetLag": 4}, "1": {"offsetLag": 9}}}})
+    assert (lag_of(found)["lag"], lag_of(found)["source"]) == (7, "metrics")
+    assert lag_of(found, "0_1")["source"] == "join", "a store is missing"
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"nowhere": {}}, "names 'nowhere', which is no instance of the group 'my.app'"),
+        ({"one": {"C": {"0": {"offsetLag": 3}}}}, "has store 'C', partition 0, and nobody tells which task that is of"),
+    ],
+)
+def test_store_lags_of_what_the_group_does_not_have_are_named(document: Any, message: str) -> None:
+    with pytest.raises(SnapshotError) as caught:
+        store_lags(document)
+    assert message in str(caught.value)
+
+
+@given(
+    st.dictionaries(st.sampled_from(list(BOTH)), st.integers(0, 3_000)),
+    st.dictionaries(st.sampled_from(sorted(ENDS)), st.integers(0, 3_000)),
+    st.dictionaries(st.sampled_from(list(BOTH)), st.integers(0, 3_000)),
+)
+def test_whatever_was_measured_no_copy_looks_better_than_it_can_be(
+    positions: dict[tuple[str, int], int], ends: dict[str, int], behind: dict[tuple[str, int], int]
+) -> None:
+    row = {**GROUP, "captured_at": None, "tasks": [{**t, "end_offset_sum": 9_000} for t in GROUP["tasks"]]}
+    content = text(["foo 1", *leads(positions), *lags(behind)])
+    found = overlaid(content, row=row, ends=offsets(ends)) if ends else overlaid(content, row=row)
+    for task in ("0", "1"):
+        lag = lag_of(found, f"0_{task}")
+        keys = [("A", int(task)), ("B", int(task))]
+        known = [ends.get(f"my.app-{store}-changelog-{task}") if ends else 1_000 for store in "AB"]
+        if lag["source"] == "metrics":
+            assert lag["lag"] == sum(max(end - positions[key], 0) for end, key in zip(known, keys, strict=True))
+        elif lag["source"] == "metrics, at least":
+            assert lag["lag"] >= 50
+        else:
+            assert lag["lag"] == 50
+    snapshot_from_row(found.row, "")

@@ -1,0 +1,147 @@
+"""Lags from what real instances published, beside what the group's leader was told (``tests/real/metrics``)."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
+from kstream_plan.snapshots.metrics.lags import measured_lags, of_group
+from kstream_plan.snapshots.metrics.names import StoreLabel
+from kstream_plan.snapshots.metrics.offsets import Offsets, OffsetSet, read_offsets
+from kstream_plan.snapshots.metrics.overlay import read_measurements, with_measured_lags
+from kstream_plan.snapshots.metrics.scrapes import Scrape, read_scrapes
+from kstream_plan.snapshots.metrics.seats import Seats, seats_of
+from kstream_plan.snapshots.rows.times import format_time, parse_time
+
+REAL = Path(__file__).parents[2] / "real" / "metrics"
+CAPTURES = REAL / "captures"
+#: How far apart the broker's end offsets were looked up.
+ENDS_APART_MS = 2_100
+
+
+def lines(name: str) -> list[str]:
+    with gzip.open(REAL / name, "rt", encoding="utf-8") as file:
+        return file.read().splitlines()
+
+
+SCRAPES = [json.loads(line) for line in lines("scrapes.jsonl.gz")]
+VALIDATION = [row for row in csv.DictReader(lines("validation.csv.gz")) if row["lag_end_minus_lead"]]
+ENDS = read_offsets([str(REAL / "changelog_ends.jsonl.gz")])
+
+
+def scrape_of(row: dict[str, str]) -> Scrape:
+    """The scrape that a row of the validation is about."""
+    ended = parse_time(row["assign"]) / 1000 - float(row["join_to_assign_s"]) - float(row["scrape_before_s"])
+    found = min((s for s in SCRAPES if s["inst"] == row["inst"]), key=lambda s: abs(s["t1"] - ended))
+    content = "\n".join([f"# {format_time(round(found['t1'] * 1000))}", *found["lines"], ""])
+    return read_scrapes(["-"], io.BytesIO(content.encode()))[0][0]
+
+
+def seats_in(scrape: Scrape) -> Seats:
+    stateful = [{"task_id": f"{sub}_{number}", "stateful": True} for sub in (0, 1) for number in range(8)]
+    (client,) = scrape.clients
+    process_id = scrape.identities[client].process_id
+    instance = {"process_id": process_id, "consumers": [{"consumer_id": f"{client}-StreamThread-1-consumer-x"}]}
+    row: dict[str, Any] = {"application_id": "m.app", "tasks": stateful, "instances": [instance]}
+    changelogs = {f"m_app-{store}-changelog" for store in "ABC"}
+    stores = {StoreLabel(f"{sub}_0", store, False) for sub, store in ((0, "A"), (1, "B"), (1, "C"))}
+    return seats_of(row, None, stores, changelogs)
+
+
+def lag(row: dict[str, str], ends: Offsets) -> tuple[int, bool]:
+    scrape = scrape_of(row)
+    seats = seats_in(scrape)
+    copies, _ = of_group([scrape], seats)
+    found = measured_lags(copies, seats, ends, Offsets())[copies[0].process_id, row["task"]]
+    return found.records, found.at_least
+
+
+def moved(ms: int) -> Offsets:
+    """The end offsets as if they had been looked up so much earlier."""
+    return Offsets(tuple(OffsetSet((found.at_ms or 0) - ms, found.offsets) for found in ENDS.sets))
+
+
+def test_every_lag_is_that_of_the_broker_within_what_was_written_between_two_looks() -> None:
+    assert len(VALIDATION) == 194
+    near, outside = 0, []
+    for row in VALIDATION:
+        true = float(row["lag_end_minus_lead"])
+        allowed = max(50, 0.05 * true)
+        records, at_least = lag(row, ENDS)
+        assert not at_least
+        near += abs(records - true) <= allowed
+        low, high = (lag(row, moved(ms))[0] for ms in (-ENDS_APART_MS, ENDS_APART_MS))
+        if not low - allowed <= true <= high + allowed:
+            outside.append((row["assign"], row["inst"], row["task"], true, records))
+    assert outside == []
+    assert near >= 175  # end offsets were looked up every two seconds; the others were written to in between
+
+
+@pytest.mark.parametrize("acceptable", [1_000, 10_000])
+def test_nothing_is_called_caught_up_that_the_leader_called_behind(acceptable: int) -> None:
+    for row in VALIDATION:
+        if int(row["leader_lag"]) > acceptable:
+            assert lag(row, ENDS)[0] > acceptable, row
+
+
+def test_without_end_offsets_the_least_is_never_more_than_the_truth() -> None:
+    for row in VALIDATION:
+        records, at_least = lag(row, Offsets())
+        assert at_least
+        assert records == float(row["metric_lag_before"])
+
+
+def rows_of_the_log() -> list[dict[str, Any]]:
+    history = read_leader_logs([str(REAL / "leader.log.gz")], application_id="m.app", config={}, names=None)
+    return [dict(row) for row in checked_rows(history.entries)]
+
+
+def captured(name: str) -> list[str]:
+    return sorted(str(path) for path in CAPTURES.glob(f"{name}.prom.gz"))
+
+
+def test_a_scrape_of_every_instance_covers_every_copy() -> None:
+    row = next(row for row in rows_of_the_log() if row["captured_at"] == "2026-11-22T13:58:00.713Z")
+    measured = read_measurements(metrics=captured("04-warmup.i*"), end_offsets=[str(REAL / "changelog_ends.jsonl.gz")])
+    found = with_measured_lags(row, measured)
+    assert found.assumptions[0].message == "18 of 18 copies measured 0 s ago, 0 from the last join"
+    of_warmup = {lag["process_id"][:4]: lag["lag"] for lag in found.row["lags"] if lag["task_id"] in ("0_6", "0_3")}
+    assert of_warmup["f9ef"] == 16_365  # the new instance's warm-up, 20 s after it was placed
+
+
+@pytest.mark.parametrize(
+    ("name", "positions", "failed"),
+    [
+        ("01-steady.i1", 7, False),
+        ("01-steady.rules-kafka_streams_yml.i1", 7, True),
+        ("01-steady.rules-kafka_streams_yml.i2", 9, True),
+        ("01-steady.rules-streams_yml.i1", 0, True),
+        ("01-steady.rules-streams_yml.i2", 0, True),
+        ("01-steady.micrometer.i3", 0, False),
+        ("09-active-restore2.i1", 8, False),
+    ],
+)
+def test_every_export_is_read_and_what_it_lacks_is_told(name: str, positions: int, failed: bool) -> None:
+    (file,) = captured(name)
+    measured = read_measurements(metrics=[file])
+    (scrape,) = measured.scrapes
+    assert (len(scrape.positions), scrape.failed) == (positions, failed)
+    told = [note.code for note in measured.notes]
+    assert ("scrape-failed" in told, "positions-missing" in told) == (failed, positions == 0)
+
+
+def test_micrometer_calls_the_same_things_otherwise() -> None:
+    (file,) = captured("04-warmup.i3")
+    with gzip.open(file, "rt", encoding="utf-8") as content:
+        jmx = content.read()
+    renamed = jmx.replace("consumer_consumer_fetch_manager_metrics_", "consumer_fetch_manager_")
+    (by_jmx,), (by_micrometer,) = (read_scrapes(["-"], io.BytesIO(text.encode()))[0] for text in (jmx, renamed))
+    assert by_jmx.positions == by_micrometer.positions
+    assert len(by_jmx.positions) == 8
