@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import median_low
 from types import MappingProxyType
 
 from kstream_plan.model.note import Note
@@ -16,17 +17,24 @@ from kstream_plan.model.state import GroupState
 class Rates:
     """How fast state is restored and produced, in records per second.
 
-    ``restore`` is per (instance, task) and ``produce`` per task, as measured over a history of lags;
-    ``restore_per_instance`` and ``produce_per_task`` are given by hand and beat them; ``restore_of`` (by instance) and
-    ``produce_of`` (by task) are given by hand for some only and beat all. Nothing known: all empty.
+    ``restore`` is by instance and ``produce`` by task, as measured over a history of lags; an instance that was not
+    measured counts as one in the middle of those that were. ``restore_at_least`` are instances of which only bounds
+    were measured: they restore so fast or faster. ``restore_intervals`` and ``produce_intervals`` tell in how many
+    intervals each was measured, where that is known.
+
+    ``restore_per_instance`` and ``produce_per_task`` are given by hand and beat what was measured; ``restore_of`` (by
+    instance) and ``produce_of`` (by task) are given by hand for some only and beat all. Nothing known: all empty.
     """
 
-    restore: Mapping[tuple[int, int], float] = field(default_factory=lambda: MappingProxyType({}))
+    restore: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
     produce: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
     restore_per_instance: float | None = None
     produce_per_task: float | None = None
     restore_of: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
     produce_of: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+    restore_at_least: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+    restore_intervals: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    produce_intervals: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields; read-only views, which cannot be pickled, as plain dictionaries."""
@@ -49,7 +57,7 @@ class Rates:
             return self.restore_of[instance]
         if self.restore_per_instance is not None:
             return self.restore_per_instance
-        return self.restore_measured.get(instance)
+        return self.restore.get(instance, self.usual_restore)
 
     def produce_rate(self, task: int) -> float:
         """Records per second that a task's changelogs grow by; 0 if not known."""
@@ -58,12 +66,9 @@ class Rates:
         return self.produce.get(task, 0.0) if self.produce_per_task is None else self.produce_per_task
 
     @cached_property
-    def restore_measured(self) -> Mapping[int, float]:
-        """Instance → records per second it restores: the sum of what was measured of its copies."""
-        by_instance: dict[int, float] = {}
-        for (instance, _), rate in sorted(self.restore.items()):
-            by_instance[instance] = by_instance.get(instance, 0.0) + rate
-        return MappingProxyType(by_instance)
+    def usual_restore(self) -> float | None:
+        """What the instances that were measured restore in the middle; ``None`` if none was."""
+        return median_low(self.restore.values()) if self.restore else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

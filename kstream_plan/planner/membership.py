@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from statistics import median_low
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -98,18 +97,20 @@ def _revoked(state: GroupState, before: Holdings, instances: Sequence[int | None
 def moved_rates(rates: Rates, old: Group, new: Group) -> Rates:
     """Return the same rates by the indices of another group with the same tasks.
 
-    Where rates were measured, an instance that was not there counts as restoring at the median of the others.
+    Where rates were measured, an instance that was not measured counts as restoring at the median of the others.
     """
     index = {i: new.instance_index.get(instance.process_id) for i, instance in enumerate(old.instances)}
-    restore = {(to, task): r for (i, task), r in rates.restore.items() if (to := index[i]) is not None}
-    if rates.restore:
-        usual = median_low(rates.restore_measured.values())
-        fresh = set(range(len(new.instances))).difference(index.values())
-        restore |= {(instance, 0): usual for instance in sorted(fresh)}
+
+    def moved(by_instance: Mapping[int, float]) -> dict[int, float]:
+        return {to: rate for i, rate in by_instance.items() if (to := index[i]) is not None}
+
+    usual = rates.usual_restore
+    others = {} if usual is None else dict.fromkeys(range(len(new.instances)), usual)
     return replace(
         rates,
-        restore=restore,
-        restore_of={to: rate for i, rate in rates.restore_of.items() if (to := index[i]) is not None},
+        restore=others | moved(rates.restore),
+        restore_of=moved(rates.restore_of),
+        restore_at_least=moved(rates.restore_at_least),
     )
 
 

@@ -175,6 +175,19 @@ def _assumptions(
     if new and snapshot.rates.restore and snapshot.rates.restore_per_instance is None:
         message = "New instances restore as fast as the others do in the middle: theirs cannot have been measured"
         notes.append(Note("new-instances-restore-rate", message, tuple(new)))
+    unmeasured = _unmeasured(snapshot)
+    if rounds and unmeasured:
+        message = "Instances that were not seen restoring restore as fast as the others do in the middle"
+        notes.append(Note("restore-rate-of-others", message, unmeasured))
     if snapshot.captured_at is None:
         notes.append(Note("no-capture-time", "The snapshot does not say when it was taken"))
     return tuple(notes)
+
+
+def _unmeasured(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return who counts as restoring like the others, because only theirs was measured."""
+    rates, instances = snapshot.rates, snapshot.state.group.instances
+    if not rates.restore or rates.restore_per_instance is not None:
+        return ()
+    known = rates.restore.keys() | rates.restore_of.keys()
+    return tuple(instance.process_id for i, instance in enumerate(instances) if i not in known)

@@ -9,7 +9,7 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.rows.document_kind import refuse_written
 from kstream_plan.snapshots.rows.fields import FieldError, printable
 from kstream_plan.snapshots.rows.json_text import parse_row
-from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreGrowth
+from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreHistory, StoreInterval
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_error
 from kstream_plan.snapshots.rows.times import format_time
 
@@ -29,7 +29,7 @@ def nameless_lag_row(text: LagText) -> SnapshotError:
 
 
 def lag_history(texts: Sequence[LagText], earliest_us: int | None) -> LagHistory:
-    """Return the newest rows of one application and how its stores' figures changed.
+    """Return the newest rows of one application and the last intervals of its stores.
 
     Args:
         texts: the rows.
@@ -39,17 +39,14 @@ def lag_history(texts: Sequence[LagText], earliest_us: int | None) -> LagHistory
         SnapshotError: a row is no JSON object.
     """
     rows = [HistoryRow(parse_row(text.text, text.file), text.file, text.twice) for text in texts]
-    growth = [
-        StoreGrowth(
+    stores = [
+        StoreHistory(
             text.process_id or "",
             text.task_id or "",
             text.store,
-            text.restored_records,
-            text.restored_ms,
-            text.produced_records,
-            text.produced_ms,
+            tuple(sorted(StoreInterval(**interval) for interval in text.intervals)),
         )
         for text in texts
     ]
     earliest = None if earliest_us is None else format_time(earliest_us // 1000)
-    return LagHistory(sorted(rows, key=repr), sorted(growth, key=repr), earliest)
+    return LagHistory(sorted(rows, key=repr), sorted(stores, key=repr), earliest)

@@ -48,7 +48,7 @@ def test_every_option_may_be_given_on_its_own() -> None:
 
 
 def test_one_known_rate_does_not_make_the_whole_plan_an_estimate() -> None:
-    made = plan(_snapshot(rates=Rates(restore={(0, 0): 1e5})))
+    made = plan(_snapshot(rates=Rates(restore_of={0: 1e5})))
     assert made.summary.duration_is == "floor"
     assert "no-restore-rate" in _codes(made.assumptions)
 

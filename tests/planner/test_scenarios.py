@@ -256,14 +256,14 @@ def test_an_instance_without_a_host_of_its_own_is_called_by_its_id() -> None:
 
 def test_rates_of_instances_move_with_them() -> None:
     snapshot = _settled()
-    measured = Rates(restore={(i, 0): 100.0 + i for i in range(len(snapshot.state.group.instances))})
+    measured = Rates(restore={i: 100.0 + i for i in range(len(snapshot.state.group.instances))})
     made = _play(replace(snapshot, rates=measured), "{at: 0s, leave: i1}, {at: 5m, return: i1}")
     assert made.verdict.kind == "settled"
 
 
 def test_new_instances_restore_as_fast_as_the_others() -> None:
     before = captured_scenarios.before("scale-out")
-    measured = Rates(restore={(0, 0): 50.0, (1, 0): 100.0, (2, 0): 5_000.0})
+    measured = Rates(restore={0: 50.0, 1: 100.0, 2: 5_000.0})
     made = _play(replace(before, rates=measured), "{at: 0s, join: {hosts: [new]}}")
     assert made.summary.duration_is == "estimate"
     assert "new-instances-restore-rate" in {note.code for note in made.assumptions}

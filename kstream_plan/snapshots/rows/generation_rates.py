@@ -1,59 +1,135 @@
-"""Rates from generation to generation: how fast copies restored and how fast tasks were written to."""
+"""Rates from generation to generation: how fast instances restored and how fast tasks were written to."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from kstream_plan.model import LATEST
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.snapshots.rows.fields import Row
-from kstream_plan.snapshots.rows.lag_history import StoreGrowth, produce_rate, restore_rate
+from kstream_plan.snapshots.rows.measured import (
+    RECENT_INTERVALS,
+    SHORTEST_INTERVAL_MS,
+    Measured,
+    Progress,
+    Restored,
+    produce_rate,
+    progress,
+    restore_rate,
+    restored_by,
+)
 from kstream_plan.snapshots.rows.times import parse_time
 
-
-class _Lag(NamedTuple):
-    """How far a copy is behind, and when it said so."""
-
-    records: int
-    at_ms: int
-
-
-class _Seen(NamedTuple):
-    """The figures of one generation."""
-
-    at_ms: int
-    ends: Mapping[str, int]
-    lags: Mapping[tuple[str, str], _Lag]
-    reported: frozenset[tuple[str, str]]
-    assigned: frozenset[tuple[str, str]]
-    ready_lag: int
+#: (process id, task id)
+_Place = tuple[str, str]
 
 
 def with_rates(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return snapshot rows with the ``rates`` that the generations up to each of them give.
 
-    * Produce rate of a task: the growth of its end offset sum over the time between generations.
-    * Restore rate of a copy: by how much its lag fell between generations, plus what was produced meanwhile. A copy
-      that had just been placed starts from the whole sum. An interval at whose end the copy is ready (its lag at most
-      ``acceptable_recovery_lag``) says nothing but "at least so fast" and is left out.
+    * Restore rate of an instance: the median, over intervals between generations, of what all copies on it restored
+      that were assigned meanwhile: by how much their lags fell, plus what was written. A copy that had just been
+      placed starts from the whole sum. An interval in which one of them became ready (its lag at most
+      ``acceptable_recovery_lag``) is a lower bound, for then the instance may have had time left.
+    * Produce rate of a task: the median growth of its end offset sum, 0 where it was idle. The first growth from
+      nothing is left out: it is the application catching up with what its source topics hold already.
+
+    Intervals below ten seconds measure their own edges: for restoring they are left out, for producing put together.
 
     Args:
         rows: rows of one application in order of time (README, input contract). A lag's time is its ``reported_at``,
             else the row's. Rows without a time are passed over.
     """
-    growth: dict[tuple[str, str], list[StoreGrowth]] = defaultdict(list)
-    before: _Seen | None = None
+    meter = _Meter()
     found = []
     for row in rows:
-        seen = _seen(row)
-        if before is not None and seen is not None:
-            for change in (*_produced(before, seen), *_restored(before, seen)):
-                growth[change.process_id, change.task_id].append(change)
-        before = seen or before
-        rates = _rates(growth)
+        meter.see(row)
+        rates = meter.rates()
         found.append({**row, "rates": rates} if rates else dict(row))
     return found
+
+
+class _Seen(NamedTuple):
+    """The figures of one generation.
+
+    ``told_at_ms`` is when the members told how far behind they are, ``at_ms`` the time of the rest. ``lags`` are of
+    those copies that told a number; ``ready`` are those that told to be running, ``unknown`` those of which it is not
+    known; ``assigned`` is what every instance had been assigned until then, active tasks included.
+    """
+
+    at_ms: int
+    told_at_ms: int
+    ends: Mapping[str, int]
+    lags: Mapping[_Place, int]
+    ready: frozenset[_Place]
+    unknown: frozenset[_Place]
+    assigned: frozenset[_Place]
+    processes: frozenset[str]
+    ready_lag: int
+
+
+class _Point(NamedTuple):
+    """How long a task's changelogs were, and when."""
+
+    at_ms: int
+    end: int
+
+
+def _recent() -> deque[Any]:
+    return deque(maxlen=RECENT_INTERVALS)
+
+
+@dataclass(slots=True)
+class _Meter:
+    """What the generations so far measured; private to one call."""
+
+    before: _Seen | None = None
+    written_since: dict[str, _Point] = field(default_factory=dict)
+    written: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(_recent))
+    restored: dict[str, deque[Restored]] = field(default_factory=lambda: defaultdict(_recent))
+
+    def see(self, row: Row) -> None:
+        seen = _seen(row)
+        if seen is None:
+            return
+        for task_id, end in seen.ends.items():
+            self._see_end(task_id, _Point(seen.at_ms, end))
+        if self.before is not None and seen.told_at_ms - self.before.told_at_ms >= SHORTEST_INTERVAL_MS:
+            for process_id, restored in _restored(self.before, seen):
+                self.restored[process_id].append(restored)
+        self.before = seen
+
+    def _see_end(self, task_id: str, now: _Point) -> None:
+        since = self.written_since.setdefault(task_id, now)
+        elapsed_ms = now.at_ms - since.at_ms
+        if now.end < since.end:
+            self.written_since[task_id] = now
+        elif elapsed_ms >= SHORTEST_INTERVAL_MS:
+            if since.end > 0 or now.end == 0:
+                self.written[task_id].append((now.end - since.end) * 1000 / elapsed_ms)
+            self.written_since[task_id] = now
+
+    def rates(self) -> dict[str, Any]:
+        """Return the ``rates`` of a row, without what is not known."""
+        produce = [
+            {"task_id": task_id, **_fields(rate)}
+            for task_id, intervals in sorted(self.written.items())
+            if (rate := produce_rate(intervals)) is not None
+        ]
+        restore = [
+            {"process_id": process_id, **_fields(rate)}
+            for process_id, intervals in sorted(self.restored.items())
+            if (rate := restore_rate(intervals)) is not None
+        ]
+        return {name: rates for name, rates in (("produce", produce), ("restore", restore)) if rates}
+
+
+def _fields(rate: Measured) -> dict[str, Any]:
+    found: dict[str, Any] = {"records_per_second": rate.per_second, "intervals": rate.intervals}
+    return found | {"at_least": True} if rate.at_least else found
 
 
 def _seen(row: Row) -> _Seen | None:
@@ -61,22 +137,33 @@ def _seen(row: Row) -> _Seen | None:
         return None
     at_ms = parse_time(row["captured_at"])
     ends = {task["task_id"]: task["end_offset_sum"] for task in row["tasks"] if task.get("end_offset_sum") is not None}
-    lags = {}
+    lags: dict[_Place, int] = {}
+    ready: set[_Place] = set()
+    unknown: set[_Place] = set()
     for lag in row["lags"]:
-        records = _records_behind(lag, ends)
+        place, records = (lag["process_id"], lag["task_id"]), _records_behind(lag, ends)
         if records is not None:
-            reported_at = lag.get("reported_at")
-            lags[lag["process_id"], lag["task_id"]] = _Lag(records, parse_time(reported_at) if reported_at else at_ms)
+            lags[place] = records
+        else:
+            (ready if LATEST in (lag.get("lag"), lag.get("offset")) else unknown).add(place)
     assigned = {
         (instance["process_id"], task_id)
         for instance in row["instances"]
         for consumer in instance["consumers"]
-        for role in ("standby", "warmup")
+        for role in ("active", "standby", "warmup")
         for task_id in consumer.get(role) or ()
     }
-    reported = frozenset((lag["process_id"], lag["task_id"]) for lag in row["lags"])
-    ready_lag = (row.get("config") or {}).get("acceptable_recovery_lag", AssignmentConfig().acceptable_recovery_lag)
-    return _Seen(at_ms, ends, lags, reported, frozenset(assigned), ready_lag)
+    return _Seen(
+        at_ms=at_ms,
+        told_at_ms=max((parse_time(told) for lag in row["lags"] if (told := lag.get("reported_at"))), default=at_ms),
+        ends=ends,
+        lags=lags,
+        ready=frozenset(ready),
+        unknown=frozenset(unknown),
+        assigned=frozenset(assigned),
+        processes=frozenset(instance["process_id"] for instance in row["instances"]),
+        ready_lag=(row.get("config") or {}).get("acceptable_recovery_lag", AssignmentConfig().acceptable_recovery_lag),
+    )
 
 
 def _records_behind(lag: Row, ends: Mapping[str, int]) -> int | None:
@@ -87,48 +174,34 @@ def _records_behind(lag: Row, ends: Mapping[str, int]) -> int | None:
     return None if offset is None or end is None or offset < 0 else max(end - offset, 0)
 
 
-def _produced(before: _Seen, seen: _Seen) -> list[StoreGrowth]:
-    elapsed_ms = seen.at_ms - before.at_ms
-    return [
-        StoreGrowth("", task_id, None, produced_records=end - before.ends[task_id], produced_ms=elapsed_ms)
-        for task_id, end in seen.ends.items()
-        if elapsed_ms > 0 and end >= before.ends.get(task_id, end + 1)
-    ]
+def _restored(before: _Seen, seen: _Seen) -> Iterator[tuple[str, Restored]]:
+    """Yield what every instance restored between two generations that had anything to restore."""
+    elapsed_ms = seen.told_at_ms - before.told_at_ms
+    by_process: dict[str, list[Progress]] = defaultdict(list)
+    for place in sorted(seen.assigned):
+        made = _progress(before, seen, place) if place[0] in before.processes else None
+        if made is not None:
+            by_process[place[0]].append(made)
+    for process_id, copies in by_process.items():
+        restored = restored_by(copies, elapsed_ms)
+        if restored is not None:
+            yield process_id, restored
 
 
-def _restored(before: _Seen, seen: _Seen) -> list[StoreGrowth]:
-    changes = []
-    for copy, now in seen.lags.items():
-        earlier = before.lags.get(copy)
-        if earlier is None and copy in seen.assigned and copy not in before.reported and copy[1] in before.ends:
-            earlier = _Lag(before.ends[copy[1]], before.at_ms)
-        if earlier is None or not seen.ready_lag < now.records < earlier.records or now.at_ms <= earlier.at_ms:
-            continue
-        produced = max(seen.ends.get(copy[1], 0) - before.ends.get(copy[1], 0), 0) if copy[1] in before.ends else 0
-        restored = earlier.records - now.records + produced
-        changes.append(StoreGrowth(*copy, None, restored_records=restored, restored_ms=now.at_ms - earlier.at_ms))
-    return changes
+def _progress(before: _Seen, seen: _Seen, place: _Place) -> Progress | None:
+    behind = _behind_at_the_beginning(before, seen, place)
+    left = 0 if place in seen.ready else seen.lags.get(place)
+    if behind is None:
+        return None
+    if left is None:
+        return Progress(0, ended=True, goes_on=False)  # it has not told: it may be ready
+    written = max(seen.ends.get(place[1], 0) - before.ends.get(place[1], 0), 0)
+    return progress(behind, left, written, before.ready_lag)
 
 
-def _rates(growth: Mapping[tuple[str, str], Sequence[StoreGrowth]]) -> dict[str, Any]:
-    produce, restore = [], []
-    for (process_id, task_id), changes in sorted(growth.items()):
-        total = _total(changes)
-        if process_id:
-            rate = restore_rate([total])
-            if rate:
-                restore.append({"process_id": process_id, "task_id": task_id, "records_per_second": rate})
-        else:
-            rate = produce_rate([total])
-            if rate is not None:
-                produce.append({"task_id": task_id, "records_per_second": rate})
-    return {name: rates for name, rates in (("produce", produce), ("restore", restore)) if rates}
-
-
-def _total(changes: Sequence[StoreGrowth]) -> StoreGrowth:
-    return changes[0]._replace(
-        restored_records=sum(change.restored_records for change in changes),
-        restored_ms=sum(change.restored_ms for change in changes),
-        produced_records=sum(change.produced_records for change in changes),
-        produced_ms=sum(change.produced_ms for change in changes),
-    )
+def _behind_at_the_beginning(before: _Seen, seen: _Seen, place: _Place) -> int | None:
+    """Return how far a copy was behind when it began to restore; ``None`` if it had nothing to or nobody knows."""
+    if place in before.lags:
+        return before.lags[place]
+    told = place in before.ready or place in before.unknown
+    return None if told or place in seen.ready else before.ends.get(place[1])

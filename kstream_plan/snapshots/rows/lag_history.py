@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -11,25 +12,47 @@ from kstream_plan.model import Group, Holding, Note, Rates
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.snapshots.rows.fields import FieldError, Row, shown
 from kstream_plan.snapshots.rows.lags import LagRow, LagRows, UnknownNameError
+from kstream_plan.snapshots.rows.measured import (
+    RECENT_INTERVALS,
+    Measured,
+    Progress,
+    produce_rate,
+    progress,
+    restore_rate,
+    restored_by,
+)
 from kstream_plan.snapshots.rows.members import normal_process_id
 from kstream_plan.snapshots.rows.times import format_time, optional_time
 
 
-class StoreGrowth(NamedTuple):
-    """How one store's figures changed over the intervals between one row about it and the next.
+class StoreInterval(NamedTuple):
+    """What one store's figures were at two times that follow each other, ``None`` where they are not known.
 
-    ``restored_records`` in ``restored_ms`` count the intervals in which its lag fell: by how much it fell, plus what
-    was produced meanwhile if the rows tell. ``produced_records`` in ``produced_ms`` count the intervals whose ends both
-    have an ``end_offset``, unless it fell.
+    ``at_ms`` is the later time, ``elapsed_ms`` how much later it is; ``behind_*`` are records, ``end_*`` end offsets.
     """
+
+    at_ms: int
+    elapsed_ms: int
+    behind_before: int | None = None
+    behind: int | None = None
+    end_before: int | None = None
+    end: int | None = None
+
+    @property
+    def written(self) -> int | None:
+        """What was written meanwhile; ``None`` if that is not known."""
+        if self.end_before is None or self.end is None or self.end < self.end_before:
+            return None
+        return self.end - self.end_before
+
+
+class StoreHistory(NamedTuple):
+    """The last intervals of one store."""
 
     process_id: str
     task_id: str
     store: str | None
-    restored_records: int = 0
-    restored_ms: int = 0
-    produced_records: int = 0
-    produced_ms: int = 0
+    intervals: tuple[StoreInterval, ...] = ()
 
 
 class HistoryRow(NamedTuple):
@@ -48,7 +71,7 @@ class LagHistory(NamedTuple):
     """
 
     rows: Sequence[HistoryRow]
-    growth: Sequence[StoreGrowth] = ()
+    stores: Sequence[StoreHistory] = ()
     earliest: str | None = None
 
 
@@ -87,27 +110,37 @@ def usable_lag_rows(
     return usable, _notes(group, gone, deleted, config)
 
 
-def rates_of(growth: Sequence[StoreGrowth], group: Group) -> Rates:
-    """Return the rates that a history gives, in records per second.
+def rates_of(stores: Sequence[StoreHistory], group: Group, ready_lag: int) -> Rates:
+    """Return the rates that the last intervals of a history give, in records per second.
 
-    * Restore rate of a task on an instance: what its stores restored while their lag fell, over the longest time that
-      one of them took (stores restore side by side). Where a copy caught up between two rows it is a lower bound.
-    * Produce rate of a task: the growth of its stores' end offsets over time, each the mean of what the instances saw.
+    * Restore rate of an instance: the median of what all its copies restored in the same interval, those whose lag
+      fell. An interval in which one of them became ready (its lag at most ``ready_lag``) is a lower bound.
+    * Produce rate of a task: the median growth of each of its stores' end offsets, all of them together. The first
+      growth from nothing is left out.
 
     Rows about the whole task beat rows about its stores; what the group does not have is passed over.
     """
-    by_copy: dict[tuple[int, int], list[StoreGrowth]] = defaultdict(list)
+    by_copy: dict[tuple[int, int], list[StoreHistory]] = defaultdict(list)
     task_index = {str(task.task_id): index for index, task in enumerate(group.tasks)}
-    for row in growth:
-        task, instance = task_index.get(row.task_id), group.instance_index.get(normal_process_id(row.process_id))
+    for store in stores:
+        task, instance = task_index.get(store.task_id), group.instance_index.get(normal_process_id(store.process_id))
         if task is not None and instance is not None:
-            by_copy[instance, task].append(row)
-    restore = {copy: rate for copy, rows in sorted(by_copy.items()) if (rate := restore_rate(rows))}
-    by_task: dict[int, list[StoreGrowth]] = defaultdict(list)
-    for (_, task), rows in by_copy.items():
-        by_task[task].extend(rows)
-    produce = {task: rate for task, rows in sorted(by_task.items()) if (rate := produce_rate(rows)) is not None}
-    return Rates(restore=MappingProxyType(restore), produce=MappingProxyType(produce))
+            by_copy[instance, task].append(store)
+    on_instance: dict[int, list[StoreHistory]] = defaultdict(list)
+    of_task: dict[int, list[StoreHistory]] = defaultdict(list)
+    for (instance, task), of_copy in sorted(by_copy.items()):
+        counting = _whole_or_stores(of_copy)
+        on_instance[instance] += counting
+        of_task[task] += counting
+    restore = {i: rate for i, found in on_instance.items() if (rate := _restore_rate(found, ready_lag)) is not None}
+    produce = {task: rate for task, found in of_task.items() if (rate := _produce_rate(found)) is not None}
+    return Rates(
+        restore=MappingProxyType({i: rate.per_second for i, rate in restore.items() if not rate.at_least}),
+        restore_at_least=MappingProxyType({i: rate.per_second for i, rate in restore.items() if rate.at_least}),
+        restore_intervals=MappingProxyType({i: rate.intervals for i, rate in restore.items()}),
+        produce=MappingProxyType({task: rate.per_second for task, rate in produce.items()}),
+        produce_intervals=MappingProxyType({task: rate.intervals for task, rate in produce.items()}),
+    )
 
 
 def _nothing_in_time(history: LagHistory, captured_at_ms: int | None) -> FieldError:
@@ -176,24 +209,34 @@ def _notes(group: Group, gone: Sequence[str], deleted: Sequence[int], config: As
     return notes
 
 
-def _whole_or_stores(rows: Sequence[StoreGrowth]) -> Sequence[StoreGrowth]:
-    return [row for row in rows if row.store is None] or rows
+def _whole_or_stores(stores: Sequence[StoreHistory]) -> Sequence[StoreHistory]:
+    return [store for store in stores if store.store is None and store.intervals] or stores
 
 
-def restore_rate(rows: Sequence[StoreGrowth]) -> float | None:
-    """Return the restore rate of one copy from the growth of its stores, see :func:`rates_of`; ``None`` if unknown."""
-    rows = _whole_or_stores([row for row in rows if row.restored_ms > 0])
-    if not rows:
+def _restore_rate(stores: Iterable[StoreHistory], ready_lag: int) -> Measured | None:
+    by_time: dict[int, list[Progress]] = defaultdict(list)
+    elapsed_ms: dict[int, int] = {}
+    for interval in (interval for store in stores for interval in store.intervals):
+        behind, left = interval.behind_before, interval.behind
+        if behind is None or left is None or left >= behind:
+            continue
+        made = progress(behind, left, interval.written or 0, ready_lag)
+        if made is not None:
+            by_time[interval.at_ms].append(made)
+            elapsed_ms[interval.at_ms] = max(interval.elapsed_ms, elapsed_ms.get(interval.at_ms, 0))
+    restored = [restored_by(by_time[at_ms], elapsed_ms[at_ms]) for at_ms in sorted(by_time)[-RECENT_INTERVALS:]]
+    return restore_rate([one for one in restored if one is not None])
+
+
+def _produce_rate(stores: Iterable[StoreHistory]) -> Measured | None:
+    by_store: dict[str | None, list[float]] = defaultdict(list)
+    for store in stores:
+        by_store[store.store] += [
+            interval.written * 1000 / interval.elapsed_ms
+            for interval in store.intervals
+            if interval.written is not None and interval.elapsed_ms > 0 and (interval.end_before or not interval.end)
+        ]
+    rates = [rate for _, found in sorted(by_store.items(), key=str) if (rate := produce_rate(found)) is not None]
+    if not rates:
         return None
-    return sum(row.restored_records for row in rows) * 1000 / max(row.restored_ms for row in rows)
-
-
-def produce_rate(rows: Sequence[StoreGrowth]) -> float | None:
-    """Return the produce rate of one task from the growth of its stores, see :func:`rates_of`; ``None`` if unknown."""
-    rows = _whole_or_stores([row for row in rows if row.produced_ms > 0])
-    by_store: Mapping[str | None, list[int]] = defaultdict(lambda: [0, 0])
-    for row in rows:
-        by_store[row.store][0] += row.produced_records
-        by_store[row.store][1] += row.produced_ms
-    # exact sums first: the order of the rows must not show in the last digit
-    return sum(by_store[store][0] * 1000 / by_store[store][1] for store in sorted(by_store, key=str)) if rows else None
+    return Measured(math.fsum(rate.per_second for rate in rates), min(rate.intervals for rate in rates))

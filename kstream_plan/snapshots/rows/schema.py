@@ -69,8 +69,16 @@ SNAPSHOT: Mapping[str, Type] = {
     ],
     "decision": {"generation": "integer"},
     "rates": {
-        "produce": [{"task_id": "text", "records_per_second": "number"}],
-        "restore": [{"process_id": "text", "task_id": "text", "records_per_second": "number"}],
+        "produce": [{"task_id": "text", "records_per_second": "number", "intervals": "integer"}],
+        "restore": [
+            {
+                "process_id": "text",
+                "task_id": "text",
+                "records_per_second": "number",
+                "intervals": "integer",
+                "at_least": "boolean",
+            }
+        ],
     },
 }
 

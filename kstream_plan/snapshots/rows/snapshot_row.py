@@ -113,7 +113,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         state=state,
         config=config,
         captured_at=None if header.captured_at_ms is None else format_time(header.captured_at_ms),
-        rates=read_rates(row, group) if lags is None else rates_of(lags.growth, group),
+        rates=read_rates(row, group) if lags is None else rates_of(lags.stores, group, config.acceptable_recovery_lag),
         warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes),
         assumptions=assumptions,
         old_lags=_old_lags(reports, header.captured_at_ms, config.probing_rebalance_interval_ms),

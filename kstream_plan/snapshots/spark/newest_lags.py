@@ -1,4 +1,4 @@
-"""Which lag rows count: the newest about every store at or before a time, and how its figures changed until then.
+"""Which lag rows count: the newest about every store at or before a time, and its last intervals until then.
 
 They are collected once, as Arrow, and validated in plain Python. One narrow pass and one shuffle.
 """
@@ -6,13 +6,14 @@ They are collected once, as Arrow, and validated in plain Python. One narrow pas
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
 from kstream_plan.snapshots.files.sources import Input
+from kstream_plan.snapshots.rows.measured import RECENT_INTERVALS
 from kstream_plan.snapshots.rows.schema import LAG_KEYS, LAGS
 from kstream_plan.snapshots.spark.failures import plain_path
 from kstream_plan.snapshots.spark.texts import explained, file_name, read_rows
@@ -33,24 +34,19 @@ _FIGURES = {
     "behind": "coalesce(IF(lag >= 0, lag, NULL), IF(end_offset >= 0 AND offset >= 0, end_offset - offset, NULL))",
 }
 
-#: What changed between a row and the one before it about the same store.
-_CHANGES = {
-    "produced_records": "IF(at > previous.at AND log_end >= previous.log_end, log_end - previous.log_end, NULL)",
-    "fallen": "IF(at > previous.at AND behind < previous.behind, previous.behind - behind, NULL)",
-    "twice": "previous IS NOT NULL AND at <=> previous.at",
-}
-_GROWTH = {
-    "produced_records": "produced_records",
-    "produced_ms": "IF(produced_records IS NULL, NULL, (at - previous.at) DIV 1000)",
-    "restored_records": "try_add(fallen, coalesce(produced_records, 0))",
-    "restored_ms": "IF(fallen IS NULL, NULL, (at - previous.at) DIV 1000)",
-}
+_TWICE = "previous IS NOT NULL AND at <=> previous.at"
+
+#: A row beside the one before it about the same store; both have a time, and not the same one.
+_INTERVAL = """IF(at > previous.at, named_struct(
+    'at_ms', at DIV 1000, 'elapsed_ms', (at - previous.at) DIV 1000,
+    'behind_before', previous.behind, 'behind', behind, 'end_before', previous.log_end, 'end', log_end), NULL)"""
 
 
 class LagText(NamedTuple):
-    """A lag row as collected: its file, application and JSON text, and how its store's figures changed over time.
+    """A lag row as collected: its file, application and JSON text, and the last intervals of its store.
 
-    ``twice``: another row about the same store is of the same time.
+    ``twice``: another row about the same store is of the same time. ``intervals`` have the fields of
+    :class:`~kstream_plan.snapshots.rows.lag_history.StoreInterval`.
     """
 
     file: str
@@ -60,10 +56,7 @@ class LagText(NamedTuple):
     process_id: str | None
     task_id: str | None
     store: str | None
-    restored_records: int
-    restored_ms: int
-    produced_records: int
-    produced_ms: int
+    intervals: Sequence[Mapping[str, Any]]
 
 
 def newest_lags(
@@ -113,18 +106,17 @@ def _limits(spark: SparkSession, limits_us: Mapping[str, int | None]) -> DataFra
 
 
 def _newest(rows: DataFrame) -> DataFrame:
-    """Keep the newest row about every store, and beside it how the store's figures changed up to it."""
+    """Keep the newest row about every store, and beside it the last intervals of the store."""
     store = ["application_id", *_STORE]
     in_order = Window.partitionBy(*store).orderBy("at")
     previous = F.lag(F.struct("at", "log_end", "behind")).over(in_order)
     rows = rows.withColumns({name: F.expr(sql) for name, sql in _STORE.items()})
     rows = rows.withColumns({name: F.expr(sql) for name, sql in _FIGURES.items()}).withColumn("previous", previous)
-    rows = rows.withColumns({name: F.expr(sql) for name, sql in _CHANGES.items()})
-    rows = rows.withColumns({name: F.expr(sql) for name, sql in _GROWTH.items()})
+    rows = rows.withColumn("twice", F.expr(_TWICE)).withColumn("interval", F.expr(_INTERVAL))
     newest = rows.groupBy(*store).agg(
-        *(F.coalesce(F.try_sum(name), F.lit(0)).alias(name) for name in _GROWTH),
+        F.slice(F.sort_array(F.collect_list("interval"), asc=False), 1, RECENT_INTERVALS).alias("intervals"),
         F.max(F.struct("unreadable", "at", "twice", "text", "file")).alias("newest"),
     )
     return newest.select(
-        *store, *_GROWTH, "newest.file", F.col("newest.text").cast("binary").alias("text"), "newest.twice"
+        *store, "intervals", "newest.file", F.col("newest.text").cast("binary").alias("text"), "newest.twice"
     )

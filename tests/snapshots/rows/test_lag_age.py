@@ -99,7 +99,7 @@ def test_rates_are_read_and_what_the_group_does_not_have_is_left_out() -> None:
             ],
         )
     )
-    assert snapshot.rates == Rates(produce={0: 5.0}, restore={(1, 0): 1234.5})
+    assert snapshot.rates == Rates(produce={0: 5.0}, restore={1: 1234.5})
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.model import LATEST, Snapshot
-from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreGrowth
+from kstream_plan.model import LATEST, Rates, Snapshot
+from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreHistory, StoreInterval
 from tests.helpers.snapshot_rows import P0, P1, ROW, codes, copies, lag, read, row
 
 NOON = "2026-11-21T12:00:00Z"
@@ -78,34 +78,53 @@ def test_two_rows_about_one_store_at_one_time_are_an_error() -> None:
         with_history(flat(store="a", lag=1), flat(store="a", lag=2))
 
 
-def growth(process_id: str = P0, store: str | None = None, **figures: int) -> StoreGrowth:
-    return StoreGrowth(process_id, "0_0", store, **figures)
+def store(*intervals: StoreInterval, process_id: str = P0, name: str | None = None) -> StoreHistory:
+    return StoreHistory(process_id, "0_0", name, intervals)
+
+
+def interval(number: int, behind: tuple[int, int] | None = None, end: tuple[int, int] | None = None) -> StoreInterval:
+    return StoreInterval(number * 10_000, 10_000, *(behind or (None, None)), *(end or (None, None)))
+
+
+def measured(*stores: StoreHistory) -> Rates:
+    return with_history(flat(lag=1), stores=stores).rates
 
 
 def test_rates_are_records_per_second() -> None:
-    rates = with_history(
-        flat(lag=1),
-        growth=[
-            growth(restored_records=5000, restored_ms=10_000, produced_records=100, produced_ms=10_000),
-            growth(P1, produced_records=300, produced_ms=10_000),
-        ],
-    ).rates
-    assert dict(rates.restore) == {(1, 0): 500.0}
-    assert dict(rates.produce) == {0: 20.0}, "what both instances saw, on average"
+    rates = measured(
+        store(interval(1, (90_000, 45_000), (90_000, 95_000))),
+        store(interval(1, end=(90_000, 95_000)), interval(2, end=(95_000, 95_000)), process_id=P1),
+    )
+    assert dict(rates.restore) == {1: 5000.0}
+    assert dict(rates.produce) == {0: 500.0}, "the median of 500, 500 and 0"
+    assert (dict(rates.restore_intervals), dict(rates.produce_intervals)) == ({1: 1}, {0: 3})
 
 
-def test_stores_restore_side_by_side_and_add_up() -> None:
-    stores = [
-        growth(store="a", restored_records=600, restored_ms=2000, produced_records=10, produced_ms=1000),
-        growth(store="b", restored_records=400, restored_ms=1000, produced_records=20, produced_ms=1000),
-    ]
-    rates = with_history(flat(lag=1), growth=stores).rates
-    assert (dict(rates.restore), dict(rates.produce)) == ({(1, 0): 500.0}, {0: 30.0})
-    whole = [*stores, growth(restored_records=7, restored_ms=1000, produced_records=3, produced_ms=1000)]
-    rates = with_history(flat(lag=1), growth=whole).rates
-    assert (dict(rates.restore), dict(rates.produce)) == ({(1, 0): 7.0}, {0: 3.0}), "the whole task beats its stores"
+def test_stores_add_up_that_restore_at_the_same_time() -> None:
+    first = store(interval(1, (90_000, 70_000)), interval(2, (70_000, 40_000)), name="a")
+    second = store(
+        interval(1, (90_000, 80_000)), interval(2, (80_000, 50_000)), interval(3, (50_000, 50_000)), name="b"
+    )
+    assert dict(measured(first, second).restore) == {1: (3000 + 6000) / 2}
+    whole = store(interval(1, (180_000, 150_000)))
+    assert dict(measured(first, second, whole).restore) == {1: 3000.0}, "the whole task beats its stores"
+
+
+def test_produce_rates_of_stores_add_up() -> None:
+    first = store(interval(1, end=(1, 101)), interval(2, end=(101, 101)), interval(3, end=(101, 121)), name="a")
+    second = store(interval(1, end=(0, 900)), interval(2, end=(900, 930)), name="b")
+    rates = measured(first, second)
+    assert dict(rates.produce) == {0: 2.0 + 3.0}, "the first growth from nothing is left out"
+    assert dict(rates.produce_intervals) == {0: 1}
+
+
+def test_what_became_ready_is_a_bound() -> None:
+    rates = measured(store(interval(1, (90_000, 0))))
+    assert (dict(rates.restore), dict(rates.restore_at_least)) == ({}, {1: 9000.0})
+    assert rates.restore_rate(1) is None
 
 
 def test_nothing_known_gives_no_rate() -> None:
-    rates = with_history(flat(lag=1), growth=[growth(), growth("gone", restored_records=1, restored_ms=1)]).rates
-    assert (dict(rates.restore), dict(rates.produce)) == ({}, {})
+    gone = store(interval(1, (90_000, 45_000)), process_id="gone")
+    rates = measured(store(), store(interval(1)), store(interval(1, (5, 5))), gone)
+    assert rates == Rates()

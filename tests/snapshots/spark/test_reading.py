@@ -22,8 +22,9 @@ from kstream_plan.model import LATEST, Snapshot
 from kstream_plan.snapshots import read
 from kstream_plan.snapshots.files.selection import selection
 from kstream_plan.snapshots.files.sources import Form, Input
-from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreGrowth
+from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreHistory, StoreInterval
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers import captured, plan_cases
 from tests.helpers.snapshot_rows import P0, P1, changed, copies, lag, row
 
@@ -658,32 +659,40 @@ def test_two_rows_about_one_store_at_one_time_are_an_error(snapshot: str, tmp_pa
 
 def test_a_history_gives_rates(snapshot: str, tmp_path: Path) -> None:
     history = [
-        flat(minute(50), lag=9000, end_offset=10_000),
-        flat(minute(50, 10), lag=8000, end_offset=10_100),
-        flat(minute(50, 20), lag=8050, end_offset=10_200),
-        flat(minute(50, 30), lag=50, end_offset=10_300),
-        flat(minute(50, 40), lag=LATEST, end_offset=10_400),
-        flat(minute(50), P1, offset=10_000, end_offset=10_000),
-        flat(minute(50, 40), P1, offset=10_400, end_offset=10_400),
+        flat(minute(50), lag=60_000, end_offset=100_000),
+        flat(minute(50, 10), lag=50_000, end_offset=100_100),
+        flat(minute(50, 20), lag=50_050, end_offset=100_200),
+        flat(minute(50, 30), lag=20_000, end_offset=100_300),
+        flat(minute(50, 40), lag=0, end_offset=100_400),
+        flat(minute(50, 50), lag=LATEST, end_offset=100_500),
+        flat(minute(50), P1, offset=100_000, end_offset=100_000),
+        flat(minute(50, 40), P1, offset=100_400, end_offset=100_400),
     ]
     lags = save(tmp_path / "lags.jsonl", history)
     rates = only(snapshot, lags=[lags]).rates
-    assert dict(rates.restore) == {(1, 0): (1000 + 100 + 8000 + 100) / 20}
+    assert dict(rates.restore) == {1: ((10_000 + 100) + (30_050 + 100)) / 20}
+    assert dict(rates.restore_intervals) == {1: 2}, "the last one is only a bound, and below that"
     assert dict(rates.produce) == {0: 10.0}
     assert dict(only(snapshot, lags=[lags], as_of=NOON, lags_tolerance_ms=0).rates.produce) == {0: 10.0}
 
 
 def test_offsets_give_the_same_rates_as_lags(snapshot: str, tmp_path: Path) -> None:
-    ends = [1000, 1100, 1150, 1150]
-    behind = [900, 500, 520, 0]
+    ends = [100_000, 100_100, 100_150, 100_150]
+    behind = [90_000, 50_000, 52_000, 0]
     times = [minute(n) for n in range(4)]
     by_lag = [flat(t, store="s", lag=b, end_offset=e) for t, b, e in zip(times, behind, ends, strict=True)]
     by_offset = [flat(t, store="s", offset=e - b, end_offset=e) for t, b, e in zip(times, behind, ends, strict=True)]
     first = only(snapshot, lags=[save(tmp_path / "lag.jsonl", by_lag)]).rates
     second = only(snapshot, lags=[parquet(tmp_path / "offset.parquet", by_offset)]).rates
     assert (dict(first.restore), dict(first.produce)) == (dict(second.restore), dict(second.produce))
-    assert dict(first.restore) == {(1, 0): (500 + 520) / 120}
-    assert dict(first.produce) == {0: 150 / 180}
+    assert dict(first.restore) == {1: ((40_000 + 100) / 60 + 52_000 / 60) / 2}, "the bound is above what was measured"
+    assert dict(first.produce) == {0: 50 / 60}, "of 100, 50 and 0 a minute"
+
+
+def _interval(number: int) -> StoreInterval:
+    ends = [90_000 + 11 * n for n in (number - 1, number)]
+    behind = [end - 1000 * n - 7 for end, n in zip(ends, (number - 1, number), strict=True)]
+    return StoreInterval(parse_time(minute(number)), 60_000, *behind, *ends)
 
 
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
@@ -698,8 +707,9 @@ def test_the_order_of_lag_rows_and_files_does_not_matter(
         for store in ("a", "b")
     ]
     last = [HistoryRow(item, "") for item in rows if item["captured_at"] == minute(49)]
-    growth = [StoreGrowth(P0, "0_0", store, 19 * 1000, 19 * 60_000, 19 * 11, 19 * 60_000) for store in ("a", "b")]
-    expected = snapshot_from_row(at(), "", lags=LagHistory(last, growth))
+    intervals = [_interval(number) for number in range(40, 50)]
+    stores = [StoreHistory(P0, "0_0", store, tuple(intervals)) for store in ("a", "b")]
+    expected = snapshot_from_row(at(), "", lags=LagHistory(last, stores))
     save(folder / "snapshot.json", [at()])
     order.shuffle(rows)
     parts = folder / "parts"

@@ -1,0 +1,82 @@
+"""What intervals measured, put together: one figure for what restores or is written, and how often it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import NamedTuple
+
+#: So many of the last intervals count: rates are those of now.
+RECENT_INTERVALS = 10
+
+#: Shorter intervals measure their own edges: copies are read some seconds apart, and restore in batches.
+SHORTEST_INTERVAL_MS = 10_000
+
+
+class Restored(NamedTuple):
+    """What one instance restored in one interval, in records per second.
+
+    ``at_least``: something was ready before the interval ended, so that the instance may have had time left.
+    """
+
+    per_second: float
+    at_least: bool = False
+
+
+class Measured(NamedTuple):
+    """A rate in records per second, measured in so many intervals; ``at_least``: each of them was only a bound."""
+
+    per_second: float
+    intervals: int
+    at_least: bool = False
+
+
+class Progress(NamedTuple):
+    """What one copy restored in an interval; whether it was ready by its end, and whether it surely went on after it.
+
+    Where every copy that restored went on, its instance had no time left.
+    """
+
+    records: int
+    ended: bool
+    goes_on: bool
+
+
+def progress(behind: int, left: int, written: int, ready_lag: int) -> Progress | None:
+    """Return what a copy restored that was so far ``behind`` and then had so much ``left``.
+
+    ``written`` came to its changelogs meanwhile; with at most ``ready_lag`` to go it is ready. ``None``: it was ready
+    from the beginning, and only followed.
+    """
+    goes_on = left > ready_lag + written
+    if behind <= ready_lag and not goes_on:
+        return None
+    return Progress(max(behind - left + written, 0), ended=left <= ready_lag, goes_on=goes_on)
+
+
+def restored_by(copies: Sequence[Progress], elapsed_ms: int) -> Restored | None:
+    """Return what an instance restored in an interval, all its copies together; ``None`` if it did not."""
+    records = sum(copy.records for copy in copies)
+    if records <= 0 or elapsed_ms <= 0:
+        return None
+    had_time_left = any(copy.ended for copy in copies) or not any(copy.goes_on for copy in copies)
+    return Restored(records * 1000 / elapsed_ms, at_least=had_time_left)
+
+
+def restore_rate(intervals: Sequence[Restored]) -> Measured | None:
+    """Return the median of what an instance restored; ``None`` if it was never seen to.
+
+    A bound says something only where it is above the median of what was measured; if there is nothing else, the
+    highest bound is a bound of the rate.
+    """
+    exact = [interval.per_second for interval in intervals if not interval.at_least]
+    bounds = [interval.per_second for interval in intervals if interval.at_least and interval.per_second > 0]
+    if not exact:
+        return Measured(max(bounds), len(bounds), at_least=True) if bounds else None
+    counting = exact + [bound for bound in bounds if bound > median(exact)]
+    return Measured(median(counting), len(counting))
+
+
+def produce_rate(intervals: Sequence[float]) -> Measured | None:
+    """Return the median of what was written to a task's changelogs, 0 where it was idle; ``None`` if nobody looked."""
+    return Measured(median(intervals), len(intervals)) if intervals else None
