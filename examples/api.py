@@ -1,4 +1,4 @@
-"""Plan a scale-out from Python: read, decide once, plan to the end, compare, try other settings, save and load.
+"""Plan a scale-out from Python: read, decide once, plan to the end, compare, try other settings, check, save and load.
 
 Run it with ``python examples/api.py``; it brings its own snapshot and needs Java for Spark, as every reading does.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import kstream_plan
@@ -65,6 +66,11 @@ def main() -> None:
 
         more = kstream_plan.simulate(snapshot, kstream_plan.scale_out(snapshot.state.group, add=1))
         print(f"One more instance: settled after {more.plan.summary.duration_ms / 60_000:.0f} minutes or more.")
+
+        policy = kstream_plan.Policy(defaults={"max_duration": kstream_plan.Limit(100_000)})
+        standard = kstream_plan.Standard(policy, datetime(2026, 11, 21, 12, tzinfo=UTC))
+        checked = kstream_plan.cures(kstream_plan.check(plan, standard), snapshot, standard)
+        print(kstream_plan.check_to_table(kstream_plan.check_all([checked], standard.now)))
 
         saved = Path(folder, "plan.json")
         saved.write_text(kstream_plan.to_json(plan) + "\n", encoding="utf-8")

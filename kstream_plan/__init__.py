@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kstream_plan.documents.client_properties import load_client_properties as load_client_properties
     from kstream_plan.documents.plan.files import read_plan_file as load_plans
     from kstream_plan.documents.plan.write import plan_json as to_json
+    from kstream_plan.documents.policy_file import load_policy as load_policy
     from kstream_plan.documents.scenario_file import load_scenario as load_scenario
     from kstream_plan.documents.streams_config import load_streams_config as load_streams_config
     from kstream_plan.documents.streams_config import with_overrides as with_overrides
@@ -37,13 +38,28 @@ if TYPE_CHECKING:
     from kstream_plan.planner.plan import assign_once as assign
     from kstream_plan.plans import Plan as Plan
     from kstream_plan.plans.simulated import Simulation as Simulation
+    from kstream_plan.policy.check import check_all as check_all
+    from kstream_plan.policy.check import check_plan as check
+    from kstream_plan.policy.findings import Standard as Standard
+    from kstream_plan.policy.limits import Limit as Limit
+    from kstream_plan.policy.limits import Policy as Policy
+    from kstream_plan.protocols.upgrade import upgrade as upgrade
+    from kstream_plan.render.check.json_form import json_report as check_to_json
+    from kstream_plan.render.check.markdown import markdown_report as check_to_markdown
+    from kstream_plan.render.check.table import table_report as check_to_table
     from kstream_plan.render.diff.json_form import diff_json as diff_to_json
     from kstream_plan.render.diff.markdown import diff_markdown as diff_to_markdown
     from kstream_plan.render.diff.table import diff_table as diff_to_table
     from kstream_plan.render.plan.markdown import markdown as to_markdown
     from kstream_plan.render.plan.table import table as to_table
+    from kstream_plan.render.simulation.drain import drain_table as drain_to_table
+    from kstream_plan.render.simulation.drain_json import drain_json as drain_to_json
     from kstream_plan.render.simulation.json_form import simulation_json as simulation_to_json
     from kstream_plan.render.simulation.table import simulation_table as simulation_to_table
+    from kstream_plan.render.upgrade import upgrade_json as upgrade_to_json
+    from kstream_plan.render.upgrade import upgrade_markdown as upgrade_to_markdown
+    from kstream_plan.render.upgrade import upgrade_table as upgrade_to_table
+    from kstream_plan.simulation.cures import cures as cures
     from kstream_plan.simulation.drain import drain as drain
     from kstream_plan.simulation.scale_out import scale_out as scale_out
     from kstream_plan.simulation.simulate import simulate as simulate
@@ -60,21 +76,33 @@ _PUBLIC = {
     "AssignmentConfig": ("kstream_plan.model.settings", "AssignmentConfig"),
     "KafkaCluster": ("kstream_plan.snapshots.broker.kafka_cluster", "KafkaCluster"),
     "KstreamPlanError": ("kstream_plan.errors", "KstreamPlanError"),
+    "Limit": ("kstream_plan.policy.limits", "Limit"),
     "Plan": ("kstream_plan.plans", "Plan"),
     "PlanOptions": ("kstream_plan.planner.options", "PlanOptions"),
+    "Policy": ("kstream_plan.policy.limits", "Policy"),
     "Scenario": ("kstream_plan.model.scenario", "Scenario"),
     "Simulation": ("kstream_plan.plans.simulated", "Simulation"),
     "Snapshot": ("kstream_plan.model", "Snapshot"),
+    "Standard": ("kstream_plan.policy.findings", "Standard"),
     "assign": ("kstream_plan.planner.plan", "assign_once"),
+    "check": ("kstream_plan.policy.check", "check_plan"),
+    "check_all": ("kstream_plan.policy.check", "check_all"),
+    "check_to_json": ("kstream_plan.render.check.json_form", "json_report"),
+    "check_to_markdown": ("kstream_plan.render.check.markdown", "markdown_report"),
+    "check_to_table": ("kstream_plan.render.check.table", "table_report"),
+    "cures": ("kstream_plan.simulation.cures", "cures"),
     "diff": ("kstream_plan.comparison.compare", "compare"),
     "diff_to_json": ("kstream_plan.render.diff.json_form", "diff_json"),
     "diff_to_markdown": ("kstream_plan.render.diff.markdown", "diff_markdown"),
     "diff_to_table": ("kstream_plan.render.diff.table", "diff_table"),
     "drain": ("kstream_plan.simulation.drain", "drain"),
+    "drain_to_json": ("kstream_plan.render.simulation.drain_json", "drain_json"),
+    "drain_to_table": ("kstream_plan.render.simulation.drain", "drain_table"),
     "group_history": ("kstream_plan.snapshots.broker.source", "group_history"),
     "load_client_properties": ("kstream_plan.documents.client_properties", "load_client_properties"),
-    "load_scenario": ("kstream_plan.documents.scenario_file", "load_scenario"),
     "load_plans": ("kstream_plan.documents.plan.files", "read_plan_file"),
+    "load_policy": ("kstream_plan.documents.policy_file", "load_policy"),
+    "load_scenario": ("kstream_plan.documents.scenario_file", "load_scenario"),
     "load_streams_config": ("kstream_plan.documents.streams_config", "load_streams_config"),
     "plan": ("kstream_plan.planner.checked", "plan_checked"),
     "plan_course": ("kstream_plan.comparison.sides", "plan_course"),
@@ -83,14 +111,18 @@ _PUBLIC = {
     "read_leader_logs": ("kstream_plan.snapshots.leader_log.history", "read_leader_logs"),
     "read_topology": ("kstream_plan.snapshots.broker.topology_text", "read_topology"),
     "running_group": ("kstream_plan.snapshots.broker.source", "running_group"),
-    "snapshot_side": ("kstream_plan.comparison.sides", "snapshot_side"),
     "scale_out": ("kstream_plan.simulation.scale_out", "scale_out"),
     "simulate": ("kstream_plan.simulation.simulate", "simulate"),
     "simulation_to_json": ("kstream_plan.render.simulation.json_form", "simulation_json"),
     "simulation_to_table": ("kstream_plan.render.simulation.table", "simulation_table"),
+    "snapshot_side": ("kstream_plan.comparison.sides", "snapshot_side"),
     "to_json": ("kstream_plan.documents.plan.write", "plan_json"),
     "to_markdown": ("kstream_plan.render.plan.markdown", "markdown"),
     "to_table": ("kstream_plan.render.plan.table", "table"),
+    "upgrade": ("kstream_plan.protocols.upgrade", "upgrade"),
+    "upgrade_to_json": ("kstream_plan.render.upgrade", "upgrade_json"),
+    "upgrade_to_markdown": ("kstream_plan.render.upgrade", "upgrade_markdown"),
+    "upgrade_to_table": ("kstream_plan.render.upgrade", "upgrade_table"),
     "with_overrides": ("kstream_plan.documents.streams_config", "with_overrides"),
 }
 
@@ -99,21 +131,33 @@ __all__ = [
     "AssignmentConfig",
     "KafkaCluster",
     "KstreamPlanError",
+    "Limit",
     "Plan",
     "PlanOptions",
+    "Policy",
     "Scenario",
     "Simulation",
     "Snapshot",
+    "Standard",
     "__version__",
     "assign",
+    "check",
+    "check_all",
+    "check_to_json",
+    "check_to_markdown",
+    "check_to_table",
+    "cures",
     "diff",
     "diff_to_json",
     "diff_to_markdown",
     "diff_to_table",
     "drain",
+    "drain_to_json",
+    "drain_to_table",
     "group_history",
     "load_client_properties",
     "load_plans",
+    "load_policy",
     "load_scenario",
     "load_streams_config",
     "plan",
@@ -131,6 +175,10 @@ __all__ = [
     "to_json",
     "to_markdown",
     "to_table",
+    "upgrade",
+    "upgrade_to_json",
+    "upgrade_to_markdown",
+    "upgrade_to_table",
     "with_overrides",
 ]
 

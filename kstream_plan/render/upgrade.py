@@ -9,6 +9,7 @@ from kstream_plan.model import Group
 from kstream_plan.plans import Role, Seat
 from kstream_plan.protocols.interleavings import Action, Event
 from kstream_plan.protocols.upgrade import TwoOwners, Upgrade
+from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count
@@ -22,7 +23,7 @@ _WHY_TWO = (
 )
 
 
-def upgrade_table(found: Upgrade, group: Group, *, width: int, one_bounce: bool = False) -> str:
+def upgrade_table(found: Upgrade, group: Group, *, width: int = DEFAULT_WIDTH, one_bounce: bool = False) -> str:
     """Return the restarts, or, for ``one_bounce``, why there have to be two, as lines of text, each ended."""
     lines = []
     for heading, items in _sections(found, group, TERMINAL, one_bounce):

@@ -17,6 +17,7 @@ def scale_out(
     group: Group,
     *,
     add: int = 0,
+    to: int | None = None,
     threads: int | None = None,
     client_tags: Sequence[Tags] = (),
     racks: Sequence[str] = (),
@@ -24,20 +25,56 @@ def scale_out(
     process_ids: Sequence[str] = (),
     remove: Sequence[str] = (),
 ) -> Scenario:
-    """Return the scenario: ``add`` instances with empty disks join at once, those of ``remove`` stop at 0.
+    """Return the scenario: new instances with empty disks join at once, those of ``remove`` stop at 0.
 
-    New instances have ``threads`` each (default: as most others), and ``process_ids`` as far as given; several
-    ``client_tags`` and ``racks`` are dealt in turn. What is removed is named by process id or host, and stops by a
-    default close: the group notices at the session time-out.
+    So many join as ``add`` says, or that there are ``to`` in the end. They have ``threads`` each (default: as most
+    others), and ``process_ids`` as far as given; several ``client_tags`` and ``racks`` are dealt in turn. What is
+    removed is named by process id or host, and stops by a default close: the group notices at the session time-out.
 
     Raises:
         ScenarioError: an instance to remove is not there, or none is left.
-        UsageError: there are more process ids than new instances, one of them twice, or one is the host of somebody
-            else.
+        UsageError: both ``add`` and ``to``, more instances than ``to`` already, more process ids than new instances,
+            one of them twice, or one is the host of somebody else.
     """
-    if len(process_ids) > add:
+    leaving = tuple(dict.fromkeys(process_id_of(group, name, "--remove") for name in remove))
+    joining = add if to is None else _joining(group, add, to, len(leaving))
+    _check_ids(group, process_ids, joining)
+    if len(leaving) == len(group.instances) and not joining:
+        fix = "leave one of them out, or add new ones with --add"
+        raise ScenarioError("no instance is left", where="--remove", fix=fix)
+    events: list[Event] = [Stop(at_ms=0, process_ids=leaving, where="--remove")] if leaving else []
+    if joining:
+        instances = tuple(
+            NewInstance(
+                threads=threads,
+                rack=racks[place % len(racks)] if racks else None,
+                client_tags=client_tags[place % len(client_tags)] if client_tags else (),
+                process_id=process_ids[place] if place < len(process_ids) else None,
+            )
+            for place in range(joining)
+        )
+        where = "--process-id" if process_ids else "--add"
+        events.append(Join(at_ms=add_at_ms, instances=instances, where=where))
+    return Scenario(events=tuple(events))
+
+
+def _joining(group: Group, add: int, to: int, leaving: int) -> int:
+    if add:
+        raise UsageError("--add and --to say the same thing", fix="give one of them")
+    joining = to - (len(group.instances) - leaving)
+    if joining < 0:
         raise UsageError(
-            f"{len(process_ids)} process ids for {add} new instances", fix="give one --process-id per new instance"
+            f"{group.application_id!r} has {len(group.instances)} instances already, --to {to} is less",
+            fix="say which ones stop with --remove",
+        )
+    return joining
+
+
+def _check_ids(group: Group, process_ids: Sequence[str], joining: int) -> None:
+    if len(process_ids) > joining:
+        raise UsageError(
+            f"{len(process_ids)} process ids for {joining} new instances",
+            fix="give one --process-id per new instance",
         )
     twice = next((one for place, one in enumerate(process_ids) if one in process_ids[:place]), None)
     if twice is not None:
@@ -48,23 +85,3 @@ def scale_out(
         if name in hosts:
             what = f"process id {name!r} is the host of an instance that is there"
             raise UsageError(what, fix="give a new process id")
-    events: list[Event] = []
-    leaving = tuple(dict.fromkeys(process_id_of(group, name, "--remove") for name in remove))
-    if len(leaving) == len(group.instances) and not add:
-        fix = "leave one of them out, or add new ones with --add"
-        raise ScenarioError("no instance is left", where="--remove", fix=fix)
-    if leaving:
-        events.append(Stop(at_ms=0, process_ids=leaving, where="--remove"))
-    if add:
-        instances = tuple(
-            NewInstance(
-                threads=threads,
-                rack=racks[place % len(racks)] if racks else None,
-                client_tags=client_tags[place % len(client_tags)] if client_tags else (),
-                process_id=process_ids[place] if place < len(process_ids) else None,
-            )
-            for place in range(add)
-        )
-        where = "--process-id" if process_ids else "--add"
-        events.append(Join(at_ms=add_at_ms, instances=instances, where=where))
-    return Scenario(events=tuple(events))

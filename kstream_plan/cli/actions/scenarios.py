@@ -87,27 +87,19 @@ def _check_new(asked: NewInstances, add: int) -> None:
 
 
 def _scale_out(group: Group, asked: NewInstances) -> Scenario:
-    remove, to = asked.remove or (), asked.to
-    add = asked.add or 0
-    if to is not None:
-        add = to - (len(group.instances) - len(set(remove)))
-        if add < 0:
-            raise UsageError(
-                f"{group.application_id!r} has {len(group.instances)} instances already, --to {to} is less",
-                fix="say which ones stop with --remove",
-            )
     _warn_of_ids(group, asked.process_id or ())
     from kstream_plan.simulation.scale_out import scale_out  # noqa: PLC0415 - not where saved plans are checked
 
     return scale_out(
         group,
-        add=add,
+        add=asked.add or 0,
+        to=asked.to,
         threads=asked.threads,
         client_tags=asked.client_tags or (),
         racks=asked.rack or (),
         add_at_ms=asked.add_at or 0,
         process_ids=asked.process_id or (),
-        remove=remove,
+        remove=asked.remove or (),
     )
 
 

@@ -1,0 +1,123 @@
+"""What the commands do can be done from Python."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kstream_plan
+from kstream_plan import Limit, PlanOptions, Policy, Scenario, Snapshot, Standard
+from kstream_plan.errors import UsageError
+from kstream_plan.model import Consumer, Group, Instance
+from kstream_plan.render.check.json_form import json_report
+from tests.helpers import captured_scenarios, small_groups
+
+ROOT = Path(__file__).parents[2]
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+FAST = Standard(Policy(defaults={"max_duration": Limit(240_000)}), NOW)
+
+
+def before() -> Snapshot:
+    return captured_scenarios.before("scale-out")
+
+
+def two_more() -> Scenario:
+    return kstream_plan.scale_out(before().state.group, add=2)
+
+
+def cure(checked: Any) -> dict[str, object]:
+    [found] = [one for one in checked.findings if one.rule == "max_duration"]
+    assert found.offences
+    return {} if found.cure is None else dict(found.cure.settings)
+
+
+@pytest.mark.spark
+def test_the_readme_s_example_runs(
+    spark: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    [example] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    exec(example, {})
+    assert "orders" in capsys.readouterr().out
+
+
+def test_every_public_name_is_in_the_readme() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text[text.index("## From Python") : text.index("## Dependencies")]
+    functions = [name for name in kstream_plan.__all__ if inspect.isfunction(getattr(kstream_plan, name))]
+    assert [name for name in functions if not re.search(rf"\b{name}\b", section)] == []
+
+
+def test_a_plan_is_checked_and_cured() -> None:
+    snapshot = before()
+    simulated = kstream_plan.simulate(snapshot, two_more(), number_of_draws=1, what_ifs=False)
+    after = kstream_plan.plan(snapshot)
+    assert not any(one.offences for one in kstream_plan.check(after, FAST).findings)
+    checked = kstream_plan.check(simulated.plan, FAST, draws=simulated.over_draws)
+    assert cure(checked) == {}
+    cured = kstream_plan.cures(checked, snapshot, FAST, scenario=two_more(), number_of_draws=1)
+    assert cure(cured) == {"max_warmup_replicas": 8}
+
+
+def test_a_cure_holds_in_all_draws_and_under_the_same_options() -> None:
+    snapshot, options = before(), PlanOptions(protocol="eager", bounds=True)
+    simulated = kstream_plan.simulate(snapshot, two_more(), options, number_of_draws=5, what_ifs=False)
+    draws = simulated.over_draws
+    assert draws is not None
+    assert draws.number == 5
+    checked = kstream_plan.check(simulated.plan, FAST, draws=draws)
+    cured = kstream_plan.cures(checked, snapshot, FAST, options, scenario=two_more(), number_of_draws=5)
+    other = kstream_plan.with_overrides(snapshot.config, cure(cured))  # type: ignore[arg-type]
+    again = kstream_plan.simulate(
+        Snapshot(state=snapshot.state, config=other),
+        two_more(),
+        number_of_draws=5,
+        what_ifs=False,
+        protocol="eager",
+    )
+    found = kstream_plan.check(again.plan, FAST, draws=again.over_draws).findings
+    assert not any(one.offences for one in found)
+
+
+def test_nothing_random_has_no_draws() -> None:
+    simulated = kstream_plan.simulate(before(), captured_scenarios.scenario("scale-out"), what_ifs=False)
+    assert simulated.over_draws is None
+
+
+def test_what_is_checked_is_shown() -> None:
+    check = kstream_plan.check_all([kstream_plan.check(kstream_plan.plan(before()), FAST)], NOW)
+    assert "must_settle" in kstream_plan.check_to_json(check) == json_report(check)
+    assert "keeps to all 2 rules" in kstream_plan.check_to_markdown(check)
+    assert "✓" in kstream_plan.check_to_table(check)
+
+
+def test_the_way_to_another_protocol() -> None:
+    eager = Instance(process_id="i1", consumers=(Consumer(consumer_id="i1-1", protocols=("eager",)),))
+    state = small_groups.state(Group.of("shop", [], [eager]), {}, {})
+    way = kstream_plan.upgrade(state)
+    assert [restart.bounce for restart in way.restarts] == [1, 2]
+    assert "bounce" in kstream_plan.upgrade_to_table(way, state.group)
+
+
+def test_a_scale_out_to_a_number_counts_an_instance_once_however_it_is_named() -> None:
+    group = before().state.group
+    one = group.instances[0]
+    assert one.host
+    scenario = kstream_plan.scale_out(group, to=3, remove=[one.process_id, one.host])
+    joining = scenario.events[-1].instances  # type: ignore[union-attr]
+    assert len(joining) == 3 - (len(group.instances) - 1)
+    with pytest.raises(UsageError, match="already, --to 1 is less"):
+        kstream_plan.scale_out(group, to=1)
+    with pytest.raises(UsageError, match="say the same thing"):
+        kstream_plan.scale_out(group, to=5, add=1)
+
+
+def test_a_drain_takes_the_options_of_planning() -> None:
+    drained = kstream_plan.drain(before(), ["i3"], PlanOptions(protocol="eager"))
+    assert drained.plan.protocol == drained.waiting.protocol == "eager"
+    assert "i3" in kstream_plan.drain_to_table(drained)
