@@ -116,6 +116,14 @@ class JsonFields:
         for index, value in enumerate(self._typed(list, "a list")):
             yield JsonFields(value, self._where, self, index)
 
+    def has(self, name: str) -> bool:
+        """Whether there is such a field, be it null."""
+        return name in self._typed(dict, "an object")
+
+    def is_a(self, kind: type) -> bool:
+        """Whether the value is of this type of Python's."""
+        return isinstance(self._value, kind)
+
     @property
     def is_null(self) -> bool:
         """Whether the value is null or missing."""

@@ -88,7 +88,8 @@ class EventOutcome:
 class Simulation:
     """What comes of a scenario. ``draws`` is ``None`` if nothing in it is random; ``scenario`` is as it was played.
 
-    ``cure``: a setting with which a group settles that does not, if one was found.
+    ``cure``: a setting with which a group settles that does not, if one was found. ``record_size``: so many bytes has a
+    record, if what is restored is to be told in bytes as well.
     """
 
     plan: Plan
@@ -97,6 +98,7 @@ class Simulation:
     events: tuple[EventOutcome, ...]
     what_ifs: tuple[WhatIf, ...]
     cure: WhatIf | None = None
+    record_size: int | None = None
 
     @property
     def over_draws(self) -> OverDraws | None:

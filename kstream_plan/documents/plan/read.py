@@ -14,14 +14,14 @@ from kstream_plan.documents.plan.read_documents import documents_in
 from kstream_plan.documents.plan.read_figures import read_balance, read_notes, read_outages, read_summary, read_verdict
 from kstream_plan.documents.plan.read_group import read_group
 from kstream_plan.documents.plan.read_steps import read_step
+from kstream_plan.documents.plan.simulation import read_over_draws, read_simulation
 from kstream_plan.errors import ConfigError, PlanFileError
 from kstream_plan.model import Group, Holding, Target, TaskId
 from kstream_plan.model.settings import CONFIG_NAMES, AssignmentConfig
 from kstream_plan.plans import Phase, Plan, Role, Round, Step, Trigger
 from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.replay import Outcome, replay
-from kstream_plan.plans.simulated import OverDraws
-from kstream_plan.policy.rules.over_draws import always_measured
+from kstream_plan.plans.simulated import OverDraws, Simulation
 from kstream_plan.protocols import PROTOCOLS, gives_up
 from kstream_plan.snapshots.rows.times import parse_time
 
@@ -30,10 +30,14 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class SavedPlan(NamedTuple):
-    """A plan, and what is known of the other draws if it is one of several of a simulation."""
+    """A plan, and what is known of the other draws if it is one of several of a simulation.
+
+    ``simulation``: the plan is what came of it; ``None`` also if 0.1.0 saved it, which kept less of it.
+    """
 
     plan: Plan
     draws: OverDraws | None = None
+    simulation: Simulation | None = None
 
 
 def read_plans(data: bytes, where: str) -> list[Plan]:
@@ -82,7 +86,8 @@ def each_saved(data: bytes, where: str) -> Iterator[SavedPlan | PlanFileError]:
             yield document
             continue
         try:
-            yield SavedPlan(_plan(document), _draws(document))
+            plan = _plan(document)
+            yield SavedPlan(plan, _draws(document), read_simulation(document, plan))
         except PlanFileError as error:
             error.application_id = document.text_or_none("application_id")
             yield error
@@ -154,18 +159,7 @@ def _draws(document: JsonFields) -> OverDraws | None:
     simulation = document.get("simulation")
     if simulation.is_null or simulation.get("draws").is_null:
         return None
-    draws = simulation["draws"]
-    number = draws["number"].integer()
-    if number < 1:
-        raise draws["number"].fail(f"is {number}, which is no number of draws")
-    settled = draws["settled"].integer()
-    if not 0 <= settled <= number:
-        raise draws["settled"].fail(f"is {settled}, of {number} draws")
-    worst = {name: value.or_none(JsonFields.integer) for name, value in draws["worst"].items()}
-    missing = [name for name in always_measured() if name not in worst] if number > 1 else []
-    if missing:
-        fix = "simulate again with this version"
-        raise draws["worst"].fail(f"does not say what {missing[0]} comes to in the worst draw", fix)
+    number, settled, worst = read_over_draws(simulation["draws"])
     return OverDraws(number, number - settled, worst)
 
 

@@ -8,8 +8,8 @@ from kstream_plan.documents.json_fields import JsonFields
 from kstream_plan.model import Group, Note, TaskId
 from kstream_plan.plans import Balance, Cause, CauseCode, LowerBounds, Outage, PausedTask, Summary, Verdict
 
-_DURATION_KINDS: tuple[Literal["floor", "estimate"], ...] = ("floor", "estimate")
-_VERDICTS: tuple[Literal["settled", "stuck", "cyclic", "unfinished"], ...] = (
+DURATION_KINDS: tuple[Literal["floor", "estimate"], ...] = ("floor", "estimate")
+VERDICTS: tuple[Literal["settled", "stuck", "cyclic", "unfinished"], ...] = (
     "settled",
     "stuck",
     "cyclic",
@@ -65,7 +65,7 @@ def read_summary(field: JsonFields, group: Group) -> Summary:
         rebalances=field["rebalances"].integer(),
         probing_rebalances=field["probing_rebalances"].integer(),
         duration_ms=field["duration_ms"].integer(),
-        duration_is=field["duration_is"].choice(_DURATION_KINDS),
+        duration_is=field["duration_is"].choice(DURATION_KINDS),
         moves=field["moves"].integer(),
         hops=field["hops"].integer(),
         warmups=field["warmups"].integer(),
@@ -91,7 +91,7 @@ def read_verdict(field: JsonFields, group: Group) -> Verdict:
         PlanFileError: an unknown verdict, or it names a task or an instance that is not in ``group``.
     """
     return Verdict(
-        kind=field["kind"].choice(_VERDICTS),
+        kind=field["kind"].choice(VERDICTS),
         tasks=_task_ids(field["tasks"], group),
         reason=field["reason"].text(),
         cause=field.get("cause").or_none(lambda cause: _cause(cause, group)),

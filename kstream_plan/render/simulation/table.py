@@ -50,13 +50,13 @@ def simulation_table(
 ) -> str:
     """Return a simulation as lines of text, each ended; arguments as of :func:`kstream_plan.render.plan.table.table`.
 
-    ``record_size`` in bytes adds the amount that is restored.
+    ``record_size`` in bytes adds the amount that is restored (default: that of the simulation).
     """
     plan, names = simulated.plan, Names(simulated.plan.group)
     width = max(width, _NARROWEST)
     lines = title_lines(_title(plan, names), width)
     found = events(plan)
-    for fact in _facts(simulated, found, names, record_size):
+    for fact in _facts(simulated, found, names, record_size or simulated.record_size):
         lines += fact_lines(fact, width)
     if found:
         lines += ["", *picture(plan, found, names, width), *_ending(plan)]

@@ -22,6 +22,7 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.errors import PlanFileError
 from kstream_plan.plans import Plan
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Standard
 from kstream_plan.render.check import REPORTS
@@ -34,7 +35,9 @@ from kstream_plan.render.plan.detail import Focus
 from kstream_plan.render.plan.fleet import markdown_summary, summary
 from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
 from kstream_plan.render.plan.table import excerpt, table
+from kstream_plan.render.simulation.fleet import simulation_markdown_summary, simulation_summary
 from kstream_plan.render.simulation.json_form import simulation_json
+from kstream_plan.render.simulation.table import simulation_table
 from tests.helpers import check_cases, plan_cases, simulation_cases
 
 _EVIL = "\x1b[2J<script>\u202e`|@me"
@@ -111,6 +114,8 @@ def test_a_damaged_plan_is_refused_or_can_be_shown(damage: Damage) -> None:
     _show(saved.plan)
     _compare(saved.plan)
     _check(saved)
+    if saved.simulation is not None:
+        _show_simulation(saved.simulation)
 
 
 @pytest.mark.parametrize(
@@ -178,6 +183,13 @@ def _show(plan: Plan) -> None:
     _harmless(markdown_summary([plan, plan]), is_markdown=True)
     (again,) = read_saved(plan_json(plan, full=True).encode(), "f")
     assert again.plan == plan
+
+
+def _show_simulation(simulated: Simulation) -> None:
+    _harmless(simulation_table(simulated, verbose=True))
+    _harmless(simulation_summary([simulated, simulated]))
+    _harmless(simulation_markdown_summary([simulated, simulated]), is_markdown=True)
+    assert json.loads(simulation_json(simulated))["simulation"] is not None
 
 
 def _compare(plan: Plan) -> None:
