@@ -14,6 +14,7 @@ from kstream_plan.documents.streams_config import setting_value
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model.scenario import (
     ALL,
+    MOST_INSTANCES,
     Bounce,
     Burst,
     ConfigChange,
@@ -36,7 +37,6 @@ _Read: TypeAlias = Callable[[ScenarioNode, int], Event]
 #: What every snapshot has and no scenario.
 _OF_SNAPSHOTS = {"application_id", "instances"}
 _MOST_EVENTS = 10_000
-_MOST_INSTANCES = 10_000
 
 
 def load_scenario(path: str | Path) -> Scenario:
@@ -94,12 +94,12 @@ def _event(item: ScenarioNode) -> Event:
 
 def _join(value: ScenarioNode, at_ms: int) -> Event:
     if value.is_scalar:
-        return Join(at_ms=at_ms, instances=_new(value.whole_number(1, _MOST_INSTANCES), {}), where=value.where)
+        return Join(at_ms=at_ms, instances=_new(value.whole_number(1, MOST_INSTANCES), {}), where=value.where)
     names = {"count", "threads", "rack", "client_tags", "hosts", "process_ids", "static"}
     fields = value.fields(names)
     hosts = fields["hosts"].texts() if "hosts" in fields else ()
     ids = fields["process_ids"].texts() if "process_ids" in fields else ()
-    number = fields["count"].whole_number(1, _MOST_INSTANCES) if "count" in fields else max(len(hosts), len(ids), 1)
+    number = fields["count"].whole_number(1, MOST_INSTANCES) if "count" in fields else max(len(hosts), len(ids), 1)
     for name, given in (("hosts", hosts), ("process_ids", ids)):
         if given and len(given) != number:
             raise fields[name].fail(f"are {len(given)} for {number} instances", "name every instance, or none")
@@ -112,7 +112,7 @@ def _new(
     tags = [(name, tag) for name, _, tag in fields["client_tags"].named()] if "client_tags" in fields else []
     return tuple(
         NewInstance(
-            threads=fields["threads"].whole_number(1, _MOST_INSTANCES) if "threads" in fields else None,
+            threads=fields["threads"].whole_number(1, MOST_INSTANCES) if "threads" in fields else None,
             rack=fields["rack"].text() if "rack" in fields else None,
             client_tags=tuple(sorted((name, tag.text()) for name, tag in tags)),
             static=fields["static"].boolean() if "static" in fields else False,
@@ -163,7 +163,7 @@ def _bounce(value: ScenarioNode, at_ms: int) -> Event:
 
 def _threads(value: ScenarioNode, at_ms: int) -> Event:
     fields = value.fields({"instance", "count"}, required={"instance", "count"})
-    threads = fields["count"].whole_number(1, _MOST_INSTANCES)
+    threads = fields["count"].whole_number(1, MOST_INSTANCES)
     return Threads(at_ms=at_ms, process_id=fields["instance"].text(), threads=threads, where=value.where)
 
 

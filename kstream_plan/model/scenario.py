@@ -17,6 +17,9 @@ from kstream_plan.model import Instance
 
 SettingValue: TypeAlias = int | str | tuple[str, ...]
 
+#: So many instances join at once, and so many threads has one, at most: more is a slip of the pen.
+MOST_INSTANCES = 10_000
+
 #: In place of names: every instance that runs then.
 ALL = "all"
 

@@ -19,15 +19,15 @@ from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Standard, S
 from kstream_plan.policy.limits import TagCounts
 from kstream_plan.simulation.draws import OnDraw
 from kstream_plan.simulation.simulate import simulate
-from kstream_plan.simulation.what_ifs import remedies, starts_empty
+from kstream_plan.simulation.what_ifs import LEAST_INTERVAL_MS, remedies, starts_empty
 
 #: Settings by name of :class:`AssignmentConfig`.
 Settings: TypeAlias = Mapping[str, int | tuple[str, ...]]
 _Candidates: TypeAlias = Callable[[Plan, Finding], Iterator[Settings]]
 
-#: At most so many warm-ups at once, heartbeats and probes as short, are proposed.
+#: At most so many warm-ups at once, and heartbeats as short, are proposed.
 _MOST_WARMUPS = 64
-_LEAST_HEARTBEAT_MS, _LEAST_PROBING_MS = 100, 60_000
+_LEAST_HEARTBEAT_MS = 100
 
 
 def cures(
@@ -175,10 +175,10 @@ def _fewer_warmups(plan: Plan, _finding: Finding) -> Iterator[Settings]:
 
 def _faster(plan: Plan, finding: Finding) -> Iterator[Settings]:
     yield from _more_warmups(plan, finding)
-    if plan.config.probing_rebalance_interval_ms > _LEAST_PROBING_MS:
-        yield {"probing_rebalance_interval_ms": _LEAST_PROBING_MS}
+    if plan.config.probing_rebalance_interval_ms > LEAST_INTERVAL_MS:
+        yield {"probing_rebalance_interval_ms": LEAST_INTERVAL_MS}
         for settings in _more_warmups(plan, finding):
-            yield {**settings, "probing_rebalance_interval_ms": _LEAST_PROBING_MS}
+            yield {**settings, "probing_rebalance_interval_ms": LEAST_INTERVAL_MS}
 
 
 def _shorter_pauses(plan: Plan, finding: Finding) -> Iterator[Settings]:

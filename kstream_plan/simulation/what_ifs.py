@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.settings import RANGES, AssignmentConfig
 from kstream_plan.plans import CauseCode, Plan
 from kstream_plan.plans.simulated import WhatIf
 
-_LEAST_INTERVAL_MS = 60_000
+LEAST_INTERVAL_MS, _ = RANGES["probing_rebalance_interval_ms"]
 
 #: Plays the same under other settings.
 Play: TypeAlias = Callable[[AssignmentConfig], Plan]
@@ -27,13 +27,13 @@ def what_ifs(made: Plan, play: Play) -> tuple[WhatIf, ...]:
 def _candidates(made: Plan) -> Sequence[tuple[str, int]]:
     now, needed = made.config.max_warmup_replicas, max(min(made.summary.hops, len(made.group.stateful)), 1)
     warmups = sorted({min(2 * now, needed), min(4 * now, needed), needed})
-    intervals = (_LEAST_INTERVAL_MS, made.config.probing_rebalance_interval_ms // 2)
+    intervals = (LEAST_INTERVAL_MS, made.config.probing_rebalance_interval_ms // 2)
     return [
         *(("max_warmup_replicas", value) for value in warmups if value > now),
         *(
             ("probing_rebalance_interval_ms", value)
             for value in sorted(set(intervals))
-            if _LEAST_INTERVAL_MS <= value < made.config.probing_rebalance_interval_ms
+            if LEAST_INTERVAL_MS <= value < made.config.probing_rebalance_interval_ms
         ),
     ]
 
@@ -72,8 +72,8 @@ def remedies(made: Plan) -> Sequence[tuple[str, int]]:
     fewer = [("max_warmup_replicas", value) for value in _halves(config.max_warmup_replicas)]
     more = [("max_warmup_replicas", config.max_warmup_replicas * factor) for factor in (2, 4, 16)]
     limits = [("acceptable_recovery_lag", value) for value in _limits(made)]
-    shorter = [("probing_rebalance_interval_ms", _LEAST_INTERVAL_MS)]
-    sooner = shorter if config.probing_rebalance_interval_ms > _LEAST_INTERVAL_MS else []
+    shorter = [("probing_rebalance_interval_ms", LEAST_INTERVAL_MS)]
+    sooner = shorter if config.probing_rebalance_interval_ms > LEAST_INTERVAL_MS else []
     match cause.code if cause else None:
         case CauseCode.STANDING_LAG | CauseCode.SILENT_INSTANCE:
             return limits

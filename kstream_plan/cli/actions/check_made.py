@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from kstream_plan.cli.actions.check_saved import Source, compared_with
+from kstream_plan.cli.actions.check_saved import Source, check_beside
 from kstream_plan.cli.actions.each_application import Work, each_application
 from kstream_plan.cli.actions.overrides import Overrides
 from kstream_plan.cli.actions.plan import on_round, plan_one
@@ -23,7 +23,6 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import OverDraws
-from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.cures import cures
@@ -65,8 +64,7 @@ def check_snapshots(
         made = _make(snapshot, scenario, asked, tell if scenario else partial(tell, done=done, total=len(outcomes)))
         if asked.out is not None:
             lines.append(made.line())
-        earlier = compared_with(before.get(group.application_id))
-        first = check_plan(made.plan, standard, source=str(asked.out or ""), draws=made.draws, **earlier)
+        first = check_beside(before, made.plan, made.draws, standard, str(asked.out or ""))
         return _with_cures(first, snapshot, standard, scenario, asked, tell)
 
     work = each_application(outcomes, settings, checked, keep_going=asked.keep_going)

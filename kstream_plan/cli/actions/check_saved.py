@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kstream_plan.cli.actions.each_application import Work
 from kstream_plan.cli.options.check import CheckOptions, Planning
@@ -18,7 +18,9 @@ from kstream_plan.cli.progress import Report
 from kstream_plan.documents.plan.files import are_plans, each_saved_in, is_plan_file, read_saved_file
 from kstream_plan.documents.plan.read import SavedPlan, each_saved
 from kstream_plan.errors import KstreamPlanError, PlanFileError, UsageError
+from kstream_plan.plans import Plan
 from kstream_plan.plans.cycle_collector import without_cycle_collector
+from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard
 from kstream_plan.snapshots.files.selection import Selection
@@ -84,9 +86,19 @@ def baselines(files: Sequence[Path]) -> dict[str, SavedPlan]:
     return found
 
 
-def compared_with(baseline: SavedPlan | None) -> dict[str, Any]:
-    """Return the arguments of :func:`kstream_plan.policy.check.check_plan` for a baseline."""
-    return {} if baseline is None else {"baseline": baseline.plan, "baseline_draws": baseline.draws}
+def check_beside(
+    before: Mapping[str, SavedPlan], plan: Plan, draws: OverDraws | None, standard: Standard, source: str
+) -> CheckedPlan:
+    """Hold a plan, or one of several draws, against the policy, beside that of its application ``before``, if any."""
+    baseline = before.get(plan.group.application_id)
+    return check_plan(
+        plan,
+        standard,
+        source=source,
+        draws=draws,
+        baseline=None if baseline is None else baseline.plan,
+        baseline_draws=None if baseline is None else baseline.draws,
+    )
 
 
 def check_saved(
@@ -104,10 +116,8 @@ def check_saved(
         found = _read(source, asked, tell, work.errors)
         gc.freeze()  # millions of objects, none in a cycle, are kept until the end
     for done, (saved, file) in enumerate(found):
-        name = saved.plan.group.application_id
-        tell(f"checking {name}", done=done, total=len(found))
-        earlier = compared_with(before.get(name))
-        work.results.append(check_plan(saved.plan, standard, source=file, draws=saved.draws, **earlier))
+        tell(f"checking {saved.plan.group.application_id}", done=done, total=len(found))
+        work.results.append(check_beside(before, saved.plan, saved.draws, standard, file))
     return work
 
 

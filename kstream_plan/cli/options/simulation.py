@@ -13,6 +13,7 @@ from kstream_plan.cli.options.parameters import options
 from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, name, parser, whole_number
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.documents.quantities import parse_duration
+from kstream_plan.model.scenario import MOST_INSTANCES
 from kstream_plan.planner.options import PlanOptions
 
 #: The client tags of one instance.
@@ -29,14 +30,16 @@ class NewInstances:
 
     add: Annotated[
         int | None,
-        typer.Option("--add", metavar="N", parser=parser(whole_number, 0, 10_000), help="So many instances join."),
+        typer.Option(
+            "--add", metavar="N", parser=parser(whole_number, 0, MOST_INSTANCES), help="So many instances join."
+        ),
     ] = None
     to: Annotated[
         int | None,
         typer.Option(
             "--to",
             metavar="N",
-            parser=parser(whole_number, 1, 10_000),
+            parser=parser(whole_number, 1, MOST_INSTANCES),
             help="So many join that there are N in the end.",
         ),
     ] = None
@@ -54,7 +57,7 @@ class NewInstances:
         typer.Option(
             "--threads",
             metavar="N",
-            parser=parser(whole_number, 1, 10_000),
+            parser=parser(whole_number, 1, MOST_INSTANCES),
             help="Stream threads of a new instance (default: as most have).",
         ),
     ] = None
