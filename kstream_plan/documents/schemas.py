@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib import resources
 
 #: What there is a schema of: what is written, then what is read.
@@ -16,4 +17,8 @@ def load(kind: str) -> str:
     """
     if kind not in KINDS:
         raise KeyError(kind)
+    if kind == "plan":
+        from kstream_plan.documents.plan.fields import schema  # noqa: PLC0415 - takes its time
+
+        return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
     return (resources.files("kstream_plan.documents") / "schemas" / f"{kind}.json").read_text(encoding="utf-8")

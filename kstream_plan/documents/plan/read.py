@@ -5,28 +5,24 @@ Unknown fields are ignored; what each round decided and left held is rebuilt fro
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from kstream_plan.documents.json_fields import JsonFields
-from kstream_plan.documents.plan.read_documents import documents_in
-from kstream_plan.documents.plan.read_figures import read_balance, read_notes, read_outages, read_summary, read_verdict
-from kstream_plan.documents.plan.read_group import read_group
-from kstream_plan.documents.plan.read_steps import read_step
-from kstream_plan.documents.plan.simulation import read_over_draws, read_simulation
-from kstream_plan.errors import ConfigError, PlanFileError
-from kstream_plan.model import Group, Holding, Target, TaskId
-from kstream_plan.model.settings import CONFIG_NAMES, AssignmentConfig
-from kstream_plan.plans import Phase, Plan, Role, Round, Step, Trigger
+from kstream_plan.documents.codec import WrongValueError
+from kstream_plan.documents.plan.fields import PLAN, PlanDocument, RoundDocument
+from kstream_plan.documents.plan.group_fields import Held, HeldTasks
+from kstream_plan.documents.plan.json_documents import documents_in
+from kstream_plan.documents.plan.simulation import over_draws, simulation_of
+from kstream_plan.errors import PlanFileError
+from kstream_plan.model import Group, Holding, Target, WorkId
+from kstream_plan.plans import Balance, Plan, Role, Round
 from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.replay import Outcome, replay
 from kstream_plan.plans.simulated import OverDraws, Simulation
-from kstream_plan.protocols import PROTOCOLS, gives_up
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.protocols import gives_up
 
 _MAJOR_VERSION = "1"
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+_DAMAGED = "save the plan again with kstream-plan assign --out"
 
 
 class SavedPlan(NamedTuple):
@@ -86,193 +82,231 @@ def each_saved(data: bytes, where: str) -> Iterator[SavedPlan | PlanFileError]:
             yield document
             continue
         try:
-            plan = _plan(document)
-            yield SavedPlan(plan, _draws(document), read_simulation(document, plan))
-        except PlanFileError as error:
-            error.application_id = document.text_or_none("application_id")
-            yield error
+            yield _saved(document.value)
+        except WrongValueError as wrong:
+            fix = _DAMAGED if wrong.fix is None else wrong.fix
+            application_id = _application_id(document.value)
+            yield PlanFileError(str(wrong), where=document.where, fix=fix, application_id=application_id)
     if not number:
         yield PlanFileError("there is no plan", where=where, fix="save one with kstream-plan assign --out")
 
 
-def _plan(document: JsonFields) -> Plan:
+def _application_id(document: Any) -> str | None:
+    found = document.get("application_id") if isinstance(document, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _saved(document: Any) -> SavedPlan:
     _check_kind(document)
-    group = read_group(document)
-    initial = _holdings(document["initial"], group)
+    read = PLAN.read(document)
+    plan, beside = _plan(read), read.simulation
+    if beside is None:
+        return SavedPlan(plan)
+    return SavedPlan(plan, None if beside.draws is None else over_draws(beside.draws), simulation_of(beside, plan))
+
+
+def _check_kind(document: Any) -> None:
+    if not isinstance(document, dict):
+        what = "this is not a saved plan, it is not an object"
+        raise WrongValueError(what, fix="save one with kstream-plan assign --out")
+    if document.get("kind") != "plan":
+        what = "this is not a saved plan"
+        raise WrongValueError(what, fix="kstream-plan assign plans a snapshot; --out saves the plan")
+    version = document.get("format_version")
+    if isinstance(version, str) and version.split(".")[0] != _MAJOR_VERSION:
+        what = f"is {version!r}; this version reads {_MAJOR_VERSION}.x"
+        raise WrongValueError(what, ".format_version", fix="use the kstream-plan that saved the plan")
+
+
+def _plan(document: PlanDocument) -> Plan:
+    group = _group(document)
+    initial = _holdings(document.initial, group, ".initial")
     rounds = _rounds(document, group, initial)
-    final = _holdings(document["final"], group)
+    final = _holdings(document.final, group, ".final")
     if (rounds[-1].assigned if rounds else initial) != final:
-        raise document["final"].fail("is not what the steps of the rounds lead to")
-    origin = document["input"]
-    protocol = document["protocol"].choice(list(PROTOCOLS))
-    config, stopping = _config(document["config"]), _stopping(document.get("stopping"), group, protocol)
-    outages = document.get("outages").or_none(lambda field: read_outages(field, group)) or ()
+        raise WrongValueError("is not what the steps of the rounds lead to", ".final")
+    _check_balance(document.initial_balance, group, ".initial_balance")
+    _check_names(document, group)
+    _check_members(document, group, final)
+    stopping = _stopping(document, group)
     return Plan(
         group=group,
-        digest=_digest(origin["digest"]),
-        snapshot_digest=_digest(origin["snapshot_digest"]),
-        generation=origin["generation"].integer(),
-        captured_at=origin.get("captured_at").or_none(_time),
-        assignor=document["assignor"].text(),
-        protocol=protocol,
-        config=config,
-        assumptions=read_notes(document["assumptions"]),
+        digest=document.input.digest,
+        snapshot_digest=document.input.snapshot_digest,
+        generation=document.input.generation,
+        captured_at=document.input.captured_at,
+        assignor=document.assignor,
+        protocol=document.protocol,
+        config=document.config,
+        assumptions=document.assumptions,
         initial=initial,
-        initial_balance=read_balance(document["initial_balance"], group),
+        initial_balance=document.initial_balance,
         stopping=stopping,
         rounds=rounds,
         final=final,
-        members=_members(document["members"], group, final),
-        target=_target(document["target"], group),
-        pauses=pauses_of(group, initial, rounds, stopping, config, outages),
-        summary=read_summary(document["summary"], group),
-        warnings=read_notes(document["warnings"]),
-        verdict=read_verdict(document["verdict"], group),
-        later_configs=document.get("later_configs").or_none(_later_configs) or (),
-        outages=outages,
+        members=document.members,
+        target=_target(document, group),
+        pauses=pauses_of(group, initial, rounds, stopping, document.config, document.outages),
+        summary=document.summary,
+        warnings=document.warnings,
+        verdict=document.verdict,
+        later_configs=document.later_configs,
+        outages=document.outages,
     )
 
 
-def _stopping(field: JsonFields, group: Group, protocol: str) -> frozenset[int]:
+def _group(document: PlanDocument) -> Group:
+    """Return who takes part in a plan, and its tasks."""
+    tasks, instances = document.tasks, document.instances
+    for field, ids in (
+        (".tasks", [task.task_id for task in tasks]),
+        (".instances", [instance.process_id for instance in instances]),
+        (".instances", [consumer.consumer_id for instance in instances for consumer in instance.consumers]),
+    ):
+        if len(set(ids)) < len(ids):
+            raise WrongValueError("name something twice", field)
+    return Group.of(document.application_id, list(tasks), list(instances))
+
+
+def _stopping(document: PlanDocument, group: Group) -> frozenset[int]:
     """Return the consumers that give up everything before a rebalance; 0.1.0 left that to the protocol."""
-    if field.is_null:
-        return gives_up(group, protocol)
+    if document.stopping is None:
+        return gives_up(group, document.protocol)
     index = {consumer_id: consumer for consumer, consumer_id in enumerate(group.consumer_ids)}
-    unknown = next((name for name in field.texts() if name not in index), None)
-    if unknown is not None:
-        raise field.fail(f"name {unknown!r}, which is no consumer of the plan")
-    return frozenset(map(index.__getitem__, field.texts()))
+    for place, consumer_id in enumerate(document.stopping):
+        if consumer_id not in index:
+            raise WrongValueError(f"is {consumer_id!r}, which is no consumer of the plan", f"[{place}]", ".stopping")
+    return frozenset(map(index.__getitem__, document.stopping))
 
 
-def _digest(field: JsonFields) -> str:
-    if _DIGEST.fullmatch(field.text()) is None:
-        raise field.fail("is not a SHA-256 digest, 64 hexadecimal digits")
-    return field.text()
-
-
-def _time(field: JsonFields) -> str:
-    field.parsed(parse_time)
-    return field.text()
-
-
-def _draws(document: JsonFields) -> OverDraws | None:
-    simulation = document.get("simulation")
-    if simulation.is_null or simulation.get("draws").is_null:
-        return None
-    number, settled, worst = read_over_draws(simulation["draws"])
-    return OverDraws(number, number - settled, worst)
-
-
-def _check_kind(document: JsonFields) -> None:
-    if document.get("kind").is_null or document["kind"].text() != "plan":
-        raise document.fail(
-            "this is not a saved plan", fix="kstream-plan assign plans a snapshot; --out saves the plan"
-        )
-    version = document["format_version"].text()
-    if version.split(".")[0] != _MAJOR_VERSION:
-        raise document["format_version"].fail(
-            f"is {version!r}; this version reads {_MAJOR_VERSION}.x", fix="use the kstream-plan that saved the plan"
-        )
-
-
-def _rounds(document: JsonFields, group: Group, initial: tuple[Holding, ...]) -> tuple[Round, ...]:
-    items = list(document["rounds"])
-    steps = [tuple(read_step(step) for step in item["steps"]) for item in items]
-    outcomes = replay(group, initial, steps)
-    rounds = []
-    for item, its_steps in zip(items, steps, strict=True):
+def _rounds(document: PlanDocument, group: Group, initial: tuple[Holding, ...]) -> tuple[Round, ...]:
+    outcomes = replay(group, initial, [of.steps for of in document.rounds])
+    rounds: list[Round] = []
+    for of in document.rounds:
+        place = f"[{len(rounds)}]"
         try:
             outcome = next(outcomes)
         except ValueError as error:
-            raise item["steps"].fail(f"do not fit what is held: {error}") from None
-        rounds.append(_round(item, its_steps, outcome, group))
+            raise WrongValueError(f"do not fit what is held: {error}", ".steps", place, ".rounds") from None
+        _check_balance(of.balance, group, ".balance", place, ".rounds")
+        _check_outcome(of, outcome, group, place)
+        rounds.append(_round(of, outcome))
     return tuple(rounds)
 
 
-def _round(item: JsonFields, steps: tuple[Step, ...], outcome: Outcome, group: Group) -> Round:
+def _round(of: RoundDocument, outcome: Outcome) -> Round:
     return Round(
-        number=item["number"].integer(),
-        generation=item["generation"].integer(),
-        at_ms=item["at_ms"].integer(),
-        trigger=item["trigger"].one_of(Trigger),
-        phases=tuple(phase.one_of(Phase) for phase in item["phases"]),
-        probing_rebalance=item["probing_rebalance"].boolean(),
-        steps=steps,
-        balance=read_balance(item["balance"], group),
+        number=of.number,
+        generation=of.generation,
+        at_ms=of.at_ms,
+        trigger=of.trigger,
+        phases=of.phases,
+        probing_rebalance=of.probing_rebalance,
+        steps=of.steps,
+        balance=of.balance,
         decided=outcome.decided,
         assigned=outcome.assigned,
     )
 
 
-def _holdings(field: JsonFields, group: Group) -> tuple[Holding, ...]:
-    held = {
-        (process_id, consumer_id): Holding(*(_task_indices(roles[role], group) for role in Role))
-        for process_id, instance in field.items()
-        for consumer_id, roles in instance["consumers"].items()
-    }
-    expected = {(i.process_id, c.consumer_id) for i in group.instances for c in i.consumers}
-    if held.keys() != expected:
-        raise field.fail("does not name the instances and consumers of the plan")
-    return tuple(held[i.process_id, c.consumer_id] for i in group.instances for c in i.consumers)
+def _check_outcome(of: RoundDocument, outcome: Outcome, group: Group, place: str) -> None:
+    for name, held, holdings in (
+        (".decided", of.decided, outcome.decided),
+        (".assigned", of.assigned, outcome.assigned),
+    ):
+        if held is not None and _holdings(held, group, name, place, ".rounds") != holdings:
+            raise WrongValueError("is not what the steps lead to", name, place, ".rounds")
 
 
-def _members(field: JsonFields, group: Group, final: tuple[Holding, ...]) -> tuple[tuple[str, int], ...]:
-    members = tuple(_member(item, group) for item in field)
-    process_ids = {process_id for process_id, _ in members}
-    if len(process_ids) < len(members):
-        raise field.fail("name an instance twice")
-    holding = {group.instances[group.instance_of[c]].process_id for c, held in enumerate(final) if any(held)}
-    if holding - process_ids:
-        raise field.fail(f"do not name {min(holding - process_ids)!r}, which holds tasks at the end")
-    return members
+def _check_balance(balance: Balance, group: Group, *keys: str) -> None:
+    for name in ("active", "standby", "load_per_thread"):
+        if len(getattr(balance, name)) != len(group.instances):
+            what = f"does not hold one number for each of {len(group.instances)} instances"
+            raise WrongValueError(what, f".{name}", *keys)
 
 
-def _member(item: JsonFields, group: Group) -> tuple[str, int]:
-    process_id, threads = item["process_id"].text(), item["threads"].integer()
-    if process_id not in group.instance_index:
-        raise item["process_id"].fail(f"is {process_id!r}, which is not among the instances")
-    if threads < 1:
-        raise item["threads"].fail(f"is {threads}, which is no number of threads")
-    return process_id, threads
+def _holdings(document: Held, group: Group, *keys: str) -> tuple[Holding, ...]:
+    """Return what every consumer holds; ``keys`` lead to it."""
+    expected = {i.process_id: {c.consumer_id for c in i.consumers} for i in group.instances}
+    if {process_id: of.consumers.keys() for process_id, of in document.items()} != expected:
+        raise WrongValueError("does not name the instances and consumers of the plan", *keys)
+    found: list[Holding] = []
+    for instance in group.instances:
+        of, here = document[instance.process_id], (f"[{instance.process_id!r}]", *keys)
+        held = [
+            _holding(of.consumers[c.consumer_id], group, f"[{c.consumer_id!r}]", ".consumers", *here)
+            for c in instance.consumers
+        ]
+        for role in Role:
+            together = sorted(task for one in held for task in getattr(one, role))
+            if list(_task_indices(getattr(of, role), group, f".{role}", *here)) != together:
+                raise WrongValueError("is not what its consumers hold", f".{role}", *here)
+        found += held
+    return tuple(found)
 
 
-def _task_indices(field: JsonFields, group: Group) -> tuple[int, ...]:
+def _holding(of: HeldTasks, group: Group, *keys: str) -> Holding:
+    return Holding(*(_task_indices(getattr(of, role), group, f".{role}", *keys) for role in Role))
+
+
+def _task_indices(texts: Sequence[str], group: Group, *keys: str) -> tuple[int, ...]:
     known = group.task_index_by_text
     try:
-        return tuple(sorted(map(known.__getitem__, field.texts())))
+        return tuple(sorted(map(known.__getitem__, texts)))
     except KeyError:
-        return tuple(sorted(_task_index(item, group) for item in field))
+        place = next(place for place, text in enumerate(texts) if text not in known)
+        raise WrongValueError(f"is {texts[place]!r}, which is not among the tasks", f"[{place}]", *keys) from None
 
 
-def _task_index(item: JsonFields, group: Group) -> int:
-    index = group.task_index.get(item.parsed(TaskId.parse))
-    if index is None:
-        raise item.fail(f"is {item.text()!r}, which is not among the tasks")
-    return index
+def _target(document: PlanDocument, group: Group) -> Target:
+    by_role: dict[str, tuple[tuple[int, ...], ...]] = {}
+    for instance in group.instances:
+        if instance.process_id not in document.target:
+            raise WrongValueError(f"has no field {instance.process_id!r}", ".target")
+    for role in ("active", "standby"):
+        by_role[role] = tuple(
+            _task_indices(
+                getattr(document.target[of.process_id], role), group, f".{role}", f"[{of.process_id!r}]", ".target"
+            )
+            for of in group.instances
+        )
+    return Target(**by_role)
 
 
-def _target(field: JsonFields, group: Group) -> Target:
-    targets = [field[instance.process_id] for instance in group.instances]
-    return Target(
-        active=tuple(_task_indices(target["active"], group) for target in targets),
-        standby=tuple(_task_indices(target["standby"], group) for target in targets),
-    )
+def _check_names(document: PlanDocument, group: Group) -> None:
+    """Check that the figures and the verdict name only tasks and instances that are there."""
+    paused, verdict = document.summary.max_paused_task, document.verdict
+    tasks: list[tuple[WorkId, list[str]]] = [
+        (task_id, [f"[{place}]", ".tasks", ".verdict"]) for place, task_id in enumerate(verdict.tasks)
+    ]
+    instances = [(of.process_id, [f"[{place}]", ".outages"]) for place, of in enumerate(document.outages)]
+    if paused is not None:
+        tasks.append((paused.task_id, [".task_id", ".max_paused_task", ".summary"]))
+    if verdict.cause is not None:
+        tasks.append((verdict.cause.task_id, [".task_id", ".cause", ".verdict"]))
+        instances.append((verdict.cause.process_id, [".cause", ".verdict"]))
+    for task_id, keys in tasks:
+        if task_id not in group.task_index:
+            raise WrongValueError(f"is {str(task_id)!r}, which is not among the tasks", *keys)
+    for process_id, keys in instances:
+        _check_instance(process_id, group, keys)
+    for place, outage in enumerate(document.outages):
+        if outage.to_ms <= outage.from_ms:
+            raise WrongValueError(f"is {outage.to_ms}, which is not after from_ms", ".to_ms", f"[{place}]", ".outages")
 
 
-def _later_configs(field: JsonFields) -> tuple[tuple[int, AssignmentConfig], ...]:
-    return tuple((item["round"].integer(), _config(item["config"])) for item in field)
+def _check_instance(process_id: str, group: Group, keys: Iterable[str]) -> None:
+    if process_id not in group.instance_index:
+        raise WrongValueError(f"is {process_id!r}, which is not among the instances", ".process_id", *keys)
 
 
-def _config(field: JsonFields) -> AssignmentConfig:
-    values: dict[str, object] = {}
-    for name, value in field.items():
-        if name == "rack_aware_assignment_tags":
-            values[name] = tuple(tag.text() for tag in value)
-        elif name == "rack_aware_assignment_strategy":
-            values[name] = value.text()
-        elif name in CONFIG_NAMES and not value.is_null:
-            values[name] = value.integer()
-    try:
-        return AssignmentConfig(**values)  # type: ignore[arg-type]
-    except ConfigError as error:
-        raise field.fail(f"does not hold: {error.what}") from None
+def _check_members(document: PlanDocument, group: Group, final: tuple[Holding, ...]) -> None:
+    for place, member in enumerate(document.members):
+        _check_instance(member.process_id, group, [f"[{place}]", ".members"])
+    process_ids = {member.process_id for member in document.members}
+    if len(process_ids) < len(document.members):
+        raise WrongValueError("name an instance twice", ".members")
+    holding = {group.instances[group.instance_of[c]].process_id for c, held in enumerate(final) if any(held)}
+    if holding - process_ids:
+        what = f"do not name {min(holding - process_ids)!r}, which holds tasks at the end"
+        raise WrongValueError(what, ".members")

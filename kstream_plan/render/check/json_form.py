@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from kstream_plan.documents.plan.write import Json
+from kstream_plan.documents.codec import Json
 from kstream_plan.policy.findings import Check, CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, Waiver
 from kstream_plan.policy.rules import Kind, Offence

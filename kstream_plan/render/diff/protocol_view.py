@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kstream_plan.comparison.changes import Comparison
 from kstream_plan.comparison.protocol_view import ProtocolView, protocol_view
-from kstream_plan.documents.plan.write import Json
+from kstream_plan.documents.codec import Json
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Role, Seat
 from kstream_plan.render.diff.story import names_of_both

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from kstream_plan.documents.plan.write import FORMAT_VERSION, MODELS, Json, notes
+from kstream_plan.documents.codec import Json
+from kstream_plan.documents.plan.fields import FORMAT_VERSION, MODELS
+from kstream_plan.documents.plan.write import notes
 from kstream_plan.simulation.drain import Drain, DrainedTask
 from kstream_plan.version import __version__
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 from kstream_plan.documents.plan.simulation import simulation_document
-from kstream_plan.documents.plan.write import plan_document
+from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.plans.simulated import Simulation
 
 
 def simulation_json(simulated: Simulation, *, full: bool = False) -> str:
     """Return the simulation as one line of ASCII, without the line end; ``full`` adds each round's outcome."""
-    document = plan_document(simulated.plan, full=full) | {"simulation": simulation_document(simulated)}
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return plan_json(simulated.plan, full=full, simulation=simulation_document(simulated))

@@ -10,13 +10,15 @@ from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
 
+import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from kstream_plan.comparison.compare import compare
 from kstream_plan.comparison.sides import plan_course, plan_side
+from kstream_plan.documents import schemas
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.policy_file import read_policy
@@ -40,6 +42,7 @@ from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.simulation.table import simulation_table
 from tests.helpers import check_cases, plan_cases, simulation_cases
 
+SCHEMA = jsonschema.Draft202012Validator(json.loads(schemas.load("plan")))
 _EVIL = "\x1b[2J<script>\u202e`|@me"
 _STANDARD = Standard(
     read_policy(check_cases.STRICT, "policy.yaml"),
@@ -116,6 +119,19 @@ def test_a_damaged_plan_is_refused_or_can_be_shown(damage: Damage) -> None:
     _check(saved)
     if saved.simulation is not None:
         _show_simulation(saved.simulation)
+
+
+@settings(max_examples=150, deadline=None)
+@given(damages())
+def test_what_the_schema_forbids_is_refused(damage: Damage) -> None:
+    document = _replaced(json.loads(_documents()[damage.number]), damage.path, damage.value)
+    text = json.dumps(document)
+    assume(not any(word in text for word in ("NaN", "Infinity")))
+    try:
+        read_saved(text.encode(), "f")
+    except PlanFileError:
+        return
+    assert [error.message for error in SCHEMA.iter_errors(document)] == []
 
 
 @pytest.mark.parametrize(

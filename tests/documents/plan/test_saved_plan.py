@@ -124,6 +124,13 @@ def _document(name: str = "scale-out") -> Any:
         (("rounds", 3, "at_ms"), "soon", r"rounds\[3\].at_ms is not a whole number"),
         (("rounds", 3, "at_ms"), True, r"rounds\[3\].at_ms is not a whole number"),
         (("rounds", 3, "number"), 1.0, r"rounds\[3\].number is not a whole number"),
+        (("rounds", 3, "at_ms"), -1, r"rounds\[3\].at_ms is -1, below 0"),
+        (("summary", "hops"), -10, r"summary.hops is -10, below 0"),
+        (("summary", "moves"), "many", r"summary.moves is not a whole number"),
+        (("tool",), {}, r"tool has no field 'name'"),
+        (("rounds", 0, "steps", 5, "reason", "lag"), None, r"rounds\[0\].steps\[5\].reason.lag is missing"),
+        (("tasks", 0, "topics", 0), 1, r"tasks\[0\].topics\[0\] is not text"),
+        (("final",), [], r"final is not an object"),
         (("protocol",), "learner", r"protocol is 'learner', not one of cooperative, eager, mixed"),
         (("rounds", 0, "trigger"), "whim", r"rounds\[0\].trigger is 'whim', not one of manual, join"),
         (("rounds", 0, "steps", 5, "kind"), "jump", r"rounds\[0\].steps\[5\].kind is 'jump', not one of member-joined"),
@@ -151,7 +158,7 @@ def _document(name: str = "scale-out") -> Any:
         (("summary", "restored_records"), float("nan"), r"not JSON: NaN is no number"),
         (("members", 0, "process_id"), "x", r"members\[0\].process_id is 'x', which is not among the instances"),
         (("members",), [], r"members do not name '.*', which holds tasks at the end"),
-        (("stopping",), ["x"], r"stopping name 'x', which is no consumer of the plan"),
+        (("stopping",), ["x"], r"stopping\[0\] is 'x', which is no consumer of the plan"),
         (("initial_balance", "active"), [1], r"initial_balance.active does not hold one number for each"),
     ],
 )
@@ -173,6 +180,7 @@ def test_a_damaged_plan_is_refused_with_the_place(path: tuple[str | int, ...], v
         (b"[]", "f, line 1: this is not a saved plan|is not an object"),
         (b"{", "f, line 1: not JSON"),
         (b"\n\nnope", "f, line 3: not JSON"),
+        (b'{"kind": "plan", "kind": "plan"}', "f, line 1: not JSON: the name 'kind' is there twice in one object"),
         (b"[" * 100_000, "f, line 1: not JSON"),
         (b"\xff\xfe", "f: not UTF-8 text"),
     ],
@@ -180,6 +188,21 @@ def test_a_damaged_plan_is_refused_with_the_place(path: tuple[str | int, ...], v
 def test_what_is_no_plan_at_all_is_refused(data: bytes, message: str) -> None:
     with pytest.raises(PlanFileError, match=message):
         read_plans(data, "f")
+
+
+def test_what_an_instance_holds_is_what_its_consumers_hold() -> None:
+    document = _document()
+    held = next(of for of in document["initial"].values() if of["active"])
+    held["active"] = held["active"][1:]
+    with pytest.raises(PlanFileError, match=r"initial\['.*'\].active is not what its consumers hold"):
+        read_plans(json.dumps(document).encode(), "f")
+
+
+def test_what_full_adds_is_what_the_steps_lead_to() -> None:
+    document = json.loads(plan_json(plan_cases.case("scale-out"), full=True))
+    document["rounds"][2]["assigned"] = document["initial"]
+    with pytest.raises(PlanFileError, match=r"rounds\[2\].assigned is not what the steps lead to"):
+        read_plans(json.dumps(document).encode(), "f")
 
 
 def test_what_stands_beside_a_broken_document_is_read_still() -> None:

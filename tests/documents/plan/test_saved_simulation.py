@@ -80,12 +80,12 @@ def test_what_0_1_0_saved_is_shown_as_its_plan() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (("record_size",), 0, r"simulation.record_size is 0, which is no number of bytes"),
-        (("draws", "number"), 0, r"draws.number is 0, which is no number of draws"),
+        (("record_size",), 0, r"simulation.record_size is 0, below 1"),
+        (("draws", "number"), 0, r"draws.number is 0, below 1"),
         (("draws", "settled"), 21, r"draws.settled is 21, of 20 draws"),
         (("draws", "moves", "most"), "many", r"draws.moves.most is not a whole number"),
         (("events", 0, "kind"), "feast", r"events\[0\].kind is 'feast', not one of join, leave, stop, .*crash"),
-        (("events", 0, "process_ids"), ["x"], r"events\[0\].process_ids name 'x', which is not among the instances"),
+        (("events", 0, "process_ids"), ["x"], r"events\[0\].process_ids\[0\] is 'x', which is not among the instances"),
         (("events", 0, "kind"), "bounce", r"events\[0\] has no field 'restart_ms'"),
         (("events", 0, "kind"), "threads", r"events\[0\] has no field 'threads'"),
         (("what_ifs", 0, "setting"), "luck", r"what_ifs\[0\].setting is 'luck', not one of"),

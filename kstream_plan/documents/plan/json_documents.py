@@ -7,9 +7,8 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from kstream_plan.documents.json_fields import JsonFields
 from kstream_plan.errors import PlanFileError
 from kstream_plan.snapshots.files.sources import GZIP_MAGIC
 
@@ -17,7 +16,14 @@ from kstream_plan.snapshots.files.sources import GZIP_MAGIC
 _NEXT_DOCUMENT = re.compile(r"\n(?=\{)")
 
 
-def documents_in(data: bytes, where: str) -> Iterator[JsonFields | PlanFileError]:
+class JsonDocument(NamedTuple):
+    """A document and where it begins."""
+
+    value: Any
+    where: str
+
+
+def documents_in(data: bytes, where: str) -> Iterator[JsonDocument | PlanFileError]:
     """Yield the documents, or what is wrong with one; after one that is no JSON it goes on where the next one begins.
 
     Args:
@@ -29,7 +35,7 @@ def documents_in(data: bytes, where: str) -> Iterator[JsonFields | PlanFileError
     except PlanFileError as error:
         yield error
         return
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
     line, counted = 1, 0
     start = _after_blanks(text, 0)
     while start < len(text):
@@ -44,7 +50,7 @@ def documents_in(data: bytes, where: str) -> Iterator[JsonFields | PlanFileError
             following = _NEXT_DOCUMENT.search(text, start)
             start = len(text) if following is None else following.end()
             continue
-        yield JsonFields(value, here)
+        yield JsonDocument(value, here)
         start = _after_blanks(text, end)
 
 
@@ -56,6 +62,15 @@ def _text(data: bytes, where: str) -> str:
     except (OSError, EOFError, zlib.error) as error:
         what = f"a damaged gzip file ({error})"
         raise PlanFileError(what, where=where, fix="copy it again, it was probably cut short") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise ValueError(f"the name {twice!r} is there twice in one object")
+    return found
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -1,0 +1,283 @@
+"""Every field of a plan's JSON, said once: what it holds and what it means.
+
+Reader (:mod:`~kstream_plan.documents.plan.read`), writer (:mod:`~kstream_plan.documents.plan.write`) and schema
+(:func:`schema`) follow from it. Where the document has another form than the plan, a named tuple has the document's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from kstream_plan.documents.codec import (
+    TEXT,
+    WHOLE,
+    Field,
+    Json,
+    WrongValueError,
+    list_of,
+    one_of,
+    or_null,
+    parsed,
+    whole,
+)
+from kstream_plan.documents.plan.group_fields import FORM, Held, TargetTasks
+from kstream_plan.documents.plan.simulation_fields import SimulationDocument
+from kstream_plan.documents.plan.step_fields import STEP
+from kstream_plan.model import Instance, Note, Task
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans import (
+    Balance,
+    Cause,
+    CauseCode,
+    LowerBounds,
+    Outage,
+    PausedTask,
+    Phase,
+    Step,
+    Summary,
+    Trigger,
+    Verdict,
+)
+from kstream_plan.protocols import PROTOCOLS
+from kstream_plan.snapshots.rows.times import parse_time
+
+FORMAT_VERSION = "1.0"
+MODELS = "Kafka Streams 3.9-4.3, classic protocol"
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class Member(NamedTuple):
+    """Who takes part at the end."""
+
+    process_id: str
+    threads: int
+
+
+class LaterConfig(NamedTuple):
+    """Settings, and the number of the first round that is decided with them."""
+
+    round: int
+    config: AssignmentConfig
+
+
+class Tool(NamedTuple):
+    """What made a plan."""
+
+    name: str
+    version: str
+    models: str
+
+
+class Origin(NamedTuple):
+    """What was planned from."""
+
+    digest: str
+    snapshot_digest: str
+    generation: int
+    captured_at: str | None
+
+
+class RoundDocument(NamedTuple):
+    """One rebalance; what was decided and is then held only in full."""
+
+    number: int
+    generation: int
+    at_ms: int
+    trigger: Trigger
+    phases: tuple[Phase, ...]
+    probing_rebalance: bool
+    steps: Sequence[Step]
+    balance: Balance
+    decided: Held | None = None
+    assigned: Held | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDocument:
+    """A plan as its JSON has it."""
+
+    format_version: str
+    kind: Literal["plan"] = "plan"
+    application_id: str
+    tool: Tool
+    input: Origin
+    assignor: str
+    protocol: str
+    config: AssignmentConfig
+    tasks: tuple[Task, ...]
+    instances: tuple[Instance, ...]
+    assumptions: tuple[Note, ...]
+    initial: Held
+    initial_balance: Balance
+    stopping: tuple[str, ...] | None
+    rounds: tuple[RoundDocument, ...]
+    final: Held
+    members: tuple[Member, ...]
+    target: Mapping[str, TargetTasks]
+    summary: Summary
+    warnings: tuple[Note, ...]
+    verdict: Verdict
+    later_configs: tuple[LaterConfig, ...] = ()
+    outages: tuple[Outage, ...] = ()
+    simulation: SimulationDocument | None = None
+
+
+def _digest(text: str) -> str:
+    if _DIGEST.fullmatch(text) is None:
+        raise WrongValueError("is not a SHA-256 digest, 64 hexadecimal digits")
+    return text
+
+
+def _time(text: str) -> str:
+    parse_time(text)
+    return text
+
+
+_DIGEST_TEXT = parsed(_digest, None, pattern="^[0-9a-f]{64}$")
+_TIME = parsed(_time, None)
+FORM.record(
+    Balance,
+    "How evenly the decision spreads the load.",
+    ref="balance",
+    active=list_of(whole().said("Active tasks.")).said("Per instance, in the order of `instances`."),
+    standby=list_of(whole().said("Standby and warm-up copies.")).said("Per instance."),
+    load_per_thread="Per instance: (active + standby) / threads.",
+    instance_spread="Most minus least active stateful tasks of an instance.",
+    balance_factor="KIP-441's instance balance: most minus least active tasks of an instance.",
+    subtopology_spread="KIP-441's subtopology balance as it is worded: instances that execute a subtopology, most "
+    "minus least.",
+    subtopology_task_spread="Subtopology balance, as a balance_factor limits it: most minus least active tasks of one "
+    "subtopology on an instance, of the most uneven one.",
+)
+FORM.record(
+    RoundDocument,
+    "One rebalance: one generation of the group.",
+    ref="round",
+    number=whole(1).said("From 1."),
+    generation="The group's generation.",
+    at_ms="Milliseconds since round 1.",
+    trigger="What started the rebalance.",
+    probing_rebalance="Whether the decision asks for a probing rebalance, also when a follow-up comes first.",
+    steps=list_of(STEP).said("In task order."),
+    decided=Field(FORM.of(Held), "What the assignor decided (only with --full).", missing=None, left_out=True),
+    assigned=Field(FORM.of(Held), "What the members then hold (only with --full).", missing=None, left_out=True),
+)
+FORM.record(PausedTask, ms="In all.", times="Number of pauses.")
+FORM.record(
+    LowerBounds,
+    "The least any plan could do.",
+    moves="Least number of stateful tasks that must change owner to reach the target's loads.",
+    probing_rebalances="Probes that these take at max.warmup.replicas at a time.",
+    restored_records="Null unless computed.",
+)
+FORM.record(
+    Summary,
+    "The plan in figures.",
+    ref="summary",
+    rebalances="Rounds.",
+    probing_rebalances="Of them, those that a probing timer started.",
+    duration_ms="From round 1 to the last.",
+    duration_is="floor: something is restored at a rate that is not known, so copies may need more than one probe.",
+    moves="Stateful tasks whose owning instance differs at the end.",
+    hops="Changes of owning instance of stateful tasks on the way.",
+    warmups="Warm-up copies placed.",
+    cold_handovers="Hand-overs of a stateful task to a copy above acceptable.recovery.lag.",
+    max_cold_restore_ms="How long the slowest of these restores before it runs; 0 if there is none, null if that is "
+    "not known of all.",
+    restored_records="Records restored on the way; null if an end offset is not known.",
+    paused_task_ms="Over all tasks, the time that they stand still: from revoked, or stopped with their instance, to "
+    "handed over, and while a static member restarts.",
+    max_paused_task="The task that stands still longest in all; null if none does.",
+    peak_extra_copies="Most warm-up and temporary copies at once.",
+    stateless_hops="Changes of owning instance of stateless tasks.",
+)
+_CAUSES = {
+    CauseCode.RESTORE_TOO_SLOW: "What its instance restores grows at least as fast as it is restored.",
+    CauseCode.STANDING_LAG: "Even a copy that has caught up is further behind than acceptable.recovery.lag.",
+    CauseCode.SILENT_INSTANCE: "The instance restores, and so reports, nothing.",
+    CauseCode.SLOW: "It comes closer, only not fast enough.",
+}
+FORM.record(Cause, code="\n".join(f"{code}: {_CAUSES[code]}" for code in CauseCode))
+FORM.record(
+    Verdict,
+    "How the plan ends.",
+    tasks="The tasks that keep it from settling.",
+    cause=Field(
+        description="Of a plan that does not settle: what keeps the first copy that is waited for from being caught "
+        "up.",
+        missing=None,
+    ),
+)
+FORM.record(Member, threads=whole(1))
+FORM.record(LaterConfig, round=whole(1).said("Number of the first round that is decided with them."))
+FORM.record(
+    Outage,
+    process_id="The instance that does not run.",
+    from_ms=WHOLE.said("When it stops, on the plan's clock."),
+    to_ms=WHOLE.said("When it runs again."),
+)
+FORM.record(Tool, models="The Kafka Streams versions whose behaviour is modelled.")
+FORM.record(
+    Origin,
+    "What was planned from.",
+    digest=_DIGEST_TEXT.said("SHA-256 of the canonical selected input."),
+    snapshot_digest=_DIGEST_TEXT.said(
+        "The same without what happens to the group: two simulations of one snapshot have it in common."
+    ),
+    generation="The snapshot's generation; round 1 is the next one.",
+    captured_at=or_null(_TIME).said("When the snapshot was taken, RFC 3339 in UTC; null if it does not say."),
+)
+PLAN = FORM.record(
+    PlanDocument,
+    "What follows when a rebalance starts now: one JSON document per application. Lossless: `initial` plus the steps "
+    "of rounds 1 to n is what the members hold after round n; without `temporary`, and with that round's `withhold` "
+    "steps carried out, it is what was decided in it. Keys are sorted by code point, lists are in task or instance "
+    "order. A reader ignores unknown fields and refuses another major version.",
+    format_version=replace(TEXT, schema={"type": "string", "pattern": r"^1\."}).said(
+        "Major and minor version of this format."
+    ),
+    protocol=one_of(PROTOCOLS),
+    tasks="Every task, in Kafka's order.",
+    instances="Every instance, in Kafka's order.",
+    assumptions="What was taken for granted.",
+    initial="What is held before round 1.",
+    initial_balance="How evenly that spreads the load, as the first rebalance finds it: who joins in it counts as "
+    "empty, who joins later does not count yet.",
+    stopping=Field(
+        list_of(TEXT),
+        "Consumer ids of those that give up all they run before they join a rebalance; what 0.1.0 saved does not have "
+        "it.",
+        missing=None,
+    ),
+    rounds="The rebalances, in time.",
+    final="What is held after the last round.",
+    members="Who takes part at the end.",
+    target="The balanced assignment that the rounds lead to, by process id.",
+    later_configs=Field(
+        description="Settings that change during a simulation; left out if none does.", missing=(), left_out=True
+    ),
+    outages=Field(
+        description="Restarts of static members within the session time-out, in time: the group does not notice them, "
+        "but what they run stands still; left out if there are none.",
+        missing=(),
+        left_out=True,
+    ),
+    simulation=Field(
+        FORM.of(SimulationDocument), "Only of a simulation: what is known beside its plan.", missing=None, left_out=True
+    ),
+)
+
+
+def schema() -> dict[str, Json]:
+    """Return the JSON Schema of a plan."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:kstream-plan:schema:plan:1.0",
+        "title": "kstream-plan plan",
+        **PLAN.schema,
+        "$defs": PLAN.defs,
+    }

@@ -1,0 +1,160 @@
+"""The fields of a plan's JSON that say who is there, what there is to do, and who holds what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
+
+from kstream_plan.documents.codec import (
+    TEXT,
+    WHOLE,
+    Codec,
+    Codecs,
+    Field,
+    WrongValueError,
+    list_of,
+    mapping_of,
+    named,
+    parsed,
+)
+from kstream_plan.errors import ConfigError
+from kstream_plan.model import Consumer, Instance, Note, Partition, Task, TaskId, WorkId
+from kstream_plan.model.settings import MAX_LONG, RACK_STRATEGIES, RANGES, AssignmentConfig
+
+
+class TaskDocument(NamedTuple):
+    """A task."""
+
+    task_id: WorkId
+    stateful: bool
+    end_offset_sum: int | None
+    topics: tuple[str, ...]
+
+
+class HeldTasks(NamedTuple):
+    """What a consumer holds: task ids by role."""
+
+    active: tuple[str, ...]
+    standby: tuple[str, ...]
+    warmup: tuple[str, ...]
+    temporary: tuple[str, ...]
+
+
+class InstanceHolding(NamedTuple):
+    """What an instance holds: task ids by role, and the same for each of its consumers by id."""
+
+    active: tuple[str, ...]
+    standby: tuple[str, ...]
+    warmup: tuple[str, ...]
+    temporary: tuple[str, ...]
+    consumers: Mapping[str, HeldTasks]
+
+
+#: By process id.
+Held: TypeAlias = Mapping[str, InstanceHolding]
+
+
+class TargetTasks(NamedTuple):
+    """What an instance runs and copies in the end: task ids."""
+
+    active: tuple[str, ...]
+    standby: tuple[str, ...]
+
+
+def _config(**settings: Any) -> AssignmentConfig:
+    try:
+        return AssignmentConfig(**settings)
+    except ConfigError as error:
+        raise WrongValueError(f"does not hold: {error.what}") from None
+
+
+def _setting(low: int, high: int) -> Codec[int]:
+    """Return the codec of a setting; the settings themselves tell what is out of range."""
+    return replace(WHOLE, schema={"type": "integer", "minimum": low, "maximum": high})
+
+
+def _task(task_id: TaskId, stateful: bool, end_offset_sum: int | None, topics: tuple[str, ...]) -> Task:
+    return Task(
+        task_id=task_id,
+        stateful=stateful,
+        end_offset_sum=MAX_LONG if end_offset_sum is None else end_offset_sum,
+        end_offset_known=end_offset_sum is not None,
+        source_partitions=tuple([Partition(topic, task_id.partition) for topic in topics]),
+    )
+
+
+def _tags(found: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(found.items())
+
+
+_TASK_ID = named(
+    "task_id",
+    parsed(
+        TaskId.parse,
+        str,
+        description="subtopology_partition, with a named topology name__subtopology_partition.",
+        pattern=r"\d{1,10}_\d{1,10}$",
+    ),
+)
+#: Task ids that are looked up among the plan's tasks, all at once.
+_TASK_IDS = list_of(replace(TEXT, schema=_TASK_ID.schema, defs=_TASK_ID.defs))
+_TEXTS_BY_NAME: Codec[Any] = mapping_of(TEXT)
+
+_SETTINGS: dict[str, Any] = {name: _setting(*bounds) for name, bounds in RANGES.items()}
+
+FORM = Codecs()
+FORM.add(WorkId, _TASK_ID)
+FORM.record(
+    AssignmentConfig,
+    "Every setting, resolved; Kafka's names with _ for dots, milliseconds for _ms.",
+    ref="config",
+    make=_config,
+    **_SETTINGS,
+    rack_aware_assignment_strategy=replace(TEXT, schema={"enum": list(RACK_STRATEGIES)}),
+)
+NOTE = FORM.record(
+    Note, ref="note", code="Stable name of this kind of note.", subjects="Tasks or instances it is about."
+)
+TASK = FORM.add(
+    Task,
+    FORM.record(
+        TaskDocument,
+        make=_task,
+        end_offset_sum=Field(
+            description="Sum of the changelogs' end offsets in records, 0 for a stateless task; null if not known.",
+            get=lambda task: task.end_offset_sum if task.end_offset_known else None,
+        ),
+        topics=Field(
+            description="Source topics.",
+            get=lambda task: dict.fromkeys(partition.topic for partition in task.source_partitions),
+        ),
+    ),
+)
+FORM.record(Consumer)
+FORM.record(
+    Instance,
+    consumers="One per stream thread.",
+    client_tags=replace(_TEXTS_BY_NAME, read=lambda value: _tags(_TEXTS_BY_NAME.read(value)), write=dict),
+)
+
+_ROLES: dict[str, Any] = {
+    "active": _TASK_IDS.said("Tasks it runs."),
+    "standby": _TASK_IDS.said("Hot copies, counted by num.standby.replicas."),
+    "warmup": _TASK_IDS.said("Copies that prepare a move, limited by max.warmup.replicas."),
+    "temporary": _TASK_IDS.said(
+        "Active tasks withheld from it until their owner has revoked them, held as standbys meanwhile."
+    ),
+}
+FORM.record(HeldTasks, ref="by_role", **_ROLES)
+FORM.record(InstanceHolding, consumers="By consumer id.", **_ROLES)
+FORM.add(
+    Held,
+    named(
+        "holdings",
+        mapping_of(FORM.of(InstanceHolding)).said(
+            "By process id: the instance's tasks by role, and the same for each of its consumers."
+        ),
+    ),
+)
+FORM.record(TargetTasks, active=_TASK_IDS, standby=_TASK_IDS)

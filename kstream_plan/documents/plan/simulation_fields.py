@@ -1,0 +1,161 @@
+"""The fields of a plan's JSON that say what is known of a simulation beside its plan."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kstream_plan.documents.codec import (
+    ABSENT,
+    BOOLEAN,
+    COUNT,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Codec,
+    Field,
+    list_of,
+    mapping_of,
+    one_of,
+    or_null,
+    whole,
+)
+from kstream_plan.documents.plan.group_fields import FORM
+from kstream_plan.model.scenario import (
+    Bounce,
+    Burst,
+    ConfigChange,
+    Event,
+    Join,
+    Leave,
+    ProduceRate,
+    RestoreRate,
+    Return,
+    SettingValue,
+    Stop,
+    Threads,
+)
+from kstream_plan.model.settings import CONFIG_NAMES
+from kstream_plan.plans.simulated import Draws, Range, WhatIf
+
+CRASH = "crash"
+#: What can happen, by its name in a scenario file; a crash is a stop.
+KINDS: dict[str, type[Event]] = {
+    "join": Join,
+    "leave": Leave,
+    "stop": Stop,
+    "return": Return,
+    "bounce": Bounce,
+    "threads": Threads,
+    "produce_rate": ProduceRate,
+    "restore_rate": RestoreRate,
+    "burst": Burst,
+    "config": ConfigChange,
+}
+
+
+class NewSetting(NamedTuple):
+    """A setting that changes."""
+
+    name: str
+    value: SettingValue
+
+
+class EventDocument(NamedTuple):
+    """An event as it was played, and what follows from it until the next one; what is its own depends on its kind."""
+
+    at_ms: int
+    kind: str
+    process_ids: tuple[str, ...]
+    rebalances: int
+    hops: int
+    cold_handovers: int
+    warm_ms: int | None
+    balanced_ms: int | None
+    keeps_disk: Any = ABSENT
+    static: Any = ABSENT
+    new_process_ids: Any = ABSENT
+    restart_ms: Any = ABSENT
+    pause_ms: Any = ABSENT
+    leaves: Any = ABSENT
+    threads: Any = ABSENT
+    per_second: Any = ABSENT
+    subtopology: Any = ABSENT
+    records: Any = ABSENT
+    settings: Any = ABSENT
+
+
+class SimulationDocument(NamedTuple):
+    """What is known of a simulation beside its plan; ``record_size`` is not there if 0.1.0 saved it."""
+
+    draws: Draws | None
+    events: tuple[EventDocument, ...]
+    what_ifs: tuple[WhatIf, ...]
+    cure: WhatIf | None
+    record_size: Any
+
+
+def _read_value(value: Any) -> SettingValue:
+    if type(value) is list:
+        return _TEXTS.read(value)
+    return TEXT.read(value) if type(value) is str else WHOLE.read(value)
+
+
+def _own(codec: Codec[Any], description: str) -> Field:
+    """Return a field that only some kinds of events have."""
+    return Field(codec, description, missing=ABSENT, left_out=True)
+
+
+_TEXTS = list_of(TEXT)
+_SETTING = one_of(sorted(CONFIG_NAMES))
+FORM.record(
+    NewSetting,
+    name=_SETTING.said("As in `config`."),
+    value=Codec(_read_value, None, {"type": ["integer", "string", "array"], "items": {"type": "string"}}),
+)
+FORM.record(Range, "A figure over all draws.", ref="range")
+FORM.record(
+    Draws,
+    number=whole(1).said("How many were simulated."),
+    shown="Number of the draw that the plan is, from 0: its figures are nearest to the medians.",
+    settled="How many of them settle.",
+    worst=mapping_of(or_null(COUNT)).said(
+        "Rule of a policy: what it measures in its worst draw (null: unknown in one); empty for one draw."
+    ),
+    least_restored_records=Field(
+        description="The least that had to be restored; null if that was not asked for or is not known.", missing=None
+    ),
+)
+FORM.record(
+    EventDocument,
+    at_ms=WHOLE,
+    kind=one_of([*KINDS, CRASH]).said("As in a scenario file."),
+    hops="Changes of the owning instance of stateful tasks.",
+    warm_ms="After so long no copy has to be waited for; null: not before the next event.",
+    balanced_ms="After so long every task is where it stays; null: not before the next event.",
+    keeps_disk=_own(BOOLEAN, "Of a return: with what it had on its disk."),
+    static=_own(BOOLEAN, "Of a return or a bounce: as static members."),
+    new_process_ids=_own(_TEXTS, "Of a return without its disk: the new process ids, in the order of `process_ids`."),
+    restart_ms=_own(COUNT, "Of a bounce: how long each is down."),
+    pause_ms=_own(COUNT, "Of a bounce: how long until the next one."),
+    leaves=_own(BOOLEAN, "Of a bounce: they leave the group cleanly."),
+    threads=_own(whole(1), "Of a change of threads: how many the instance then runs."),
+    per_second=_own(NUMBER, "Of a rate: records per second."),
+    subtopology=_own(or_null(TEXT), "Of what is written: only to tasks of this subtopology; null: to all."),
+    records=_own(COUNT, "Of a burst: so many to each task."),
+    settings=_own(list_of(FORM.of(NewSetting)), "Of new settings: which, in the order given."),
+)
+FORM.record(WhatIf, ref="what_if", setting=_SETTING)
+FORM.record(
+    SimulationDocument,
+    draws="What chance does where ids of new instances are random; null if nothing is.",
+    events="What follows from each event until the next one. Which fields an event has beside the required ones "
+    "depends on its `kind`; what 0.1.0 saved does not have them.",
+    what_ifs="The same with one other setting.",
+    cure="Of a simulation that does not settle: another setting with which it does, as simulated; null if none was "
+    "found.",
+    record_size=Field(
+        or_null(whole(1)),
+        "Bytes of a record, if what is restored is to be told in bytes as well; what 0.1.0 saved does not have it.",
+        missing=ABSENT,
+    ),
+)
