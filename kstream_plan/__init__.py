@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from kstream_plan.model import Snapshot as Snapshot
     from kstream_plan.model.scenario import Scenario as Scenario
     from kstream_plan.model.settings import AssignmentConfig as AssignmentConfig
-    from kstream_plan.planner.checked import plan_checked as plan
     from kstream_plan.planner.options import PlanOptions as PlanOptions
-    from kstream_plan.planner.plan import assign_once as assign
     from kstream_plan.plans import Plan as Plan
     from kstream_plan.plans.simulated import Simulation as Simulation
     from kstream_plan.policy.check import check_all as check_all
@@ -61,6 +59,8 @@ if TYPE_CHECKING:
     from kstream_plan.render.upgrade import upgrade_table as upgrade_to_table
     from kstream_plan.simulation.cures import cures as cures
     from kstream_plan.simulation.drain import drain as drain
+    from kstream_plan.simulation.one_plan import assign_once as assign
+    from kstream_plan.simulation.one_plan import plan_checked as plan
     from kstream_plan.simulation.scale_out import scale_out as scale_out
     from kstream_plan.simulation.simulate import simulate as simulate
     from kstream_plan.snapshots import read as read
@@ -84,7 +84,7 @@ _PUBLIC = {
     "Simulation": ("kstream_plan.plans.simulated", "Simulation"),
     "Snapshot": ("kstream_plan.model", "Snapshot"),
     "Standard": ("kstream_plan.policy.findings", "Standard"),
-    "assign": ("kstream_plan.planner.plan", "assign_once"),
+    "assign": ("kstream_plan.simulation.one_plan", "assign_once"),
     "check": ("kstream_plan.policy.check", "check_plan"),
     "check_all": ("kstream_plan.policy.check", "check_all"),
     "check_to_json": ("kstream_plan.render.check.json_form", "json_report"),
@@ -104,7 +104,7 @@ _PUBLIC = {
     "load_policy": ("kstream_plan.documents.policy_file", "load_policy"),
     "load_scenario": ("kstream_plan.documents.scenario_file", "load_scenario"),
     "load_streams_config": ("kstream_plan.documents.streams_config", "load_streams_config"),
-    "plan": ("kstream_plan.planner.checked", "plan_checked"),
+    "plan": ("kstream_plan.simulation.one_plan", "plan_checked"),
     "plan_course": ("kstream_plan.comparison.sides", "plan_course"),
     "plan_side": ("kstream_plan.comparison.sides", "plan_side"),
     "read": ("kstream_plan.snapshots", "read"),

@@ -24,7 +24,9 @@ class GroupState:
     each tuple sorted by instance and at most one copy per instance (empty for stateless tasks). ``at_ms`` is the
     time of the last assignment on the plan's clock. ``leader`` is an instance index, ``None`` if not known. ``revoked``
     maps each stateful task that the last assignment withheld to the instance that has given it up for that; once
-    members have changed meanwhile, each stateless one as well (``NOBODY``: the instance has gone).
+    members have changed meanwhile, each stateless one as well (``NOBODY``: the instance has gone). ``memory`` is what
+    else the group remembers, in whatever way it coordinates: a frozen value that only its design looks into, made of
+    what is the same in every run (no sets), or ``None``.
     """
 
     group: Group
@@ -34,6 +36,7 @@ class GroupState:
     copies: Sequence[tuple[Copy, ...]]
     leader: int | None = None
     revoked: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    memory: object = None
 
     @cached_property
     def unsettled(self) -> frozenset[int]:

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Unpack
-
 from kstream_plan.errors import PlanInvariantError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
-from kstream_plan.planner.options import PlanKeywords, PlanOptions
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import OnRound, plan
 from kstream_plan.plans import Plan
+from kstream_plan.plans.design import Design
 from kstream_plan.plans.invariants import broken_invariants
 
 
 def plan_checked(
     snapshot: Snapshot,
+    design: Design,
     options: PlanOptions = PlanOptions(),
     *,
     scenario: Scenario | None = None,
     on_round: OnRound | None = None,
-    **changed: Unpack[PlanKeywords],
 ) -> Plan:
     """Say what follows, as :func:`kstream_plan.planner.plan.plan` does, and check every invariant of the result.
 
     Raises:
-        KeyError: no such assignor or protocol.
         ScenarioError: the scenario does not fit the group.
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
-    made = plan(snapshot, options, scenario=scenario, on_round=on_round, **changed)
+    made = plan(snapshot, design, options, scenario=scenario, on_round=on_round)
     broken = broken_invariants(made)
     if broken:
         first = broken[0]

@@ -44,6 +44,8 @@ def input_digest(state: GroupState, config: AssignmentConfig, rates: Rates, scen
             rates.produce_per_task,
         ],
     }
+    if state.memory is not None:
+        canonical["memory"] = repr(state.memory)
     if rates.restore_of or rates.produce_of:
         canonical["rates_of_some"] = [sorted(rates.restore_of.items()), sorted(rates.produce_of.items())]
     if scenario is not None:

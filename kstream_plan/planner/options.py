@@ -12,12 +12,14 @@ from kstream_plan.plans import Trigger
 class PlanOptions:
     """How a group is planned, whatever happens to it.
 
-    ``assignor`` and ``protocol`` are names in the registries; ``trigger`` is that of round 1 (default: ``join`` if an
+    ``design`` is how the group coordinates, by its name in the registry, as are the classic protocol's ``assignor`` and
+    ``protocol``; ``trigger`` is that of round 1 (default: ``join`` if an
     instance holds and reports nothing, else ``manual``); ``max_rounds`` ends a plan that goes on, as ``unfinished``
     (default: 4 · (stateful tasks + 10), as often as the group changes); with ``bounds`` the summary has the least that
     had to be restored, which takes a solver (an optimal assignor's has it anyway).
     """
 
+    design: str = "classic"
     assignor: str = "high-availability"
     protocol: str = "cooperative"
     trigger: Trigger | None = None
@@ -28,6 +30,7 @@ class PlanOptions:
 class PlanKeywords(TypedDict, total=False):
     """The fields of :class:`PlanOptions`, for functions that take them one by one as well."""
 
+    design: str
     assignor: str
     protocol: str
     trigger: Trigger | None

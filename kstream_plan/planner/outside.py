@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from kstream_plan.model import Group, Rates
 from kstream_plan.model.scenario import Burst, ProduceRate, RestoreRate
-from kstream_plan.planner.membership import moved_rates
-from kstream_plan.planner.restoring import Span
-from kstream_plan.planner.timeline import GroupChange, PaceChange
+from kstream_plan.planner.timeline import PaceChange
 from kstream_plan.plans import Outage
+from kstream_plan.plans.membership import GroupChange, moved_rates
+from kstream_plan.plans.restoring import Span
 
 
 @dataclass(slots=True)
@@ -62,7 +63,7 @@ class OutsideEvents:
             self._next_change += 1
         return list(self.changes[first : self._next_change])
 
-    def phases(self, from_ms: int, to_ms: int) -> tuple[Span, ...]:
+    def spans(self, from_ms: int, to_ms: int) -> tuple[Span, ...]:
         """Divide the time until the next rebalance where rates change or instances stop; ``rates`` follow."""
         if not self.paces and not self.outages:
             return (Span(self.rates, to_ms - from_ms),)
@@ -70,12 +71,20 @@ class OutsideEvents:
         cuts |= {edge for outage in self.outages for edge in (outage.from_ms, outage.to_ms)}
         cuts |= {pace.at_ms for pace in self.paces}
         edges = [edge for edge in sorted(cuts) if from_ms <= edge <= to_ms]
-        phases = [self._phase(start, end) for start, end in pairwise(edges)]
-        return tuple(phases) or (Span(self.rates, 0),)
+        spans = [self._span(start, end) for start, end in pairwise(edges)]
+        return tuple(spans) or (Span(self.rates, 0),)
+
+    def ahead(self, from_ms: int, to_ms: int) -> tuple[Span, ...]:
+        """Divide a time that is still to come; ``rates`` stay those of now."""
+        if not self.paces and not self.outages:
+            return self.spans(from_ms, to_ms)
+        forecast = copy(self)
+        forecast._restore_of = dict(self._restore_of)
+        return forecast.spans(from_ms, to_ms)
 
     def rates_from(self, at_ms: int) -> Rates:
         """Return the rates of the time that begins now."""
-        return self._phase(at_ms, at_ms).rates
+        return self._span(at_ms, at_ms).rates
 
     def steady(self, from_ms: int, to_ms: int) -> bool:
         """Tell whether all run, and restore at the same rates, through this time."""
@@ -97,7 +106,7 @@ class OutsideEvents:
             total += pace.records if isinstance(pace, Burst) else 0
         return int(total + rate * (to_ms - at_ms) / 1000)
 
-    def _phase(self, start_ms: int, end_ms: int) -> Span:
+    def _span(self, start_ms: int, end_ms: int) -> Span:
         """What happens at the end of an interval belongs to the next one."""
         burst: dict[int, int] = {}
         for pace in self.paces:

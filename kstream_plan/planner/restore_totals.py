@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from kstream_plan.model import Group, GroupState, Rates
 from kstream_plan.model.ranking import is_caught_up
-from kstream_plan.planner.restoring import cold_restoring_ms
 from kstream_plan.plans import HandOver, Place, Promote, Step
+from kstream_plan.plans.restoring import cold_restoring_ms
 
 #: Whether all run, at the same rates, from one time (milliseconds) to another.
 _Steady: TypeAlias = Callable[[int, int], bool]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from kstream_plan.model import Group, Holding, Target
 from kstream_plan.model.holding_changes import extra_copies
-from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import (
     HandOver,
     LowerBounds,
@@ -25,15 +24,8 @@ from kstream_plan.plans import (
 from kstream_plan.plans.balance import instance_loads
 
 
-def lower_bounds(
-    group: Group,
-    initial: Sequence[Holding],
-    present: Group,
-    target: Target,
-    config: AssignmentConfig,
-    least_restored: int | None,
-) -> LowerBounds:
-    """The least number of stateful tasks that must change owner to reach the target's loads, whatever the order.
+def least_moves(group: Group, initial: Sequence[Holding], present: Group, target: Target) -> int:
+    """Return the least number of stateful tasks that must change owner to reach the target's loads, whatever the order.
 
     Instances of equal capacity may trade their target loads, so the larger loads stay with those that hold most;
     what an instance holds above its load has to leave it, and everything that one held that is not ``present`` at the
@@ -46,15 +38,12 @@ def lower_bounds(
     for instance, wanted in zip(present.instances, target.active, strict=True):
         owned_by_capacity[instance.capacity].append(held.pop(instance.process_id))
         target_by_capacity[instance.capacity].append(len(wanted))
-    moves = sum(held.values()) + sum(
+    return sum(held.values()) + sum(
         max(0, owned - wanted)
         for capacity, counts in owned_by_capacity.items()
         for owned, wanted in zip(
             sorted(counts, reverse=True), sorted(target_by_capacity[capacity], reverse=True), strict=True
         )
-    )
-    return LowerBounds(
-        moves=moves, probing_rebalances=-(-moves // config.max_warmup_replicas), restored_records=least_restored
     )
 
 
@@ -81,7 +70,7 @@ def summarize(
     return Summary(
         rebalances=len(rounds),
         probing_rebalances=sum(rnd.trigger is Trigger.PROBING for rnd in rounds),
-        duration_ms=rounds[-1].at_ms if rounds else 0,
+        duration_ms=rounds[-1].ends_ms if rounds else 0,
         duration_is="estimate" if rate_known else "floor",
         moves=_moves(group, initial, final),
         hops=tally.hops,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Consumer, Instance
@@ -33,34 +33,9 @@ from kstream_plan.model.scenario import (
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.threads import check_consumers, is_static, renamed, thread_ids, with_threads_of
 from kstream_plan.plans import Outage, Trigger
+from kstream_plan.plans.membership import Arrival, Departure, GroupChange
 
 PaceChange: TypeAlias = ProduceRate | RestoreRate | Burst
-
-
-class Departure(NamedTuple):
-    """An instance is no member any more; it has not run since ``stopped_at_ms``."""
-
-    process_id: str
-    stopped_at_ms: int
-
-
-class Arrival(NamedTuple):
-    """An instance is a member from now on, with the disk of ``disk_of``, a former member, or an empty one."""
-
-    instance: Instance
-    disk_of: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupChange:
-    """What is different from a rebalance on. ``members`` are all instances then; ``settings`` are new ones."""
-
-    at_ms: int
-    trigger: Trigger
-    members: tuple[Instance, ...]
-    left: tuple[Departure, ...] = ()
-    joined: tuple[Arrival, ...] = ()
-    settings: tuple[tuple[str, SettingValue], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,14 +78,14 @@ def _lasting(outages: Iterable[Outage]) -> tuple[Outage, ...]:
 
 @dataclass(slots=True)
 class _Down:
-    """A member that stopped without leaving, by the event at ``where``.
+    """A member that stopped without leaving, by ``event``.
 
     ``back`` once it runs again, before the group noticed.
     """
 
     stopped_at_ms: int
     noticed_at_ms: int
-    where: str
+    event: Stop
     back: Arrival | None = None
 
 
@@ -135,7 +110,7 @@ class _Draft:
         match event:
             case Join():
                 arrivals = [Arrival(_existing(instance, event)) for instance in event.instances]
-                self._change(event.at_ms, Trigger.JOIN, event.where, joined=arrivals)
+                self._change(event.at_ms, Trigger.JOIN, event, joined=arrivals)
             case Leave():
                 self._leave(event)
             case Stop():
@@ -147,11 +122,13 @@ class _Draft:
                 self._resize(event)
             case ConfigChange():
                 self.session_timeout_ms = dict(event.settings).get("session_timeout_ms", self.session_timeout_ms)  # type: ignore[assignment]
-                self._change(event.at_ms, Trigger.CONFIG_CHANGE, event.where, settings=event.settings)
+                self._change(event.at_ms, Trigger.CONFIG_CHANGE, event, settings=event.settings)
             case ProduceRate() | RestoreRate() | Burst():
                 self._pace(event)
             case Bounce():
                 raise AssertionError("a bounce is a list of single events")
+            case _:  # of a kind that only the group's own design understands
+                self._change(event.at_ms, Trigger.CONFIG_CHANGE, event)
 
     def notice_until(self, at_ms: int | None) -> None:
         """Let the session time-outs pass that end by then (``None``: all)."""
@@ -164,7 +141,7 @@ class _Draft:
                 self._change(
                     noticed_at_ms,
                     Trigger.MEMBER_RESTART if arrivals else Trigger.LEAVE,
-                    down.where,
+                    down.event,
                     left=(Departure(process_id, down.stopped_at_ms),),
                     joined=arrivals,
                 )
@@ -177,17 +154,15 @@ class _Draft:
             self.down[process_id].back = None
         left = [Departure(process_id, event.at_ms) for process_id in event.process_ids if process_id not in waiting]
         if left:
-            self._change(event.at_ms, Trigger.LEAVE, event.where, left=left)
+            self._change(event.at_ms, Trigger.LEAVE, event, left=left)
 
     def _stop(self, process_id: str, event: Stop) -> None:
         self._check_running(process_id, event)
         noticed_at_ms = event.at_ms + self.session_timeout_ms
         if process_id in self.down:  # it was back, but the group has not taken it in yet
-            self.down[process_id] = replace(
-                self.down[process_id], noticed_at_ms=noticed_at_ms, where=event.where, back=None
-            )
+            self.down[process_id] = replace(self.down[process_id], noticed_at_ms=noticed_at_ms, event=event, back=None)
         else:
-            self.down[process_id] = _Down(event.at_ms, noticed_at_ms, event.where)
+            self.down[process_id] = _Down(event.at_ms, noticed_at_ms, event)
 
     def _return(self, event: Return) -> None:
         arrivals = []
@@ -210,7 +185,7 @@ class _Draft:
             else:
                 down.back = arrival
         if arrivals:
-            self._change(event.at_ms, Trigger.JOIN, event.where, joined=arrivals)
+            self._change(event.at_ms, Trigger.JOIN, event, joined=arrivals)
 
     def _back(self, known: Instance, event: Return, place: int) -> Arrival:
         if event.keeps_disk:
@@ -235,7 +210,7 @@ class _Draft:
             resized = replace(instance, consumers=instance.consumers[: event.threads])
         self.members[event.process_id] = resized
         trigger = Trigger.JOIN if resized.capacity > instance.capacity else Trigger.LEAVE
-        self._change(event.at_ms, trigger, event.where)
+        self._change(event.at_ms, trigger, event)
 
     def _pace(self, event: PaceChange) -> None:
         for process_id in event.process_ids if isinstance(event, RestoreRate) else ():
@@ -261,7 +236,7 @@ class _Draft:
         self,
         at_ms: int,
         trigger: Trigger,
-        where: str,
+        event: Event,
         *,
         left: Sequence[Departure] = (),
         joined: Sequence[Arrival] = (),
@@ -273,19 +248,20 @@ class _Draft:
             instance = arrival.instance
             if instance.process_id in self.members:
                 fix = "give the new instance a process id of its own"
-                raise ScenarioError(f"{instance.process_id!r} is a member already", where=where, fix=fix)
+                raise ScenarioError(f"{instance.process_id!r} is a member already", where=event.where, fix=fix)
             self.members[instance.process_id] = instance
             self.gone.pop(instance.process_id, None)
         for instance in self.members.values():
             self.everyone[instance.process_id] = with_threads_of(instance, self.everyone.get(instance.process_id))
-        check_consumers(self.members, where)
+        check_consumers(self.members, event.where)
         if not self.members:
             what = f"no instance is left at {moment(at_ms)}"
-            raise ScenarioError(what, where=where, fix="let one of them stay, or another one run by then")
+            raise ScenarioError(what, where=event.where, fix="let one of them stay, or another one run by then")
         self.changes.append(
             GroupChange(
                 at_ms=at_ms,
                 trigger=trigger,
+                event=event,
                 members=tuple(self.members.values()),
                 left=tuple(left),
                 joined=tuple(joined),

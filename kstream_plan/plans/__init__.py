@@ -9,7 +9,7 @@ it.
 from kstream_plan.plans.pauses import Outage, Pause, Pauses
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.reasons import Reason, ReasonCode
-from kstream_plan.plans.rounds import Balance, Phase, Round, Trigger
+from kstream_plan.plans.rounds import Balance, MemberTurn, Phase, Round, Trigger
 from kstream_plan.plans.seats import Role, Seat
 from kstream_plan.plans.stateless_steps import Places, StatelessChanges, StatelessSteps, stateless_changes
 from kstream_plan.plans.steps import (
@@ -41,6 +41,7 @@ __all__ = [
     "LowerBounds",
     "MemberJoined",
     "MemberLeft",
+    "MemberTurn",
     "Outage",
     "Pause",
     "PausedTask",

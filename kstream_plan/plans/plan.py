@@ -35,6 +35,8 @@ class Plan:
     snapshot_digest: str
     generation: int
     captured_at: str | None
+    design: str = "classic"
+    models: str = ""
     assignor: str
     protocol: str
     config: AssignmentConfig

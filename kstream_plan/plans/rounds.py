@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from kstream_plan.model import Holding
 from kstream_plan.plans.stateless_steps import StatelessChanges, member_steps, single_steps, stateless_changes
@@ -53,13 +54,23 @@ class Balance:
     subtopology_task_spread: int
 
 
+class MemberTurn(NamedTuple):
+    """What one member does within a round at a time of its own: the steps from the place ``first`` on are its."""
+
+    at_ms: int
+    process_id: str
+    consumer_id: str
+    first: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
     """One rebalance: one generation of the group.
 
     ``at_ms`` counts from round 1. ``probing_rebalance``: the decision asks for a probing rebalance (reference section
     4, step 7), also when a follow-up comes first. ``decided`` and ``assigned`` are by consumer index; their
-    difference is what the steps withhold.
+    difference is what the steps withhold. ``turns``, in time, are those of members that do later, one by one, what the
+    round decided: it ends with them, and ``assigned`` is what is held then.
     """
 
     number: int
@@ -72,6 +83,12 @@ class Round:
     balance: Balance
     decided: Sequence[Holding]
     assigned: Sequence[Holding]
+    turns: tuple[MemberTurn, ...] = ()
+
+    @property
+    def ends_ms(self) -> int:
+        """When the last of its steps happens."""
+        return self.turns[-1].at_ms if self.turns else self.at_ms
 
     @property
     def stateless(self) -> StatelessChanges | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from kstream_plan.documents.plan.fields import FORMAT_VERSION, MODELS
+from kstream_plan.designs.classic import MODELS
+from kstream_plan.documents.plan.fields import FORMAT_VERSION
 from kstream_plan.model import Group
 from kstream_plan.plans import Role, Seat
 from kstream_plan.protocols.interleavings import Action, Event

@@ -10,7 +10,6 @@ from typing import TypeAlias, Unpack
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
-from kstream_plan.planner.checked import plan_checked
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
@@ -18,6 +17,7 @@ from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Standard, Status
 from kstream_plan.policy.limits import TagCounts
 from kstream_plan.simulation.draws import OnDraw
+from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.simulation.what_ifs import LEAST_INTERVAL_MS, remedies, starts_empty
 

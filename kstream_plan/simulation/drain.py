@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple, Unpack
 
 from kstream_plan.model import UNKNOWN, Group, Note, Snapshot, WorkId
 from kstream_plan.model.scenario import Leave, Scenario, Stop
-from kstream_plan.planner.checked import plan_checked
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
-from kstream_plan.planner.restoring import cold_restoring_ms
 from kstream_plan.plans import HandOver, Plan, Promote
+from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.simulation.instance_names import process_id_of
+from kstream_plan.simulation.one_plan import plan_checked
 
 
 class DrainedTask(NamedTuple):

@@ -17,10 +17,10 @@ from typing import NamedTuple, TypeAlias
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws, Range
 from kstream_plan.policy.rules.over_draws import measured, worst
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.resolve import drawn
 
 #: draws done, draws in all

@@ -9,13 +9,13 @@ from typing import Unpack
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Event, Scenario, in_time
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner.checked import plan_checked
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, Phase, Plan, Promote, Round
 from kstream_plan.plans.simulated import EventOutcome, Simulation
 from kstream_plan.simulation import what_ifs as others
 from kstream_plan.simulation.draws import OnDraw, draws, one_draw, usual_number
+from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.resolve import drawn, is_random
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner.plan import plan
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases
 
 _POLICY = Path(__file__).parents[2] / "examples/ci/policy.yaml"

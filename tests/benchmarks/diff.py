@@ -16,9 +16,9 @@ from kstream_plan.comparison.sides import Pair
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.two_sides import Given, read_pairs
-from kstream_plan.planner.plan import plan
 from kstream_plan.render.diff.json_form import diff_json
 from kstream_plan.render.diff.table import diff_table
+from kstream_plan.simulation.one_plan import plan
 from tests.benchmarks.whole_plan import cpu_seconds, scale_out
 
 

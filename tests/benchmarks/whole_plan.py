@@ -16,10 +16,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from kstream_plan.assignors import ASSIGNORS, Assignor
+from kstream_plan.designs.classic import design
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Snapshot, Task, TaskId
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner import plan as planner
 from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import memberships
 
 SUBTOPOLOGIES = 20
@@ -76,7 +77,7 @@ def main() -> None:
     given = [int(text) for text in sys.argv[1:]]
     sizes = [*given, *[10_000, 50, 10, 20, 0][len(given) :]]
     snapshot = scale_out(*sizes)
-    seconds, made = cpu_seconds(lambda: planner.plan(snapshot))
+    seconds, made = cpu_seconds(lambda: plan(snapshot))
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     checking, _ = cpu_seconds(lambda: broken_invariants(made))
     print(
@@ -87,10 +88,10 @@ def main() -> None:
         f"checking every invariant {checking:.1f} s"
     )
     small = scale_out(2_000, 10, 2, 20)
-    incremental, first = cpu_seconds(lambda: planner.plan(small))
+    incremental, first = cpu_seconds(lambda: plan(small))
     assign = ASSIGNORS["high-availability"]
-    planner.ASSIGNORS = {"high-availability": Assignor(lambda state, config, previous=None: assign(state, config))}
-    anew, second = cpu_seconds(lambda: planner.plan(small))
+    design.ASSIGNORS = {"high-availability": Assignor(lambda state, config, previous=None: assign(state, config))}
+    anew, second = cpu_seconds(lambda: plan(small))
     assert first == second
     print(f"2000 tasks, 10 -> 12 instances: deciding anew in every round takes {anew / incremental:.1f} times as long")
 

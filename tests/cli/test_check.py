@@ -18,8 +18,8 @@ from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.planner.plan import plan
 from kstream_plan.render.check.markdown import MARK
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured_scenarios, plan_cases
 
 TODAY = ["--today", "2026-11-21T13:02:40Z"]

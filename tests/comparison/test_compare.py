@@ -16,8 +16,8 @@ from kstream_plan.model import LATEST, Copy, Group, Holding, Snapshot, TaskId
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Role, Seat
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured, captured_scenarios, plan_cases
 from tests.helpers.small_groups import group, state
 from tests.helpers.strategies import snapshots, two_snapshots

@@ -15,7 +15,7 @@ from kstream_plan.cli import run
 from kstream_plan.documents import schemas
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.planner.plan import plan
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import check_cases
 from tests.helpers.goldens import WRITE

@@ -9,11 +9,11 @@ from functools import cache
 from types import MappingProxyType
 
 from kstream_plan.documents.policy_file import read_policy
-from kstream_plan.planner.plan import plan
 from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Check, CheckedPlan, Standard
 from kstream_plan.policy.limits import Policy, Waiver
 from kstream_plan.simulation.cures import with_cures
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases
 
 NOW = datetime(2026, 11, 21, 13, 2, 40, tzinfo=UTC)

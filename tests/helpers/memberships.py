@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kstream_plan.model import LATEST, Copy, Group, GroupState, Holding, Instance, Snapshot
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
+from kstream_plan.simulation.one_plan import plan
 
 
 def after(made: Plan) -> Snapshot:

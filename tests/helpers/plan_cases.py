@@ -22,8 +22,8 @@ from kstream_plan.model import (
     TaskId,
 )
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured, memberships
 
 #: Whatever could break a terminal, a table, Markdown or HTML.

@@ -23,8 +23,8 @@ from kstream_plan.model.scenario import (
     Threads,
 )
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.resolve import drawn
 from tests.helpers.memberships import settled
 

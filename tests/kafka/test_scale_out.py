@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from kstream_plan.model import Group, Holding
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured
 from tests.helpers.real_cluster import Application, Broker, started_broker, until

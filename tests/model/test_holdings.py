@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kstream_plan.model import NOBODY, Group, Holding, Holdings, revoked_by
 from kstream_plan.model.holding_changes import apart_from_stateless, unlike
-from kstream_plan.planner.membership import regrouped
+from kstream_plan.plans.membership import regrouped
 from tests.helpers import strategies
 from tests.helpers.small_groups import group, state
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from kstream_plan.designs.classic.advance import Interval, advance
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Holdings, Rates
 from kstream_plan.model.holding_changes import unlike
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner.advance import Interval, advance
-from kstream_plan.planner.restoring import Span
+from kstream_plan.plans.restoring import Span
 from kstream_plan.protocols.transition import ActiveChange, Transition, Withheld
 from tests.helpers.small_groups import group, state
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.planner.plan import plan
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured
 
@@ -20,7 +20,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from tests.helpers import captured
 from kstream_plan.comparison.compare import compare
-from kstream_plan.planner.plan import plan
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.render.diff.json_form import diff_json
 from kstream_plan.render.diff.table import diff_table
 from kstream_plan.documents.plan.write import plan_json

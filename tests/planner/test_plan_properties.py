@@ -13,14 +13,14 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from kstream_plan.assignors import ASSIGNORS, Assign, Assignor
+from kstream_plan.designs.classic import design as planner
 from kstream_plan.model import Copy, Group, GroupState, Holding, Rates, Snapshot
 from kstream_plan.planner import loop as rehearsal
-from kstream_plan.planner import plan as planner
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Balance, Plan, Trigger
 from kstream_plan.plans.balance import balance, instance_loads
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.protocols import PROTOCOLS
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import memberships
 from tests.helpers.stateless_groups import joined
 from tests.helpers.strategies import changed_members, first_starts, groups, snapshots

@@ -8,11 +8,11 @@ from itertools import pairwise
 import pytest
 
 from kstream_plan.assignors import ASSIGNORS, Assignor
+from kstream_plan.designs.classic import design as planner
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Assignment, GroupState, TaskId
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner import plan as planner
 from kstream_plan.plans import Outage, Pause, Plan
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.render.plan.markdown import markdown

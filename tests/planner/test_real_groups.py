@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kstream_plan.planner.plan import assign_once, plan
+from kstream_plan.simulation.one_plan import assign_once, plan
 from tests.helpers import captured
 
 #: scenario, restore rate, how many generations follow from the join until the next change of members

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kstream_plan.model import Holding
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan, Round
 from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured, captured_scenarios
 
 #: scenario, records restored per second, records written per second and task

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kstream_plan.model import Snapshot
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
 from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Check, CheckedPlan, Finding, Standard, Status
@@ -19,6 +18,7 @@ from kstream_plan.policy.limits import Level, Limit, LimitValue, Percent, Policy
 from kstream_plan.policy.rules import RULES, Kind, Rule
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases, strategies
 
 NOW = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)

@@ -12,7 +12,6 @@ from kstream_plan.documents.plan.read import read_saved
 from kstream_plan.errors import PlanFileError
 from kstream_plan.model import Group, Holding, Snapshot
 from kstream_plan.model.scenario import Scenario
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import OverDraws, Simulation
 from kstream_plan.policy.check import check_plan
@@ -20,6 +19,7 @@ from kstream_plan.policy.findings import CheckedPlan, Finding, Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, Kind
 from kstream_plan.render.simulation.json_form import simulation_json
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.resolve import drawn
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate

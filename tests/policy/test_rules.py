@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from kstream_plan.model import Consumer, Group, Holding, Instance, Task, TaskId
 from kstream_plan.model.scenario import Scenario, Threads
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
 from kstream_plan.plans.balance import balance, instance_loads
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement
 from kstream_plan.protocols import PROTOCOLS
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.resolve import drawn
 from tests.helpers import captured_scenarios, plan_cases, strategies
 from tests.helpers.random_scenarios import random_case

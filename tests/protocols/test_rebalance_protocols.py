@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kstream_plan.model import LATEST, Assignment, Copy, Group, Holding, Instance, Target
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import HandOver, Revoke, Trigger
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.protocols import PROTOCOLS, gives_up
@@ -19,6 +18,7 @@ from kstream_plan.protocols.interleavings import Action, double_ownership
 from kstream_plan.protocols.leader_view import leader_view
 from kstream_plan.protocols.member import JoinTrigger, before_joining, on_assignment
 from kstream_plan.protocols.transition import Withheld
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases
 from tests.helpers.small_groups import group, state
 

@@ -9,10 +9,10 @@ import pytest
 
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.model import Snapshot
-from kstream_plan.planner.plan import plan
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard, Status
 from kstream_plan.simulation.cures import with_cures
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import check_cases, plan_cases
 
 

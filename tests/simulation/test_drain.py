@@ -17,12 +17,12 @@ from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Note, Rates, Snapshot
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner.plan import plan
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.simulation.drain import drain_table
 from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation.drain import Drain, drain
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured, captured_scenarios
 from tests.helpers.goldens import assert_golden

@@ -11,9 +11,9 @@ from kstream_plan.cli.actions.overrides import Overrides
 from kstream_plan.cli.progress import Report
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Snapshot
-from kstream_plan.planner.checked import plan_checked
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
+from kstream_plan.simulation.one_plan import plan_checked
 
 
 class Planned(NamedTuple):

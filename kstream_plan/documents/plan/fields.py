@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.codec import (
     TEXT,
     WHOLE,
@@ -33,6 +34,7 @@ from kstream_plan.plans import (
     Cause,
     CauseCode,
     LowerBounds,
+    MemberTurn,
     Outage,
     PausedTask,
     Phase,
@@ -45,7 +47,6 @@ from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.snapshots.rows.times import parse_time
 
 FORMAT_VERSION = "1.0"
-MODELS = "Kafka Streams 3.9-4.3, classic protocol"
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -70,6 +71,7 @@ class Tool(NamedTuple):
     name: str
     version: str
     models: str
+    design: str = "classic"
 
 
 class Origin(NamedTuple):
@@ -92,6 +94,7 @@ class RoundDocument(NamedTuple):
     probing_rebalance: bool
     steps: Sequence[Step]
     balance: Balance
+    turns: tuple[MemberTurn, ...] = ()
     decided: Held | None = None
     assigned: Held | None = None
 
@@ -154,6 +157,11 @@ FORM.record(
     "subtopology on an instance, of the most uneven one.",
 )
 FORM.record(
+    MemberTurn,
+    at_ms="On the plan's clock.",
+    first=whole().said("The steps from this place on, up to those of the next turn, are its."),
+)
+FORM.record(
     RoundDocument,
     "One rebalance: one generation of the group.",
     ref="round",
@@ -163,6 +171,11 @@ FORM.record(
     trigger="What started the rebalance.",
     probing_rebalance="Whether the decision asks for a probing rebalance, also when a follow-up comes first.",
     steps=list_of(STEP).said("In task order."),
+    turns=Field(
+        description="Members that do later, one by one, what the round decided, in time; left out if none does.",
+        missing=(),
+        left_out=True,
+    ),
     decided=Field(FORM.of(Held), "What the assignor decided (only with --full).", missing=None, left_out=True),
     assigned=Field(FORM.of(Held), "What the members then hold (only with --full).", missing=None, left_out=True),
 )
@@ -220,7 +233,16 @@ FORM.record(
     from_ms=WHOLE.said("When it stops, on the plan's clock."),
     to_ms=WHOLE.said("When it runs again."),
 )
-FORM.record(Tool, models="The Kafka Streams versions whose behaviour is modelled.")
+FORM.record(
+    Tool,
+    models="The releases whose behaviour is modelled.",
+    design=Field(
+        one_of(DESIGNS),
+        "How the group coordinates; left out for the classic protocol.",
+        missing="classic",
+        left_out=True,
+    ),
+)
 FORM.record(
     Origin,
     "What was planned from.",

@@ -135,6 +135,8 @@ def _plan(document: PlanDocument) -> Plan:
         snapshot_digest=document.input.snapshot_digest,
         generation=document.input.generation,
         captured_at=document.input.captured_at,
+        design=document.tool.design,
+        models=document.tool.models,
         assignor=document.assignor,
         protocol=document.protocol,
         config=document.config,
@@ -204,6 +206,7 @@ def _round(of: RoundDocument, outcome: Outcome) -> Round:
         probing_rebalance=of.probing_rebalance,
         steps=of.steps,
         balance=of.balance,
+        turns=of.turns,
         decided=outcome.decided,
         assigned=outcome.assigned,
     )

@@ -12,7 +12,6 @@ from typing import cast
 from kstream_plan.documents.codec import Json, list_of
 from kstream_plan.documents.plan.fields import (
     FORMAT_VERSION,
-    MODELS,
     PLAN,
     LaterConfig,
     Member,
@@ -54,7 +53,7 @@ def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> 
     return PlanDocument(
         format_version=FORMAT_VERSION,
         application_id=group.application_id,
-        tool=Tool("kstream-plan", __version__, MODELS),
+        tool=Tool("kstream-plan", __version__, plan.models, plan.design),
         input=Origin(plan.digest, plan.snapshot_digest, plan.generation, plan.captured_at),
         assignor=plan.assignor,
         protocol=plan.protocol,
@@ -91,6 +90,7 @@ def _round(group: Group, of: Round, full: bool) -> RoundDocument:
         probing_rebalance=of.probing_rebalance,
         steps=of.steps,
         balance=of.balance,
+        turns=of.turns,
         decided=_held(group, of.decided) if full else None,
         assigned=_held(group, of.assigned) if full else None,
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from kstream_plan.comparison.changes import Comparison, CopyChange, InstanceChange, Side, Skew, Start, TaskChange
+from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.codec import Json
-from kstream_plan.documents.plan.fields import FORMAT_VERSION, MODELS
+from kstream_plan.documents.plan.fields import FORMAT_VERSION
 from kstream_plan.plans import Seat
 from kstream_plan.render.diff.protocol_view import protocol_view_document
 from kstream_plan.render.diff.story import verdict

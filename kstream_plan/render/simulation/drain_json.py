@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from kstream_plan.documents.codec import Json
-from kstream_plan.documents.plan.fields import FORMAT_VERSION, MODELS
+from kstream_plan.documents.plan.fields import FORMAT_VERSION
 from kstream_plan.documents.plan.write import notes
 from kstream_plan.simulation.drain import Drain, DrainedTask
 from kstream_plan.version import __version__
@@ -17,7 +17,7 @@ def drain_json(drained: Drain) -> str:
         "format_version": FORMAT_VERSION,
         "kind": "drain",
         "application_id": drained.plan.group.application_id,
-        "tool": {"name": "kstream-plan", "version": __version__, "models": MODELS},
+        "tool": {"name": "kstream-plan", "version": __version__, "models": drained.plan.models},
         "input": {
             "digest": drained.waiting.digest,
             "generation": drained.plan.generation,

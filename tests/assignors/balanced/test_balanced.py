@@ -11,6 +11,7 @@ from kstream_plan.assignors.balanced.active_flow import Placeable, place_evenly
 from kstream_plan.assignors.balanced.assign import assign
 from kstream_plan.assignors.balanced.standby_flow import place_standbys
 from kstream_plan.assignors.balanced.task_costs import Prospect, prospects
+from kstream_plan.designs.classic.advance import Interval, advance
 from kstream_plan.model import (
     LATEST,
     Assignment,
@@ -27,7 +28,6 @@ from kstream_plan.model import (
 )
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.starting_state import seated
-from kstream_plan.planner.advance import Interval, advance
 from kstream_plan.protocols.cooperative import rebalance
 from tests.assignors.balanced.test_even_placement import least_costs
 from tests.helpers import memberships

@@ -13,6 +13,7 @@ import pytest
 from kstream_plan.assignors import ASSIGNORS, Assignor
 from kstream_plan.assignors.balanced import active_flow as even_placement
 from kstream_plan.assignors.balanced.move_order import PendingMove, by_relief, in_kafkas_order, probes_until_relieved
+from kstream_plan.designs.classic import design as planner
 from kstream_plan.model import (
     LATEST,
     UNKNOWN,
@@ -28,10 +29,9 @@ from kstream_plan.model import (
 )
 from kstream_plan.model.scenario import ConfigChange, Event, Join, Scenario, Stop
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
-from kstream_plan.planner import plan as planner
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import HandOver, Plan, Reason, ReasonCode, restores_anew
 from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.resolve import drawn
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
@@ -333,7 +333,7 @@ def test_the_solver_is_loaded_only_for_what_needs_it(work: str) -> None:
     program = f"""
 import sys
 from tests.helpers import captured
-from kstream_plan.planner.plan import plan
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios

@@ -17,9 +17,9 @@ from kstream_plan.documents.plan.read import SavedPlan, each_saved, read_plans
 from kstream_plan.documents.plan.write import plan_document, plan_json
 from kstream_plan.errors import PlanFileError
 from kstream_plan.model import Group, Partition
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
 from kstream_plan.plans.replay import replay
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("plan")))

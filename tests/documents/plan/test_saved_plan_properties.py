@@ -14,10 +14,10 @@ from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Group, Partition, Rates, Snapshot
-from kstream_plan.planner.plan import plan
 from kstream_plan.render.plan.activity import events
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.table import table
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import strategies
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("plan")))

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from kstream_plan.model import Note, TaskId
-from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Plan
 from kstream_plan.render.plan.detail import Focus
 from kstream_plan.render.plan.loads import Load, _others
 from kstream_plan.render.plan.markdown import markdown_excerpt
 from kstream_plan.render.plan.table import excerpt, table
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kstream_plan.model import LATEST
-from kstream_plan.planner.checked import plan_checked
+from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.broker.source import group_history, running_group
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import format_time, parse_time

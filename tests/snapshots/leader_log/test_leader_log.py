@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.errors import SnapshotError
-from kstream_plan.planner.plan import assign_once
+from kstream_plan.simulation.one_plan import assign_once
 from kstream_plan.snapshots.leader_log.history import LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.messages import LogPlace
 from kstream_plan.snapshots.leader_log.notes import notes_about

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Rates
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner.restoring import Restoring, Span, beginning, produced
+from kstream_plan.plans.restoring import Restoring, Span, beginning, produced
 from kstream_plan.protocols.transition import Transition
 
 #: Between an assignment and the rejoin of a consumer that revoked or had something withheld (0.01-0.7 s observed).

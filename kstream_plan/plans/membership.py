@@ -1,13 +1,65 @@
-"""A group after a change of members: who stays keeps what it holds and has on disk."""
+"""Members come and go: what changes, what the group then is, and the steps that tell of it.
+
+Who stays keeps what it holds and has on disk.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.model import LATEST, NOBODY, UNKNOWN, Copy, Group, GroupState, Holding, Holdings, Rates, revoked_by
+from kstream_plan.model import (
+    LATEST,
+    NOBODY,
+    UNKNOWN,
+    Copy,
+    Group,
+    GroupState,
+    Holding,
+    Holdings,
+    Instance,
+    Rates,
+    revoked_by,
+)
+from kstream_plan.model.scenario import Event, SettingValue
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.starting_state import newcomers
+from kstream_plan.plans.reasons import Reason, ReasonCode
+from kstream_plan.plans.rounds import Trigger
+from kstream_plan.plans.seats import Role, Seat
+from kstream_plan.plans.steps import Drop, MemberJoined, MemberLeft, Revoke, Step
+
+
+class Departure(NamedTuple):
+    """An instance is no member any more; it has not run since ``stopped_at_ms``."""
+
+    process_id: str
+    stopped_at_ms: int
+
+
+class Arrival(NamedTuple):
+    """An instance is a member from now on, with the disk of ``disk_of``, a former member, or an empty one."""
+
+    instance: Instance
+    disk_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupChange:
+    """What is different from a rebalance on.
+
+    ``event`` is what happened, ``members`` are all instances from then on, ``settings`` new ones.
+    """
+
+    at_ms: int
+    trigger: Trigger
+    event: Event
+    members: tuple[Instance, ...]
+    left: tuple[Departure, ...] = ()
+    joined: tuple[Arrival, ...] = ()
+    settings: tuple[tuple[str, SettingValue], ...] = ()
 
 
 class DiskCopy(NamedTuple):
@@ -22,6 +74,60 @@ Disk: TypeAlias = tuple[DiskCopy, ...]
 
 #: task, from, to (milliseconds) → records written to its changelogs in that time
 Produced: TypeAlias = Callable[[int, int, int], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakingIn:
+    """A change from outside as the group takes it in at ``at_ms``.
+
+    ``group`` has the members of then, ``disks`` is what joins with new ones, by process id, ``config`` counts from now
+    on; ``produced`` says what was written meanwhile.
+    """
+
+    change: GroupChange
+    group: Group
+    disks: Mapping[str, Disk]
+    at_ms: int
+    produced: Produced
+    config: AssignmentConfig
+
+
+def taken_in(state: GroupState, taking: TakingIn) -> tuple[GroupState, list[Step]]:
+    """Return the group once who left is gone and who joined is a member, and the steps that tell of it."""
+    change = taking.change
+    emptied = frozenset(departure.process_id for departure in change.left)
+    steps = [*membership_steps(change), *given_up(state, taking.group, emptied)]
+    return regrouped(state, taking.group, emptied, taking.disks, taking.at_ms, taking.produced), steps
+
+
+def first_joined(state: GroupState) -> tuple[Step, ...]:
+    """Return a step for every instance that a snapshot shows as new."""
+    reason = Reason(ReasonCode.MEMBERSHIP)
+    return tuple(MemberJoined(state.group.instances[instance].process_id, reason) for instance in newcomers(state))
+
+
+def membership_steps(change: GroupChange) -> list[Step]:
+    """Return who left, then who joined."""
+    reason = Reason(ReasonCode.MEMBERSHIP)
+    return [
+        *(MemberLeft(left.process_id, left.stopped_at_ms, reason) for left in change.left),
+        *(MemberJoined(arrival.instance.process_id, reason) for arrival in change.joined),
+    ]
+
+
+def given_up(state: GroupState, group: Group, emptied: frozenset[str]) -> list[Step]:
+    """Return the end of what the threads held that their instance has stopped."""
+    old, held, steps = state.group, tuple(state.holdings), list[Step]()
+    present, reason = set(group.consumer_ids), Reason(ReasonCode.THREAD_STOPPED)
+    for consumer, consumer_id in enumerate(old.consumer_ids):
+        process_id = old.instances[old.instance_of[consumer]].process_id
+        if consumer_id in present or process_id in emptied:
+            continue
+        for role in Role:
+            for task in getattr(held[consumer], role.value):
+                seat, task_id = Seat(process_id, consumer_id, role), old.tasks[task].task_id
+                steps.append((Revoke if role is Role.ACTIVE else Drop)(task_id, seat, reason))
+    return steps
 
 
 def disk_of(state: GroupState, instance: int, stopped_at_ms: int, at_ms: int, produced: Produced) -> Disk:

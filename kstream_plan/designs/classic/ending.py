@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
+from kstream_plan.designs.classic.advance import POLL_DELAY_MS
 from kstream_plan.model import Assignment, Copy, GroupState, Holding, Rates
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner.advance import POLL_DELAY_MS
 from kstream_plan.plans import Cause, CauseCode, Verdict
 
 #: per task with more than a running owner: (instance, caught up?) of its reported copies in by-lag order

@@ -1,0 +1,33 @@
+"""Designs: how one kind of group coordinates. A package each, and one line in :data:`DESIGNS`.
+
+Whoever plans looks a design up here and hands it to the planner: neither of the two knows the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Protocol
+
+from kstream_plan.designs.classic import Classic
+from kstream_plan.plans.design import Design
+
+
+class Options(Protocol):
+    """What designs take of the options that a group is planned with."""
+
+    @property
+    def assignor(self) -> str:
+        """The name of the classic protocol's assignor."""
+        ...
+
+    @property
+    def protocol(self) -> str:
+        """The name of the classic protocol's rebalance protocol."""
+        ...
+
+
+#: Every design by its name: options → the design.
+DESIGNS: Mapping[str, Callable[[Options], Design]] = MappingProxyType(
+    {"classic": lambda options: Classic(options.assignor, options.protocol)}
+)

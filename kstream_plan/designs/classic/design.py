@@ -1,0 +1,105 @@
+"""The classic protocol as a design: what it models, takes for granted and can at best do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.designs.classic.coordinator import ClassicCoordinator, LastDecision
+from kstream_plan.model import Group, GroupState, Note
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.starting_state import seated
+from kstream_plan.plans import LowerBounds, Trigger
+from kstream_plan.plans.design import Design, Played
+from kstream_plan.protocols import PROTOCOLS, gives_up
+
+MODELS = "Kafka Streams 3.9-4.3, classic protocol"
+
+
+@dataclass(frozen=True, slots=True)
+class Classic(Design):
+    """A leader that decides by ``assignor``, members that rebalance by ``protocol``, both names in their registries."""
+
+    assignor: str = "high-availability"
+    protocol: str = "cooperative"
+    name: ClassVar[str] = "classic"
+    models: ClassVar[str] = MODELS
+
+    def start(self, state: GroupState) -> GroupState:
+        """Let every copy name who holds it; what is left over was so before the last decision that is known."""
+        if isinstance(state.memory, LastDecision):
+            state = replace(state, at_ms=min(state.at_ms, state.memory.at_ms))
+        return seated(state)
+
+    def coordinator(self, config: AssignmentConfig) -> ClassicCoordinator:
+        """Begin to coordinate a group with these settings.
+
+        Raises:
+            KeyError: no such assignor or protocol.
+        """
+        return ClassicCoordinator(ASSIGNORS[self.assignor], PROTOCOLS[self.protocol], config)
+
+    def stopping(self, group: Group) -> frozenset[int]:
+        """Return the consumers that the protocol makes give up everything before they join."""
+        return gives_up(group, self.protocol)
+
+    def assumptions(self, played: Played) -> tuple[Note, ...]:
+        """Say from when on the plan counts, who stops what, and what is taken of copies whose rate nobody knows."""
+        rounds, group = played.rounds, played.state.group
+        notes = [
+            Note("starts-now", _starts(played)),
+            Note("typical-times", "Times are typical, give or take a heartbeat interval per rebalance"),
+        ]
+        stopping = self.stopping(group)
+        if rounds and stopping:
+            who = "All" if len(stopping) == len(group.consumer_ids) else f"{len(stopping)} of {len(group.consumer_ids)}"
+            message = f"{who} consumers stop everything they run at every rebalance, moved or not: the eager protocol"
+            notes.append(Note("eager-stops", message))
+        listed = gives_up(group, "mixed") - stopping
+        if rounds and listed:
+            message = (
+                f"{len(listed)} consumers do not list cooperative alone, and are taken to; --protocol mixed goes by it"
+            )
+            notes.append(Note("protocols-not-used", message))
+        if rounds and played.unrated and not played.rates.any_restore:
+            message = (
+                "No restore rate is known: every copy counts as caught up at the next probe, so the time is a floor"
+            )
+            notes.append(Note("no-restore-rate", message))
+        elif rounds and played.unrated:
+            message = (
+                "Of some copies the restore rate or the end offset is not known: they count as caught up at the next "
+                "probe, so it is a floor"
+            )
+            notes.append(Note("no-restore-rate", message, played.unrated))
+        return tuple(notes)
+
+    def lower_bounds(self, moves: int, played: Played, *, solve: bool) -> LowerBounds:
+        """Return the least number of probes, and for an optimal assignor, or to ``solve``, the least to restore."""
+        least = None
+        if solve or ASSIGNORS[self.assignor].optimal:
+            least = self._least_restored(played)
+        probes = -(-moves // played.configs[0].max_warmup_replicas)
+        return LowerBounds(moves=moves, probing_rebalances=probes, restored_records=least)
+
+    def _least_restored(self, played: Played) -> int | None:
+        from kstream_plan.assignors.balanced.least_restored import least_restored  # noqa: PLC0415 - loads the solver
+
+        most_lenient = max(config.acceptable_recovery_lag for config in played.configs)
+        return least_restored(
+            played.state,
+            played.group,
+            played.target,
+            replace(played.configs[-1], acceptable_recovery_lag=most_lenient),
+            subtopologies=ASSIGNORS[self.assignor].optimal,
+        )
+
+
+def _starts(played: Played) -> str:
+    if played.goes_on:
+        return "The last decision that is known counts: what it withheld follows up, and its probing timer runs"
+    now = not played.rounds or played.rounds[0].trigger is Trigger.MANUAL or played.scenario is None
+    if now:
+        return "A rebalance starts now; a probe already scheduled is not counted"
+    return "A probe that is scheduled already is not counted"

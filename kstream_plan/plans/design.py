@@ -1,0 +1,214 @@
+"""How one kind of group coordinates: what the loop under the clock asks of a design, and what it is answered.
+
+The loop knows the group, the clock and what comes from outside. Who decides from what, how work changes hands, when
+the next decision comes and why: that is the design. Time goes from turn to turn: in a turn the group decides, or one
+member of it does what was decided, at a time of its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+from kstream_plan.model import Group, GroupState, Holding, Holdings, Note, Rates, Snapshot, Target, WorkId
+from kstream_plan.model.scenario import Scenario
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans.membership import TakingIn, taken_in
+from kstream_plan.plans.restoring import Span
+from kstream_plan.plans.rounds import Phase, Round, Trigger
+from kstream_plan.plans.steps import Step
+from kstream_plan.plans.summary import LowerBounds
+from kstream_plan.plans.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What the group, or one member of it, does at one time: a decision, or what one member makes of the last one.
+
+    ``state`` is the group as it is found then, ``generation`` the number of the decision, ``decided`` and ``held`` what
+    everybody is to hold and holds from now on, by consumer of ``state.group``; ``decided_of`` the same by instance
+    (``None``: what its consumers are to hold). ``target`` is what the decisions lead to. ``steps`` are all that happens
+    now, members that come and go included. ``phases`` say what the turn is for, ``probing_rebalance`` whether the
+    decision asks for a probing rebalance; ``queued`` is how many movements still wait. ``member`` is the consumer whose
+    turn it is: then it belongs to the round of the decision before; ``None``: the group decides, and a round begins.
+    """
+
+    at_ms: int
+    state: GroupState
+    generation: int
+    decided: Holdings
+    held: Holdings
+    target: Target
+    steps: Sequence[Step] = ()
+    phases: tuple[Phase, ...] = ()
+    decided_of: Sequence[Holding] | None = None
+    probing_rebalance: bool = False
+    queued: int = 0
+    member: int | None = None
+
+
+class Due(NamedTuple):
+    """When the next turn comes by itself, and why.
+
+    ``begun``: it is under way already, so that a change from outside until then is taken in by it. Else such a change
+    brings a turn of its own, in place of this one.
+    """
+
+    at_ms: int
+    trigger: Trigger
+    begun: bool = False
+
+
+class Lapse(NamedTuple):
+    """The time from one turn to the next one, on the plan's clock.
+
+    ``spans`` divide it where rates change or instances stop; ``paced``: the pace changes in it, or at one of its ends.
+    ``idle``: the turn at its beginning changed nothing, and is not told of.
+    """
+
+    from_ms: int
+    to_ms: int
+    spans: Sequence[Span]
+    paced: bool = False
+    idle: bool = False
+
+
+#: A time of the plan's clock → how things stand from the present turn until then, as far as events from outside say.
+Ahead: TypeAlias = Callable[[int], Sequence[Span]]
+
+
+class Ending(NamedTuple):
+    """How a plan ends, what it warns of, and what is worth knowing about its first decision."""
+
+    verdict: Verdict
+    warnings: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
+T = TypeVar("T", bound=Turn)
+
+
+class Coordinator(ABC, Generic[T]):
+    """Coordinates one group through one plan; a draft, private to the loop.
+
+    Its answers follow from the state that it is handed, ``GroupState.memory`` included, where a design keeps what a
+    group remembers between decisions. What a coordinator keeps beside is what saves work, and what the steps and the
+    end are told with.
+    """
+
+    #: Whether nothing can be decided while a member is away that the group still counts in.
+    waits_for_all = True
+
+    def last(self, _state: GroupState) -> T | None:
+        """Return the turn before the plan, if the state tells of one: the plan then begins with what follows from it.
+
+        ``None``: nothing is known to be under way, so a decision comes now.
+        """
+        return None
+
+    @abstractmethod
+    def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> T:
+        """Take the turn that is due now; ``members`` are the steps of who has come and gone since the last one."""
+
+    def changes_nothing(self, turn: T) -> bool:
+        """Tell whether the group would be the same without this turn."""
+        return not turn.steps and turn.decided == turn.held
+
+    def took(self, _turn: T) -> None:
+        """Hear that the turn is told of in the plan; one that changes nothing at its beginning is not."""
+        return
+
+    @abstractmethod
+    def next(self, turn: T, ahead: Ahead) -> Due | None:
+        """Say when the next turn comes by itself, and why; ``None``: the group has settled."""
+
+    @abstractmethod
+    def later(self, turn: T, lapse: Lapse) -> GroupState:
+        """Return the group as the next turn finds it."""
+
+    def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
+        """Return the group after a change from outside, and the steps that tell of it."""
+        return taken_in(state, taking)
+
+    def repeats(self, _turn: T) -> Verdict | None:
+        """Say so if the group goes round in circles from here."""
+        return None
+
+    def waited_for(self, _turn: T) -> tuple[WorkId, ...]:
+        """Return the work that is still to move when a plan is cut off."""
+        return ()
+
+    def ended(self, _turn: T, verdict: Verdict, _rates: Rates) -> Ending:
+        """Say what is told at the end of a plan, and of its last turn; ``rates`` are those of then."""
+        return Ending(verdict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What came out of the loop, before it is put together as a plan.
+
+    ``state`` is the group at the beginning and ``group``, ``target`` and ``rates`` are those of the end. ``configs``
+    are all settings, in the order in which they counted. ``unrated`` are the tasks that are restored somewhere at a
+    rate nobody knows. ``goes_on``: the plan begins after a decision that is known.
+    """
+
+    snapshot: Snapshot
+    scenario: Scenario | None
+    state: GroupState
+    rounds: Sequence[Round]
+    group: Group
+    target: Target
+    rates: Rates
+    configs: tuple[AssignmentConfig, ...]
+    unrated: tuple[str, ...]
+    goes_on: bool
+
+
+class Design(ABC):
+    """How one kind of group coordinates: a frozen value, handed to the planner by whoever looks it up."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Its name in the registry."""
+
+    @property
+    @abstractmethod
+    def models(self) -> str:
+        """The releases whose behaviour it has, in a few words."""
+
+    @property
+    @abstractmethod
+    def assignor(self) -> str:
+        """Who decides."""
+
+    @property
+    @abstractmethod
+    def protocol(self) -> str:
+        """How work changes hands."""
+
+    def start(self, state: GroupState) -> GroupState:
+        """Complete the state that a plan starts from."""
+        return state
+
+    @abstractmethod
+    def coordinator(self, config: AssignmentConfig) -> Coordinator[Any]:
+        """Begin to coordinate a group with these settings."""
+
+    def stopping(self, _group: Group) -> frozenset[int]:
+        """Return the consumers that give up everything before each decision, so that nobody owns it then."""
+        return frozenset()
+
+    def assumptions(self, _played: Played) -> tuple[Note, ...]:
+        """Say what a plan takes for granted about how the group coordinates."""
+        return ()
+
+    def lower_bounds(self, moves: int, _played: Played, *, solve: bool) -> LowerBounds:
+        """Return the least that any plan could do, ``moves`` being the least that have to change owner.
+
+        ``solve``: take the time to find the least that has to be restored.
+        """
+        del solve
+        return LowerBounds(moves=moves, probing_rebalances=0)

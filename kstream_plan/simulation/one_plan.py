@@ -1,0 +1,65 @@
+"""One plan of one group: the design looked up by its name, and handed to the planner."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Unpack
+
+from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.designs import DESIGNS
+from kstream_plan.model import Assignment, Snapshot
+from kstream_plan.model.scenario import Scenario
+from kstream_plan.model.starting_state import seated
+from kstream_plan.planner import checked
+from kstream_plan.planner import plan as planner
+from kstream_plan.planner.options import PlanKeywords, PlanOptions
+from kstream_plan.planner.plan import OnRound
+from kstream_plan.plans import Plan
+
+
+def plan(
+    snapshot: Snapshot,
+    options: PlanOptions = PlanOptions(),
+    *,
+    scenario: Scenario | None = None,
+    on_round: OnRound | None = None,
+    **changed: Unpack[PlanKeywords],
+) -> Plan:
+    """Say what follows when a rebalance starts now, or of what ``scenario`` does to the group.
+
+    The ``options`` may be given one by one as well: ``plan(snapshot, assignor="balanced")``. With a scenario the plan's
+    group is everyone who ever takes part. ``on_round`` is told how many rounds there are, and how many tasks still have
+    to move. Deterministic: the same snapshot and options give the same plan.
+
+    Raises:
+        KeyError: no such design, assignor or protocol.
+        ScenarioError: the scenario does not fit the group.
+    """
+    options = replace(options, **changed)
+    design = DESIGNS[options.design](options)
+    return planner.plan(snapshot, design, options, scenario=scenario, on_round=on_round)
+
+
+def plan_checked(
+    snapshot: Snapshot,
+    options: PlanOptions = PlanOptions(),
+    *,
+    scenario: Scenario | None = None,
+    on_round: OnRound | None = None,
+    **changed: Unpack[PlanKeywords],
+) -> Plan:
+    """Say what follows, as :func:`plan` does, and check every invariant of the result.
+
+    Raises:
+        KeyError: no such design, assignor or protocol.
+        ScenarioError: the scenario does not fit the group.
+        PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
+    """
+    options = replace(options, **changed)
+    design = DESIGNS[options.design](options)
+    return checked.plan_checked(snapshot, design, options, scenario=scenario, on_round=on_round)
+
+
+def assign_once(snapshot: Snapshot, *, assignor: str = "high-availability") -> Assignment:
+    """Return the assignor's decision from the snapshot, without the rounds that follow from it."""
+    return ASSIGNORS[assignor](seated(snapshot.state), snapshot.config)
