@@ -69,6 +69,8 @@ if TYPE_CHECKING:
     from kstream_plan.snapshots.broker.source import running_group as running_group
     from kstream_plan.snapshots.broker.topology_text import read_topology as read_topology
     from kstream_plan.snapshots.leader_log.history import read_leader_logs as read_leader_logs
+    from kstream_plan.snapshots.metrics.overlay import read_measurements as read_measurements
+    from kstream_plan.snapshots.metrics.overlay import with_measured_lags as with_measured_lags
 
 #: Public name → (module, name in it).
 _PUBLIC = {
@@ -109,6 +111,7 @@ _PUBLIC = {
     "plan_side": ("kstream_plan.comparison.sides", "plan_side"),
     "read": ("kstream_plan.snapshots", "read"),
     "read_leader_logs": ("kstream_plan.snapshots.leader_log.history", "read_leader_logs"),
+    "read_measurements": ("kstream_plan.snapshots.metrics.overlay", "read_measurements"),
     "read_topology": ("kstream_plan.snapshots.broker.topology_text", "read_topology"),
     "running_group": ("kstream_plan.snapshots.broker.source", "running_group"),
     "scale_out": ("kstream_plan.simulation.scale_out", "scale_out"),
@@ -123,6 +126,7 @@ _PUBLIC = {
     "upgrade_to_json": ("kstream_plan.render.upgrade", "upgrade_json"),
     "upgrade_to_markdown": ("kstream_plan.render.upgrade", "upgrade_markdown"),
     "upgrade_to_table": ("kstream_plan.render.upgrade", "upgrade_table"),
+    "with_measured_lags": ("kstream_plan.snapshots.metrics.overlay", "with_measured_lags"),
     "with_overrides": ("kstream_plan.documents.streams_config", "with_overrides"),
 }
 
@@ -165,6 +169,7 @@ __all__ = [
     "plan_side",
     "read",
     "read_leader_logs",
+    "read_measurements",
     "read_topology",
     "running_group",
     "scale_out",
@@ -179,6 +184,7 @@ __all__ = [
     "upgrade_to_json",
     "upgrade_to_markdown",
     "upgrade_to_table",
+    "with_measured_lags",
     "with_overrides",
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
@@ -32,6 +33,7 @@ from kstream_plan.snapshots.rows.times import parse_time
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from kstream_plan.snapshots.metrics.overlay import Measurements
     from kstream_plan.snapshots.spark.newest_lags import LagText
     from kstream_plan.snapshots.spark.newest_snapshots import SnapshotText
 
@@ -52,6 +54,7 @@ def read(
     application_ids: Sequence[str] = (),
     lags_tolerance_ms: int = 60_000,
     lags_as_reported: bool = False,
+    measured: Measurements | None = None,
     keep_going: bool = False,
     master: str | None = None,
     spark_conf: Mapping[str, str] | None = None,
@@ -68,6 +71,7 @@ def read(
         application_ids: globs; without any, every application is selected.
         lags_tolerance_ms: how much younger than the snapshot a lag row may be.
         lags_as_reported: take a copy that was caught up at its last join for as far behind as it looks by now.
+        measured: what applications said of their copies since; it lies over the snapshots' own lags.
         keep_going: return what is wrong with an application beside the others' snapshots, instead of raising it.
         master: where Spark runs, by default on all cores of this machine.
         spark_conf: Spark's settings.
@@ -96,7 +100,7 @@ def read(
             found = _snapshot_rows(spark, snapshots, wanted, keep_going)
             if lags:
                 found = _with_lags(spark, histories, found, lags_tolerance_ms)
-    return _outcomes(found, lags_as_reported, keep_going)
+    return _outcomes(found, lags_as_reported, measured, keep_going)
 
 
 class _Files(NamedTuple):
@@ -248,14 +252,16 @@ def _limit_us(row: Row, tolerance_ms: int) -> int | None:
         return None  # what is wrong with the time is found when the row is read
 
 
-def _outcomes(found: _Found, lags_as_reported: bool, keep_going: bool) -> tuple[Outcome, ...]:
+def _outcomes(
+    found: _Found, lags_as_reported: bool, measured: Measurements | None, keep_going: bool
+) -> tuple[Outcome, ...]:
     by_application: dict[tuple[str, str], list[_SnapshotRow]] = defaultdict(list)
     for row in found.rows:
         by_application[row.key, "" if row.key else row.file].append(row)
     outcomes: list[tuple[str, Outcome]] = [(error.application_id or "", error) for error in found.errors]
     for (application_id, _), rows in by_application.items():
         try:
-            outcomes.append((application_id, _only_snapshot(rows, lags_as_reported)))
+            outcomes.append((application_id, _only_snapshot(rows, lags_as_reported, measured)))
         except SnapshotError as error:
             outcomes.append((application_id, error))
     outcomes.sort(key=lambda outcome: (outcome[0], str(outcome[1]) if isinstance(outcome[1], SnapshotError) else ""))
@@ -266,15 +272,10 @@ def _outcomes(found: _Found, lags_as_reported: bool, keep_going: bool) -> tuple[
     return tuple(outcome for _, outcome in outcomes)
 
 
-def _only_snapshot(rows: Sequence[_SnapshotRow], lags_as_reported: bool) -> Snapshot:
-    snapshots = [
-        snapshot_from_row(
-            row.row, row.file, lags=row.lags, lags_as_reported=lags_as_reported, config_as_text=row.config_as_text
-        )
-        for row in rows
-    ]
+def _only_snapshot(rows: Sequence[_SnapshotRow], lags_as_reported: bool, measured: Measurements | None) -> Snapshot:
+    snapshots = [_read_row(row, lags_as_reported) for row in rows]
     if len(snapshots) == 1:
-        return snapshots[0]
+        return snapshots[0] if measured is None else _measured_snapshot(rows[0], lags_as_reported, measured)
     application_id = snapshots[0].state.group.application_id
     at = snapshots[0].captured_at or "no time"
     files = " and ".join(sorted({printable(row.file) for row in rows}))
@@ -283,3 +284,18 @@ def _only_snapshot(rows: Sequence[_SnapshotRow], lags_as_reported: bool) -> Snap
     raise SnapshotError(
         what, where=f"{files}: application {shown(application_id)}", fix=fix, application_id=application_id
     )
+
+
+def _read_row(row: _SnapshotRow, lags_as_reported: bool) -> Snapshot:
+    return snapshot_from_row(
+        row.row, row.file, lags=row.lags, lags_as_reported=lags_as_reported, config_as_text=row.config_as_text
+    )
+
+
+def _measured_snapshot(row: _SnapshotRow, lags_as_reported: bool, measured: Measurements) -> Snapshot:
+    """Read a row, which can be read, with the lags that were measured."""
+    from kstream_plan.snapshots.metrics.overlay import with_measured_lags  # noqa: PLC0415 - not without --metrics
+
+    found = with_measured_lags(row.row, measured)
+    snapshot = _read_row(row._replace(row=found.row), lags_as_reported)
+    return replace(snapshot, warnings=(*found.warnings, *snapshot.warnings))

@@ -66,6 +66,9 @@ class CapturedCluster:
             ends[topic, number] = 0 if store == "C" else sums[f"{_STORES[store]}_{number}"]
         return ends
 
+    def start_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(partitions, 0)
+
     def _decision(self, at_ms: int | None) -> dict[str, Any]:
         """The newest decision at or before a time."""
         before = [row for row in self._inputs if at_ms is None or parse_time(row["captured_at"]) <= at_ms]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kstream_plan.cli.actions.each_application import Work
 from kstream_plan.cli.options.check import CheckOptions, Planning
-from kstream_plan.cli.options.groups import Applications, Deciding, Reading, Spark
+from kstream_plan.cli.options.groups import Applications, Deciding, Measuring, Reading, Spark
 from kstream_plan.cli.options.parameters import names_and_defaults, option_of
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import Chance, NewInstances
@@ -27,7 +27,7 @@ from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import check_paths
 
 #: Options that say how snapshots are read and planned; a saved plan is checked as it is.
-_FOR_SNAPSHOTS = (NewInstances, Planning, Chance, Reading, Settings, Deciding, Spark)
+_FOR_SNAPSHOTS = (NewInstances, Planning, Chance, Reading, Measuring, Settings, Deciding, Spark)
 STDIN = "-"
 
 

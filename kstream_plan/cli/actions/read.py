@@ -6,9 +6,10 @@ import threading
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from kstream_plan import snapshots
+from kstream_plan.cli.actions.measure import check_measuring, measurements, tell_coverage
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.output import check_target
 from kstream_plan.errors import SnapshotError, UsageError
@@ -26,6 +27,8 @@ def check_before_reading(asked: PlansSnapshots, out: Path | None) -> None:
     """
     if asked.lags_tolerance is not None and not asked.lags:
         raise UsageError("--lags-tolerance goes with --lags", fix="give --lags, or leave it out")
+    if asked.lags and (asked.metrics or asked.store_lags):
+        raise UsageError("--lags is what was reported, --metrics what is true now", fix="give one of them")
     if asked.balance_factor is not None and asked.assignor != "balanced":
         raise UsageError("--balance-factor goes with --assignor balanced", fix="give both, or leave it out")
     if out is not None:
@@ -47,9 +50,12 @@ def read_snapshots(
         KstreamPlanError: it cannot be read.
     """
     tolerance = asked.lags_tolerance
+    check_measuring(asked, reads_stdin="-" in paths)
+    measured = measurements(asked)
     for module in needed_then:
         threading.Thread(target=import_module, args=(module,), daemon=True).start()
-    return snapshots.read(
+    if_given: dict[str, Any] = {"stdin": stdin, "measured": measured}
+    found = snapshots.read(
         paths,
         lags=asked.lags or (),
         as_of=asked.as_of,
@@ -61,5 +67,9 @@ def read_snapshots(
         spark_conf=dict(asked.spark_conf or ()),
         java_home=None if asked.java_home is None else str(asked.java_home),
         debug=asked.debug,
-        **({} if stdin is None else {"stdin": stdin}),
+        **{name: value for name, value in if_given.items() if value is not None},
     )
+    for one in found if measured is not None else ():
+        if isinstance(one, Snapshot):
+            tell_coverage(one)
+    return found

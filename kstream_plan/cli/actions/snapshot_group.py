@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kstream_plan.cli.actions.measure import measurements, topology_in
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.documents.client_properties import load_client_properties
-from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.errors import UsageError
 from kstream_plan.model import Note
 from kstream_plan.render.generations import HistoryLine
 from kstream_plan.snapshots.broker.source import Taken, group_decisions, group_history, running_group
-from kstream_plan.snapshots.broker.topology_text import Topology, read_topology
 from kstream_plan.snapshots.leader_log.naming import client_of
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.times import format_time
+
+if TYPE_CHECKING:
+    from kstream_plan.snapshots.metrics.overlay import Measurements
 
 #: An address of IPv6 is in brackets.
 _SERVER = re.compile(r"(?:\[[^\s\[\]]+\]|[^\s:\[\]]+):(?P<port>\d{1,5})")
@@ -69,7 +71,7 @@ def _of_group(asked: SnapshotOptions) -> list[str]:
     options = {
         "--group": asked.group,
         "--command-config": asked.command_config,
-        "--topology": asked.topology,
+        "--topology": None if asked.metrics or asked.store_lags else asked.topology,
         "--offsets-topic": asked.offsets_topic,
     }
     return [option for option, value in options.items() if value]
@@ -101,8 +103,8 @@ def take_group(
     config: Mapping[str, Any],
     names: Mapping[str, Mapping[str, str]],
     wanted: Callable[[int], bool],
-) -> Taken:
-    """Ask the cluster for the rows that the options want.
+) -> tuple[Taken, Measurements | None]:
+    """Ask the cluster for the rows that the options want, and for the offsets of changelogs that were measured.
 
     Args:
         group: what is asked for, and where.
@@ -114,7 +116,8 @@ def take_group(
     Raises:
         KstreamPlanError: the cluster, the group or a file is not as it must be.
     """
-    topology = _topology(asked.topology)
+    topology = topology_in(asked.topology)
+    measured = measurements(asked, topology)
     now_ms = time.time_ns() // 1_000_000
     newest_only = not asked.wants_history
     name = group.group_id
@@ -123,8 +126,12 @@ def take_group(
             taken = group_history(cluster, name, topology, now_ms, wanted, newest_only=newest_only, config=config)
         else:
             taken = running_group(cluster, name, topology, now_ms, config)
+        if measured is not None:
+            from kstream_plan.snapshots.metrics.overlay import with_asked_offsets  # noqa: PLC0415 - not without --metrics
+
+            measured = with_asked_offsets(measured, cluster, name, time.time_ns() // 1_000_000)
     notes = [*taken.notes, *([] if config else [Note("no-config", _NO_CONFIG)]), *_unused(names, taken.rows)]
-    return Taken([_named(row, names) for row in taken.rows], notes)
+    return Taken([_named(row, names) for row in taken.rows], notes), measured
 
 
 def list_group(group: RunningGroup, asked: SnapshotOptions, wanted: Callable[[int], bool]) -> list[HistoryLine]:
@@ -156,17 +163,6 @@ def _cluster(group: RunningGroup, asked: SnapshotOptions) -> Any:
 
     path = asked.command_config
     return KafkaCluster(group.servers, {} if path is None else load_client_properties(path))
-
-
-def _topology(path: Path | None) -> Topology | None:
-    if path is None:
-        return None
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = (error.strerror or str(error)) if isinstance(error, OSError) else "it is not UTF-8"
-        raise SnapshotError(f"cannot be read: {reason}", where=str(path), fix="check --topology") from None
-    return read_topology(text, str(path))
 
 
 def _named(row: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:

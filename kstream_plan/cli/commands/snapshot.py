@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kstream_plan.cli.actions.measure import check_measuring, measured_rows, measurements, topology_in
 from kstream_plan.cli.actions.snapshot_group import RunningGroup, list_group, running_group_of, take_group
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options.parameters import takes
@@ -36,13 +37,14 @@ def snapshot(asked: SnapshotOptions) -> None:
             return
         with progress() as tell:
             tell("reading the logs")
+            measured = measurements(asked, topology_in(asked.topology))
             found = _read(asked)
         wanted = _selected(found.entries, asked, in_range)
         _warn(notes_about_logs(found) if asked.listed else notes_about(found, wanted), asked)
         if asked.listed:
             say(history([_line(entry) for entry in wanted]))
             return
-        _deliver(checked_rows(wanted), asked.out)
+        _deliver(measured_rows(checked_rows(wanted), measured), asked.out)
 
 
 def _checked_source(asked: SnapshotOptions) -> RunningGroup | None:
@@ -55,6 +57,9 @@ def _checked_source(asked: SnapshotOptions) -> RunningGroup | None:
     group = running_group_of(asked)
     if asked.as_of is not None and asked.wants_history:
         raise UsageError("--as-of is about one snapshot, --from, --to and --all are about many", fix="give one of them")
+    if (asked.metrics or asked.store_lags) and (asked.listed or asked.wants_history):
+        raise UsageError("metrics tell of now, a history of the past", fix="leave out --metrics, or take one snapshot")
+    check_measuring(asked, reads_stdin="-" in [*(asked.leader_log or ()), *(asked.more_logs or ())])
     if asked.out is not None:
         if asked.listed:
             raise UsageError("--list shows what there is", fix="leave out --out, or --list")
@@ -75,9 +80,9 @@ def _of_group(group: RunningGroup, asked: SnapshotOptions, in_range: Callable[[i
     names = {} if asked.names is None else load_instance_names(asked.names)
     with progress() as tell:
         tell("asking the cluster")
-        taken = take_group(group, asked, config, names, in_range)
+        taken, measured = take_group(group, asked, config, names, in_range)
     _warn(taken.notes, asked)
-    _deliver(taken.rows, asked.out)
+    _deliver(measured_rows(taken.rows, measured), asked.out)
 
 
 def _in_range(asked: SnapshotOptions) -> Callable[[int], bool]:

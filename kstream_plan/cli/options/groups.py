@@ -40,6 +40,44 @@ class Reading:
 
 
 @options
+class Measuring:
+    """What applications say of their copies now."""
+
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metrics",
+            metavar="FILE|DIR|-",
+            help="Lags now: what instances publish for Prometheus, plain or gzip; repeatable.",
+        ),
+    ] = None
+    end_offsets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--end-offsets",
+            metavar="FILE",
+            help="End offsets of changelogs, beside --metrics: the text of kafka-get-offsets.sh, or JSON; repeatable.",
+        ),
+    ] = None
+    start_offsets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--start-offsets",
+            metavar="FILE",
+            help="Their start offsets, beside --metrics: where records are deleted, as in windowed stores.",
+        ),
+    ] = None
+    store_lags: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--store-lags",
+            metavar="FILE",
+            help="Lags now: JSON of allLocalStorePartitionLags() by host or process id; repeatable.",
+        ),
+    ] = None
+
+
+@options
 class Deciding:
     """Who decides, and how the group gets there."""
 
@@ -85,5 +123,5 @@ class Applications:
 
 
 @options
-class PlansSnapshots(Reading, Settings, Deciding, Spark, Applications):
+class PlansSnapshots(Reading, Measuring, Settings, Deciding, Spark, Applications):
     """What every command takes that reads snapshots and plans."""

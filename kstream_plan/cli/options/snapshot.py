@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.groups import Measuring
 from kstream_plan.cli.options.parameters import options
 
 
 @options
-class SnapshotOptions:
+class SnapshotOptions(Measuring):
     """From where a snapshot is made, what of it is wanted, what is known besides, and where it goes."""
 
     more_logs: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="More logs.", show_default=False)] = (

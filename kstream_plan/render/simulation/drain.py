@@ -96,6 +96,8 @@ def _lags(drained: Drain, names: Names) -> Fact:
         when = "the snapshot does not say when they were reported"
     else:
         when = f"as reported by {names.escape_message(captured_at[:19].replace('T', ' '))}Z"
+    measured = next((note.message for note in drained.plan.assumptions if note.code == "lags-measured"), None)
+    when = when if measured is None else f"{measured}, {when}"
     plans = drained.plan, drained.waiting
     unrated = [note for plan in plans for note in plan.assumptions if note.code == "no-restore-rate"]
     copies = any(held.standby or held.warmup for held in apart_from_stateless(drained.plan.initial))

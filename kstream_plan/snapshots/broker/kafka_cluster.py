@@ -34,6 +34,7 @@ _POLL_RECORDS = 10_000
 _SILENCE_MS = 30_000
 _UNKNOWN_TOPIC = 3
 _LATEST = -1
+_EARLIEST = -2
 
 
 class KafkaCluster:
@@ -120,6 +121,13 @@ class KafkaCluster:
             later = [partition for partition in asked if ends[partition] < 0]
             ends |= self._list_offsets(later, _LATEST)
         return {(partition.topic, partition.partition): ends[partition] for partition in asked}
+
+    def start_offsets(self, partitions: Sequence[TopicPartition]) -> EndOffsets:
+        """Return the offsets that partitions start at (``ListOffsets``): the oldest record that is not deleted."""
+        with self._asking("the changelogs' start offsets"):
+            asked = [self._kafka.TopicPartition(*partition) for partition in partitions]
+            starts = self._list_offsets(asked, _EARLIEST)
+        return {(partition.topic, partition.partition): starts[partition] for partition in asked}
 
     def group_records(self, group_id: str) -> Iterator[OffsetsRecord]:
         """Return what the partition of ``__consumer_offsets`` holds that the group is in (``Fetch``), in order.

@@ -48,6 +48,9 @@ class Cluster(Protocol):
     def end_offsets(self, partitions: Sequence[TopicPartition], at_ms: int | None = None) -> EndOffsets:
         """Return end offsets now; or at a time since 1970, by the records' own times."""
 
+    def start_offsets(self, partitions: Sequence[TopicPartition]) -> EndOffsets:
+        """Return the offsets that partitions start at now."""
+
     def group_records(self, group_id: str) -> Iterator[OffsetsRecord]:
         """Return the records of the partition of ``__consumer_offsets`` that holds the group, in order."""
 

@@ -27,6 +27,7 @@ from kstream_plan.snapshots.metrics.names import (
     identity_in_name,
     may_count,
     meaning_of,
+    names_a_store,
     normal_labels,
     store_label,
 )
@@ -221,7 +222,7 @@ class _Reading:
             return
         self.about_kafka = self.about_kafka or b"kafka" in text
         cut = not line.endswith(b"\n")
-        if b"tate" in text and not cut:
+        if not cut and names_a_store(text):
             self._store(text)
         if self.started and not cut and not may_count(text):
             return

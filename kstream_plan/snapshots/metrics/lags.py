@@ -219,5 +219,5 @@ def _task_of_store(one: StoreLags, store: str, partition: int, seats: Seats) -> 
     if len(found) == 1:
         return found[0]
     what = f"has store {shown(store)}, partition {partition}, and nobody tells which task that is of"
-    fix = "give --topology FILE with what Topology.describe() prints"
+    fix = "make the snapshot with --topology FILE: what Topology.describe() prints"
     raise SnapshotError(what, where=one.where, fix=fix, application_id=seats.application_id)

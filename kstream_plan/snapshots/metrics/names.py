@@ -19,7 +19,10 @@ _LAST_BYTES = frozenset(
 
 #: Lines about a store of a task; only these two labels of them count.
 _TASK = re.compile(rb'task[._-]?id"?="([^"\\]+)"', re.IGNORECASE)
-_STORE = re.compile(rb'(?:[{,]"?)([\w.-]*)state[._-]id"?="([^"\\]+)"', re.IGNORECASE)
+_STORE = re.compile(
+    rb'(?:[{,]"?)([\w.-]*)(?:state[._-]id|record[._-]cache[._-]id|store[._-]name)"?="([^"\\]+)"', re.IGNORECASE
+)
+_STORE_TYPE = re.compile(rb'store[._-]type"?="([^"\\]+)"', re.IGNORECASE)
 
 _RESTORE_CONSUMER = re.compile(r"(?P<client>.+)-(?:StateUpdater|StreamThread)-\d+-restore-consumer", re.DOTALL)
 _THREAD = re.compile(r"(?P<client>.+)-(?:StateUpdater|StreamThread)-\d+(?:-consumer.*)?", re.DOTALL)
@@ -126,11 +129,17 @@ def identity_in_name(name: str) -> tuple[str, str] | None:
     return (match["process"].replace("_", "-"), match["application"]) if match else None
 
 
+def names_a_store(line: bytes) -> bool:
+    """Tell, without parsing it, whether a line may have the labels of a store."""
+    return b"task" in line and (b"tate" in line or b"cache" in line or b"store" in line)
+
+
 def store_label(labels: bytes) -> StoreLabel | None:
     """Return the store that labels are about, ``None`` of something else."""
     store, task = _STORE.search(labels), _TASK.search(labels)
     if store is None or task is None:
         return None
-    kind = store[1].lower()
+    named = _STORE_TYPE.search(labels)
+    kind = (store[1] if named is None else named[1]).lower()
     names = (task[1].decode("utf-8", "replace"), store[2].decode("utf-8", "replace"))
     return StoreLabel(*names, windowed=b"window" in kind or b"session" in kind)

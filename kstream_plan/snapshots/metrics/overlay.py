@@ -6,8 +6,8 @@ Measured lags lie over the group's metadata and replace nothing but lags: who ru
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, BinaryIO, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from kstream_plan.model import Note, TaskId
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
@@ -24,6 +24,9 @@ from kstream_plan.snapshots.rows.fields import Row, printable
 from kstream_plan.snapshots.rows.lags import LagSource
 from kstream_plan.snapshots.rows.members import normal_process_id
 from kstream_plan.snapshots.rows.times import format_time, parse_time
+
+if TYPE_CHECKING:
+    from kstream_plan.snapshots.broker.source import Cluster
 
 #: A copy: process id and task id.
 _Seat = tuple[str, str]
@@ -51,10 +54,9 @@ class Measurements:
 
 
 class Overlaid(NamedTuple):
-    """A snapshot row with measured lags; what that assumes, coverage first, and warnings."""
+    """A snapshot row with measured lags, and warnings about them."""
 
     row: dict[str, Any]
-    assumptions: tuple[Note, ...]
     warnings: tuple[Note, ...]
 
 
@@ -84,6 +86,34 @@ def read_measurements(
     )
 
 
+def with_asked_offsets(measured: Measurements, cluster: Cluster, application_id: str, now_ms: int) -> Measurements:
+    """Return the measurements with the offsets of changelogs that a cluster tells now, unless they were given.
+
+    Args:
+        measured: what was measured.
+        cluster: where the group is.
+        application_id: the group's application: other applications' changelogs are not asked for.
+        now_ms: the time, since 1970.
+
+    Raises:
+        ClusterError: the cluster cannot be reached or refuses.
+    """
+    if measured.ends:
+        return measured
+    restored = {partition for scrape in measured.scrapes for _, partition in scrape.positions}
+    topics = cluster.topics(sorted({topic for topic, _ in restored if topic.startswith(f"{application_id}-")}))
+    partitions = sorted((topic, number) for topic, number in restored if number < len(topics.get(topic, ())))
+    if not partitions:
+        return measured
+
+    def as_of_now(offsets: Mapping[TopicPartition, int]) -> Offsets:
+        by_name = {(normal_topic(topic), number): offset for (topic, number), offset in offsets.items()}
+        return Offsets((OffsetSet(now_ms, by_name),))
+
+    ends, starts = cluster.end_offsets(partitions), measured.starts or as_of_now(cluster.start_offsets(partitions))
+    return replace(measured, ends=as_of_now(ends), starts=starts)
+
+
 def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     """Return a snapshot row with the lags that were measured; every lag tells its ``source`` and ``reported_at``.
 
@@ -107,7 +137,7 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     lags = measured_lags(copies, seats, ends, measured.starts) | lags_of_stores(measured.store_lags, seats)
     held = _Held.of(row)
     counted = {seat: lag for seat, lag in lags.items() if held.counts(seat, lag)}
-    lag_rows, used = _lag_rows(row, counted, held)
+    lag_rows = _lag_rows(row, counted, held)
     reference_ms = _reference_ms(row, counted.values())
     rates = measured_rates(copies, seats, measured.ends, reference_ms)
     warnings = [
@@ -118,7 +148,6 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
         *_about_offsets(measured, counted, seats, rates, ends),
         *old_scrapes(counted.values(), reference_ms, _probing_interval_ms(row)),
     ]
-    coverage = _coverage(used, lag_rows, held, reference_ms)
     overlaid = {
         **row,
         "tasks": _with_ends(row.get("tasks") or (), seats, measured.ends, reference_ms),
@@ -126,7 +155,7 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     }
     if rates:
         overlaid["rates"] = _merged_rates(row.get("rates") or {}, rates)
-    return Overlaid(overlaid, (coverage,), tuple(warnings))
+    return Overlaid(overlaid, tuple(warnings))
 
 
 class _Held(NamedTuple):
@@ -191,10 +220,8 @@ def _published(measured: Measurements, ends: Offsets) -> set[str]:
     return restored | ends.topics() | measured.starts.topics()
 
 
-def _lag_rows(
-    row: Row, lags: Mapping[_Seat, MeasuredLag], held: _Held
-) -> tuple[list[dict[str, Any]], dict[_Seat, MeasuredLag]]:
-    """Return the row's lags with the measured ones, and which of those are used."""
+def _lag_rows(row: Row, lags: Mapping[_Seat, MeasuredLag], held: _Held) -> list[dict[str, Any]]:
+    """Return the row's lags with the measured ones."""
     ends = {task["task_id"]: task.get("end_offset_sum") for task in row.get("tasks") or ()}
     reported: dict[_Seat, list[Row]] = {}
     for lag in row.get("lags") or ():
@@ -212,7 +239,7 @@ def _lag_rows(
             found += [{**one, "source": one.get("source") or LagSource.JOIN} for one in of_seat]
     order = {normal_process_id(instance["process_id"]): place for place, instance in enumerate(row["instances"])}
     silent = sorted(used.keys() - reported.keys(), key=lambda seat: (order[seat[0]], TaskId.parse(seat[1]).sort_key))
-    return [*found, *(_measured_row(seat, used[seat], held.holder(seat)) for seat in silent)], used
+    return [*found, *(_measured_row(seat, used[seat], held.holder(seat)) for seat in silent)]
 
 
 def _measured_row(seat: _Seat, lag: MeasuredLag, consumer_id: str) -> dict[str, Any]:
@@ -334,26 +361,3 @@ def _reference_ms(row: Row, lags: Iterable[MeasuredLag]) -> int:
 def _probing_interval_ms(row: Row) -> int:
     given = (row.get("config") or {}).get("probing_rebalance_interval_ms")
     return int(given) if given is not None else AssignmentConfig().probing_rebalance_interval_ms
-
-
-def _coverage(used: Mapping[_Seat, MeasuredLag], lags: Sequence[Row], held: _Held, reference_ms: int) -> Note:
-    """Say in one line of how many copies the lag was measured, and how long ago."""
-    reported = (
-        {(normal_process_id(lag["process_id"]), lag["task_id"]) for lag in lags} - used.keys() - held.active.keys()
-    )
-    least = sum(lag.at_least for lag in used.values())
-    total = len(held.copies.keys() | reported | used.keys())
-    ages = [reference_ms - lag.at_ms for lag in used.values() if lag.at_ms is not None]
-    age = f" {_age(max(ages))} ago" if ages else ""
-    parts = [f"{len(used) - least:,} of {total:,} copies measured{age if len(used) > least else ''}"]
-    if least:
-        parts.append(f"of {least:,} only the least known{age if len(used) == least else ''}")
-    parts.append(f"{len(reported):,} from the last join")
-    silent = total - len(used) - len(reported)
-    if silent:
-        parts.append(f"{silent:,} not reported yet")
-    return Note("lags-measured", ", ".join(parts))
-
-
-def _age(ms: int) -> str:
-    return f"{round(ms / 1000):,} s"

@@ -6,27 +6,27 @@ Metrics that call themselves rates are not used: they count batches, or fade for
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 from kstream_plan.snapshots.metrics.lags import CopyScrape, position_of
 from kstream_plan.snapshots.metrics.offsets import Offsets
 from kstream_plan.snapshots.metrics.scrapes import TopicPartition
 from kstream_plan.snapshots.metrics.seats import Seats
+from kstream_plan.snapshots.rows.measured import (
+    RECENT_INTERVALS,
+    SHORTEST_INTERVAL_MS,
+    Measured,
+    Restored,
+    produce_rate,
+    restore_rate,
+)
+
+_T = TypeVar("_T")
 
 #: Rates are those of now: so far back, in the sets of end offsets.
 _RECENT_MS = 300_000
-#: Shorter intervals measure bursts.
-_SHORTEST_INTERVAL_MS = 10_000
-
-
-class _Restored(NamedTuple):
-    """What one instance restored between two of its scrapes: records by task, of the copies that were behind."""
-
-    elapsed_ms: int
-    records: Mapping[str, int]
 
 
 def measured_rates(
@@ -35,23 +35,28 @@ def measured_rates(
     """Return ``rates`` as a snapshot has them; empty where there are no two moments to tell from.
 
     * ``produce``: the median of the growth of a task's end offsets in the intervals of the last minutes.
-    * ``restore``: of an instance, the median over its intervals of what its copies restored together; each copy that
-      was behind in the last such interval has its share of it.
+    * ``restore``: of an instance, the median over its last intervals of what its copies restored together, of those
+      that were behind all the time.
     """
     recent = _recent(ends, now_ms)
     produce = [
-        {"task_id": task_id, "records_per_second": rate}
+        {"task_id": task_id, **_figures(rate)}
         for task_id in sorted(seats.changelogs)
-        if (rate := _written_per_second(seats.changelogs[task_id], recent)) is not None
+        if (rate := _written(seats.changelogs[task_id], recent)) is not None
     ]
-    restore = []
     by_process: dict[str, list[CopyScrape]] = defaultdict(list)
     for scrape in scrapes:
         by_process[scrape.process_id].append(scrape)
-    for process_id, own in sorted(by_process.items()):
-        for task_id, rate in sorted(_restore_rates(own, seats, ends).items()):
-            restore.append({"process_id": process_id, "task_id": task_id, "records_per_second": rate})
+    restore = [
+        {"process_id": process_id, **_figures(rate)}
+        for process_id, own in sorted(by_process.items())
+        if (rate := restore_rate(list(_restored(own, seats, ends))[-RECENT_INTERVALS:])) is not None
+    ]
     return {name: rates for name, rates in (("produce", produce), ("restore", restore)) if rates}
+
+
+def _figures(rate: Measured) -> dict[str, Any]:
+    return {"records_per_second": rate.per_second, "intervals": rate.intervals}
 
 
 def _recent(ends: Offsets, now_ms: int) -> list[tuple[int, Mapping[TopicPartition, int]]]:
@@ -59,56 +64,48 @@ def _recent(ends: Offsets, now_ms: int) -> list[tuple[int, Mapping[TopicPartitio
     timed = [(found.at_ms, found.offsets) for found in ends.sets if found.at_ms is not None]
     until_now = [(at_ms, offsets) for at_ms, offsets in timed if at_ms <= now_ms]
     timed = until_now if len(until_now) > 1 else timed
-    return [(at_ms, offsets) for at_ms, offsets in timed if at_ms >= timed[-1][0] - _RECENT_MS] or timed
+    return [(at_ms, offsets) for at_ms, offsets in timed if at_ms >= timed[-1][0] - _RECENT_MS]
 
 
-def _written_per_second(
+def _written(
     partitions: Sequence[TopicPartition], sets: Sequence[tuple[int, Mapping[TopicPartition, int]]]
-) -> float | None:
+) -> Measured | None:
     known = [
         (at_ms, sum(offsets[partition] for partition in partitions))
         for at_ms, offsets in sets
         if all(partition in offsets for partition in partitions)
     ]
-    rates = [
-        (after - before) * 1000 / (after_ms - before_ms)
-        for (before_ms, before), (after_ms, after) in pairwise(_spaced(known))
-        if after_ms > before_ms and after >= before
-    ]
-    return median(rates) if rates else None
+    return produce_rate(
+        [
+            (after - before) * 1000 / (after_ms - before_ms)
+            for (before_ms, before), (after_ms, after) in pairwise(_spaced(known, lambda one: one[0]))
+            if after_ms > before_ms and after >= before
+        ]
+    )
 
 
-def _spaced(known: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the sums of which each is long enough after the one before; the first and the last at least."""
+def _spaced(known: Sequence[_T], at_ms: Callable[[_T], int]) -> list[_T]:
+    """Return the moments that each are long enough after the one before; the first and the last at least."""
     found = list(known[:1])
-    for at_ms, total in known[1:]:
-        if at_ms - found[-1][0] >= _SHORTEST_INTERVAL_MS:
-            found.append((at_ms, total))
-    return found if len(found) > 1 else [*known[:1], *known[-1:]]
+    for one in known[1:]:
+        if at_ms(one) - at_ms(found[-1]) >= SHORTEST_INTERVAL_MS:
+            found.append(one)
+    return found if len(found) > 1 else [*known[:1], *known[1:][-1:]]
 
 
-def _restore_rates(scrapes: Sequence[CopyScrape], seats: Seats, ends: Offsets) -> dict[str, float]:
-    """Return the restore rate of each copy of one instance, whose scrapes are in the order of time."""
-    intervals = [found for found in _intervals(scrapes, seats, ends) if any(found.records.values())]
-    if not intervals:
-        return {}
-    together = median(sum(found.records.values()) * 1000 / found.elapsed_ms for found in intervals)
-    last = intervals[-1].records
-    return {task_id: together * records / sum(last.values()) for task_id, records in last.items() if records}
-
-
-def _intervals(scrapes: Sequence[CopyScrape], seats: Seats, ends: Offsets) -> Iterator[_Restored]:
+def _restored(scrapes: Sequence[CopyScrape], seats: Seats, ends: Offsets) -> Iterator[Restored]:
+    """Return what one instance, whose scrapes are in the order of time, restored in each interval between them."""
     timed = [(scrape.at_ms, scrape) for scrape in scrapes if scrape.at_ms is not None]
-    for (before_ms, before), (after_ms, after) in pairwise(timed):
-        records = {}
+    for (before_ms, before), (after_ms, after) in pairwise(_spaced(timed, lambda one: one[0])):
+        records = 0
         for task_id in sorted(before.positions.keys() & after.positions.keys()):
             first, last = position_of(before, task_id, seats), position_of(after, task_id, seats)
             if first is None or last is None or last < first:
                 continue
             if _behind(before, after, task_id, before_ms, after_ms, seats, ends):
-                records[task_id] = last - first
+                records += last - first
         if records and after_ms > before_ms:
-            yield _Restored(after_ms - before_ms, records)
+            yield Restored(records * 1000 / (after_ms - before_ms))
 
 
 def _behind(

@@ -86,7 +86,7 @@ class Seats:
             fix = "take the snapshot again, with --topology of the version that is running"
         else:
             what = f"restores {name}, and nobody tells which task that is of"
-            fix = "give --topology FILE with what Topology.describe() prints"
+            fix = "make the snapshot with --topology FILE: what Topology.describe() prints"
         raise SnapshotError(what, where=scrape.where, fix=fix, application_id=self.application_id)
 
     def _is_of_another(self, scrape: Scrape, client: str, told: Identity, *, known: bool) -> bool:

@@ -11,8 +11,8 @@ from kstream_plan.snapshots.rows.fields import printable
 
 #: The rule of jmx_exporter that publishes what is needed.
 _RULE = (
-    'pattern: "kafka.consumer<type=consumer-fetch-manager-metrics, client-id=(.+), topic=(.+), partition=(.+)><>'
-    '(records-lead|records-lag)"'
+    "- pattern: kafka.consumer<type=consumer-fetch-manager-metrics, (.+)=(.+), (.+)=(.+), (.+)=(.+)><>"
+    '(records-lead|records-lag), name: kafka_consumer_$7, labels: {"$1": "$2", "$3": "$4", "$5": "$6"}'
 )
 
 

@@ -24,7 +24,7 @@ from kstream_plan.snapshots.rows.fields import (
     required_text,
     shown,
 )
-from kstream_plan.snapshots.rows.lag_age import still_caught_up
+from kstream_plan.snapshots.rows.lag_age import coverage, still_caught_up
 from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
 from kstream_plan.snapshots.rows.lags import LagSource, read_lag_rows
 from kstream_plan.snapshots.rows.members import read_holdings, read_instances
@@ -115,7 +115,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         captured_at=None if header.captured_at_ms is None else format_time(header.captured_at_ms),
         rates=read_rates(row, group) if lags is None else rates_of(lags.stores, group, config.acceptable_recovery_lag),
         warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes),
-        assumptions=assumptions,
+        assumptions=(*coverage(reports, holdings, group, header.captured_at_ms), *assumptions),
         old_lags=_old_lags(reports, header.captured_at_ms, config.probing_rebalance_interval_ms),
         least_lags=frozenset(
             seat for seat, rows in reports.items() for row in rows if row.source is LagSource.METRICS_AT_LEAST

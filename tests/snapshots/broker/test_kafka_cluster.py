@@ -87,6 +87,12 @@ def test_end_offsets_of_a_time_after_the_last_record_are_those_of_now(answers: A
     assert cluster.end_offsets([("c", 0), ("c", 1)], 1_700_000_000_000) == {("c", 0): 4, ("c", 1): 20}
 
 
+def test_start_offsets_are_those_of_the_oldest_records(answers: Answers) -> None:
+    answers.at_time = {TopicPartition("c", 0): 4}
+    assert KafkaCluster("a:9092", {}).start_offsets([("c", 0)]) == {("c", 0): 4}
+    assert "ListOffsets [-2]" in answers.asked
+
+
 def test_only_the_group_s_own_partition_of_the_offsets_topic_is_read(answers: Answers) -> None:
     records = [SimpleNamespace(timestamp=at, offset=at, key=b"k" if at else None, value=None) for at in range(6)]
     answers.described = [
@@ -110,7 +116,9 @@ def test_a_cluster_without_the_offsets_topic_has_no_records(answers: Answers) ->
 def test_a_partition_that_falls_silent_is_given_up(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     topic = {"name": "__consumer_offsets", "error_code": 0, "partitions": [{"partition_index": 0, "replica_nodes": []}]}
     answers.described, answers.records = [topic], {0: []}
-    monkeypatch.setattr("fake_kafka._Consumer.end_offsets", lambda self, partitions: dict.fromkeys(partitions, 1))
+    monkeypatch.setattr(
+        "tests.helpers.fake_kafka._Consumer.end_offsets", lambda self, partitions: dict.fromkeys(partitions, 1)
+    )
     with pytest.raises(ClusterError, match="has given nothing for 30 s"):
         list(KafkaCluster("a:9092", {}).group_records("shop"))
 

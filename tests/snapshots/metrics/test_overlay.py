@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import io
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,10 +16,12 @@ from hypothesis import strategies as st
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.broker.topology_text import read_topology
 from kstream_plan.snapshots.metrics.offsets import read_offsets
-from kstream_plan.snapshots.metrics.overlay import Measurements, Overlaid, with_measured_lags
+from kstream_plan.snapshots.metrics.overlay import Measurements, Overlaid, with_asked_offsets, with_measured_lags
 from kstream_plan.snapshots.metrics.scrapes import Scrape, read_scrapes
 from kstream_plan.snapshots.metrics.store_lags import read_store_lags
+from kstream_plan.snapshots.rows.lag_age import COVERAGE
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers.metric_texts import GROUP, SCRAPED, lags, leads, position, text
 from tests.helpers.snapshot_rows import P0, P1
 
@@ -43,7 +47,11 @@ def lag_of(found: Overlaid, task_id: str = "0_0", process_id: str = P0) -> dict[
 
 
 def codes(found: Overlaid) -> list[str]:
-    return [note.code for note in (*found.assumptions, *found.warnings)]
+    return [note.code for note in found.warnings]
+
+
+def coverage(found: Overlaid) -> str:
+    return next(note.message for note in snapshot_from_row(found.row, "").assumptions if note.code == COVERAGE)
 
 
 def test_a_lag_is_the_sum_over_stores_of_end_minus_position() -> None:
@@ -57,7 +65,7 @@ def test_a_lag_is_the_sum_over_stores_of_end_minus_position() -> None:
         "reported_at": SCRAPED,
         "consumer_ids": [GROUP["instances"][0]["consumers"][0]["consumer_id"]],
     }
-    assert found.assumptions[0].message == "2 of 2 copies measured 0 s ago, 0 from the last join"
+    assert coverage(found) == "2 of 2 copies measured 0 s ago, 0 from the last join"
 
 
 def test_a_position_counts_from_the_start_of_its_partition() -> None:
@@ -73,7 +81,7 @@ def test_no_store_makes_up_for_another() -> None:
 def test_a_copy_with_a_store_missing_keeps_what_the_last_join_told() -> None:
     found = overlaid(text(leads({("A", 0): 900, ("A", 1): 1_000, ("B", 1): 1_000})), ends=offsets(ENDS))
     assert lag_of(found) == {**GROUP["lags"][0], "source": "join"}
-    assert found.assumptions[0].message == "1 of 2 copies measured 0 s ago, 1 from the last join"
+    assert coverage(found) == "1 of 2 copies measured 0 s ago, 1 from the last join"
 
 
 def test_without_end_offsets_only_the_least_is_known() -> None:
@@ -82,8 +90,7 @@ def test_without_end_offsets_only_the_least_is_known() -> None:
     stores = [f"kafka_streams_stream_state_metrics_put_rate{{{labels.format(store)}}} 0.0" for store in "AB"]
     above = overlaid(text([*lags({("A", 0): 30, ("B", 0): 40}), *stores]), row=row)
     assert (lag_of(above)["lag"], lag_of(above)["source"]) == (70, "metrics, at least")
-    assert "of 1 the least" not in above.assumptions[0].message
-    assert above.assumptions[0].message.startswith("0 of 2 copies measured, of 1 only the least known 0 s ago")
+    assert coverage(above) == "0 of 2 copies measured, of 1 only the least known 0 s ago, 1 from the last join"
     below = overlaid(text([*lags({("A", 0): 0, ("B", 0): 0}), *stores]), row=row)
     assert lag_of(below) == {**GROUP["lags"][0], "source": "join"}, "the least proves nothing but that one is behind"
     assert "lags-at-least" in codes(below)
@@ -126,6 +133,37 @@ def test_the_error_of_later_end_offsets_is_told_with_the_rate() -> None:
 def test_the_end_offsets_of_the_snapshot_itself_count() -> None:
     found = overlaid(text(leads(BOTH)))
     assert (lag_of(found)["lag"], lag_of(found)["source"]) == (110, "metrics")
+
+
+class _Cluster:
+    """A cluster that has two of the changelogs."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def topics(self, names: Sequence[str]) -> dict[str, tuple[tuple[str | None, ...], ...]]:
+        self.asked += names
+        return {f"my.app-{store}-changelog": ((None,), (None,)) for store in "AB"}
+
+    def end_offsets(self, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        return dict.fromkeys(partitions, 2_000)
+
+    def start_offsets(self, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        return dict.fromkeys(partitions, 500)
+
+
+def test_a_cluster_is_asked_for_the_offsets_of_what_was_measured() -> None:
+    cluster: Any = _Cluster()
+    other = position("records_lead", 5, client="other-1").replace("my.app-A", "other-A")
+    measured = Measurements(scrapes=tuple(scrapes(text([*leads(BOTH), other]))))
+    asked = with_asked_offsets(measured, cluster, "my.app", parse_time(SCRAPED) + 4_000)
+    assert cluster.asked == ["my.app-A-changelog", "my.app-B-changelog"]
+    found = with_measured_lags(GROUP, asked)
+    assert lag_of(found)["lag"] == 600 + 510
+    assert "offsets-apart" in codes(found)
+    assert "start-offsets-unknown" not in codes(found)
+    given_by_hand = replace(measured, ends=offsets(ENDS))
+    assert with_asked_offsets(given_by_hand, cluster, "my.app", 0) is given_by_hand
 
 
 def test_running_actives_are_caught_up_whatever_lingers_of_them() -> None:
@@ -237,9 +275,9 @@ def test_the_newest_scrape_counts_and_two_give_the_restore_rate() -> None:
     found = overlaid(first, second, ends=read_offsets(["-"], io.BytesIO("\n".join(ends).encode())))
     assert lag_of(found)["lag"] == 1_800
     rates = found.row["rates"]
-    assert rates["produce"] == [{"task_id": task, "records_per_second": 4.0} for task in ("0_0", "0_1")]
-    (restored,) = rates["restore"]
-    assert (restored["process_id"], restored["records_per_second"]) == (P0, 20.0), "0_1 caught up on the way"
+    assert rates["produce"] == [{"task_id": task, "records_per_second": 4.0, "intervals": 1} for task in ("0_0", "0_1")]
+    restored = {"process_id": P0, "records_per_second": 20.0, "intervals": 1}
+    assert rates["restore"] == [restored], "0_1 caught up on the way"
 
 
 @pytest.mark.parametrize(

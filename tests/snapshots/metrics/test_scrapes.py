@@ -118,6 +118,10 @@ def test_stores_are_told_by_the_labels_of_their_metrics() -> None:
     line = b'kafka_streams_stream_state_metrics_put_rate{rocksdb_window_state_id="A",task_id="0_1",thread_id="x"} 0.0'
     assert store_label(line) == ("0_1", "A", True)
     assert store_label(line.replace(b"window_", b"")) == ("0_1", "A", False)
+    assert store_label(b'{record_cache_id="A",task_id="0_1",thread_id="x"') == ("0_1", "A", False)
+    by_rules = b'{store_name="A",store_type="rocksdb-window",task_id="0_1",thread_id="x"'
+    assert store_label(by_rules) == ("0_1", "A", True)
+    assert store_label(b'{task_id="0_1",thread_id="x"') is None
 
 
 @pytest.mark.parametrize("value", ["NaN", "+Inf", "-Inf", "-1.0"])

@@ -1,0 +1,104 @@
+"""What was measured of copies, as a command is given it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kstream_plan.cli.options.groups import Measuring
+from kstream_plan.cli.output import talk
+from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.model import Snapshot
+from kstream_plan.snapshots.broker.topology_text import Topology, read_topology
+from kstream_plan.snapshots.rows.fields import printable
+from kstream_plan.snapshots.rows.lag_age import COVERAGE
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+
+if TYPE_CHECKING:
+    from kstream_plan.snapshots.metrics.overlay import Measurements
+
+_STDIN = "-"
+
+
+def check_measuring(asked: Measuring, *, reads_stdin: bool) -> None:
+    """Check what does not need the input; ``reads_stdin``: whether standard input is read for something else.
+
+    Raises:
+        UsageError: options that do not go together.
+    """
+    for option, given in (("--end-offsets", asked.end_offsets), ("--start-offsets", asked.start_offsets)):
+        if given and not asked.metrics:
+            raise UsageError(f"{option} goes with --metrics", fix="give --metrics, or leave it out")
+    paths = [
+        *(asked.metrics or ()),
+        *(asked.end_offsets or ()),
+        *(asked.start_offsets or ()),
+        *(asked.store_lags or ()),
+    ]
+    if paths.count(_STDIN) + reads_stdin > 1:
+        raise UsageError("standard input is to be read twice", fix="give - once")
+
+
+def measurements(asked: Measuring, topology: Topology | None = None) -> Measurements | None:
+    """Read what was measured, ``None`` if nothing is given.
+
+    Raises:
+        SnapshotError: a file cannot be read or is of another form.
+    """
+    if not (asked.metrics or asked.store_lags):
+        return None
+    from kstream_plan.snapshots.metrics.overlay import read_measurements  # noqa: PLC0415 - only where it is needed
+
+    return read_measurements(
+        metrics=asked.metrics or (),
+        end_offsets=asked.end_offsets or (),
+        start_offsets=asked.start_offsets or (),
+        store_lags=asked.store_lags or (),
+        topology=topology,
+        now_ms=time.time_ns() // 1_000_000,
+    )
+
+
+def measured_rows(rows: Sequence[Mapping[str, Any]], measured: Measurements | None) -> Sequence[Mapping[str, Any]]:
+    """Return snapshot rows with the lags that were measured, and say what is known of them and what is not.
+
+    Raises:
+        SnapshotError: what was measured is not of these groups.
+    """
+    if measured is None:
+        return rows
+    from kstream_plan.snapshots.metrics.overlay import with_measured_lags  # noqa: PLC0415 - only where it is needed
+
+    found = []
+    for row in rows:
+        overlaid = with_measured_lags(row, measured)
+        tell_coverage(snapshot_from_row(overlaid.row, ""))
+        for note in overlaid.warnings:
+            talk(f"warning: {note.message}")
+        found.append(overlaid.row)
+    return found
+
+
+def tell_coverage(snapshot: Snapshot) -> None:
+    """Say of how many copies the lag was measured."""
+    for note in snapshot.assumptions:
+        if note.code == COVERAGE:
+            talk(f"{printable(snapshot.state.group.application_id)}: {note.message}")
+
+
+def topology_in(path: Path | None) -> Topology | None:
+    """Read the text of ``Topology.describe()`` in a file, if one is given.
+
+    Raises:
+        SnapshotError: it cannot be read.
+    """
+    if path is None:
+        return None
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else "it is not UTF-8"
+        raise SnapshotError(f"cannot be read: {reason}", where=str(path), fix="check --topology") from None
+    return read_topology(text, str(path))

@@ -1,0 +1,161 @@
+"""Lags that applications publish, over snapshots made and snapshots read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstream_plan import snapshots
+from kstream_plan.cli import run
+from kstream_plan.snapshots.metrics.overlay import Measurements, with_measured_lags
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers.metric_texts import GROUP, leads, text
+
+REAL = Path(__file__).parents[1] / "real" / "metrics"
+LOG = ["snapshot", "--leader-log", str(REAL / "leader.log.gz"), "--application-id", "m.app"]
+WARM_UP = ["--as-of", "2026-11-22T13:58:20Z", "--metrics", str(REAL / "captures" / "04-warmup.*")]
+ENDS = ["--end-offsets", str(REAL / "changelog_ends.jsonl.gz")]
+
+BOTH = {("A", 0): 900, ("B", 0): 990, ("A", 1): 1_000, ("B", 1): 1_000}
+
+
+def lags(out: str) -> dict[str, list[dict[str, Any]]]:
+    """The copies of a printed snapshot by the source of their lag."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for lag in json.loads(out)["lags"]:
+        found.setdefault(lag.get("source", "none"), []).append(lag)
+    return found
+
+
+def test_a_log_s_snapshot_has_the_lags_that_were_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*LOG, *WARM_UP, *ENDS]) == 0
+    shown = capsys.readouterr()
+    assert len(lags(shown.out)["metrics"]) == 18
+    assert {lag["reported_at"][:19] for lag in lags(shown.out)["metrics"]} == {"2026-11-22T13:58:13"}
+    assert "m.app: 18 of " in shown.err
+    assert "copies measured 0 s ago" in shown.err
+
+
+def test_without_end_offsets_only_the_least_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*LOG, *WARM_UP]) == 0
+    shown = capsys.readouterr()
+    assert "metrics" not in lags(shown.out)
+    assert len(lags(shown.out)["metrics, at least"]) > 10
+    assert "none of them counts as safe" in shown.err
+
+
+def test_the_broken_export_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    broken = str(REAL / "captures" / "01-steady.rules-streams_yml.i1.prom.gz")
+    assert run([*LOG, "--as-of", "2026-11-22T13:57:30Z", "--metrics", broken, *ENDS]) == 0
+    shown = capsys.readouterr()
+    assert set(lags(shown.out)) <= {"join"}
+    assert "jmx_scrape_error 1" in shown.err
+    assert "consumer-fetch-manager-metrics" in shown.err, "the rule to add"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*LOG, *ENDS], "--end-offsets goes with --metrics"),
+        ([*LOG, "--start-offsets", "x"], "--start-offsets goes with --metrics"),
+        ([*LOG, "--metrics", "x", "--all"], "metrics tell of now, a history of the past"),
+        ([*LOG, "--metrics", "x", "--list"], "metrics tell of now, a history of the past"),
+        ([*LOG, "--metrics", "-", "--store-lags", "-"], "standard input is to be read twice"),
+        (["assign", "-", "--metrics", "-"], "standard input is to be read twice"),
+        (["assign", "x", "--metrics", "y", "--lags", "z"], "--lags is what was reported, --metrics what is true now"),
+        ([*LOG, "--topology", "x"], "--topology is about a running group"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"<html><body>login</body></html>\n", "is a page of HTML"),
+        (b"", "is empty"),
+        (gzip.compress(b"foo 1\n" * 500)[:-9], "ends in the middle of what is zipped"),
+        (b"foo 1\nkafka_consumer_records_lead{cli", "ends in the middle of line 2"),
+    ],
+)
+def test_bad_scrapes_are_one_clear_error(
+    content: bytes, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "scrape.prom"
+    file.write_bytes(content)
+    assert run([*LOG, "--metrics", str(file)]) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert str(file) in error
+    assert "Fix: " in error
+
+
+def _measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read one snapshot without Spark, with what was measured over it."""
+
+    def read(_paths: object, measured: Measurements | None = None, **_options: object) -> tuple[Any, ...]:
+        row = GROUP if measured is None else with_measured_lags(GROUP, measured).row
+        return (snapshot_from_row(row, ""),)
+
+    monkeypatch.setattr(snapshots, "read", read)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["assign", "x.json"],
+        ["drain", "x.json", "two"],
+        ["simulate-scaleout", "x.json", "--add", "1", "--draws", "1"],
+    ],
+)
+def test_every_command_that_plans_takes_them(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _measuring(monkeypatch)
+    file = tmp_path / "one.prom"
+    file.write_text(text(leads(BOTH)))
+    assert run([*command, "--metrics", str(file)]) == 0
+    assert "my.app: 2 of 2 copies measured 0 s ago, 0 from the last join" in capsys.readouterr().err
+
+
+def test_drain_goes_by_what_was_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _measuring(monkeypatch)
+    behind, ends = tmp_path / "one.prom", tmp_path / "ends.txt"
+    ends.write_text("".join(f"my.app-{store}-changelog:{number}:1000\n" for store in "AB" for number in (0, 1)))
+    behind.write_text(text(leads(BOTH)))
+    assert run(["drain", "x.json", "two"]) == 0
+    assert "0 cold" in capsys.readouterr().out
+    assert run(["drain", "x.json", "two", "--require-warm", "--metrics", str(behind), "--end-offsets", str(ends)]) == 3
+    shown = capsys.readouterr()
+    assert "0_0 starts on one with 110 records to restore" in " ".join(shown.out.split())
+    assert "1 of 2 tasks would start cold" in shown.err
+    assert "2 of 2 copies measured" in " ".join(shown.out.split())
+    caught_up = text(leads(dict.fromkeys(BOTH, 1_000)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(caught_up.encode())))
+    assert run(["drain", "x.json", "two", "--require-warm", "--metrics", "-", "--end-offsets", str(ends)]) == 0
+
+
+def test_what_is_only_the_least_is_never_called_warm(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _measuring(monkeypatch)
+    said = {"one": {store: {str(n): {"offsetLag": 0} for n in (0, 1)} for store in "AB"}}
+    file = tmp_path / "lags.json"
+    file.write_text(json.dumps(said))
+    assert run(["drain", "x.json", "two", "--require-warm", "--store-lags", str(file)]) == 0
+    old = tmp_path / "one.prom"
+    old.write_text(text([line.replace("records_lead", "records_lag") for line in leads(dict.fromkeys(BOTH, 30))]))
+    assert run(["drain", "x.json", "two", "--require-warm", "--metrics", str(old)]) == 3
+    assert "Only the least that the copies of these tasks are behind is known" in capsys.readouterr().err
