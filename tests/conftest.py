@@ -1,4 +1,4 @@
-"""What tests share: Hypothesis profiles, the Spark session, and that tests with Kafka itself are opt-in."""
+"""What tests share: Hypothesis profiles, the Spark session, and which tests share a worker or are left out."""
 
 from __future__ import annotations
 
@@ -16,18 +16,39 @@ settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "local"))
 
+#: Beyond that many workers, a run spends more on starting them than they save.
+_MOST_WORKERS = 8
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kafka-version", default=DEFAULT_VERSION, help="the Kafka release that -m kafka runs")
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """As many workers as processors; more with Kafka itself, whose scenarios mostly wait."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    at_least = 4 if _with_kafka(config) else 1
+    return max(at_least, min(processors, _MOST_WORKERS))
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what runs Kafka itself unless it is asked for by its marker."""
-    if "kafka" in (config.option.markexpr or ""):
-        return
-    left_out = [item for item in items if item.get_closest_marker("kafka")]
-    items[:] = [item for item in items if not item.get_closest_marker("kafka")]
-    config.hook.pytest_deselected(items=left_out)
+    """Leave out what runs Kafka itself unless its marker asks for it; keep together what shares something costly."""
+    if not _with_kafka(config):
+        left_out = [item for item in items if item.get_closest_marker("kafka")]
+        items[:] = [item for item in items if not item.get_closest_marker("kafka")]
+        config.hook.pytest_deselected(items=left_out)
+    for item in items:
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+        elif item.get_closest_marker("kafka"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+def _with_kafka(config: pytest.Config) -> bool:
+    return "kafka" in (config.option.markexpr or "")
 
 
 @pytest.fixture(scope="session")
