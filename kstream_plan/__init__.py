@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from kstream_plan.render.simulation.drain import drain_table as drain_to_table
     from kstream_plan.render.simulation.drain_json import drain_json as drain_to_json
     from kstream_plan.render.simulation.json_form import simulation_json as simulation_to_json
+    from kstream_plan.render.simulation.markdown import simulation_markdown as simulation_to_markdown
     from kstream_plan.render.simulation.table import simulation_table as simulation_to_table
     from kstream_plan.render.upgrade import upgrade_json as upgrade_to_json
     from kstream_plan.render.upgrade import upgrade_markdown as upgrade_to_markdown
@@ -117,6 +118,7 @@ _PUBLIC = {
     "scale_out": ("kstream_plan.simulation.scale_out", "scale_out"),
     "simulate": ("kstream_plan.simulation.simulate", "simulate"),
     "simulation_to_json": ("kstream_plan.render.simulation.json_form", "simulation_json"),
+    "simulation_to_markdown": ("kstream_plan.render.simulation.markdown", "simulation_markdown"),
     "simulation_to_table": ("kstream_plan.render.simulation.table", "simulation_table"),
     "snapshot_side": ("kstream_plan.comparison.sides", "snapshot_side"),
     "to_json": ("kstream_plan.documents.plan.write", "plan_json"),
@@ -175,6 +177,7 @@ __all__ = [
     "scale_out",
     "simulate",
     "simulation_to_json",
+    "simulation_to_markdown",
     "simulation_to_table",
     "snapshot_side",
     "to_json",

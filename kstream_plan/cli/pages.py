@@ -22,29 +22,33 @@ def plan_lines(plans: Sequence[Plan], *, full: bool) -> str:
     return "".join(f"{plan_json(plan, full=full)}\n" for plan in plans)
 
 
-def plans_page(
-    plans: Sequence[Plan],
-    form: OutputForm,
-    page: Page,
-    *,
-    full: bool,
-    verbose: bool,
-    draws: Sequence[OverDraws | None] | None = None,
-) -> str:
-    """Return one plan as its table or Markdown; several as a summary, and with ``verbose`` each of them as well.
+def plans_page(plans: Sequence[Plan], form: OutputForm, page: Page, *, full: bool, verbose: bool) -> str:
+    """Return one plan as its table or Markdown; several as a summary, and with ``verbose`` each of them as well."""
+    if form is OutputForm.JSON:
+        return plan_lines(plans, full=full)
+    in_full = sorted(plans, key=badness) if verbose or len(plans) == 1 else []
+    pages = [plan_page(plan, form, page, verbose=verbose) for plan in in_full]
+    return together([plans_overview(plans, form, page)] if len(plans) != 1 else [], pages, form)
 
-    ``draws``: of which draws of a simulation each plan is one.
-    """
-    in_full = _in_full(plans, draws or [None] * len(plans), verbose)
-    match form:
-        case OutputForm.JSON:
-            return plan_lines(plans, full=full)
-        case OutputForm.TABLE:
-            one = [table(plan, width=page.width, colour=page.colour, verbose=verbose, draws=of) for plan, of in in_full]
-            return "\n".join([*_overview(plans, form, page), *one]) + _hint(plans, verbose)
-        case OutputForm.MARKDOWN:
-            pages = [markdown(plan, verbose=verbose, draws=of) for plan, of in in_full]
-            return "\n".join([*_overview(plans, form, page), *pages])
+
+def plan_page(plan: Plan, form: OutputForm, page: Page, *, verbose: bool, draws: OverDraws | None = None) -> str:
+    """Return a plan as its table or Markdown; ``draws``: it is one of these of a simulation."""
+    if form is OutputForm.MARKDOWN:
+        return markdown(plan, verbose=verbose, draws=draws)
+    return table(plan, width=page.width, colour=page.colour, verbose=verbose, draws=draws)
+
+
+def plans_overview(plans: Sequence[Plan], form: OutputForm, page: Page) -> str:
+    """Return several plans, one line each."""
+    if form is OutputForm.MARKDOWN:
+        return markdown_summary(plans)
+    return summary(plans, width=page.width, colour=page.colour)
+
+
+def together(overview: Sequence[str], in_full: Sequence[str], form: OutputForm) -> str:
+    """Return the overview and what is shown in full as one page, which tells how to see more if that is nothing."""
+    hint = ONE_IN_FULL if overview and not in_full and form is OutputForm.TABLE else ""
+    return "\n".join([*overview, *in_full]) + hint
 
 
 def excerpts_page(plans: Sequence[Plan], focuses: Sequence[Focus], form: OutputForm, page: Page) -> str:
@@ -59,23 +63,3 @@ def ranks_page(snapshots: Sequence[Snapshot], form: OutputForm, page: Page) -> s
     """Return every application's ranked candidates."""
     text = "".join(f"\n{ranks(snapshot, width=page.width)}" for snapshot in snapshots)
     return f"\n{fenced(text)}\n" if form is OutputForm.MARKDOWN else text
-
-
-def _in_full(
-    plans: Sequence[Plan], draws: Sequence[OverDraws | None], verbose: bool
-) -> Sequence[tuple[Plan, OverDraws | None]]:
-    if len(plans) > 1 and not verbose:
-        return []
-    return sorted(zip(plans, draws, strict=True), key=lambda pair: badness(pair[0]))
-
-
-def _overview(plans: Sequence[Plan], form: OutputForm, page: Page) -> list[str]:
-    if len(plans) == 1:
-        return []
-    if form is OutputForm.MARKDOWN:
-        return [markdown_summary(plans)]
-    return [summary(plans, width=page.width, colour=page.colour)]
-
-
-def _hint(plans: Sequence[Plan], verbose: bool) -> str:
-    return ONE_IN_FULL if len(plans) > 1 and not verbose else ""

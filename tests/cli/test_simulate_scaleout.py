@@ -11,7 +11,8 @@ import pytest
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
-from tests.helpers import captured_scenarios
+from kstream_plan.documents.plan.write import plan_json
+from tests.helpers import captured_scenarios, plan_cases
 from tests.helpers.goldens import assert_golden
 
 X = ["simulate-scaleout", "x.json"]
@@ -79,14 +80,15 @@ def test_the_least_that_has_to_be_restored_is_found_if_asked_for(capsys: pytest.
 def test_it_is_saved_while_the_table_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "plan.json"
     assert run([*X, "--add", "1", "--draws", "1", "--out", str(out)]) == 0
-    assert "TAKES" in capsys.readouterr().out
+    simulated = capsys.readouterr().out
+    assert "TAKES" in simulated
     assert run(["show", str(out)]) == 0
-    assert "SETTLES" in capsys.readouterr().out
+    assert capsys.readouterr().out == simulated
 
 
-def test_markdown_is_a_block_without_colour(capsys: pytest.CaptureFixture[str]) -> None:
+def test_markdown_is_marked_up_without_colour(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*X, "--add", "1", "--draws", "1", "--output", "markdown"]) == 0
-    assert capsys.readouterr().out.startswith("```text\nS1: 3 → 4 instances")
+    assert capsys.readouterr().out.startswith("### S1: 3 → 4 instances")
 
 
 def test_what_never_settles_is_told_by_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
@@ -169,6 +171,25 @@ def test_several_applications_get_one_line_each_worst_first(
     assert in_full.startswith(text[: text.index("One of them")].rstrip())
     assert in_full.count("TAKES") == 2
     assert in_full.index("S1: 3 → 2") < in_full.index("S2b: 3 → 2")
+
+
+def test_several_saved_simulations_are_shown_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _two(monkeypatch)
+    out, plan = str(tmp_path / "both.json"), tmp_path / "plan.json"
+    for more in ([], ["--verbose"], ["--output", "markdown"], ["--output", "json"]):
+        assert run([*X, "--remove", "i3", "--no-what-if", "--out", out, *more]) == 0
+        simulated = capsys.readouterr().out
+        assert run(["show", out, *more]) == 0
+        assert capsys.readouterr().out == simulated
+    plan.write_text(plan_json(plan_cases.case("settled")) + "\n")
+    assert run(["show", out, str(plan)]) == 0
+    assert "3 applications: 1 with cold starts, 2 would change, 1 settled already" in capsys.readouterr().out
+    assert run(["show", out, str(plan), "--verbose"]) == 0
+    assert capsys.readouterr().out.count("RELIEF") == 2
+    assert run(["show", out, str(plan), "--output", "json"]) == 0
+    assert ["simulation" in json.loads(line) for line in capsys.readouterr().out.splitlines()] == [True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kstream_plan.cli.actions.each_application import each_application
 from kstream_plan.cli.actions.overrides import overrides
@@ -12,16 +13,13 @@ from kstream_plan.cli.actions.scenarios import ScenarioOf
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies, outcome
 from kstream_plan.cli.failures import report
 from kstream_plan.cli.options.simulation import Chance, SimulatesSnapshots
-from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page, page, say, written_at_once
+from kstream_plan.cli.output import page, say, written_at_once
 from kstream_plan.cli.progress import Report, progress
+from kstream_plan.cli.simulation_pages import simulation_lines, simulations_page
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.render.simulation.fleet import simulation_badness, simulation_markdown_summary, simulation_summary
-from kstream_plan.render.simulation.json_form import simulation_json
-from kstream_plan.render.simulation.table import simulation_table
-from kstream_plan.render.text.escape import fenced
 from kstream_plan.simulation.draws import OnDraw, processors
 from kstream_plan.simulation.simulate import simulate
 
@@ -39,7 +37,8 @@ def simulate_and_deliver(paths: Sequence[str], asked: SimulatesSnapshots, scenar
 
         def simulated(found: Snapshot, _done: int) -> Simulation:
             scenario = scenario_of(found.state.group)
-            return simulate_one(found, scenario, asked.plan_options, asked, tell, what_ifs=asked.what_if)
+            made = simulate_one(found, scenario, asked.plan_options, asked, tell, what_ifs=asked.what_if)
+            return replace(made, record_size=asked.record_size)
 
         outcomes = read_snapshots(paths, asked)
         work = each_application(outcomes, settings, simulated, keep_going=asked.keep_going)
@@ -82,38 +81,6 @@ def _deliver(simulations: Sequence[Simulation], asked: SimulatesSnapshots) -> No
     """Save the simulations if asked to, then show them."""
     if asked.out is not None:
         with written_at_once(asked.out) as file:
-            file.write(_lines(simulations, full=asked.full))
+            file.write(simulation_lines(simulations, full=asked.full))
     if simulations:
-        say(_page(simulations, page(), asked))
-
-
-def _lines(simulations: Sequence[Simulation], *, full: bool) -> str:
-    return "".join(f"{simulation_json(simulated, full=full)}\n" for simulated in simulations)
-
-
-def _page(simulations: Sequence[Simulation], shown: Page, asked: SimulatesSnapshots) -> str:
-    form = asked.output
-    if form is OutputForm.JSON:
-        return _lines(simulations, full=asked.full)
-    wide, verbose, several = form is OutputForm.MARKDOWN, asked.verbose, len(simulations) > 1
-    in_full = sorted(simulations, key=simulation_badness) if verbose or not several else []
-    tables = [
-        simulation_table(
-            simulated,
-            width=shown.width,
-            colour=shown.colour and not wide,
-            verbose=verbose,
-            record_size=asked.record_size,
-        )
-        for simulated in in_full
-    ]
-    pages = [f"{fenced(text)}\n" for text in tables] if wide else tables
-    if several:
-        pages.insert(0, _summary(simulations, form, shown))
-    return "\n".join(pages) + (ONE_IN_FULL if several and not verbose and not wide else "")
-
-
-def _summary(simulations: Sequence[Simulation], form: OutputForm, shown: Page) -> str:
-    if form is OutputForm.MARKDOWN:
-        return simulation_markdown_summary(simulations)
-    return simulation_summary(simulations, width=shown.width, colour=shown.colour)
+        say(simulations_page(simulations, asked.output, page(), full=asked.full, verbose=asked.verbose))

@@ -12,7 +12,8 @@ from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import options, takes
 from kstream_plan.cli.output import OutputForm, page, say
-from kstream_plan.cli.pages import excerpts_page, plans_page
+from kstream_plan.cli.pages import excerpts_page
+from kstream_plan.cli.simulation_pages import saved_page
 from kstream_plan.documents.plan.files import read_saved_file
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.errors import ScenarioError, UsageError
@@ -54,14 +55,12 @@ def show(asked: ShowOptions) -> None:
     """Show plans saved by --out or --output json."""
     with expected_failures(debug=asked.debug):
         saved = _selected(_read(asked.files), asked.application_id or (), asked.files)
-        plans = [of.plan for of in saved]
         if asked.round_number is None and asked.task is None and asked.instance is None:
-            draws = [of.draws for of in saved]
-            say(plans_page(plans, asked.output, page(), full=asked.full, verbose=asked.verbose, draws=draws))
+            say(saved_page(saved, asked.output, page(), full=asked.full, verbose=asked.verbose))
             return
         if asked.output is OutputForm.JSON:
             raise UsageError("--round, --task and --instance pick from the table", fix="leave out --output json")
-        found, focuses = _focused(plans, asked)
+        found, focuses = _focused([of.plan for of in saved], asked)
         say(excerpts_page(found, focuses, asked.output, page()))
 
 

@@ -23,7 +23,7 @@ def markdown(plan: Plan, *, verbose: bool = False, draws: OverDraws | None = Non
     """
     names = Names(plan.group, MARKDOWN)
     story = tell(plan, names, draws)
-    blocks = [_title(story.title), fact_list(story.facts)]
+    blocks = [heading(story.title), fact_list(story.facts)]
     if story.lines:
         blocks += [_time_table(story)]
     if story.loads:
@@ -33,7 +33,7 @@ def markdown(plan: Plan, *, verbose: bool = False, draws: OverDraws | None = Non
     if story.legend:
         blocks.append(f"<sub>{story.legend}</sub>")
     if verbose:
-        blocks += ["<details><summary>Every step</summary>", *_steps(plan, names, Focus()), "</details>"]
+        blocks += every_step(plan, names)
     return "\n\n".join(blocks) + "\n"
 
 
@@ -41,11 +41,12 @@ def markdown_excerpt(plan: Plan, focus: Focus) -> str:
     """Return the steps in focus with their reasons, and where what is in focus stands before and after."""
     names = Names(plan.group, MARKDOWN)
     standing = [f"- {text}" for text in where_it_stands(plan, names, focus)]
-    blocks = [_title(tell(plan, names).title), *(["\n".join(standing)] if standing else [])]
+    blocks = [heading(tell(plan, names).title), *(["\n".join(standing)] if standing else [])]
     return "\n\n".join([*blocks, *(_steps(plan, names, focus) or [NO_STEP])]) + "\n"
 
 
-def _title(fact: Fact) -> str:
+def heading(fact: Fact) -> str:
+    """Return the first line: a name and what it is about."""
     return f"### {fact.label}: {fact.forms[0]}"
 
 
@@ -77,6 +78,11 @@ def _listed(items: Sequence[str]) -> str:
         return ", ".join(items)
     shown = items[: _MOST_ITEMS - 1]
     return ", ".join([*shown, f"+{len(items) - len(shown):,} more"])
+
+
+def every_step(plan: Plan, names: Names) -> list[str]:
+    """Return every step with its reason, folded away."""
+    return ["<details><summary>Every step</summary>", *_steps(plan, names, Focus()), "</details>"]
 
 
 def _steps(plan: Plan, names: Names, focus: Focus) -> list[str]:

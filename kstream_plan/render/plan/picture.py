@@ -11,9 +11,12 @@ from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.plans import MemberLeft, Plan, Trigger
 from kstream_plan.render.plan.activity import Event, membership, only_return
 from kstream_plan.render.plan.loads import after, at_first, counted
+from kstream_plan.render.text.escape import markdown_row
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import clock, count
 from kstream_plan.render.text.wrapping import padded, paragraph
+
+_PAUSED = "tasks paused"
 
 #: Up to so many instances are all shown; of more, the ten that change most.
 _ALL = 12
@@ -29,8 +32,12 @@ _HEADS = {
 }
 
 
+#: So many columns has the picture in Markdown, where nobody knows how wide the page is.
+_MOST_COLUMNS = 24
+
+
 @dataclass(frozen=True, slots=True)
-class _Column:
+class Column:
     """What one event leaves: its heading, its time, per instance a cell, and the tasks that stood still."""
 
     head: str
@@ -40,27 +47,62 @@ class _Column:
     plain: bool
 
 
-def picture(plan: Plan, found: Sequence[Event], names: Names, width: int) -> list[str]:
-    """Return the lines of the picture, at most ``width`` columns wide; ``found`` are the plan's events."""
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Every column, before anything decides which of them fit; ``others`` says of which instances there is no row."""
+
+    instances: tuple[str, ...]
+    columns: tuple[Column, ...]
+    others: str
+    legend: str
+
+
+def picture(plan: Plan, found: Sequence[Event], names: Names) -> Picture:
+    """Return the picture of a plan that has rounds; ``found`` are its events."""
     shown, others = _rows(plan, names)
-    labels = [names.instance(plan.group.instances[index].process_id) for index in shown]
     columns = _columns(plan, found, shown)
-    left = max(cell_len(label) for label in [*labels, "tasks paused"]) + 1
-    cell = max(max(len(text) for text in (column.head, column.at, *column.cells)) for column in columns) + 1
-    kept = _kept(columns, max(1, (width - left - 1) // cell))
-    lines = [_line("probe", [column.head for column in kept], left, cell)]
-    lines.append(_line("at", [column.at for column in kept], left, cell))
-    lines += [_line(label, [column.cells[place] for column in kept], left, cell) for place, label in enumerate(labels)]
-    if others:
-        lines.append(f" {others}")
+    return Picture(
+        instances=tuple(names.instance(plan.group.instances[index].process_id) for index in shown),
+        columns=tuple(columns),
+        others=others,
+        legend=_legend(plan, columns),
+    )
+
+
+def picture_lines(of: Picture, width: int) -> list[str]:
+    """Return the lines of the picture, at most ``width`` columns wide."""
+    left = max(cell_len(label) for label in [*of.instances, _PAUSED]) + 1
+    cell = max(max(len(text) for text in (column.head, column.at, *column.cells)) for column in of.columns) + 1
+    kept = _kept(of.columns, max(1, (width - left - 1) // cell))
+    head, *rows = [_line(label, texts, left, cell) for label, *texts in _table(of, kept)]
+    if of.others:
+        paused = rows[len(of.instances) + 1 :]
+        rows = [*rows[: len(of.instances) + 1], f" {of.others}", *paused]
+    if len(kept) < len(of.columns):
+        rows.append(f" ({len(kept)} of {count(len(of.columns), 'column')} fit)")
+    return [head, *rows, *paragraph(of.legend, width, " ", "   ")]
+
+
+def picture_markdown(of: Picture) -> str:
+    """Return the picture as a Markdown table, and below it what there is to say of it."""
+    kept = _kept(of.columns, _MOST_COLUMNS)
+    head, *rows = _table(of, kept)
+    table = [markdown_row(cells) for cells in (head, ["---", *["--:" for _ in kept]], *rows)]
+    notes = [of.others] if of.others else []
+    notes += [f"{len(kept)} of {count(len(of.columns), 'column')}"] if len(kept) < len(of.columns) else []
+    return "\n".join([*table, "", f"<sub>{'; '.join([*notes, of.legend])}</sub>"])
+
+
+def _table(of: Picture, kept: Sequence[Column]) -> list[list[str]]:
+    """Return the rows of these columns, the heads first, each after its label."""
+    rows = [["probe", *(column.head for column in kept)], ["at", *(column.at for column in kept)]]
+    rows += [[label, *(column.cells[place] for column in kept)] for place, label in enumerate(of.instances)]
     if any(column.paused for column in kept):
-        lines.append(_line("tasks paused", [column.paused or "0" for column in kept], left, cell))
-    if len(kept) < len(columns):
-        lines.append(f" ({len(kept)} of {count(len(columns), 'column')} fit)")
-    return [*lines, *paragraph(_legend(plan, columns), width, " ", "   ")]
+        rows.append([_PAUSED, *(column.paused or "0" for column in kept)])
+    return rows
 
 
-def _legend(plan: Plan, columns: Sequence[_Column]) -> str:
+def _legend(plan: Plan, columns: Sequence[Column]) -> str:
     """Return what the signs of the picture mean, as far as they can be in it."""
     signs = {cell.lstrip("0123456789") for column in columns for cell in column.cells}
     meanings = {
@@ -87,7 +129,7 @@ def _rows(plan: Plan, names: Names) -> tuple[list[int], str]:
     )
 
 
-def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[_Column]:
+def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[Column]:
     ids = [plan.group.instances[index].process_id for index in shown]
     absent = set(membership(plan)[0])
     paused = plan.pauses.tasks_between([event.rounds[0].at_ms for event in found])
@@ -101,7 +143,7 @@ def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[_
                 else:
                     absent.discard(step.process_id)
         columns.append(
-            _Column(
+            Column(
                 head=_head(event),
                 at=clock(event.rounds[0].at_ms),
                 cells=tuple(_cells(plan, event, counts, shown, ids, absent)),
@@ -134,7 +176,7 @@ def _cells(
         yield f"{counts[index]}{'w' * warms_up}{'r' * (process_id in restoring)}"
 
 
-def _kept(columns: Sequence[_Column], room: int) -> list[_Column]:
+def _kept(columns: Sequence[Column], room: int) -> list[Column]:
     """Return as many columns as there is room for: the first and last, what is not plain, and others evenly between."""
     if len(columns) <= room:
         return list(columns)

@@ -39,6 +39,7 @@ from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
 from kstream_plan.render.plan.table import excerpt, table
 from kstream_plan.render.simulation.fleet import simulation_markdown_summary, simulation_summary
 from kstream_plan.render.simulation.json_form import simulation_json
+from kstream_plan.render.simulation.markdown import simulation_markdown
 from kstream_plan.render.simulation.table import simulation_table
 from tests.helpers import check_cases, plan_cases, simulation_cases
 
@@ -203,6 +204,7 @@ def _show(plan: Plan) -> None:
 
 def _show_simulation(simulated: Simulation) -> None:
     _harmless(simulation_table(simulated, verbose=True))
+    _harmless(simulation_markdown(simulated, verbose=True), is_markdown=True)
     _harmless(simulation_summary([simulated, simulated]))
     _harmless(simulation_markdown_summary([simulated, simulated]), is_markdown=True)
     assert json.loads(simulation_json(simulated))["simulation"] is not None

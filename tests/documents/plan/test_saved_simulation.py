@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -11,17 +12,20 @@ import pytest
 
 from kstream_plan.documents import schemas
 from kstream_plan.documents.plan.read import read_saved
+from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.errors import PlanFileError
 from kstream_plan.model.scenario import Event, Join
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.simulation.simulate import simulate
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import simulation_cases
 from tests.helpers.random_scenarios import random_case
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads(schemas.load("plan")))
 WIDTHS = (60, 80, 120)
+EXAMPLE = Path(__file__).parents[3] / "examples" / "scale-out"
 
 
 def read_again(simulated: Simulation) -> Simulation:
@@ -67,6 +71,13 @@ def _plain(event: Event) -> Event:
         ids = tuple(instance.process_id for instance in event.instances)
         return replace(event, where="", instances=ids)  # type: ignore[arg-type]
     return replace(event, where="")
+
+
+def test_the_simulation_of_the_example_comes_back() -> None:
+    row = json.loads((EXAMPLE / "before.json").read_text())
+    simulated = simulate(snapshot_from_row(row, "x"), load_scenario(EXAMPLE / "scenario.yaml"), number_of_draws=3)
+    assert len(simulated.events) == 4
+    assert _pages(read_again(simulated)) == _pages(simulated)
 
 
 def test_what_0_1_0_saved_is_shown_as_its_plan() -> None:

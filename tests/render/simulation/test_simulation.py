@@ -19,6 +19,7 @@ from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.relief import relief_in_short, told
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.simulation.json_form import simulation_json
+from kstream_plan.render.simulation.markdown import simulation_markdown
 from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.render.text.numbers import amount, durations
 from kstream_plan.simulation.scale_out import scale_out
@@ -32,6 +33,12 @@ SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("plan")))
 @pytest.mark.parametrize("name", simulation_cases.NAMES)
 def test_simulation_at_80_columns(name: str) -> None:
     assert_golden(f"simulation/{name}.txt", simulation_table(simulation_cases.case(name)))
+
+
+@pytest.mark.parametrize("name", ["add-two", "replace-one", "evil-names", "nobody"])
+def test_simulation_as_markdown(name: str) -> None:
+    verbose = name == "nobody"
+    assert_golden(f"simulation/{name}.md", simulation_markdown(simulation_cases.case(name), verbose=verbose))
 
 
 @pytest.mark.parametrize("name", simulation_cases.NAMES)
@@ -122,6 +129,14 @@ def _played(events: str, restore_rate: float | None = None) -> Simulation:
     """Play events, in one draw."""
     before = captured_scenarios.before("scale-out", restore_rate)
     return simulate(before, read_scenario(f"events: [{events}]", "s.yaml"), number_of_draws=1, what_ifs=False)
+
+
+def test_markdown_takes_the_columns_that_say_most_of_many_and_tells_so() -> None:
+    bounces = ", ".join(f"{{at: {hours}h, bounce: {{restart: 2m, pause: 2m}}}}" for hours in range(5))
+    text = simulation_markdown(_played(bounces))
+    [heads] = re.findall(r"^\| probe \| (.*) \|$", text, re.MULTILINE)
+    [(shown, columns)] = re.findall(r"(\d+) of (\d+) columns; ", text)
+    assert len(heads.split(" | ")) == int(shown) < int(columns)
 
 
 def test_what_returns_is_not_new() -> None:

@@ -1,0 +1,280 @@
+"""A simulation put into words: how long, how sure, when relief comes, what pauses, and what would be better.
+
+Every name in it is escaped already, and nothing decides yet how wide the page is or what marks it up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kstream_plan.model import Instance
+from kstream_plan.model.holding_changes import warmup_counts
+from kstream_plan.plans import HandOver, Plan, Promote
+from kstream_plan.plans.simulated import EventOutcome, Range, Simulation, WhatIf
+from kstream_plan.render.plan.activity import Event, events, membership
+from kstream_plan.render.plan.headline import (
+    balance_fact,
+    cause_sentence,
+    next_facts,
+    pauses_fact,
+    range_fact,
+    restore_fact,
+    tasks_phrase,
+)
+from kstream_plan.render.plan.moves import hops_phrase, stateless_moves_fact
+from kstream_plan.render.plan.picture import Picture, picture
+from kstream_plan.render.plan.relief import relief_fact
+from kstream_plan.render.plan.remarks import remarks
+from kstream_plan.render.simulation.events import happened
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import amount, clock, cold_starts, count, duration, durations, interval, several
+from kstream_plan.render.text.page import Fact
+from kstream_plan.simulation.what_ifs import starts_empty
+
+_VERDICTS = {"settled": "TAKES", "stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}
+
+
+@dataclass(frozen=True, slots=True)
+class Alternatives:
+    """What other values of one setting come to, by the scenario simulated with them; ``remark`` ends the line."""
+
+    setting: str
+    outcomes: tuple[str, ...]
+    remark: str
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationStory:
+    """What the table and the Markdown form show, in this order; ``picture`` is ``None`` if nothing happens."""
+
+    title: Fact
+    facts: tuple[Fact, ...]
+    picture: Picture | None
+    ending: str
+    events: tuple[str, ...]
+    cure: str
+    alternatives: tuple[Alternatives, ...]
+    remarks: tuple[str, ...]
+
+
+def tell_simulation(simulated: Simulation, names: Names, record_size: int | None = None) -> SimulationStory:
+    """Put a simulation into words; ``record_size`` in bytes stands for its own."""
+    plan = simulated.plan
+    found = events(plan)
+    with_state = bool(plan.group.stateful)
+    told = simulated.events if len(simulated.events) > 1 else ()
+    return SimulationStory(
+        title=_title(plan, names),
+        facts=tuple(_facts(simulated, found, names, record_size or simulated.record_size)),
+        picture=picture(plan, found, names) if found else None,
+        ending=_ending(plan) if found else "",
+        events=tuple(_outcome(outcome, names, with_state=with_state) for outcome in told),
+        cure=_cure(simulated),
+        alternatives=tuple(_alternatives(simulated)),
+        remarks=remarks(plan, found, names),
+    )
+
+
+def _facts(simulated: Simulation, found: Sequence[Event], names: Names, record_size: int | None) -> list[Fact]:
+    """Return what the first lines say."""
+    plan = simulated.plan
+    if not plan.rounds:
+        nothing = Fact("TAKES", ("no time: a rebalance now changes nothing, and nothing that happens starts another",))
+        return [nothing, pauses_fact(plan, names)] if plan.outages else [nothing]
+    facts = [
+        _takes(simulated, names),
+        *next_facts(plan),
+        relief_fact(plan),
+        pauses_fact(plan, names, _span_of_pauses(simulated)),
+        _moves(simulated, found),
+        _restore(simulated, record_size),
+        *([balance_fact(plan)] if plan.group.tasks else []),
+    ]
+    if simulated.draws is not None:
+        facts.append(range_fact(simulated.draws.number, simulated.draws.number - simulated.draws.settled))
+    return facts
+
+
+def _title(plan: Plan, names: Names) -> Fact:
+    group = plan.group
+    joined, left = membership(plan)
+    before, after = len(group.instances) - len(joined), len(group.instances) - len(left)
+    members = f"{before} → {count(after, 'instance')}" if joined or left else count(after, "instance")
+    changes = []
+    if joined:
+        new = [instance for instance in group.instances if instance.process_id in set(joined)]
+        changes.append(f"{several(names.instances(joined))}: {_threads(new)}, empty disk")
+    if left:
+        changes.append(f"{several(names.instances(left))} gone")
+    who = f"{members} ({'; '.join(changes)})" if changes else members
+    tasks = tasks_phrase(len(group.stateful), len(group.stateless))
+    start = f"From generation {plan.generation:,}"
+    return Fact(
+        names.escape(group.application_id),
+        (f"{who}, {tasks}. {start}", f"{who}. {start}", f"{who}", f"{members}. {start}"),
+    )
+
+
+def _threads(instances: Sequence[Instance]) -> str:
+    numbers = sorted({instance.capacity for instance in instances})
+    return count(numbers[0], "thread") if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]} threads"
+
+
+def _takes(simulated: Simulation, names: Names) -> Fact:
+    plan, draws = simulated.plan, simulated.draws
+    summary = plan.summary
+    sure = "≥ " if summary.duration_is == "floor" else "~"
+    cold = cold_starts(summary.cold_handovers)
+    if draws is not None and draws.cold_handovers.most > summary.cold_handovers:
+        cold += f" (up to {draws.cold_handovers.most:,})"
+    label = _VERDICTS[plan.verdict.kind]
+    if plan.verdict.kind != "settled":
+        tasks = several([names.task(task_id) for task_id in plan.verdict.tasks])
+        reason = f"{names.escape_message(plan.verdict.reason)}{f' ({tasks})' if tasks else ''}"
+        after = f"after {duration(summary.duration_ms)}: {reason}. {cold}"
+        return Fact(label, (f"{after}{cause_sentence(plan, names)}",))
+    if draws is None:
+        how_long = f"{sure}{duration(summary.duration_ms)}" if summary.duration_ms else "no time"
+        made_of = f"{count(summary.probing_rebalances, 'probe')}, {count(summary.rebalances, 'rebalance')}"
+        return Fact(label, (f"{how_long}, {made_of}. {cold}",))
+    long = f"{sure}{duration(draws.duration_ms.median)}" if draws.duration_ms.median else "no time"
+    least, most = duration(draws.duration_ms.least), duration(draws.duration_ms.most)
+    long += f" ({least}-{most})" if least != most else ""
+    probes = f"{_ranged(draws.probing_rebalances, 'probe')}"
+    rebalances = f"{_ranged(draws.rebalances, 'rebalance')}"
+    short = cold.replace(" starts", "")
+    only = count(draws.rebalances.median, "rebalance")
+    return Fact(label, (f"{long}, {probes}, {rebalances}. {cold}", f"{long}, {probes}, {only}. {short}"))
+
+
+def _ranged(figure: Range, noun: str) -> str:
+    text = count(figure.median, noun)
+    return text if figure.least == figure.most else f"{text} ({figure.least:,}-{figure.most:,})"
+
+
+def _span(figure: Range | None) -> str:
+    """Return ``9-12``; empty if the draws do not differ."""
+    return "" if figure is None or figure.least == figure.most else f"{figure.least:,}-{figure.most:,}"
+
+
+def _span_of_pauses(simulated: Simulation) -> str:
+    """Return ``21.6-30.8 s``, how long the worst task stands still over all draws; empty if they do not differ."""
+    figure = None if simulated.draws is None else simulated.draws.max_paused_ms
+    if figure is None or duration(figure.least) == duration(figure.most):
+        return ""
+    return durations(figure.least, figure.most)
+
+
+def _moves(simulated: Simulation, found: Sequence[Event]) -> Fact:
+    summary, draws = simulated.plan.summary, simulated.draws
+    stateful = len(simulated.plan.group.stateful)
+    if not stateful:
+        return stateless_moves_fact(simulated.plan)
+    moves = f"{summary.moves:,}" if draws is None else _ranged(draws.moves, "").strip()
+    hops = hops_phrase(simulated.plan, found)
+    peak = (
+        ""
+        if not summary.peak_extra_copies
+        else f"; ≤ {count(summary.peak_extra_copies, 'copy', 'copies')} beside the wanted ones at once"
+    )
+    head = f"{moves} of {stateful:,} stateful{hops}, least {summary.lower_bounds.moves:,}"
+    return Fact("MOVES", (f"{head}{peak}", head))
+
+
+def _restore(simulated: Simulation, record_size: int | None) -> Fact:
+    """Return what is restored, in records and, where their size is known, in bytes, and how many copies at once."""
+    plan, draws = simulated.plan, simulated.draws
+    between = least = ""
+    if draws is not None and all(plan.group.tasks[task].end_offset_known for task in plan.group.stateful):
+        between, least = _span(draws.restored_records), _span(draws.least_restored_records)
+    fact, restored = restore_fact(plan, between, least), plan.summary.restored_records
+    forms = fact.forms
+    if restored and record_size is not None:
+        size = amount(restored * record_size)
+        forms = tuple(form.replace(" records", f" records = {size}", 1) for form in forms)
+    busiest = _most_restoring(plan)
+    only_these = not any("new standby" in form for form in fact.forms)  # of standbys nobody knows for how long
+    on_one = f", ≤ {busiest:,} on one instance" if busiest > 1 and only_these else ""
+    fuller = tuple(form.replace(". ", f"{on_one}. ", 1) for form in forms)
+    return Fact(fact.label, (*fuller[:-1], *forms[:-1], fuller[-1], forms[-1]))
+
+
+def _most_restoring(plan: Plan) -> int:
+    """Return how many tasks an instance restores at once, at worst: its warm-ups and cold starts of one round."""
+    group, most = plan.group, 0
+    for rnd, warming in zip(plan.rounds, warmup_counts(group, [rnd.assigned for rnd in plan.rounds]), strict=True):
+        cold = Counter(
+            step.to.process_id
+            for step in rnd.single_steps
+            if isinstance(step, HandOver | Promote) and not step.caught_up
+        )
+        both = (starts + warming[group.instance_index[process_id]] for process_id, starts in cold.items())
+        most = max(most, *warming, *both)
+    return most
+
+
+def _ending(plan: Plan) -> str:
+    at = clock(plan.rounds[-1].at_ms)
+    endings = {
+        "settled": f"settled at {at}",
+        "stuck": f"stuck from {at} on: every further probe finds the same",
+        "cyclic": f"goes round in circles from {at} on",
+        "unfinished": f"not finished at {at}: the limit of rounds was reached",
+    }
+    return endings[plan.verdict.kind]
+
+
+def _outcome(outcome: EventOutcome, names: Names, *, with_state: bool) -> str:
+    what = f"{clock(outcome.event.at_ms)} {happened(outcome.event, names)}"
+    if not outcome.rebalances:
+        return f"{what}: no rebalance until the next event"
+    parts = [count(outcome.rebalances, "rebalance")]
+    if with_state:
+        warm_ms = outcome.warm_ms
+        parts.append("not warm before the next event" if warm_ms is None else f"warm after {duration(warm_ms)}")
+    if outcome.balanced_ms is not None:
+        parts.append(f"balanced after {duration(outcome.balanced_ms)}")
+    else:
+        parts.append("nor balanced" if with_state and outcome.warm_ms is None else "not balanced before the next event")
+    parts += [f"{outcome.cold_handovers:,} COLD"] if outcome.cold_handovers else []
+    return f"{what}: {', '.join(parts)}"
+
+
+def _cure(simulated: Simulation) -> str:
+    """Return the setting with which the group settles if it does not, or that there is none; may be empty."""
+    cure = simulated.cure
+    if simulated.plan.verdict.kind == "settled" or (cure is None and not simulated.what_ifs):
+        return ""
+    if cure is None:
+        return "none of the settings that were tried makes it settle"
+    sure = "≥ " if cure.duration_is == "floor" else "~"
+    cold = f", {count(cure.cold_handovers, 'cold start')}" if cure.cold_handovers else ""
+    empty = starts_empty(simulated.plan, cure.setting, cure.value)
+    but = ", but then tasks start on empty disks, and restore before they run" if empty else ""
+    settles = f"{_setting(cure.setting)}={_value(cure)} settles"
+    return f"{settles}, in {sure}{duration(cure.duration_ms)}{cold}: simulated{but}"
+
+
+def _alternatives(simulated: Simulation) -> Iterator[Alternatives]:
+    for setting in dict.fromkeys(of.setting for of in simulated.what_ifs):
+        outcomes = tuple(_what_if(of) for of in simulated.what_ifs if of.setting == setting)
+        remark = "; that many copies restore at once" if setting == "max_warmup_replicas" else ""
+        yield Alternatives(_setting(setting), outcomes, remark)
+
+
+def _setting(name: str) -> str:
+    return name.replace("_", ".")
+
+
+def _value(of: WhatIf) -> str:
+    return interval(of.value) if of.setting.endswith("_ms") else f"{of.value:,}"
+
+
+def _what_if(of: WhatIf) -> str:
+    value = _value(of)
+    if of.verdict != "settled":
+        return f"{value}: {of.verdict}"
+    sure = "≥ " if of.duration_is == "floor" else "~"
+    return f"{value}: {sure}{duration(of.duration_ms)}"
