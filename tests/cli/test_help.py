@@ -1,10 +1,14 @@
 """Every command and option explains itself, and the Python twin has the same names."""
 
+import pytest
 import typer
 from typer.main import get_command
 
 import kstream_plan
 from kstream_plan.cli.application import COMMANDS, application
+from kstream_plan.cli.commands.assign import AssignOptions
+from kstream_plan.model.settings import CONFIG_NAMES, RANGES
+from kstream_plan.planner.options import PlanOptions
 
 
 def commands() -> dict[str, typer.core.TyperCommand]:
@@ -56,3 +60,19 @@ def test_the_summaries_are_the_commands_own() -> None:
     assert list(loaded) == list(listed) == list(COMMANDS)
     for name, command in loaded.items():
         assert listed[name].help == command.help.partition("\n")[0] == COMMANDS[name]
+
+
+def test_options_are_what_was_given_and_cannot_be_changed() -> None:
+    asked = AssignOptions(paths=["before.json"], assignor="balanced", bounds=True)
+    assert asked.plan_options == PlanOptions(assignor="balanced", bounds=True)
+    with pytest.raises(AttributeError, match="'bounds' cannot be changed"):
+        asked.bounds = False  # type: ignore[misc]
+
+
+def test_every_setting_has_an_option_within_its_range() -> None:
+    for name in CONFIG_NAMES:
+        [parameter] = [of for of in commands()["assign"].params if of.name == name.removesuffix("_ms")]
+        if name in RANGES:
+            for beyond in (RANGES[name][0] - 1, RANGES[name][1] + 1):
+                with pytest.raises(typer.BadParameter):
+                    parameter.type_cast_value(None, f"{beyond}ms" if name.endswith("_ms") else str(beyond))

@@ -14,7 +14,7 @@ from kstream_plan.cli.exit_codes import first_that_applies, outcome
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
-from kstream_plan.cli.options.parameters import options, takes
+from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, page, say, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.errors import UsageError
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kstream_plan.cli.actions.plan import Plans
 
 
-@options
 class AssignOptions(PlansSnapshots):
     """What ``assign`` is asked."""
 

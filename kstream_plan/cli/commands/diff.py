@@ -11,7 +11,7 @@ from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Spark
-from kstream_plan.cli.options.parameters import options, takes
+from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, Page, check_target, page, say, talk, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.comparison.changes import Comparison
@@ -28,7 +28,6 @@ from kstream_plan.render.diff.table import diff_table
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
 
 
-@options
 class DiffOptions(Spark):
     """What ``diff`` is asked."""
 

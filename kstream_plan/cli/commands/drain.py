@@ -14,7 +14,7 @@ from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
-from kstream_plan.cli.options.parameters import options, takes
+from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, page, say, talk, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError
@@ -28,7 +28,6 @@ from kstream_plan.simulation.drain import drain as drain_study
 _CHOOSE = "choose the application with --application-id"
 
 
-@options
 class DrainOptions(PlansSnapshots):
     """What ``drain`` is asked."""
 

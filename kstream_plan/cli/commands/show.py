@@ -10,7 +10,7 @@ import typer
 
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.parameters import options, takes
+from kstream_plan.cli.options.parameters import Options, takes
 from kstream_plan.cli.output import OutputForm, page, say
 from kstream_plan.cli.pages import excerpts_page
 from kstream_plan.cli.simulation_pages import saved_page
@@ -26,8 +26,7 @@ from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import check_paths
 
 
-@options
-class ShowOptions:
+class ShowOptions(Options):
     """What ``show`` is asked."""
 
     files: Annotated[

@@ -9,13 +9,12 @@ import typer
 
 from kstream_plan.cli.actions.simulate import simulate_and_deliver
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.options.parameters import options, takes
+from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.simulation import SimulatesSnapshots
 from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.errors import UsageError
 
 
-@options
 class SimulateOptions(SimulatesSnapshots):
     """What ``simulate`` is asked."""
 

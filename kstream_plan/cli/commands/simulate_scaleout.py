@@ -8,11 +8,10 @@ from kstream_plan.cli.actions.scenarios import scale_out_of
 from kstream_plan.cli.actions.simulate import simulate_and_deliver
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.parameters import options, takes
+from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.simulation import NewInstances, SimulatesSnapshots
 
 
-@options
 class ScaleOutOptions(NewInstances, SimulatesSnapshots):
     """What ``simulate-scaleout`` is asked."""
 

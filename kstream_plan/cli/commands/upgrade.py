@@ -11,7 +11,7 @@ from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Spark
-from kstream_plan.cli.options.parameters import options, takes
+from kstream_plan.cli.options.parameters import Options, takes
 from kstream_plan.cli.options.shared import one_of
 from kstream_plan.cli.output import OutputForm, page, say
 from kstream_plan.cli.progress import progress
@@ -21,14 +21,12 @@ from kstream_plan.protocols.upgrade import upgrade as find_upgrade
 from kstream_plan.render.upgrade import upgrade_json, upgrade_markdown, upgrade_table
 
 
-@options
-class Debugging:
+class Debugging(Options):
     """What is shown of what goes wrong."""
 
     debug: shared.Debug = False
 
 
-@options
 class UpgradeOptions(Spark, Debugging):
     """What ``upgrade`` is asked."""
 

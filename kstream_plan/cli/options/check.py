@@ -12,7 +12,7 @@ import typer
 
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
-from kstream_plan.cli.options.parameters import options
+from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.shared import A_WHILE, parser, whole_number
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.documents.policy_file import parse_date
@@ -52,8 +52,7 @@ def _digest(text: str) -> str:
     return text.lower()
 
 
-@options
-class Planning:
+class Planning(Options):
     """How a snapshot is planned before it is checked, and where its plan goes."""
 
     scenario: Annotated[
@@ -67,7 +66,6 @@ class Planning:
     full: shared.Full = False
 
 
-@options
 class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
     """What is checked, against what, and where the findings go; then what is for snapshots only."""
 

@@ -9,7 +9,7 @@ import typer
 
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.parameters import options
+from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, one_of
 from kstream_plan.planner.options import PlanOptions
@@ -18,8 +18,7 @@ from kstream_plan.protocols import PROTOCOLS
 _USUAL = PlanOptions()
 
 
-@options
-class Reading:
+class Reading(Options):
     """Of when a snapshot is, and what it says of lags."""
 
     lags: Annotated[
@@ -39,8 +38,7 @@ class Reading:
     as_of: shared.AsOf = None
 
 
-@options
-class Measuring:
+class Measuring(Options):
     """What applications say of their copies now."""
 
     metrics: Annotated[
@@ -77,8 +75,7 @@ class Measuring:
     ] = None
 
 
-@options
-class Deciding:
+class Deciding(Options):
     """Who decides, and how the group gets there."""
 
     assignor: Annotated[str, typer.Option("--assignor", **one_of(sorted(ASSIGNORS)), help="Who decides.")] = (
@@ -94,8 +91,7 @@ class Deciding:
         return PlanOptions(assignor=self.assignor, protocol=self.protocol)
 
 
-@options
-class Spark:
+class Spark(Options):
     """Where Spark runs, and on which Java."""
 
     master: Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark master (default: local).")] = None
@@ -111,8 +107,7 @@ class Spark:
     ] = None
 
 
-@options
-class Applications:
+class Applications(Options):
     """Which applications, and what an error in one of them does."""
 
     application_id: shared.ApplicationId = None
@@ -122,6 +117,5 @@ class Applications:
     debug: shared.Debug = False
 
 
-@options
 class PlansSnapshots(Reading, Measuring, Settings, Deciding, Spark, Applications):
     """What every command takes that reads snapshots and plans."""

@@ -1,32 +1,34 @@
-"""A command's options, a frozen dataclass, as the parameters that Typer reads.
-
-Its bases are the groups of options that the command shares with others.
-"""
+"""A command's options, typed, as the parameters that Typer reads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
 from functools import wraps
 from inspect import Parameter, Signature
-from typing import Any, TypeVar, dataclass_transform, get_type_hints
-
-T = TypeVar("T")
+from typing import Any, Never, TypeVar, dataclass_transform, get_type_hints
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def options(of: type[T]) -> type[T]:
-    """Make a class of options a frozen dataclass.
+class Options:
+    """The options of a command, or a group of options that commands share: every annotated attribute is one.
 
-    It has no ``__slots__``, of which Python lets only one base have some, and no ``==``: nobody compares options, and
-    every method that is generated is a millisecond more before a command begins.
+    A command's options have the groups that it takes for bases. To a type checker this is a frozen dataclass; but no
+    code is generated for it, which takes longer for the sixty options of a command than to check a small plan.
     """
-    return dataclass(frozen=True, kw_only=True, eq=False)(of)
+
+    def __init__(self, **given: Any) -> None:
+        self.__dict__.update(given)
+
+    def __setattr__(self, name: str, value: object) -> Never:
+        raise AttributeError(f"{name!r} cannot be changed: options are what was given")
 
 
-def names_and_defaults(group: type) -> Mapping[str, Any]:
-    """Return the options of a group that may be left out, and what they are then."""
-    return {field.name: field.default for field in fields(group) if field.default is not MISSING}
+Asked = TypeVar("Asked", bound=Options)
+
+
+def names_and_defaults(group: type[Options]) -> Mapping[str, Any]:
+    """Return the options that a group itself has and that may be left out, and what they are then."""
+    return {name: getattr(group, name) for name in group.__annotations__ if hasattr(group, name)}
 
 
 def option_of(name: str) -> str:
@@ -34,25 +36,19 @@ def option_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def takes(of: type[T]) -> Callable[[Callable[[T], None]], Callable[..., None]]:
+def takes(of: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., None]]:
     """Let a command take the options ``of`` a class, its own first and then its groups', in the order of the bases.
 
     The command is called with all of them as one value.
     """
     kinds = get_type_hints(of, include_extras=True)
-    defaults = {field.name: field.default for field in fields(of)}  # type: ignore[arg-type]
     parameters = [
-        Parameter(
-            name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if defaults[name] is MISSING else defaults[name],
-            annotation=kinds[name],
-        )
+        Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(of, name, Parameter.empty), annotation=kinds[name])
         for group in of.__mro__
         for name in vars(group).get("__annotations__", ())
     ]
 
-    def extended(command: Callable[[T], None]) -> Callable[..., None]:
+    def extended(command: Callable[[Asked], None]) -> Callable[..., None]:
         @wraps(command)
         def run(**given: Any) -> None:
             command(of(**given))

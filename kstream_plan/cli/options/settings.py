@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.parameters import options
+from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.shared import one_of, parser, whole_number
 from kstream_plan.documents.quantities import parse_duration, parse_rate
 from kstream_plan.model.settings import RACK_STRATEGIES, RANGES
@@ -34,8 +34,7 @@ def _positive_rate(text: str) -> float:
     return value
 
 
-@options
-class Settings:
+class Settings(Options):
     """The application's settings, by their names in :class:`AssignmentConfig` without ``_ms``, and its rates."""
 
     streams_config: shared.StreamsConfig = None

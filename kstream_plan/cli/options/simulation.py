@@ -9,7 +9,7 @@ import typer
 
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
-from kstream_plan.cli.options.parameters import options
+from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, name, parser, whole_number
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.documents.quantities import parse_duration
@@ -24,8 +24,7 @@ def _tags(text: str) -> Tags:
     return Tags(tuple(key_value(part.strip()) for part in text.split(",")))
 
 
-@options
-class NewInstances:
+class NewInstances(Options):
     """Who joins and who stops."""
 
     add: Annotated[
@@ -86,8 +85,7 @@ class NewInstances:
     ] = None
 
 
-@options
-class Chance:
+class Chance(Options):
     """How often the random ids of new instances are drawn."""
 
     draws: Annotated[
@@ -110,8 +108,7 @@ class Chance:
     ] = None
 
 
-@options
-class Simulating:
+class Simulating(Options):
     """What is simulated besides, and what is shown of it."""
 
     what_if: Annotated[bool, typer.Option("--what-if/--no-what-if", help="Simulate other settings as well.")] = True
@@ -129,7 +126,6 @@ class Simulating:
     verbose: shared.Verbose = False
 
 
-@options
 class SimulatesSnapshots(Simulating, Chance, PlansSnapshots):
     """What every command takes that reads snapshots and simulates."""
 

@@ -9,10 +9,8 @@ import typer
 
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Measuring
-from kstream_plan.cli.options.parameters import options
 
 
-@options
 class SnapshotOptions(Measuring):
     """From where a snapshot is made, what of it is wanted, what is known besides, and where it goes."""
 
