@@ -11,12 +11,9 @@ from kstream_plan.cli.options.groups import Measuring
 from kstream_plan.cli.output import talk
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
-from kstream_plan.snapshots.broker.topology_text import Topology, read_topology
-from kstream_plan.snapshots.rows.fields import printable
-from kstream_plan.snapshots.rows.lag_age import COVERAGE
-from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 if TYPE_CHECKING:
+    from kstream_plan.snapshots.broker.topology_text import Topology
     from kstream_plan.snapshots.metrics.overlay import Measurements
 
 _STDIN = "-"
@@ -70,6 +67,7 @@ def measured_rows(rows: Sequence[Mapping[str, Any]], measured: Measurements | No
     if measured is None:
         return rows
     from kstream_plan.snapshots.metrics.overlay import with_measured_lags  # noqa: PLC0415 - only where it is needed
+    from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row  # noqa: PLC0415
 
     found = []
     for row in rows:
@@ -83,6 +81,9 @@ def measured_rows(rows: Sequence[Mapping[str, Any]], measured: Measurements | No
 
 def tell_coverage(snapshot: Snapshot) -> None:
     """Say of how many copies the lag was measured."""
+    from kstream_plan.snapshots.rows.fields import printable  # noqa: PLC0415 - loaded by now
+    from kstream_plan.snapshots.rows.lag_age import COVERAGE  # noqa: PLC0415
+
     for note in snapshot.assumptions:
         if note.code == COVERAGE:
             talk(f"{printable(snapshot.state.group.application_id)}: {note.message}")
@@ -96,6 +97,8 @@ def topology_in(path: Path | None) -> Topology | None:
     """
     if path is None:
         return None
+    from kstream_plan.snapshots.broker.topology_text import read_topology  # noqa: PLC0415 - only where it is needed
+
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

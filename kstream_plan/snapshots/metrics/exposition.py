@@ -64,6 +64,7 @@ class Exposition(NamedTuple):
     Attributes:
         where: the file.
         at_ms: when it was scraped, since 1970; ``None`` if nothing tells.
+        told: whether it says itself when that was: else it is of when the file was written, or before.
         samples: the samples that count.
         stores: the stores that its labels name.
         about_kafka: whether it has any of Kafka's metrics.
@@ -71,6 +72,7 @@ class Exposition(NamedTuple):
 
     where: str
     at_ms: int | None
+    told: bool
     samples: Sequence[Found]
     stores: frozenset[StoreLabel]
     about_kafka: bool
@@ -176,6 +178,7 @@ def _read(source: TextSource) -> Exposition | None:
     return Exposition(
         source.name,
         source.at_ms if at_ms is None else at_ms,
+        at_ms is not None or source.stream is not None,
         tuple(reading.samples),
         frozenset(reading.stores),
         reading.about_kafka,

@@ -46,6 +46,7 @@ class CopyScrape(NamedTuple):
     where: str
     process_id: str
     at_ms: int | None
+    told: bool
     positions: Mapping[str, Mapping[TopicPartition, Position]]
     remaining: Mapping[str, int]
 
@@ -98,12 +99,14 @@ def measured_lags(
     newest = {scrape.process_id: scrape for scrape in scrapes}
     found = {}
     for process_id, scrape in sorted(newest.items()):
+        older = _ends_are_older(scrape, ends, starts)
         for task_id, positions in sorted(scrape.positions.items()):
             partitions = seats.changelogs[task_id]
             if not all(partition in positions for partition in partitions):
                 continue
             of_stores = [
-                _store_lag(positions[partition], partition, scrape.at_ms, ends, starts) for partition in partitions
+                _store_lag(positions[partition], partition, scrape.at_ms, ends, starts, older_ends=older)
+                for partition in partitions
             ]
             known = [lag for lag in of_stores if lag is not None]
             if len(known) == len(of_stores):
@@ -147,7 +150,7 @@ def _copy_scrape(scrape: Scrape, client: str, process_id: str, seats: Seats) -> 
         if of_client == client and (task_id := seats.task_of(scrape, partition)) is not None:
             positions[task_id][normal_topic(partition[0]), partition[1]] = position
     remaining = {task: records for (of_client, task), records in scrape.remaining.items() if of_client == client}
-    return CopyScrape(scrape.where, process_id, scrape.at_ms, positions, remaining)
+    return CopyScrape(scrape.where, process_id, scrape.at_ms, scrape.told, positions, remaining)
 
 
 def _check_one_each(scrapes: Sequence[CopyScrape]) -> None:
@@ -160,8 +163,31 @@ def _check_one_each(scrapes: Sequence[CopyScrape]) -> None:
             raise SnapshotError(what, where=scrape.where, fix="keep one of them")
 
 
+def _ends_are_older(scrape: CopyScrape, ends: Offsets, starts: Offsets) -> bool:
+    """Tell whether end offsets that seem to be older than a scrape are.
+
+    Where the scrape says when it was, its time decides. A file without a time may have been copied since; then a copy
+    that had come further than the end offsets tells.
+    """
+    if scrape.told:
+        return True
+    return any(
+        position.lead is not None
+        and (end := ends.newest(partition)) is not None
+        and (starts.newest(partition) or 0) + position.lead + (position.lag or 0) > end
+        for positions in scrape.positions.values()
+        for partition, position in positions.items()
+    )
+
+
 def _store_lag(
-    position: Position, partition: TopicPartition, at_ms: int | None, ends: Offsets, starts: Offsets
+    position: Position,
+    partition: TopicPartition,
+    at_ms: int | None,
+    ends: Offsets,
+    starts: Offsets,
+    *,
+    older_ends: bool,
 ) -> MeasuredLag | None:
     end = ends.then(partition, at_ms)
     least = position.lag or 0
@@ -169,9 +195,11 @@ def _store_lag(
         return None if position.lag is None else MeasuredLag(least, at_ms, at_least=True)
     start = starts.newest(partition) or 0
     behind = max(end.offset - start - position.lead, 0)
-    if end.late_ms < -_OLDEST_ENDS_MS:
+    if end.late_ms >= -_OLDEST_ENDS_MS:
+        return MeasuredLag(behind, at_ms, ends_late_ms=end.late_ms)
+    if older_ends:
         return MeasuredLag(max(behind, least), at_ms, at_least=True, ends_late_ms=end.late_ms)
-    return MeasuredLag(behind, at_ms, ends_late_ms=end.late_ms)
+    return MeasuredLag(behind, at_ms)
 
 
 def _of_task(stores: Sequence[MeasuredLag], at_ms: int | None) -> MeasuredLag:

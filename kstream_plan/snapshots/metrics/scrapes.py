@@ -49,6 +49,7 @@ class Scrape:
     Attributes:
         where: the file, and the labels in it that are this instance's.
         at_ms: when, since 1970; ``None`` if nothing tells.
+        told: whether it says itself when that was; else it was then, or before.
         positions: by client id and partition, what its restore consumers said.
         remaining: by client id and task id, the records that a restoring active task still needs.
         identities: by client id.
@@ -61,6 +62,7 @@ class Scrape:
 
     where: str
     at_ms: int | None
+    told: bool = True
     positions: Mapping[tuple[str, TopicPartition], Position] = field(default_factory=dict)
     remaining: Mapping[tuple[str, str], int] = field(default_factory=dict)
     identities: Mapping[str, Identity] = field(default_factory=dict)
@@ -135,6 +137,7 @@ def _scrape(exposition: Exposition, labels: Sequence[tuple[str, str]], samples: 
     return Scrape(
         where,
         exposition.at_ms,
+        exposition.told,
         _each_once(positions),
         remaining,
         identities,

@@ -9,6 +9,9 @@ from kstream_plan.snapshots.metrics.lags import MeasuredLag
 from kstream_plan.snapshots.metrics.scrapes import Scrape
 from kstream_plan.snapshots.rows.fields import printable
 
+#: Scrape and end offsets are of the same moment if they are no further apart.
+_APART_MS = 1_000
+
 #: The rule of jmx_exporter that publishes what is needed.
 _RULE = (
     "- pattern: kafka.consumer<type=consumer-fetch-manager-metrics, (.+)=(.+), (.+)=(.+), (.+)=(.+)><>"
@@ -79,7 +82,7 @@ def notes_about_offsets(
             "scrape; none of them counts as safe"
         )
         notes.append(Note("lags-at-least", message, tuple(least)))
-    if any(lag.ends_late_ms for lag in lags.values()):
+    if abs(late) >= _APART_MS:
         notes.append(Note("offsets-apart", _apart(late, rates)))
     if without_starts:
         expiring = sorted(set(windowed) & set(without_starts))

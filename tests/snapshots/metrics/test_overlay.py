@@ -130,6 +130,17 @@ def test_the_error_of_later_end_offsets_is_told_with_the_rate() -> None:
     )
 
 
+def test_a_copied_file_may_be_older_than_it_looks_and_older_ends_show() -> None:
+    """A scrape without a time is of when the file was written, or before."""
+    old = offsets(ENDS, "2026-11-21T11:00:00Z")
+    caught_up = text([*leads(BOTH), *lags(dict.fromkeys(BOTH, 0))], "no time")
+    untold = [replace(scrape, at_ms=parse_time(SCRAPED), told=False) for scrape in scrapes(caught_up)]
+    assert lag_of(with_measured_lags(GROUP, Measurements(tuple(untold), ends=old)))["source"] == "metrics"
+    further = text(leads({**BOTH, ("A", 1): 1_001}), "no time")
+    beyond = [replace(scrape, at_ms=parse_time(SCRAPED), told=False) for scrape in scrapes(further)]
+    assert lag_of(with_measured_lags(GROUP, Measurements(tuple(beyond), ends=old)))["source"] == "metrics, at least"
+
+
 def test_the_end_offsets_of_the_snapshot_itself_count() -> None:
     found = overlaid(text(leads(BOTH)))
     assert (lag_of(found)["lag"], lag_of(found)["source"]) == (110, "metrics")
