@@ -1,0 +1,143 @@
+"""A Connect cluster between its rounds: who leads, who holds what, and who joins again when (section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kstream_plan.designs.connect.eager import deal
+from kstream_plan.designs.connect.incremental import ConnectAnswer, ConnectRound, LeaderMemory, decide
+from kstream_plan.designs.connect.items import Items, assigned_wire, read_wire, revoked_wire
+from kstream_plan.designs.streams.java_maps import HashMapOrder
+
+#: Decides a round: what the leader sees, and what it remembers.
+Decide = Callable[[ConnectRound, LeaderMemory], ConnectAnswer]
+
+
+@dataclass(slots=True)
+class Worker:
+    """One worker process.
+
+    ``held`` is what it holds, in the order in which it will report it; ``joins_at_ms`` when it joins again by itself
+    (``None``: not by itself), ``last_completed`` the generation of its last answer.
+    """
+
+    held: Items = field(default_factory=Items)
+    memory: LeaderMemory = field(default_factory=LeaderMemory)
+    last_completed: int = -1
+    joins_at_ms: int | None = None
+
+
+class Played(NamedTuple):
+    """A round as it was played: when, by whom it was led, and what came out of it."""
+
+    at_ms: int
+    generation: int
+    leader: str
+    answer: ConnectAnswer
+
+
+class Cluster:
+    """The members of one group, private to whoever plays it.
+
+    Args:
+        task_counts: the connectors and the number of their tasks.
+        max_delay_ms: ``scheduled.rebalance.max.delay.ms``.
+        decide: how the leader decides; ``None`` for the eager protocol.
+        java: the version of the workers' Java.
+    """
+
+    def __init__(
+        self, task_counts: Mapping[str, int], max_delay_ms: int, decide: Decide | None = decide, java: int = 17
+    ) -> None:
+        self.task_counts = dict(task_counts)
+        self.max_delay_ms = max_delay_ms
+        self.java = java
+        self.workers: dict[str, Worker] = {}
+        self.leader: str | None = None
+        self.generation = 0
+        self._decide = decide
+        self._table = HashMapOrder()
+
+    def join(self, member_id: str, now_ms: int, worker: Worker | None = None) -> None:
+        """Let a worker join; ``worker``: a process that was a member before, under another id."""
+        if member_id not in self.workers:
+            self._table.put(member_id)
+        self.workers[member_id] = worker or Worker()
+        self.workers[member_id].joins_at_ms = now_ms
+        if self.leader is None:
+            self.leader = member_id
+
+    def leave(self, member_id: str) -> Worker | None:
+        """Take a member out; if it led, the first of the broker's table leads."""
+        worker = self.workers.pop(member_id, None)
+        if worker is None:
+            return None
+        self._table.remove(member_id)
+        if self.leader == member_id:
+            self.leader = next(iter(self._table), None)
+        return worker
+
+    def due_ms(self) -> int | None:
+        """Return when somebody joins by itself."""
+        return min(
+            (worker.joins_at_ms for worker in self.workers.values() if worker.joins_at_ms is not None), default=None
+        )
+
+    def play(self, now_ms: int, *, behind: bool = False, synced: bool = True, without: Collection[str] = ()) -> Played:
+        """Play a round: all join, the leader decides, everybody is answered.
+
+        Args:
+            now_ms: the time of it.
+            behind: the leader's configuration is older than the others'.
+            synced: the answers arrive.
+            without: those to whom none arrives, and who join again.
+        """
+        assert self.leader is not None
+        self.generation += 1
+        lead = self.workers[self.leader]
+        members = {member: read_wire(assigned_wire(self.workers[member].held, self.java)) for member in self._table}
+        if self._decide is None:
+            answer = self._dealt(members, lead, behind=behind)
+        else:
+            of = ConnectRound(
+                now_ms=now_ms,
+                generation=self.generation,
+                last_completed=lead.last_completed,
+                task_counts=self.task_counts,
+                members=members,
+                max_delay_ms=self.max_delay_ms,
+                behind=behind,
+                java=self.java,
+            )
+            answer = self._decide(of, lead.memory)
+            lead.memory = answer.memory
+        for member, worker in self.workers.items():
+            worker.joins_at_ms = now_ms
+            if synced and member not in without:
+                self._receive(worker, answer, member, now_ms)
+        return Played(now_ms, self.generation, self.leader, answer)
+
+    def _dealt(self, members: Mapping[str, Items], lead: Worker, *, behind: bool) -> ConnectAnswer:
+        nothing = dict.fromkeys(members, Items())
+        assigned = nothing if behind else deal(self.task_counts, members)
+        return ConnectAnswer(assigned=assigned, revoked=nothing, delay_ms=0, error=int(behind), memory=lead.memory)
+
+    def _receive(self, worker: Worker, answer: ConnectAnswer, member: str, now_ms: int) -> None:
+        """Let a worker do as it is told; who has lost something, or was told an error, joins again at once."""
+        got = read_wire(assigned_wire(answer.assigned[member], self.java))
+        lost = read_wire(revoked_wire(answer.revoked[member]))
+        if self._decide is None:
+            worker.held = got
+        else:
+            connectors = (c for c in worker.held.connectors if c not in set(lost.connectors))
+            gone = set(lost.tasks)
+            worker.held = Items(
+                (*got.connectors, *connectors), (*got.tasks, *(task for task in worker.held.tasks if task not in gone))
+            )
+        worker.last_completed = self.generation
+        if answer.error or any(lost):
+            worker.joins_at_ms = now_ms
+        else:
+            worker.joins_at_ms = now_ms + answer.delay_ms if answer.delay_ms > 0 else None

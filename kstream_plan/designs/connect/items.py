@@ -1,0 +1,107 @@
+"""Connectors and tasks as workers report them, and the orders that Java gives them (connect rules, sections 1, 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.model.java_hash import java_string_key, signed_int, string_hash
+
+#: A task: its connector and its number.
+ConnectorTask: TypeAlias = tuple[str, int]
+#: What workers tell each other: every connector with its items in order, -1 for the connector itself.
+Wire: TypeAlias = Sequence[tuple[str, Sequence[int]]]
+
+_CONNECTOR = -1
+_LEAST_BINS = 16
+#: From this Java on a table that is made of a list has room for it at once.
+_JAVA_SIZES_EXACTLY = 19
+
+
+class Items(NamedTuple):
+    """Connectors, then tasks, each in the order in which they were reported or given."""
+
+    connectors: tuple[str, ...] = ()
+    tasks: tuple[ConnectorTask, ...] = ()
+
+
+def read_wire(wire: Wire) -> Items:
+    """Return what a wire form holds; what is in it twice counts once, at its first place."""
+    connectors: dict[str, None] = {}
+    tasks: dict[ConnectorTask, None] = {}
+    for connector, numbers in wire:
+        for number in numbers:
+            if number == _CONNECTOR:
+                connectors[connector] = None
+            else:
+                tasks[connector, number] = None
+    return Items(tuple(connectors), tuple(tasks))
+
+
+def assigned_wire(items: Items, java: int) -> list[tuple[str, list[int]]]:
+    """Return the wire form of what is assigned or held: connectors in the order of a table that is made of them."""
+    return revoked_wire(Items(tuple(copied_order(items.connectors, len(items.connectors), java)), items.tasks))
+
+
+def revoked_wire(items: Items) -> list[tuple[str, list[int]]]:
+    """Return the wire form of what is revoked: as given, the tasks with their connectors."""
+    groups: dict[str, list[int]] = {connector: [_CONNECTOR] for connector in items.connectors}
+    for connector, number in items.tasks:
+        groups.setdefault(connector, []).append(number)
+    return list(groups.items())
+
+
+def hash_order(keys: Iterable[str]) -> list[str]:
+    """Return texts in the order of a ``HashMap`` that was filled with them one by one."""
+    distinct = list(dict.fromkeys(keys))
+    bins = _LEAST_BINS
+    while len(distinct) > 0.75 * bins:
+        bins *= 2
+    return sorted(distinct, key=lambda key: spread(string_hash(key)) & bins - 1)
+
+
+def copied_order(keys: Sequence[str], length: int, java: int) -> list[str]:
+    """Return texts in the order of a ``HashSet`` that was made of a list of this length (repeats counted)."""
+    bins = _bins_for(length, java)
+    return sorted(dict.fromkeys(keys), key=lambda key: spread(string_hash(key)) & bins - 1)
+
+
+def copied_task_order(tasks: Sequence[ConnectorTask], length: int, java: int) -> list[ConnectorTask]:
+    """Return tasks in the order of a ``HashSet`` that was made of a list of this length (repeats counted)."""
+    bins = _bins_for(length, java)
+    return sorted(dict.fromkeys(tasks), key=lambda task: spread(_task_hash(task)) & bins - 1)
+
+
+def _bins_for(length: int, java: int) -> int:
+    roughly = max(4 * length // 3 + 1, _LEAST_BINS)
+    needed = roughly if java < _JAVA_SIZES_EXACTLY else -(-4 * max(length, 12) // 3)
+    bins = 1
+    while bins < needed:
+        bins *= 2
+    return bins
+
+
+def spread(code: int) -> int:
+    """Return a hash as ``HashMap`` uses it, without its sign."""
+    code &= 0xFFFFFFFF
+    return code ^ code >> 16
+
+
+def _task_hash(task: ConnectorTask) -> int:
+    return signed_int(31 * string_hash(task[0]) + task[1])
+
+
+def in_order(connectors: Iterable[str]) -> list[str]:
+    """Sort connectors, or member ids, as Java sorts texts."""
+    return sorted(connectors, key=java_string_key)
+
+
+def tasks_in_order(tasks: Iterable[ConnectorTask]) -> list[ConnectorTask]:
+    """Sort tasks by connector, then number."""
+    return sorted(tasks, key=lambda task: (java_string_key(task[0]), task[1]))
+
+
+def configured(task_counts: Mapping[str, int]) -> Items:
+    """Return all items of connectors with so many tasks each, sorted."""
+    connectors = in_order(task_counts)
+    return Items(tuple(connectors), tuple((name, number) for name in connectors for number in range(task_counts[name])))

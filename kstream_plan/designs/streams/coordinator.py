@@ -1,0 +1,159 @@
+"""A streams group at its broker: epochs, when a target is computed, and who holds what (streams rules, section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kstream_plan.designs.streams.java_maps import MemberTable
+from kstream_plan.designs.streams.reconciliation import Holders, Owned, StreamsMember, reconcile
+from kstream_plan.designs.streams.sticky import AssignedMember, MemberTarget, StreamsTasks, assign
+
+_NOTHING = MemberTarget(frozenset(), frozenset())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsSettings:
+    """What a broker goes by for one group; times in milliseconds.
+
+    ``by_current``: the rules of 4.4, else those of 4.2 and 4.3.
+    """
+
+    num_standby_replicas: int = 0
+    assignment_interval_ms: int = 1000
+    initial_rebalance_delay_ms: int = 3000
+    by_current: bool = False
+
+
+class Answer(NamedTuple):
+    """What a heartbeat led to.
+
+    ``by_timer`` is the target that the end of the initial delay had computed before it, ``computed`` the one computed
+    in it (member id → target); ``None``: none. ``member`` is the member afterwards, ``tells`` whether the answer
+    carries its tasks.
+    """
+
+    by_timer: Mapping[str, MemberTarget] | None
+    computed: Mapping[str, MemberTarget] | None
+    member: StreamsMember
+    tells: bool
+
+
+class Coordinator:
+    """The broker's half of one group, private to whoever plays it."""
+
+    def __init__(self, tasks: StreamsTasks, settings: StreamsSettings) -> None:
+        self.tasks = tasks
+        self.settings = settings
+        self.members: dict[str, StreamsMember] = {}
+        self.table = MemberTable()
+        self.group_epoch = 1
+        self.target_epoch = 1
+        self.targets: Mapping[str, MemberTarget] = MappingProxyType({})
+        self._computed_at_ms: int | None = None
+        self._delayed_until_ms: int | None = None
+
+    def join(self, at_ms: int, member_id: str, process_id: str, offsets: Mapping[int, int] | None = None) -> Answer:
+        """Let a member join that is none yet."""
+        by_timer = self.end_delay(at_ms)
+        if not self.members and self.settings.initial_rebalance_delay_ms:
+            self._delayed_until_ms = at_ms + self.settings.initial_rebalance_delay_ms
+        self.group_epoch += 1
+        joining = StreamsMember(
+            member_id=member_id, process_id=process_id, offsets=MappingProxyType(dict(offsets or {}))
+        )
+        computed = self._compute_if_due(at_ms, joining)
+        self._put(joining)
+        member = self._reconciled(joining, Owned(frozenset(), frozenset()))
+        return Answer(by_timer, computed, member, tells=True)
+
+    def heartbeat(
+        self, at_ms: int, member_id: str, owned: Owned | None, offsets: Mapping[int, int] | None = None
+    ) -> Answer:
+        """Take a heartbeat of a member; ``owned`` as in :func:`reconcile`, ``offsets`` if it reports any."""
+        by_timer = self.end_delay(at_ms)
+        before = self.members[member_id]
+        if offsets is not None and offsets != before.offsets:
+            self._put(replace(before, offsets=MappingProxyType(dict(offsets))))
+        computed = self._compute_if_due(at_ms)
+        member = self._reconciled(self.members[member_id], owned)
+        return Answer(by_timer, computed, member, tells=member.holds != before.holds)
+
+    def leave(self, at_ms: int, member_id: str) -> Mapping[str, MemberTarget] | None:
+        """Take a member out, with all that it holds; return what the end of the initial delay computed before."""
+        by_timer = self.end_delay(at_ms)
+        del self.members[member_id]
+        self.table.remove(member_id)
+        self.targets = MappingProxyType({member: of for member, of in self.targets.items() if member != member_id})
+        self.group_epoch += 1
+        return by_timer
+
+    def end_delay(self, at_ms: int) -> Mapping[str, MemberTarget] | None:
+        """Compute the first target if the initial delay has ended by now."""
+        if self._delayed_until_ms is None or at_ms < self._delayed_until_ms:
+            return None
+        ended_at_ms, self._delayed_until_ms = self._delayed_until_ms, None
+        return self._compute(ended_at_ms) if self.group_epoch > self.target_epoch and self.members else None
+
+    def _compute_if_due(self, at_ms: int, joining: StreamsMember | None = None) -> Mapping[str, MemberTarget] | None:
+        if self._delayed_until_ms is not None or self.group_epoch <= self.target_epoch:
+            return None
+        interval_ms = self.settings.assignment_interval_ms
+        if interval_ms and self._computed_at_ms is not None and at_ms < self._computed_at_ms + interval_ms:
+            return None
+        return self._compute(at_ms, joining)
+
+    def _compute(self, at_ms: int, joining: StreamsMember | None = None) -> Mapping[str, MemberTarget]:
+        known = [self.members[member_id] for member_id in self.table.order()]
+        members = [self._assigned(member) for member in (*known, *([] if joining is None else [joining]))]
+        settings = self.settings
+        self.targets = MappingProxyType(
+            assign(self.tasks, members, settings.num_standby_replicas, by_current=settings.by_current)
+        )
+        self.target_epoch, self._computed_at_ms = self.group_epoch, at_ms
+        return self.targets
+
+    def _assigned(self, member: StreamsMember) -> AssignedMember:
+        if self.settings.by_current:
+            active, standby = member.holds
+            return AssignedMember(
+                member_id=member.member_id,
+                process_id=member.process_id,
+                active=active,
+                standby=standby,
+                offsets=member.offsets,
+            )
+        target = self.targets.get(member.member_id, _NOTHING)
+        return AssignedMember(
+            member_id=member.member_id, process_id=member.process_id, active=target.active, standby=target.standby
+        )
+
+    def _reconciled(self, member: StreamsMember, owned: Owned | None) -> StreamsMember:
+        after = reconcile(
+            member,
+            self.targets.get(member.member_id, _NOTHING),
+            self.target_epoch,
+            self.holders(),
+            owned,
+            by_current=self.settings.by_current,
+        )
+        if after is not member:
+            self._put(after)
+        return after
+
+    def _put(self, member: StreamsMember) -> None:
+        self.members[member.member_id] = member
+        self.table.put(member.member_id)
+
+    def holders(self) -> Holders:
+        """Return who holds what."""
+        active: dict[int, str] = {}
+        standby: dict[int, set[str]] = {}
+        for member in self.members.values():
+            for task in (*member.active, *member.revoking_active):
+                active[task] = member.process_id
+            for task in (*member.standby, *member.revoking_standby):
+                standby.setdefault(task, set()).add(member.process_id)
+        return Holders(active, {task: frozenset(processes) for task, processes in standby.items()})

@@ -1,0 +1,280 @@
+"""The broker's assignor ``sticky``, of Kafka 4.2 to 4.4, to the last tie (streams rules, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from kstream_plan.assignors.java.collections import PriorityQueue
+from kstream_plan.designs.streams.java_maps import HashMapOrder, hash_map_order
+from kstream_plan.model.java_hash import java_string_key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsTasks:
+    """The tasks of a topology, in order of subtopology (as Java's strings), then partition; they are their numbers.
+
+    ``by_partition`` are the same in order of partition, then subtopology. ``stateful`` is by task.
+    """
+
+    names: tuple[str, ...]
+    stateful: tuple[bool, ...]
+    by_partition: tuple[int, ...]
+
+    @classmethod
+    def of(cls, subtopologies: Iterable[tuple[str, int, bool]]) -> StreamsTasks:
+        """Return the tasks of subtopologies: (id, number of partitions, whether it keeps state)."""
+        found = sorted(
+            (java_string_key(name), partition, f"{name}_{partition}", stateful)
+            for name, partitions, stateful in subtopologies
+            for partition in range(partitions)
+        )
+        return cls(
+            names=tuple(name for *_, name, _ in found),
+            stateful=tuple(stateful for *_, stateful in found),
+            by_partition=tuple(sorted(range(len(found)), key=lambda at: (found[at][1], found[at][0]))),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignedMember:
+    """A member as the assignor is given it: its previous target (4.2, 4.3) or what it holds (4.4), and left-over state.
+
+    ``offsets`` are what it has reported of its directories, by task (4.4).
+    """
+
+    member_id: str
+    process_id: str
+    active: frozenset[int] = frozenset()
+    standby: frozenset[int] = frozenset()
+    offsets: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class MemberTarget:
+    """What a member should hold."""
+
+    active: frozenset[int]
+    standby: frozenset[int]
+
+
+def assign(
+    tasks: StreamsTasks, members: Sequence[AssignedMember], num_standby_replicas: int, *, by_current: bool
+) -> dict[str, MemberTarget]:
+    """Return every member's target.
+
+    Args:
+        tasks: all tasks.
+        members: in the order in which they are put into the assignor's map.
+        num_standby_replicas: of the group's configuration.
+        by_current: the rules of 4.4, which go by what members hold; else those of 4.2 and 4.3.
+    """
+    if not members:
+        return {}
+    draft = _Draft(tasks, members, num_standby_replicas, by_current=by_current)
+    draft.place_actives()
+    if num_standby_replicas:
+        draft.place_standbys(num_standby_replicas)
+    return {
+        member.member_id: MemberTarget(frozenset(active), frozenset(standby))
+        for member, active, standby in zip(draft.members, draft.active, draft.standby, strict=True)
+    }
+
+
+class _Draft:
+    """One assignment under way; members are their places in the order of the assignor's map."""
+
+    def __init__(
+        self, tasks: StreamsTasks, members: Sequence[AssignedMember], num_standby_replicas: int, *, by_current: bool
+    ) -> None:
+        by_id = {member.member_id: member for member in members}
+        self.members = [by_id[member_id] for member_id in hash_map_order(by_id)]
+        self.tasks, self.by_current = tasks, by_current
+        number = len(self.members)
+        order = HashMapOrder(number)
+        for member in self.members:
+            (order.compute_if_absent if by_current else order.put)(member.process_id)
+        processes = {process_id: at for at, process_id in enumerate(order)}
+        self.process_of = [processes[member.process_id] for member in self.members]
+        at_home: list[list[int]] = [[] for _ in processes]
+        for at, process in enumerate(self.process_of):
+            at_home[process].append(at)
+        self.at_home = [self._in_counts_order(of) for of in at_home]
+        self.size = list(map(len, self.at_home))
+        self.count = [0] * number
+        self.process_count = [0] * len(processes)
+        self.held: list[set[int]] = [set() for _ in processes]
+        self.active: list[list[int]] = [[] for _ in self.members]
+        self.standby: list[list[int]] = [[] for _ in self.members]
+        self.queues: list[PriorityQueue[int] | None] = [None] * len(processes)
+        standbys = num_standby_replicas * sum(tasks.stateful)
+        self.active_pool = [len(tasks.names), number]
+        self.total_pool = [len(tasks.names) + standbys, number]
+        self.active_quota, self.total_quota = _quota(self.active_pool), _quota(self.total_pool)
+        self.owner: dict[int, int] = {}
+        self.copies: dict[int, list[int]] = {}
+        self._previous()
+
+    def _in_counts_order(self, places: Sequence[int]) -> list[int]:
+        """Return the members of a process in the order of its own map."""
+        if len(places) == 1:
+            return list(places)
+        by_id = {self.members[at].member_id: at for at in places}
+        return [by_id[member_id] for member_id in hash_map_order(by_id)]
+
+    def _previous(self) -> None:
+        """Find the previous active owner (the last in member order) and the previous standbys of every task."""
+        for at, member in enumerate(self.members):
+            for task in member.active:
+                self.owner[task] = at
+            copies = member.standby | member.offsets.keys() if self.by_current else member.standby
+            for task in copies:
+                self.copies.setdefault(task, []).append(at)
+        if self.by_current:
+            members = self.members
+            for task, places in self.copies.items():
+                places.sort(key=lambda at: (task not in members[at].standby, -members[at].offsets.get(task, 0)))
+
+    # -- granting ------------------------------------------------------------------------------------------------
+
+    def _grant(self, task: int, at: int, *, active: bool) -> None:
+        (self.active if active else self.standby)[at].append(task)
+        process = self.process_of[at]
+        self.held[process].add(task)
+        self.process_count[process] += 1
+        self.count[at] += 1
+        count = self.count[at]
+        if active and count == self.active_quota:
+            self.active_quota = _without(self.active_pool, count)
+        if count == self.total_quota:
+            self.total_quota = _without(self.total_pool, count)
+
+    def _grant_by_name(self, task: int, at: int, *, active: bool) -> None:
+        self.queues[self.process_of[at]] = None
+        self._grant(task, at, active=active)
+
+    def _grant_least_loaded(self, task: int, process: int, *, active: bool) -> None:
+        at_home = self.at_home[process]
+        if len(at_home) == 1:
+            self._grant(task, at_home[0], active=active)
+            return
+        queue = self.queues[process]
+        if queue is None:
+            queue = self.queues[process] = PriorityQueue((), self.count.__getitem__)
+            for at in at_home:
+                queue.offer(at)
+        at = queue.poll()
+        self._grant(task, at, active=active)
+        queue.offer(at)
+
+    def _load(self, process: int) -> float:
+        return self.process_count[process] / self.size[process]
+
+    def _best(self, places: Sequence[int], task: int | None = None) -> int | None:
+        """Return the member with the least load among these; with ``task``, of a process that lacks it."""
+        if self.by_current:
+            return self._best_lacking(places, task)
+        if not places:
+            return None
+        best = places[0]
+        for at in places[1:]:
+            if self._is_better(at, best) and not (task is not None and task in self.held[self.process_of[at]]):
+                best = at
+        # as shipped: it is the first one that is asked whether its process has the task (KAFKA-20899)
+        return None if task is not None and task in self.held[self.process_of[places[0]]] else best
+
+    def _best_lacking(self, places: Iterable[int], task: int | None) -> int | None:
+        best: int | None = None
+        for at in places:
+            if task is not None and task in self.held[self.process_of[at]]:
+                continue
+            if best is None or self._is_better(at, best):
+                best = at
+        return best
+
+    def _is_better(self, at: int, than: int) -> bool:
+        return self._load(self.process_of[at]) < self._load(self.process_of[than]) and self.count[at] < self.count[than]
+
+    # -- rules ---------------------------------------------------------------------------------------------------
+
+    def place_actives(self) -> None:
+        """Place the active tasks: with their owners, where a copy is, where the load is least (steps 1 to 3)."""
+        left = []
+        for task in self.tasks.by_partition:
+            at = self.owner.get(task)
+            if at is not None and self.count[at] < self.active_quota:
+                self._grant_by_name(task, at, active=True)
+            else:
+                left.append(task)
+        rest = []
+        for task in left:
+            at = self._best(self.copies.get(task, ()))
+            if at is not None and self.count[at] < self.active_quota:
+                self._grant_by_name(task, at, active=True)
+            else:
+                rest.append(task)
+        queue = self._process_queue()
+        for task in sorted(rest):
+            process = queue.poll()
+            self._grant_least_loaded(task, process, active=True)
+            queue.offer(process)
+
+    def place_standbys(self, replicas: int) -> None:
+        """Place the standbys: with previous owners, where a copy is, where the load is least (steps 4 to 7)."""
+        left: list[tuple[int, int]] = []
+        for task in reversed(self.tasks.by_partition):
+            if not self.tasks.stateful[task]:
+                continue
+            for replica in range(replicas):
+                at = self._former_holder(task)
+                if at is None:
+                    left.append((task, replicas - replica))
+                    break
+                self._grant_by_name(task, at, active=False)
+        queue = self._process_queue()
+        for task, missing in sorted(left, reverse=True):
+            for _ in range(missing):
+                if not self._grant_to_next(queue, task):
+                    break
+
+    def _former_holder(self, task: int) -> int | None:
+        """Return who has had the task, as active or standby, and may have a standby of it now."""
+        at = self.owner.get(task)
+        if at is not None and task not in self.held[self.process_of[at]] and self.count[at] < self.total_quota:
+            return at
+        at = self._best(self.copies.get(task, ()), task)
+        return at if at is not None and self.count[at] < self.total_quota else None
+
+    def _process_queue(self) -> PriorityQueue[int]:
+        queue: PriorityQueue[int] = PriorityQueue((), self._load)
+        for process in range(len(self.at_home)):
+            queue.offer(process)
+        return queue
+
+    def _grant_to_next(self, queue: PriorityQueue[int], task: int) -> bool:
+        """Grant a standby to the least loaded process that lacks the task, if there is one."""
+        polled = []
+        granted = False
+        while len(queue) and not granted:
+            process = queue.poll()
+            polled.append(process)
+            if task not in self.held[process]:
+                self._grant_least_loaded(task, process, active=False)
+                granted = True
+        for process in reversed(polled):
+            queue.offer(process)
+        return granted
+
+
+def _quota(pool: Sequence[int]) -> int:
+    """Return how many of the tasks each of the members may have: (tasks, members)."""
+    tasks, members = pool
+    return -(-tasks // members) if members else 0
+
+
+def _without(pool: list[int], count: int) -> int:
+    """Take a member that is full, and its tasks, out of a pool; return the quota of the others."""
+    pool[0] -= count
+    pool[1] -= 1
+    return _quota(pool)
