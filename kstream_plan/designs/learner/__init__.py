@@ -1,0 +1,1 @@
+"""KIP-441's draft: learner tasks, and the incremental-rebalancing algorithm."""
