@@ -1,0 +1,29 @@
+"""What was recorded of other designs comes out, to the last tie: streams groups, Connect, learner groups."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.benchmarks.replay_vectors import records, replays
+from tests.helpers.kafka_cases import VECTORS
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("streams-single", 640),
+        ("streams-converge", 200),
+        ("connect-decisions", 300),
+        ("connect-sequences", 150),
+        ("connect-java25", 24),
+        ("learner", 250),
+    ],
+)
+def test_it_comes_out(name: str, number: int) -> None:
+    path = VECTORS / f"{name}.jsonl.gz"
+    compared = 0
+    for record in records(path):
+        for release, case_id, difference in replays(record, path):
+            assert difference is None, (release, case_id)
+            compared += 1
+    assert compared == number

@@ -1,0 +1,166 @@
+"""Replays recorded decisions and histories of Connect clusters (``vectors/connect-*.jsonl.gz``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kstream_plan.designs.connect.cluster import Cluster, Played
+from kstream_plan.designs.connect.eager import deal
+from kstream_plan.designs.connect.incremental import (
+    ConnectAnswer,
+    ConnectRound,
+    ItemSets,
+    LeaderMemory,
+    decide,
+)
+from kstream_plan.designs.connect.items import Items, assigned_wire, read_wire, revoked_wire
+
+
+def difference(record: Mapping[str, Any], java: int) -> tuple[Any, Any] | None:
+    """Return what came out and what was recorded where they differ first, ``None`` if they do not."""
+    case, expected = record["in"], dict(record["out"])
+    replayed = _sequence(case, java) if "events" in case else _decision(case, java)
+    if "memory" in expected:
+        expected["memory"] = _plain(expected["memory"])
+    if "rounds" in expected:
+        expected["rounds"] = [
+            {k: v for k, v in rnd.items() if k not in ("sha", "memory")} for rnd in expected["rounds"]
+        ]
+    expected["final"] = {member: _canonical(wire) for member, wire in expected.get("final", {}).items()}
+    return next(
+        ((replayed[name], expected[name]) for name in replayed if replayed[name] != expected.get(name)),
+        None,
+    )
+
+
+def _decision(case: Mapping[str, Any], java: int) -> dict[str, Any]:
+    offsets = case.get("offsets")
+    behind = bool(offsets) and max(offsets["leader"], offsets["fresh"]) < max(offsets["members"].values())
+    incomplete = case.get("inconsistent") or ()
+    counts = {name: 0 if name in incomplete else number for name, number in case["connectors"].items()}
+    members = {member: read_wire(wire or []) for member, wire in case["members"]}
+    if case.get("protocol") == "eager":
+        assigned = dict.fromkeys(members, Items()) if behind else deal(counts, members)
+        return {"members": {member: [_wire(assigned_wire(of, java)), []] for member, of in assigned.items()}}
+    of = ConnectRound(
+        now_ms=case["now"],
+        generation=case["generation"],
+        last_completed=case["last_completed"],
+        task_counts=counts,
+        members=members,
+        max_delay_ms=case["max_delay"],
+        behind=behind,
+        java=java,
+    )
+    answer = decide(of, _memory(case.get("memory")))
+    return {
+        "members": _told(answer, java),
+        "error": answer.error,
+        "delay": answer.delay_ms,
+        "memory": _plain(_recorded(answer.memory)),
+    }
+
+
+def _sequence(case: Mapping[str, Any], java: int) -> dict[str, Any]:
+    eager = case["protocol"] == "eager"
+    cluster = Cluster(case["connectors"], case["max_delay"], None if eager else decide, java)
+    events, gone, rounds, now_ms = list(case["events"]), {}, [], case["start"]
+    settled = False
+    while len(rounds) < case["max_rounds"]:
+        due = [at for at in (cluster.due_ms(), events[0]["at"] if events else None) if at is not None]
+        if not due:
+            settled = True
+            break
+        now_ms, fail, without = max(now_ms, min(due)), None, set()
+        while events and events[0]["at"] <= now_ms:
+            event = events.pop(0)
+            _happen(cluster, event, gone, now_ms)
+            fail = event.get("fail", fail)
+            without |= set(event.get("lost", ()))
+        if not cluster.workers:
+            continue
+        behind = fail == "lag" and len(cluster.workers) > 1
+        played = cluster.play(now_ms, behind=behind, synced=fail != "sync", without=without)
+        rounds.append(_shown(played, java) | ({"sync": False} if fail == "sync" else {}))
+        now_ms += case["round_ms"]
+    final = {member: _canonical(assigned_wire(worker.held, java)) for member, worker in cluster.workers.items()}
+    return {"settled": settled, "rounds": rounds, **({} if eager else {"final": final})}
+
+
+def _happen(cluster: Cluster, event: Mapping[str, Any], gone: dict[str, Any], now_ms: int) -> None:
+    for member in event.get("leave", ()):
+        worker = cluster.leave(member)
+        if worker is not None:
+            gone[member] = worker
+    for joining in event.get("join", ()):
+        new, old = joining if isinstance(joining, list) else (joining, None)
+        cluster.join(new, now_ms, gone.pop(old, None))
+    for name, number in (event.get("connectors") or {}).items():
+        if number is None:
+            cluster.task_counts.pop(name, None)
+        else:
+            cluster.task_counts[name] = number
+
+
+def _shown(played: Played, java: int) -> dict[str, Any]:
+    told = {member: of for member, of in _told(played.answer, java).items() if any(of)}
+    shown = {"t": played.at_ms, "gen": played.generation, "leader": played.leader, "members": told}
+    error = {"error": played.answer.error} if played.answer.error else {}
+    return {**shown, "delay": played.answer.delay_ms, **error}
+
+
+def _told(answer: ConnectAnswer, java: int) -> dict[str, Any]:
+    return {
+        member: [_wire(assigned_wire(items, java)), _wire(revoked_wire(answer.revoked[member]))]
+        for member, items in answer.assigned.items()
+    }
+
+
+def _wire(groups: Sequence[tuple[str, list[int]]]) -> list[list[Any]]:
+    return [list(group) for group in groups]
+
+
+def _canonical(wire: Sequence[Any]) -> list[tuple[str, list[int]]]:
+    return sorted((name, sorted(numbers)) for name, numbers in wire)
+
+
+def _sets(wire: Sequence[Any]) -> ItemSets:
+    connectors, tasks = read_wire(wire)
+    return ItemSets(frozenset(connectors), frozenset(tasks))
+
+
+def _memory(recorded: Mapping[str, Any] | None) -> LeaderMemory:
+    if recorded is None:
+        return LeaderMemory()
+    return LeaderMemory(
+        previous=_sets(recorded["previous"]),
+        revocation=_sets(recorded["revocation"]),
+        revoked_in_previous=recorded["revoked_in_previous"],
+        candidates=tuple(recorded["candidates"]),
+        scheduled_at=recorded["scheduled"],
+        delay_ms=recorded["delay"],
+        generation=recorded["generation"],
+        members=frozenset(recorded["members"]),
+        successive=recorded["successive"],
+    )
+
+
+def _recorded(memory: LeaderMemory) -> dict[str, Any]:
+    return {
+        "previous": revoked_wire(Items(tuple(memory.previous.connectors), tuple(memory.previous.tasks))),
+        "revocation": revoked_wire(Items(tuple(memory.revocation.connectors), tuple(memory.revocation.tasks))),
+        "revoked_in_previous": memory.revoked_in_previous,
+        "candidates": list(memory.candidates),
+        "scheduled": memory.scheduled_at,
+        "delay": memory.delay_ms,
+        "generation": memory.generation,
+        "members": list(memory.members),
+        "successive": memory.successive,
+    }
+
+
+def _plain(memory: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a memory without the order of what has none."""
+    items = {name: _canonical(memory[name]) for name in ("previous", "revocation")}
+    return {**memory, **items, "members": sorted(memory["members"])}
