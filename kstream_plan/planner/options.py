@@ -13,10 +13,10 @@ class PlanOptions:
     """How a group is planned, whatever happens to it.
 
     ``design`` is how the group coordinates, by its name in the registry, as are the classic protocol's ``assignor`` and
-    ``protocol``; ``trigger`` is that of round 1 (default: ``join`` if an
-    instance holds and reports nothing, else ``manual``); ``max_rounds`` ends a plan that goes on, as ``unfinished``
-    (default: 4 · (stateful tasks + 10), as often as the group changes); with ``bounds`` the summary has the least that
-    had to be restored, which takes a solver (an optimal assignor's has it anyway).
+    ``protocol``; ``trigger`` is that of round 1 (default: ``join`` if an instance holds and reports nothing, else
+    ``manual``); ``max_rounds`` ends a plan that goes on, as ``unfinished`` (default: 4 · (stateful tasks + 10), as
+    often as the group changes); with ``bounds`` the summary has the least that had to be restored, which takes a solver
+    (an optimal assignor's has it anyway).
     """
 
     design: str = "classic"
