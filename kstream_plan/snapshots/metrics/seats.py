@@ -63,11 +63,16 @@ class Seats:
             what = f"client id {shown(client)} is that of {len(of_client)} instances, and no process id is published"
             fix = "publish client-state of stream-metrics, or give every instance a client.id of its own"
             raise SnapshotError(what, where=scrape.where, fix=fix, application_id=self.application_id)
-        by_default = [process for process in self.processes if client == f"{self.application_id}-{process}"]
-        if by_default:
+        by_default = [
+            process
+            for process, host in self.processes.items()
+            if client in (host, f"{self.application_id}-{process}")  # of static members the group tells no client id
+        ]
+        if len(by_default) == 1:
             return by_default[0]
         what = f"is of client {shown(client)}, which the group {shown(self.application_id)} does not have"
-        raise SnapshotError(what, where=scrape.where, fix=_STALE, application_id=self.application_id)
+        fix = f"{_STALE}; of static members, publish client-state of stream-metrics too"
+        raise SnapshotError(what, where=scrape.where, fix=fix, application_id=self.application_id)
 
     def task_of(self, scrape: Scrape, partition: TopicPartition) -> str | None:
         """Return the task of a changelog's partition, ``None`` of a source topic that a store is read back from.

@@ -227,6 +227,13 @@ def test_an_instance_is_found_by_its_client_id_or_its_process(scrape: str) -> No
     assert lag_of(overlaid(scrape, ends=offsets(ENDS)))["source"] == "metrics"
 
 
+@pytest.mark.parametrize("client", [f"my.app-{P0}", "one"])
+def test_a_static_member_is_found_by_its_default_client_id_or_its_host(client: str) -> None:
+    row = copy.deepcopy(GROUP)
+    row["instances"][0]["consumers"][0]["consumer_id"] = f"static-1-{P1}"
+    assert lag_of(overlaid(text(leads(BOTH, client=client)), row=row, ends=offsets(ENDS)))["source"] == "metrics"
+
+
 def test_the_same_client_id_on_two_instances_needs_the_process() -> None:
     row = copy.deepcopy(GROUP)
     for instance in row["instances"]:
