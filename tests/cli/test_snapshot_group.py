@@ -12,6 +12,7 @@ import pytest
 
 from kstream_plan.cli import run
 from kstream_plan.snapshots.broker import kafka_cluster
+from tests.helpers import metric_texts
 from tests.helpers.captured import REAL, rows
 from tests.helpers.captured_cluster import CapturedCluster
 from tests.helpers.goldens import assert_golden
@@ -75,6 +76,31 @@ def test_a_running_group(config: str, capsys: pytest.CaptureFixture[str]) -> Non
         "hot by now may look behind; --offsets-topic reads the time"
     ]
     assert OnTheNetwork.reached == ("broker:9092", {})
+
+
+@pytest.mark.parametrize("topology", [("--topology", TOPOLOGY), ()])
+def test_a_running_group_is_asked_for_the_offsets_of_what_was_measured(
+    topology: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = json.loads(snapshot(capsys, *GROUP, "--topology", TOPOLOGY)[0])
+    held = (
+        (i, consumer, task) for i in row["instances"] for consumer in i["consumers"] for task in consumer["standby"]
+    )
+    instance, consumer, task = next(copy for copy in held if copy[2].startswith("1_"))
+    client, number = consumer["consumer_id"].split("-StreamThread-")[0], task.partition("_")[2]
+    ends = DESCRIBED["changelogEndOffsets"]
+    lines = [
+        metric_texts.position(
+            "records_lead", ends[f"S2b-{store}-changelog"][number] - 7, client=client, partition=number
+        ).replace("my.app-A", f"S2b-{store}")
+        for store in "BC"
+    ]
+    store = 'kafka_streams_stream_state_metrics_put_rate{rocksdb_state_id="%s",task_id="1_0"} 0.0'
+    (tmp_path / "one.prom").write_text(metric_texts.text([*lines, *(store % name for name in "BC")]))
+    shown, said = snapshot(capsys, *GROUP, *topology, "--metrics", str(tmp_path))
+    measured = [lag for lag in json.loads(shown)["lags"] if lag["source"] == "metrics"]
+    assert [(lag["process_id"], lag["task_id"], lag["lag"]) for lag in measured] == [(instance["process_id"], task, 14)]
+    assert "S2b: 1 of " in said
 
 
 def test_what_is_left_out_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:

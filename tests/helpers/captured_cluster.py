@@ -51,7 +51,8 @@ class CapturedCluster:
 
     def topics(self, names: Sequence[str]) -> dict[str, tuple[tuple[str | None, ...], ...]]:
         sources = {name.rpartition("-")[2]: name for name in names if not name.endswith("-changelog")}
-        counts = {sources[name]: count for name, count in zip(("orders", "clicks", "audit"), (12, 12, 6), strict=True)}
+        sizes = {"orders": 12, "clicks": 12, "audit": 6}
+        counts = {sources[name]: count for name, count in sizes.items() if name in sources}
         counts |= {f"{self.group_id}-{store}-changelog": 12 for store in _STORES}
         return {name: ((None,),) * counts[name] for name in names if name in counts}
 

@@ -57,7 +57,7 @@ def position(
     value: object,
     *,
     store: str = "A",
-    partition: int = 0,
+    partition: int | str = 0,
     client: str = f"my.app-{P0}",
     thread: str = "StateUpdater-1",
     naming: str = JMX,
