@@ -53,3 +53,20 @@ class Assignment:
     warnings: tuple[Note, ...] = ()
     notes: tuple[Note, ...] = ()
     keeps_stateless: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownDecision:
+    """The newest decision of a group that is known to have been made: a group goes on from after it.
+
+    Times are in milliseconds, counted from when the snapshot was taken. ``generation`` is the one that it led to,
+    ``at_ms`` when it was made. ``consumers`` is what every consumer, by index, was decided to have, what is withheld
+    from it included; ``None``: what the snapshot says that it holds. ``probing_rebalance`` tells whether the leader
+    wants to look again, ``next_ms`` when the next rebalance is due; ``None``: not known.
+    """
+
+    generation: int
+    at_ms: int | None = None
+    consumers: tuple[Holding, ...] | None = None
+    probing_rebalance: bool | None = None
+    next_ms: int | None = None

@@ -8,6 +8,7 @@ from functools import cached_property
 from statistics import median_low
 from types import MappingProxyType
 
+from kstream_plan.model.decision import KnownDecision
 from kstream_plan.model.note import Note
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.state import GroupState
@@ -38,8 +39,7 @@ class Rates:
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields; read-only views, which cannot be pickled, as plain dictionaries."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()}
+        return _plain(self)
 
     @property
     def any_restore(self) -> bool:
@@ -75,10 +75,14 @@ class Rates:
 class Snapshot:
     """One application at one generation, as read: the state a plan starts from and what is known beside it.
 
-    ``captured_at`` is RFC 3339 in UTC with milliseconds (``2026-11-21T12:00:00.000Z``) or ``None``; ``assumptions``
-    are those that reading it took. ``old_lags`` are the copies, as (task, instance), of which the lag was reported
-    before ``captured_at``, ``least_lags`` those of which only the least that they are behind is known;
-    ``before_decision`` tells that a decision made from this state is known: the group has gone on since.
+    ``captured_at`` is RFC 3339 in UTC with milliseconds (``2026-11-21T12:00:00.000Z``) or ``None``; it is the zero of
+    the other times, in milliseconds, those of ``state.copies`` included. ``known_until_ms`` is until when nothing else
+    happened. ``decision`` is what was made of ``state``, if that is known: the group has gone on since.
+    ``assumptions`` are those that reading it took.
+
+    About copies, by (task, instance): ``since_ms`` tells since when they are assigned, ``reported_ms`` when their lag
+    was reported, both where that is known; ``old_lags`` was reported before ``captured_at``, and of ``least_lags`` only
+    the least that they are behind is known.
     """
 
     state: GroupState
@@ -89,4 +93,21 @@ class Snapshot:
     assumptions: tuple[Note, ...] = ()
     old_lags: frozenset[tuple[int, int]] = frozenset()
     least_lags: frozenset[tuple[int, int]] = frozenset()
-    before_decision: bool = False
+    decision: KnownDecision | None = None
+    known_until_ms: int = 0
+    since_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
+    reported_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields; read-only views, which cannot be pickled, as plain dictionaries."""
+        return _plain(self)
+
+    def __setstate__(self, fields: dict[str, object]) -> None:
+        """Take the fields."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+
+def _plain(of: Rates | Snapshot) -> dict[str, object]:
+    fields = {name: getattr(of, name) for name in of.__dataclass_fields__}
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()}

@@ -114,7 +114,7 @@ def _doubts(snapshot: Snapshot, gone: Sequence[str]) -> tuple[Note, ...]:
     old = [task for task, copy in elsewhere if (task, copy.instance) in snapshot.old_lags]
     least = [task for task, copy in elsewhere if (task, copy.instance) in snapshot.least_lags]
     doubts = []
-    if snapshot.before_decision:
+    if snapshot.decision is not None:
         message = "The snapshot stands before a decision that it knows: who runs and copies what has changed since"
         doubts.append(Note("before-decision", message))
     if unknown:

@@ -15,7 +15,7 @@ from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Note, Rates, Snapshot
+from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, KnownDecision, Note, Rates, Snapshot
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.simulation.drain import drain_table
@@ -279,7 +279,11 @@ def _with_copy(lag: int | None) -> Snapshot:
         ),
         (_with_copy(UNKNOWN), "unknown-lag", "Nobody knows how far behind the copies of these tasks are: 0_2"),
         (_with_copy(None), "unknown-lag", "Nobody knows how far behind the copies of these tasks are: 0_2"),
-        (replace(_with_copy(0), before_decision=True), "before-decision", "stands before a decision that it knows"),
+        (
+            replace(_with_copy(0), decision=KnownDecision(generation=2)),
+            "before-decision",
+            "stands before a decision that it knows",
+        ),
     ],
 )
 def test_what_nobody_can_tell_is_not_called_warm(
@@ -301,8 +305,8 @@ def test_what_nobody_can_tell_is_not_called_warm(
 
 def test_a_snapshot_knows_what_is_older_than_itself() -> None:
     row = captured.rows("scale-out-standbys", "inputs")[9]
-    assert not snapshot_from_row(row, "").before_decision
-    assert snapshot_from_row({**row, "decision": {"generation": row["generation"] + 1}}, "").before_decision
+    assert snapshot_from_row(row, "").decision is None
+    assert snapshot_from_row({**row, "decision": {"generation": row["generation"] + 1}}, "").decision
     later = {**row, "captured_at": "2026-12-01T00:00:00Z"}
     assert snapshot_from_row(later, "").old_lags == frozenset()
     lags = [{**lag, "reported_at": row["captured_at"]} for lag in row["lags"]]
@@ -331,4 +335,4 @@ def test_what_a_leaders_log_says_is_not_called_warm_as_it_stands(
         == 0
     )
     (row,) = [json.loads(line) for line in path.read_text().splitlines()]
-    assert snapshot_from_row(row, "").before_decision
+    assert snapshot_from_row(row, "").decision

@@ -9,12 +9,14 @@ from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.sources import check_paths
+from kstream_plan.snapshots.leader_log.copy_ages import copies_since
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
+from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.generations import Found, Generation, generations_of
-from kstream_plan.snapshots.leader_log.messages import LogPlace
+from kstream_plan.snapshots.leader_log.messages import Ended, LogPlace
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
 from kstream_plan.snapshots.leader_log.records import Record, read_records
-from kstream_plan.snapshots.leader_log.rows import Names, row_of
+from kstream_plan.snapshots.leader_log.rows import Names, row_of, time_text
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.generation_rates import with_rates
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -76,10 +78,11 @@ def read_leader_logs(
     by_application: dict[str, list[Generation]] = defaultdict(list)
     for generation in found.generations:
         by_application[application_of(generation) or application_id or _nameless(generation)].append(generation)
+    ended = max((record.at for record in records if isinstance(record.message, Ended) and record.at), default=None)
     entries = [
         entry
         for name, generations in sorted(by_application.items())
-        for entry in _entries(name, generations, config or {}, known)
+        for entry in _entries(name, generations, config or {}, known, ended)
     ]
     entries.sort(key=lambda entry: (entry.at_ms is not None, entry.at_ms or 0))
     return LogHistory(tuple(entries), tuple(found.incomplete), unused)
@@ -112,16 +115,23 @@ def _records(paths: Sequence[str], stdin: BinaryIO) -> Iterator[Record]:
 
 
 def _entries(
-    application_id: str, generations: Sequence[Generation], config: Mapping[str, Any], names: Names
+    application_id: str,
+    generations: Sequence[Generation],
+    config: Mapping[str, Any],
+    names: Names,
+    ended: Moment | None,
 ) -> Iterator[Entry]:
     pairs = [
         (generation, before if before is not None and _follows(generation, before) else None)
         for generation, before in zip(generations, [None, *generations], strict=False)
     ]
     rows = [
-        row_of(generation, before, application_id=application_id, config=config, names=names)
-        for generation, before in pairs
+        row_of(generation, before, since, application_id=application_id, config=config, names=names)
+        for (generation, before), since in zip(pairs, copies_since(pairs), strict=True)
     ]
+    last = generations[-1].at
+    if last is not None and ended is not None and ended.us >= last.us and ended.zoned == last.zoned:
+        rows[-1]["known_until"] = time_text(ended)
     for row, (generation, before) in zip(with_rates(rows), pairs, strict=True):
         at = generation.at
         yield Entry(

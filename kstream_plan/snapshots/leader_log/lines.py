@@ -20,6 +20,15 @@ _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _KEPT_BYTES = 128
 #: A line without any marker is given up once it is longer than this.
 _LONG_LINE_BYTES = 4 << 20
+#: When a line was logged: the time at its beginning or, of JSON, in a field of its own. As text the greatest is the
+#: newest. Other times in a line may be still to come.
+_LINE_TIME = re.compile(
+    rb"""^(?:[^\n"]{0,120}?|[^\n]*?"(?:@timestamp|timestamp|time|ts|datetime|eventTime)" ?: ?")"""
+    rb"""(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)""",
+    re.MULTILINE,
+)
+#: In so much of a log the newest line is looked for; beyond that the last line of each block stands for it.
+_SEARCHED_BYTES = 8 << 20
 #: So many lines of a block are looked at to tell whether a sign may be in it.
 _SAMPLES = 16
 
@@ -67,6 +76,8 @@ class LogLines:
         self._hits: dict[bytes | None, int] = {}  # by marker; ``None`` is the sign
         self._line_at = 0  # where the line begins that was returned last
         self._last_before = b""  # the last line of the block before
+        self._to_search = _SEARCHED_BYTES
+        self.newest: list[bytes] = []  # of each block the line that was logged last
 
     def next_marked(self) -> Line | None:
         """Return the next line that has a marker or the sign, ``None`` at the end."""
@@ -128,6 +139,9 @@ class LogLines:
 
     def _start(self, whole: bytes, rest: list[bytes]) -> None:
         self._last_before = _last_line(self._whole, len(self._whole))
+        if whole:
+            self.newest.append(_newest_line(whole) if self._to_search > 0 else _last_line(whole, len(whole)))
+            self._to_search -= len(whole)
         self._whole, self._at, self._hits = whole, 0, {}
         self._rest, self._rest_matters = rest, False
         self._sign_is_likely = self._sign_is_likely or (self._sign is not None and self._has(self._sign.kind))
@@ -151,6 +165,15 @@ class LogLines:
 def _last_line(lines: bytes, end: int) -> bytes:
     end -= lines.endswith(b"\n", 0, end)
     return lines[lines.rfind(b"\n", 0, end) + 1 : end].rstrip(b"\r")
+
+
+def _newest_line(lines: bytes) -> bytes:
+    """Return the line with the greatest time; logs of several instances may stand one after the other."""
+    newest = max(_LINE_TIME.finditer(lines), key=lambda match: match[1], default=None)
+    if newest is None:
+        return _last_line(lines, len(lines))
+    end = lines.find(b"\n", newest.end())
+    return lines[newest.start() : end if end >= 0 else len(lines)].rstrip(b"\r")
 
 
 def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:

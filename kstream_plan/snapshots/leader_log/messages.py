@@ -73,8 +73,13 @@ class Hosts:
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """The log ends: nothing in it was logged later."""
+
+
+@dataclass(frozen=True, slots=True)
 class Heard:
     """A stream thread said something, wherever its log is."""
 
 
-Message: TypeAlias = Members | Decided | Split | Finished | EndOffsets | Hosts | Heard
+Message: TypeAlias = Members | Decided | Split | Finished | EndOffsets | Hosts | Heard | Ended

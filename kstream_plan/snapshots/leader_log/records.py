@@ -24,10 +24,13 @@ from kstream_plan.snapshots.leader_log.envelope import (
 )
 from kstream_plan.snapshots.leader_log.grammar import GrammarError
 from kstream_plan.snapshots.leader_log.lines import Line, LogLines
-from kstream_plan.snapshots.leader_log.messages import Heard, LogPlace, Message
+from kstream_plan.snapshots.leader_log.messages import Ended, Heard, LogPlace, Message
 from kstream_plan.snapshots.leader_log.split_lines import MAX_GAP, PART_SIGN, SplitLines, WholeLine
 from kstream_plan.snapshots.leader_log.wording import MARKERS, Draft, begun, is_marked, thread_of
 from kstream_plan.snapshots.rows.fields import printable
+
+#: What stands before a message, its time among it, is seldom longer.
+_HEADER_CHARACTERS = 60
 
 _FIX = "give the log as it was written, or only up to the line before"
 
@@ -90,6 +93,9 @@ class _Reader:
             yield from self._read(whole)
         for waiting in self._open:
             raise self._cut(waiting.place, "its end is missing")
+        ended = max((at for line in self._lines.newest if (at := _logged_at(line)) is not None), default=None)
+        if ended is not None:
+            yield Record(Ended(), ended, LogPlace(self._name, 0), None, None)
 
     def _next(self) -> Line | None:
         return self._lines.next_line() if self._open or self._split else self._lines.next_marked()
@@ -158,10 +164,7 @@ class _Reader:
             message = draft.read()
         except GrammarError as error:
             raise self._cut(found.place, str(error)) from None
-        at = header_time(draft.header)
-        if at is None or (envelope.at and envelope.at.zoned and not at.zoned):
-            at = envelope.at
-        return Record(message, at, found.place, thread_of(draft.header), envelope.host)
+        return Record(message, _time(draft.header, envelope), found.place, thread_of(draft.header), envelope.host)
 
     def _heard_before(self, record: Record) -> bool:
         """Tell whether a record says again, as every rebalance makes it, where a thread is."""
@@ -174,3 +177,17 @@ class _Reader:
 
     def _cut(self, place: LogPlace, why: str) -> SnapshotError:
         return SnapshotError(f"a message of the assignor cannot be read: {printable(why)}", where=str(place), fix=_FIX)
+
+
+def _time(header: str, envelope: Envelope) -> Moment | None:
+    """Return when a message was logged: what its own header says, unless only its envelope names a zone."""
+    at = header_time(header)
+    return envelope.at if at is None or (envelope.at and envelope.at.zoned and not at.zoned) else at
+
+
+def _logged_at(line: bytes) -> Moment | None:
+    try:
+        envelope = opened(unwrap(line), is_marked)
+    except CutLineError:
+        return None
+    return _time(envelope.text[:_HEADER_CHARACTERS], envelope)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from kstream_plan.model import TaskId
+from kstream_plan.snapshots.leader_log.copy_ages import Ages
 from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.generations import Generation
 from kstream_plan.snapshots.rows.times import format_time
@@ -17,6 +18,7 @@ Names = Mapping[str, Mapping[str, str]]
 def row_of(
     generation: Generation,
     before: Generation | None,
+    since: Ages,
     *,
     application_id: str,
     config: Mapping[str, Any],
@@ -28,6 +30,7 @@ def row_of(
         generation: what it is about.
         before: the generation that it followed, ``None`` if the logs do not hold it. It tells which standbys were
             assigned; without it whatever was reported counts as assigned.
+        since: since when copies are where they are.
         application_id: its application.
         config: settings, by the names of the snapshot's ``config``.
         names: what is known of processes from elsewhere.
@@ -44,6 +47,9 @@ def row_of(
     ids = sorted(generation.clients.states)
     row["instances"] = [_instance(process_id, generation, before, names.get(process_id, {})) for process_id in ids]
     row["lags"] = [lag for process_id in ids for lag in _lags(process_id, generation)]
+    ages = [age for process_id in ids for age in _ages(process_id, generation, since)]
+    if ages:
+        row["copies_since"] = ages
     return row
 
 
@@ -52,7 +58,7 @@ def time_text(at: Moment) -> str:
     return format_time(at.us // 1000)
 
 
-def texts(tasks: Sequence[TaskId] | frozenset[TaskId]) -> list[str]:
+def texts(tasks: Collection[TaskId]) -> list[str]:
     """Return task ids as texts, in Kafka's order."""
     return [str(task) for task in sorted(tasks, key=lambda task: task.sort_key)]
 
@@ -106,6 +112,16 @@ def _standby(process_id: str, generation: Generation, before: Generation | None)
         found[consumer] = [task for task in assigned.get(consumer, ()) if task not in held]
         held.update(found[consumer])
     return found
+
+
+def _ages(process_id: str, generation: Generation, since: Ages) -> list[dict[str, str]]:
+    running = {task for tasks in generation.splits[process_id].owned.values() for task in tasks}
+    copies = (task for of, task in since if of == process_id and task in generation.clients.stateful)
+    return [
+        {"process_id": process_id, "task_id": str(task), "since": time_text(since[process_id, task])}
+        for task in sorted(copies, key=lambda task: task.sort_key)
+        if task not in running
+    ]
 
 
 def _lags(process_id: str, generation: Generation) -> list[dict[str, Any]]:

@@ -8,8 +8,10 @@ from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Note, Task
 from kstream_plan.model.settings import MAX_LONG
-from kstream_plan.snapshots.rows.fields import FieldError, shown
+from kstream_plan.snapshots.rows.fields import FieldError, Row, optional_rows, required_text, shown
 from kstream_plan.snapshots.rows.lags import LagRow
+from kstream_plan.snapshots.rows.members import normal_process_id
+from kstream_plan.snapshots.rows.times import optional_time
 
 #: What one instance reported about one task: its rows by (task, instance).
 Reports: TypeAlias = Mapping[tuple[int, int], Sequence[LagRow]]
@@ -80,6 +82,42 @@ def copies_of(
         elif seat is not None:
             found[task].append(_silent_copy(group.tasks[task], instance, seat))
     return tuple(map(tuple, found)), doubts.notes()
+
+
+def read_copies_since(row: Row, group: Group, zero_ms: int | None) -> dict[tuple[int, int], int]:
+    """Read since when copies are where they are, by (task, instance), in milliseconds counted from ``zero_ms``.
+
+    Without a time to count from nothing is known; what is about members or tasks that are not there is passed over.
+
+    Raises:
+        FieldError: a field of the wrong type, or not a time.
+    """
+    found: dict[tuple[int, int], int] = {}
+    for number, item in enumerate(optional_rows(row, "copies_since")):
+        try:
+            process_id, task_id = normal_process_id(required_text(item, "process_id")), required_text(item, "task_id")
+            at_ms = optional_time(item, "since")
+        except FieldError as error:
+            raise error.inside(f"copies_since[{number}]") from None
+        task, instance = group.task_index_by_text.get(task_id), group.instance_index.get(process_id)
+        if None not in (task, instance, at_ms, zero_ms):
+            found[task, instance] = at_ms - zero_ms  # type: ignore[index, operator]
+    return found
+
+
+def with_ages(
+    copies: Sequence[tuple[Copy, ...]], since_ms: Mapping[tuple[int, int], int]
+) -> tuple[tuple[Copy, ...], ...]:
+    """Return the copies, each that nobody is assigned with the time since which it is left over, if that is known."""
+    return tuple(
+        tuple(
+            copy._replace(lost_at_ms=since_ms[task, copy.instance])
+            if copy.lost_at_ms is not None and (task, copy.instance) in since_ms
+            else copy
+            for copy in of_task
+        )
+        for task, of_task in enumerate(copies)
+    )
 
 
 class _Doubts(NamedTuple):

@@ -23,6 +23,7 @@ SNAPSHOT: Mapping[str, Type] = {
     "application_id": "text",
     "generation": "integer",
     "captured_at": "time",
+    "known_until": "time",
     "group_protocol": "text",
     "config": "settings",
     "tasks": [
@@ -67,7 +68,32 @@ SNAPSHOT: Mapping[str, Type] = {
             "source": "text",
         }
     ],
-    "decision": {"generation": "integer"},
+    "copies_since": [{"process_id": "text", "task_id": "text", "since": "time"}],
+    "decision": {
+        "at": "time",
+        "generation": "integer",
+        "leader": "text",
+        "trigger": "text",
+        "probing_rebalance": "boolean",
+        "next_rebalance_at": "time",
+        "decided": [
+            {
+                "process_id": "text",
+                "instance": "text",
+                "active": ["text"],
+                "standby": ["text"],
+                "consumers": [
+                    {
+                        "consumer_id": "text",
+                        "active": ["text"],
+                        "withheld": ["text"],
+                        "standby": ["text"],
+                        "temporary": ["text"],
+                    }
+                ],
+            }
+        ],
+    },
     "rates": {
         "produce": [{"task_id": "text", "records_per_second": "number", "intervals": "integer"}],
         "restore": [

@@ -6,12 +6,21 @@ Plain Python values in, frozen model out; nothing here knows where rows come fro
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Instance, Note, Snapshot, Task
 from kstream_plan.snapshots.rows.config import read_config
-from kstream_plan.snapshots.rows.copies import Reports, copies_of, reported_end_offsets, reports_of
+from kstream_plan.snapshots.rows.copies import (
+    Reports,
+    copies_of,
+    read_copies_since,
+    reported_end_offsets,
+    reports_of,
+    with_ages,
+)
+from kstream_plan.snapshots.rows.decision import read_decision
 from kstream_plan.snapshots.rows.document_kind import refuse_written
 from kstream_plan.snapshots.rows.fields import (
     FieldError,
@@ -101,12 +110,13 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
     if not lags_as_reported:
         reports, assumptions = still_caught_up(reports, group, holdings, config.acceptable_recovery_lag)
     copies, copy_notes = copies_of(group, holdings, reports)
+    since_ms = read_copies_since(row, group, header.captured_at_ms)
     state = GroupState(
         group=group,
         generation=header.generation,
         at_ms=0,
         holdings=holdings,
-        copies=copies,
+        copies=with_ages(copies, since_ms),
         leader=None if leader is None else group.instance_index[leader],
     )
     return Snapshot(
@@ -120,8 +130,32 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         least_lags=frozenset(
             seat for seat, rows in reports.items() for row in rows if row.source is LagSource.METRICS_AT_LEAST
         ),
-        before_decision=row.get("decision") is not None,
+        decision=read_decision(row, group, header.generation, header.captured_at_ms),
+        known_until_ms=_known_until_ms(row, header.captured_at_ms),
+        since_ms=MappingProxyType(since_ms),
+        reported_ms=MappingProxyType(_reported_ms(reports, header.captured_at_ms)),
     )
+
+
+def _known_until_ms(row: Row, captured_at_ms: int | None) -> int:
+    until_ms = optional_time(row, "known_until")
+    if until_ms is None or captured_at_ms is None:
+        return 0
+    if until_ms < captured_at_ms:
+        what = f"is {shown(row['known_until'])}, before captured_at"
+        raise FieldError("known_until", what, "give a time at or after captured_at")
+    return until_ms - captured_at_ms
+
+
+def _reported_ms(reports: Reports, captured_at_ms: int | None) -> dict[tuple[int, int], int]:
+    """Return when the lag of each seat (task, instance) was reported, the last store first, where that is known."""
+    found = {}
+    for seat, rows in reports.items():
+        times = [row.at_ms if row.reported_at_ms is None else row.reported_at_ms for row in rows]
+        known = [time for time in times if time is not None]
+        if captured_at_ms is not None and known and len(known) == len(times):
+            found[seat] = max(known) - captured_at_ms
+    return found
 
 
 def _old_lags(reports: Reports, captured_at_ms: int | None, probing_interval_ms: int) -> frozenset[tuple[int, int]]:

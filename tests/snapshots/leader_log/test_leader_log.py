@@ -20,10 +20,13 @@ from hypothesis import strategies as st
 from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.errors import SnapshotError
 from kstream_plan.simulation.one_plan import assign_once
+from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.history import LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.messages import LogPlace
 from kstream_plan.snapshots.leader_log.notes import notes_about
+from kstream_plan.snapshots.leader_log.records import read_records
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from kstream_plan.snapshots.rows.times import parse_time, parse_time_us
 from tests.helpers import captured, log_layouts
 
 #: What the assignor's own lines do not hold. The number is in a line of the leader's consumer, which was not captured.
@@ -35,7 +38,7 @@ NOT_IN_THE_LOG = {
     "decision": {"generation"},
 }
 #: What our rows have beside that.
-MORE = {"row": {"group_protocol", "rates"}, "lag": {"reported_at"}}
+MORE = {"row": {"group_protocol", "rates", "copies_since", "known_until"}, "lag": {"reported_at"}}
 
 
 def read(log: bytes, **options: Any) -> LogHistory:
@@ -43,9 +46,9 @@ def read(log: bytes, **options: Any) -> LogHistory:
 
 
 def told(history: LogHistory, application_id: str | None = None) -> list[Any]:
-    """The generations (of one application) wherever they are in the logs."""
+    """The generations (of one application) wherever they are in the logs, and whatever is logged after them."""
     return [
-        entry._replace(place=LogPlace("", 0))
+        entry._replace(place=LogPlace("", 0), row=without(dict(entry.row), {"known_until"}))
         for entry in history.entries
         if application_id in (None, entry.application_id)
     ]
@@ -97,6 +100,49 @@ def test_a_log_alone_foretells_its_own_decisions(scenario: str) -> None:
 
 
 @pytest.mark.parametrize("scenario", captured.SCENARIOS)
+def test_the_newest_row_knows_until_when_nothing_else_happened(scenario: str) -> None:
+    *older, newest = read_leader_logs([str(captured.REAL / scenario / "leader.log.gz")]).entries
+    assert not any("known_until" in entry.row for entry in older)
+    lines = gzip.decompress((captured.REAL / scenario / "leader.log.gz").read_bytes()).decode().splitlines()
+    logged = [match[0] for line in lines if (match := re.search(r"\d{4}-\d\d-\d\dT[\d:.]+Z", line[:60]))]
+    assert newest.row["known_until"] == max(logged)
+
+
+def test_the_last_line_is_the_newest_of_all_instances_and_layouts() -> None:
+    log = list(log_layouts.finished("scale-out"))
+    for layout in log_layouts.LAYOUTS:
+        entry = read(log_layouts.laid_out(log, layout), application_id="a").entries[-1]
+        if entry.at_ms is not None:
+            assert parse_time(entry.row["known_until"]) >= entry.at_ms, layout
+    first, second = b"i1| 2026-11-22T12:00:09.000Z INFO x\n", b"i2| 2026-11-22T12:00:01.500Z INFO y\n"
+    assert [record.at for record in read_records(io.BytesIO(first + second), "log")] == [
+        Moment(parse_time_us("2026-11-22T12:00:09.000Z"), zoned=True)
+    ]
+
+
+def test_copies_are_as_old_as_the_generations_before_tell() -> None:
+    entries = read_leader_logs([str(captured.REAL / "scale-out" / "leader.log.gz")]).entries
+    assert "copies_since" not in entries[0].row
+    for before, entry in pairwise(entries):
+        copies = {
+            (process_id, task_id)
+            for process_id, of in before.decision["decided"].items()
+            for held in of["consumers"].values()
+            for task_id in (*held["standby"], *held["temporary"])
+        }
+        ages = {(age["process_id"], age["task_id"]): age["since"] for age in entry.row.get("copies_since", ())}
+        assert copies <= ages.keys()
+        assert all(since <= before.decision["at"] for since in ages.values())
+        was = {
+            (of["process_id"], task_id)
+            for of in before.row["instances"]
+            for held in of["consumers"]
+            for task_id in (*held["active"], *held["standby"])
+        }
+        assert all(ages[copy] == before.decision["at"] for copy in copies - was)
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
 def test_the_rows_keep_to_the_schema(scenario: str) -> None:
     validator = jsonschema.Draft202012Validator(json.loads(json_schemas.load("snapshot")))
     for row in checked_rows(read(log_layouts.text(scenario).encode()).entries):
@@ -111,7 +157,8 @@ def test_with_the_settings_and_the_number_a_row_is_the_same_snapshot(scenario: s
     for entry, row in zip(history.entries, rows, strict=True):
         for task in row["tasks"]:
             del task["source_partitions"]
-        made, known = snapshot_from_row(entry.row, "log"), snapshot_from_row(row, "captured")
+        found = {name: value for name, value in entry.row.items() if name != "copies_since"}
+        made, known = snapshot_from_row(found, "log"), snapshot_from_row(row, "captured")
         assert made.state == known.state
         assert (made.config, made.captured_at) == (known.config, known.captured_at)
 

@@ -1,0 +1,119 @@
+"""The ``decision`` of a snapshot row: what the leader made of the state that the row has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kstream_plan.model import Group, Holding, KnownDecision
+from kstream_plan.snapshots.rows.fields import (
+    FieldError,
+    Row,
+    optional_boolean,
+    optional_integer,
+    optional_texts,
+    shown,
+    wrong_type,
+)
+from kstream_plan.snapshots.rows.members import normal_process_id
+from kstream_plan.snapshots.rows.tasks import parsed_task_id
+from kstream_plan.snapshots.rows.times import optional_time
+
+
+def read_decision(row: Row, group: Group, generation: int, captured_at_ms: int | None) -> KnownDecision | None:
+    """Read what was decided; ``None`` if the row has no decision.
+
+    Without ``decided`` the row's own consumers have what was decided already.
+
+    Args:
+        row: the snapshot row.
+        group: its group.
+        generation: the row's own generation: the decision's is the next one, unless it says otherwise.
+        captured_at_ms: the row's time since 1970, which the decision's times are counted from.
+
+    Raises:
+        FieldError: a field of the wrong type; a process, consumer or task that the row does not have, or that is there
+            twice; a task that two consumers are to run.
+    """
+    given = row.get("decision")
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise wrong_type("decision", given, "an object")
+    try:
+        at_ms, next_ms = optional_time(given, "at"), optional_time(given, "next_rebalance_at")
+        decided = None if given.get("decided") is None else _decided(given["decided"], group)
+        own = optional_integer(given, "generation")
+        zero_ms = at_ms if captured_at_ms is None else captured_at_ms
+        return KnownDecision(
+            generation=generation + (decided is not None) if own is None else own,
+            at_ms=None if at_ms is None or zero_ms is None else at_ms - zero_ms,
+            consumers=decided,
+            probing_rebalance=optional_boolean(given, "probing_rebalance"),
+            next_ms=None if next_ms is None or zero_ms is None else next_ms - zero_ms,
+        )
+    except FieldError as error:
+        raise error.inside("decision") from None
+
+
+def _decided(given: Any, group: Group) -> tuple[Holding, ...]:
+    holdings: dict[int, Holding] = {}
+    runs: dict[int, str] = {}
+    has: set[tuple[int, int]] = set()
+    for process_id, place, instance in _named(given, "process_id", "decided"):
+        for consumer_id, seat, held in _named(instance.get("consumers"), "consumer_id", f"{place}.consumers"):
+            consumer = group.consumer_index.get((normal_process_id(process_id), consumer_id))
+            if consumer is None:
+                what = f"is about consumer {shown(consumer_id)} of {shown(process_id)}, which is not in instances"
+                raise FieldError(seat, what, "give the decision that was made from this state, or leave it out")
+            if consumer in holdings:
+                raise FieldError(seat, f"is about {shown(consumer_id)} again", "give every consumer once")
+            active, standby = _tasks(held, "active", seat, group), _tasks(held, "standby", seat, group)
+            holdings[consumer] = Holding(active, standby)
+            for task in (*active, *standby):
+                if (group.instance_of[consumer], task) in has:
+                    what = f"gives {group.tasks[task].task_id} to an instance twice"
+                    raise FieldError(seat, what, "give every instance one copy")
+                has.add((group.instance_of[consumer], task))
+            for task in active:
+                first = runs.setdefault(task, seat)
+                if first is not seat:
+                    what = f"gives {group.tasks[task].task_id} to a consumer to run, and so does {first}"
+                    raise FieldError(seat, what, "give every task one owner")
+    return tuple(holdings.get(consumer, Holding()) for consumer in range(len(group.consumer_ids)))
+
+
+def _named(given: Any, key: str, place: str) -> Iterator[tuple[str, str, Row]]:
+    """Yield the name, the place and the value of each entry: of an object, or of a list as Parquet has it."""
+    if isinstance(given, Mapping):
+        entries = [(name, f"{place}[{shown(name)}]", value) for name, value in given.items()]
+    elif isinstance(given, list):
+        entries = [
+            (value.get(key) if isinstance(value, Mapping) else None, f"{place}[{number}]", value)
+            for number, value in enumerate(given)
+        ]
+    else:
+        raise wrong_type(place, given, "an object or a list")
+    for name, where, value in entries:
+        if not isinstance(value, Mapping):
+            raise wrong_type(where, value, "an object")
+        if not isinstance(name, str):
+            raise FieldError(f"{where}.{key}", "is missing" if name is None else "is no text", "give it")
+        yield name, where, value
+
+
+def _tasks(held: Row, role: str, place: str, group: Group) -> tuple[int, ...]:
+    try:
+        names = optional_texts(held, role) or ()
+    except FieldError as error:
+        raise error.inside(place) from None
+    found = set()
+    for position, name in enumerate(names):
+        where = f"{place}.{role}[{position}]"
+        task = group.task_index.get(parsed_task_id(where, name))
+        if task is None:
+            raise FieldError(where, f"is {shown(name)}, which is not in tasks", "add the task to tasks")
+        if task in found:
+            raise FieldError(where, f"is {shown(name)} again", "name every task once")
+        found.add(task)
+    return tuple(sorted(found))
