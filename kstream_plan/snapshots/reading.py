@@ -21,8 +21,8 @@ from kstream_plan.snapshots.files.sources import (
     check_paths,
     local_input,
     spool,
-    temporary_folder,
 )
+from kstream_plan.snapshots.files.temporary import temporary_folder
 from kstream_plan.snapshots.lag_texts import lag_history, nameless_lag_row
 from kstream_plan.snapshots.rows.fields import Row, printable, shown
 from kstream_plan.snapshots.rows.json_text import parse_row

@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import stat
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
@@ -333,8 +332,3 @@ def _is_there(path: str) -> bool:
 
 def _size(path: str) -> int:
     return os.stat(path).st_size
-
-
-def temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    """Return a folder for spooled input that is deleted with its context."""
-    return tempfile.TemporaryDirectory(prefix="kstream-plan-")

@@ -2,7 +2,8 @@
 
 Java writes it when a process ends, under a name of its own; the next process gives it its place if it is whole. One
 process writes at a time: it holds a lock, which the system releases whenever and however it ends. An archive that is
-not of the size it had when it was finished is never used, for Java would die of it. Without a folder to write to, or
+not of the size it had when it was finished is never used, for Java would die of it; nor is one that somebody else may
+have put there, for Java would run what is in it. Without a folder to write to, or
 with ``KSTREAM_PLAN_NO_CACHE=1``, everything works as well, only slower.
 """
 
@@ -12,6 +13,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import time
 from collections.abc import Sequence
@@ -71,6 +73,8 @@ def class_archive(java: Java, jars: Sequence[Path], *, may_write: bool) -> Class
     if os.pathsep in str(folder):
         return NO_ARCHIVE  # Java would take it for two files
     archive = NO_ARCHIVE
+    if not _is_ours(folder):
+        return archive
     lock = _locked(folder / "lock")
     with suppress(OSError, subprocess.SubprocessError):  # no place, no right to write: it works without as well
         if lock is not None:
@@ -116,6 +120,25 @@ def _key(java: Java, jars: Sequence[Path]) -> str:
             status = file.stat()
             described.update(f"{file}\0{status.st_size}\0{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
     return described.hexdigest()[:20]
+
+
+def _is_ours(folder: Path) -> bool:
+    """Tell whether a folder, if it is there, and those above it belong to us or root, and nobody else may write there.
+
+    In a folder with the sticky bit, as the temporary one has it, others may write but not replace what is ours.
+    """
+    try:
+        real = folder.resolve()
+        for place in (real, *real.parents):
+            if not place.exists():
+                continue
+            status = place.stat()
+            open_to_all = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX
+            if status.st_uid not in (os.getuid(), 0) or open_to_all:
+                return False
+    except (OSError, RuntimeError):
+        return False
+    return True
 
 
 def _locked(path: Path) -> int | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from kstream_plan.errors import SparkError
+from kstream_plan.snapshots.files.temporary import temporary_folder
 from kstream_plan.snapshots.spark.class_archive import ClassArchive
 from kstream_plan.snapshots.spark.driver import (
     Driver,
@@ -85,10 +86,10 @@ def open_session(
     settings = _settings(master, spark_conf or {}, little_work)
     with (
         ended_by_signal(),
-        tempfile.TemporaryDirectory(prefix="kstream-plan-spark-") as folder,
+        temporary_folder() as folder,
         tempfile.TemporaryFile() as noise,
     ):
-        starting = _Start(settings, java_home, debug, Path(folder), noise)
+        starting = _Start(settings, java_home, debug, folder, noise)
         with warnings.catch_warnings():
             if not debug:  # what PySpark says about a pandas that happens to be installed and is not used
                 warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")

@@ -98,6 +98,24 @@ def test_a_cache_that_cannot_be_written_does_no_harm(java: Java, monkeypatch: py
     assert class_archive(java, [], may_write=True) == NO_ARCHIVE
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_a_cache_in_which_others_may_write_is_not_used(mode: int, java: Java, tmp_path: Path) -> None:
+    finish(class_archive(java, [], may_write=True))
+    assert class_archive(java, [], may_write=True).options
+    (tmp_path / "cache").chmod(mode)
+    assert class_archive(java, [], may_write=True) == NO_ARCHIVE
+
+
+def test_a_cache_of_somebody_else_is_not_used(java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finish(class_archive(java, [], may_write=True))
+    assert class_archive(java, [], may_write=True).options
+    if os.getuid() == 0:
+        os.chown(tmp_path / "cache", 12345, -1)
+    else:
+        monkeypatch.setattr(os, "getuid", lambda: 12345)
+    assert class_archive(java, [], may_write=True) == NO_ARCHIVE
+
+
 def test_a_disk_without_room_does_no_harm(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_BYTES_NEEDED", 1 << 60)
     assert class_archive(java, [], may_write=True) == NO_ARCHIVE
