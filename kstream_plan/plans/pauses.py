@@ -63,27 +63,26 @@ class StatelessPauses(NamedTuple):
 class Pauses:
     """Every pause that ends within a plan, in the order of their ends; equal to any other that has the same ones.
 
-    ``single`` are those that are told one by one, ``stateless`` those of stateless tasks (with these ids, by place)
-    that are numbers. By task, ``ms`` is how long it stands still in all and ``times`` how often; the shortest and the
-    longest pause are 0 if there is none. ``most_at_once`` is how many tasks stand still at the same time, at worst.
+    By task, ``ms`` is how long it stands still in all and ``times`` how often; ``spans`` tells how many pauses there
+    are from when to when. The shortest and the longest one are 0 if there is none. ``most_at_once`` is how many tasks
+    stand still at the same time, at worst. The pauses themselves are made when they are read: where consumers give up
+    everything, every task has one in every round.
     """
 
-    single: tuple[Pause, ...]
-    stateless: tuple[StatelessPauses, ...]
-    stateless_ids: tuple[WorkId, ...]
+    rounds: PausedRounds
     ms: Mapping[WorkId, int]
     times: Mapping[WorkId, int]
+    spans: Mapping[tuple[int, int], int]
     shortest_ms: int
     longest_ms: int
     most_at_once: int
 
     def __iter__(self) -> Iterator[Pause]:
-        if not self.stateless:
-            return iter(self.single)
-        return merge(self.single, self._of_stateless(), key=attrgetter("to_ms"))
+        stateless = self.rounds.stateless()
+        return merge(self.rounds.single(), self._of_stateless(stateless), key=attrgetter("to_ms"))
 
     def __len__(self) -> int:
-        return len(self.single) + sum(len(together.places) for together in self.stateless)
+        return sum(self.spans.values())
 
     def __eq__(self, other: object) -> bool:
         return Counter(self) == Counter(other) if isinstance(other, Pauses) else NotImplemented
@@ -104,16 +103,17 @@ class Pauses:
             return max(0, bisect_right(starts_ms, pause.to_ms) - 1)
 
         stopped = [0] * len(starts_ms)
-        for index, found in groupby(self.single, place):
+        for index, found in groupby(self.rounds.single(), place):
             stopped[index] += len({pause.task_id for pause in found})
-        for index, together in groupby(self.stateless, place):
+        for index, together in groupby(self.rounds.stateless(), place):
             stopped[index] += len({task for pauses in together for task in pauses.places.tolist()})
         return stopped
 
-    def _of_stateless(self) -> Iterator[Pause]:
-        for places, from_ms, to_ms in self.stateless:
+    def _of_stateless(self, found: Iterable[StatelessPauses]) -> Iterator[Pause]:
+        group = self.rounds.group
+        for places, from_ms, to_ms in found:
             for place, since_ms in zip(places.tolist(), from_ms.tolist(), strict=True):
-                yield Pause(self.stateless_ids[place], since_ms, to_ms)
+                yield Pause(group.tasks[group.stateless[place]].task_id, since_ms, to_ms)
 
 
 def pauses_of(
@@ -138,27 +138,53 @@ def pauses_of(
         config: its ``heartbeat_interval_ms`` is the typical time that such a consumer waits.
         outages: those that the group does not notice; no round ends during one.
     """
-    stateless: tuple[StatelessPauses, ...] = ()
-    apart = isinstance(initial, Holdings) and not stopping and not outages  # else they hang on more than the rounds
-    single = tuple(_single(group, initial, rounds, stopping, config, apart=apart))
-    if outages:
-        single = _joined(single, _in_outages(group, initial, rounds, outages))
-    found = [_added_up(single)]
-    if isinstance(initial, Holdings) and apart:
-        stateless = tuple(_stateless(group, initial, rounds))
-        found.append(_stateless_added_up(group, stateless))
-    ms, times, spans = _together(found)
+    found = PausedRounds(group, initial, tuple(rounds), frozenset(stopping), config, tuple(outages))
+    ms, times, spans = _added_up(found.single())
+    if found.apart:
+        more = _stateless_added_up(group, found.stateless())
+        ms.update(more.ms)
+        times.update(more.times)
+        spans.update(more.spans)
     lengths = [to_ms - from_ms for from_ms, to_ms in spans]
     return Pauses(
-        single=single,
-        stateless=stateless,
-        stateless_ids=tuple(group.tasks[task].task_id for task in group.stateless) if stateless else (),
+        rounds=found,
         ms=ms,
         times=times,
+        spans=spans,
         shortest_ms=min(lengths, default=0),
         longest_ms=max(lengths, default=0),
         most_at_once=_most_at_once(spans),
     )
+
+
+class PausedRounds(NamedTuple):
+    """What the pauses of a plan follow from; fields as of :func:`pauses_of`."""
+
+    group: Group
+    initial: Sequence[Holding]
+    rounds: tuple[Round, ...]
+    stopping: frozenset[int]
+    config: AssignmentConfig
+    outages: tuple[Outage, ...]
+
+    @property
+    def apart(self) -> bool:
+        """Whether those of stateless tasks are found as numbers: they hang on nothing but what the rounds withhold."""
+        return isinstance(self.initial, Holdings) and not self.stopping and not self.outages
+
+    def single(self) -> Iterator[Pause]:
+        """Yield those that are told one by one, in the order of their ends."""
+        found = _single(self.group, self.initial, self.rounds, self.stopping, self.config, apart=self.apart)
+        if not self.outages:
+            return found
+        in_outages = _in_outages(self.group, self.initial, self.rounds, self.outages)
+        return iter(_joined(list(found), in_outages))
+
+    def stateless(self) -> Iterator[StatelessPauses]:
+        """Yield those that are numbers, in the order of their ends."""
+        if self.apart and isinstance(self.initial, Holdings):
+            return _stateless(self.group, self.initial, self.rounds)
+        return iter(())
 
 
 def _single(
@@ -325,14 +351,6 @@ def _stateless_added_up(group: Group, found: Iterable[StatelessPauses]) -> _Adde
         Counter({task_ids[place]: int(times[place]) for place in paused}),
         spans,
     )
-
-
-def _together(parts: Iterable[_AddedUp]) -> _AddedUp:
-    first, *others = parts
-    for part in others:
-        for together, more in zip(first, part, strict=True):
-            together.update(more)  # type: ignore[attr-defined]
-    return first
 
 
 def _most_at_once(spans: Mapping[tuple[int, int], int]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kstream_plan.model import WorkId
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, number, worst_first
 
@@ -19,37 +18,37 @@ def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 def pause_per_task(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure how long the worst task stands still in all."""
-    totals: Counter[WorkId] = Counter()
-    times: Counter[WorkId] = Counter()
-    last: dict[WorkId, int | None] = {}
-    for pause in subject.plan.pauses:
-        totals[pause.task_id] += pause.length_ms
-        times[pause.task_id] += 1
-        last[pause.task_id] = subject.round_at(pause.to_ms)
+    found = subject.plan.pauses
+    too_long = {task_id: total for task_id, total in found.ms.items() if total > number(limit)}
+    last = {pause.task_id: pause.to_ms for pause in found if pause.task_id in too_long} if too_long else {}
     offences = (
-        Offence(total, last[task_id], task_id, note=f"{times[task_id]:,} pause{'s' if times[task_id] > 1 else ''}")
-        for task_id, total in totals.items()
-        if total > number(limit)
+        Offence(total, subject.round_at(last[task_id]), task_id, note=_pauses(found.times[task_id]))
+        for task_id, total in too_long.items()
     )
-    return Measurement(max(totals.values(), default=0), worst_first(offences))
+    return Measurement(max(found.ms.values(), default=0), worst_first(offences))
+
+
+def _pauses(times: int) -> str:
+    return f"{times:,} pause{'s' if times > 1 else ''}"
 
 
 def pause_per_handover(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the longest single pause."""
+    found = subject.plan.pauses
     offences = (
         Offence(pause.length_ms, subject.round_at(pause.to_ms), pause.task_id)
-        for pause in subject.plan.pauses
+        for pause in (found if found.longest_ms > number(limit) else ())
         if pause.length_ms > number(limit)
     )
-    return Measurement(max((pause.length_ms for pause in subject.plan.pauses), default=0), worst_first(offences))
+    return Measurement(found.longest_ms, worst_first(offences))
 
 
 def paused_at_once(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure how many tasks stand still at the same time; to blame are the rounds that stop too many."""
     changes: Counter[int] = Counter()
-    for pause in subject.plan.pauses:
-        changes[pause.from_ms] += 1
-        changes[pause.to_ms] -= 1
+    for (from_ms, to_ms), tasks in subject.plan.pauses.spans.items():
+        changes[from_ms] += tasks
+        changes[to_ms] -= tasks
     still = worst = 0
     offences = []
     for at_ms in sorted(changes):

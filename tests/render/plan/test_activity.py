@@ -58,7 +58,7 @@ def test_who_returns_does_not_join_and_threads_are_no_members() -> None:
     found, names = events(made), Names(made.group)
     whys = [line(event, names).why for event in found if event.probe is None]
     assert whys == ["i1 leaves", "i1 returns", "new threads", "fewer threads", "i4 joins"]
-    heads = [word for word in picture(made, found, names, 400)[0].split()[1:] if not word.isdigit()]
+    heads = [column.head for column in picture(made, found, names).columns if not column.head.isdigit()]
     assert heads == ["leave", "back", "thread", "thread", "join"]
     assert "1 leave + 1 return + 2 thread changes + 1 join" in table(made, width=200)
 
