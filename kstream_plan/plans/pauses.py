@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kstream_plan.model import Group, Holding, Holdings, Owners, WorkId, no_owners
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans.replay import replay
 from kstream_plan.plans.rounds import Round
 from kstream_plan.plans.seats import Role
-from kstream_plan.plans.stateless_steps import Places, StatelessChanges
-from kstream_plan.plans.steps import Demote, HandOver, MemberLeft, Promote, Revoke, ThreadMove
+from kstream_plan.plans.stateless_steps import Places, StatelessChanges, single_steps
+from kstream_plan.plans.steps import Demote, HandOver, MemberLeft, Promote, Revoke, Step, ThreadMove
 
 if TYPE_CHECKING:
     import numpy as np
@@ -204,8 +205,21 @@ def _single(
         for consumer in sorted(stopping):
             for task in running[consumer].active:
                 yield Pause(group.tasks[task].task_id, stopped_ms, rnd.at_ms)
-        yield from stopped.until(rnd, held, apart=apart)
+        for at_ms, steps, held_then in _moments(group, rnd, held):
+            yield from stopped.until(at_ms, single_steps(steps) if apart else steps, held_then)
         held = rnd.assigned
+
+
+def _moments(
+    group: Group, rnd: Round, held: Sequence[Holding]
+) -> Iterator[tuple[int, Sequence[Step], Sequence[Holding]]]:
+    """Yield the steps of each time in a round, with what was held before them."""
+    moments = rnd.moments
+    outcomes = replay(group, held, [steps for _, steps in moments[:-1]])
+    for at_ms, steps in moments[:-1]:
+        yield at_ms, steps, held
+        held = next(outcomes).assigned
+    yield *moments[-1], held
 
 
 class _Stopped:
@@ -218,11 +232,11 @@ class _Stopped:
             (group.instances[group.instance_of[c]].process_id, group.consumer_ids[c]) for c in stopping
         }
 
-    def until(self, rnd: Round, held: Sequence[Holding], *, apart: bool) -> list[Pause]:
-        """Take the steps of a round, before which this was ``held``; return the pauses that they end."""
-        since, at_ms, ended = self._since, rnd.at_ms, list[Pause]()
+    def until(self, at_ms: int, steps: Sequence[Step], held: Sequence[Holding]) -> list[Pause]:
+        """Take the steps of one time, before which this was ``held``; return the pauses that they end."""
+        since, ended = self._since, list[Pause]()
         gone: set[str] = set()
-        for step in rnd.single_steps if apart else rnd.steps:
+        for step in steps:
             if isinstance(step, _ENDS):
                 if not self._stop_before or step.from_[:2] not in self._stop_before:
                     since[step.task_id] = at_ms
@@ -249,9 +263,11 @@ def _in_outages(
     """Return the standstills of what each instance runs when its outage begins."""
     found, decided = [], 0
     for process_id, from_ms, to_ms in sorted(outages, key=lambda one: one.from_ms):
-        while decided < len(rounds) and rounds[decided].at_ms <= from_ms:
+        while decided < len(rounds) and rounds[decided].ends_ms <= from_ms:
             decided += 1
         held = rounds[decided - 1].assigned if decided else initial
+        if decided < len(rounds):  # in the middle of one, perhaps
+            held = next((then for at, _, then in _moments(group, rounds[decided], held) if at > from_ms), held)
         found += [Pause(task_id, from_ms, to_ms) for task_id in _run_by(group, process_id, held)]
     return found
 

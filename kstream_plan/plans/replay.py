@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, assert_never
 
 from kstream_plan.model import Group, Holding, WorkId
-from kstream_plan.plans import (
+from kstream_plan.plans.seats import Role, Seat
+from kstream_plan.plans.steps import (
     Demote,
     Drop,
     HandOver,
@@ -17,8 +18,6 @@ from kstream_plan.plans import (
     Place,
     Promote,
     Revoke,
-    Role,
-    Seat,
     Step,
     ThreadMove,
     Withhold,
@@ -47,15 +46,22 @@ def replay(group: Group, initial: Sequence[Holding], rounds_of_steps: Iterable[S
         for step in steps:
             members.apply(step)
             if isinstance(step, Withhold):
-                withheld.append((members.consumer(step.to), members.task(step.task_id)))
+                seats = members.consumer(step.from_), members.consumer(step.to)
+                withheld.append((*seats, members.task(step.task_id)))
         assigned = members.holdings()
         yield Outcome(_decided(assigned, withheld), assigned)
 
 
-def _decided(assigned: tuple[Holding, ...], withheld: list[tuple[int, int]]) -> tuple[Holding, ...]:
-    """Return decided = (assigned - temporary) + withheld, consumer by consumer."""
+def _decided(assigned: tuple[Holding, ...], withheld: list[tuple[int, int, int]]) -> tuple[Holding, ...]:
+    """Return decided = (assigned - temporary - withheld from others) + withheld, consumer by consumer.
+
+    Whoever has a turn of its own later may still hold what is to go, and may have got by then what was withheld.
+    """
     decided = [held._replace(temporary=()) if held.temporary else held for held in assigned]
-    for consumer, task in withheld:
+    for owner, consumer, task in withheld:
+        if task in decided[owner].active:
+            active = tuple(other for other in decided[owner].active if other != task)
+            decided[owner] = decided[owner]._replace(active=active)
         held = decided[consumer]
         place = bisect_left(held.active, task)
         if place == len(held.active) or held.active[place] != task:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import NamedTuple
 
 from kstream_plan.model import Holding
@@ -84,6 +85,15 @@ class Round:
     decided: Sequence[Holding]
     assigned: Sequence[Holding]
     turns: tuple[MemberTurn, ...] = ()
+
+    @property
+    def moments(self) -> list[tuple[int, Sequence[Step]]]:
+        """The steps by the time that they happen at, on the plan's clock: those of the round, then turn by turn."""
+        if not self.turns:
+            return [(self.at_ms, self.steps)]
+        firsts = [0, *(turn.first for turn in self.turns), len(self.steps)]
+        times = [self.at_ms, *(turn.at_ms for turn in self.turns)]
+        return [(at_ms, self.steps[first:end]) for at_ms, (first, end) in zip(times, pairwise(firsts), strict=True)]
 
     @property
     def ends_ms(self) -> int:

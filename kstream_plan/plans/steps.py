@@ -52,7 +52,7 @@ class Place:
 class Withhold:
     """The task is decided for ``to`` but kept from it until ``from_`` has revoked it. No effect on what is held.
 
-    In the round's decision, and in no other, the task is active at ``to``.
+    In the round's decision, and in no other, the task is active at ``to``, and at ``from_`` no more.
     """
 
     task_id: WorkId

@@ -48,7 +48,7 @@ class Classic(Design):
         """Say from when on the plan counts, who stops what, and what is taken of copies whose rate nobody knows."""
         rounds, group = played.rounds, played.state.group
         notes = [
-            Note("starts-now", _starts(played)),
+            _starts(played),
             Note("typical-times", "Times are typical, give or take a heartbeat interval per rebalance"),
         ]
         stopping = self.stopping(group)
@@ -96,10 +96,10 @@ class Classic(Design):
         )
 
 
-def _starts(played: Played) -> str:
+def _starts(played: Played) -> Note:
     if played.goes_on:
-        return "The last decision that is known counts: what it withheld follows up, and its probing timer runs"
-    now = not played.rounds or played.rounds[0].trigger is Trigger.MANUAL or played.scenario is None
-    if now:
-        return "A rebalance starts now; a probe already scheduled is not counted"
-    return "A probe that is scheduled already is not counted"
+        message = "The last decision that is known counts: what it withheld follows up, and its probing timer runs"
+        return Note("goes-on", message)
+    if not played.rounds or played.rounds[0].trigger is Trigger.MANUAL or played.scenario is None:
+        return Note("starts-now", "A rebalance starts now; a probe already scheduled is not counted")
+    return Note("starts-now", "A probe that is scheduled already is not counted")

@@ -1,4 +1,4 @@
-"""The invariants of a plan: what must hold of every one, whatever assignor and protocol made it.
+"""The invariants of a plan: what must hold of every one, whatever design made it, and what a design promises beside.
 
 They read the plan alone and know nothing of the planner. Broken ones are a defect of this tool, never of the input. To
 add one is a function and a line here.
@@ -49,17 +49,23 @@ INVARIANTS: Mapping[str, Invariant] = MappingProxyType(
     }
 )
 
+#: Those that only plans of one design keep: its name → theirs.
+OF_DESIGN: Mapping[str, frozenset[str]] = MappingProxyType(
+    {"classic": frozenset({"withheld-is-followed-up", "warmups-within-budget", "standbys-as-wanted"})}
+)
+
 
 @without_cycle_collector()
 def broken_invariants(plan: Plan, *, rebuilt: bool = False) -> tuple[Broken, ...]:
-    """Check every invariant; nothing is returned for a sound plan.
+    """Check every invariant that holds of plans of its design; nothing is returned for a sound plan.
 
     ``rebuilt``: the rounds' outcomes were made from the steps, so that there is no use in doing that once more.
     """
     subject = PlanView(plan)
+    of_others = frozenset().union(*(names for design, names in OF_DESIGN.items() if design != plan.design))
     return tuple(
         Broken(name, number, message)
         for name, check in INVARIANTS.items()
-        if not (rebuilt and check is outcome.steps_are_lossless)
+        if name not in of_others and not (rebuilt and check is outcome.steps_are_lossless)
         for number, message in check(subject)
     )

@@ -20,9 +20,10 @@ def one_active_per_task(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     for index, task, count in _counts(subject, subject.decided, _ACTIVE):
         if count != 1:
             yield index + 1, f"{subject.name(task)} is decided active {count} times"
-    for index, task, count in _counts(subject, subject.held, _ACTIVE):
+    numbers, held = zip(*subject.in_time, strict=True)
+    for index, task, count in _counts(subject, held, _ACTIVE):
         if count > 1:
-            yield index, f"{subject.name(task)} is held active {count} times"
+            yield numbers[index], f"{subject.name(task)} is held active {count} times"
     yield from subject.stateless.not_decided if subject.stateless else ()
 
 
@@ -39,12 +40,13 @@ def one_copy_per_instance(subject: PlanView) -> Iterator[tuple[int | None, str]]
 
 
 def no_second_owner(subject: PlanView) -> Iterator[tuple[int | None, str]]:
-    """Nobody starts an active task that another consumer held until then: it is revoked one round earlier.
+    """Nobody starts an active task that another consumer held until then: it is revoked one round, or turn, earlier.
 
     Unless the other one is gone. Only who gives up everything before a rebalance (``stopping``) has revoked it in time.
     """
     plan = subject.plan
-    for rnd, changes in zip(plan.rounds, subject.held[1:], strict=True):
+    for number, changes in subject.in_time[1:]:
+        rnd = plan.rounds[number - 1]
         freed = plan.stopping | gone_in(plan.group, rnd)
         active = [delta for delta in changes if delta.role == _ACTIVE]
         lost = {task for delta in active if delta.consumer not in freed for task in delta.lost}

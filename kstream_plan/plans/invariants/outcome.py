@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kstream_plan.model.holding_changes import Alike, extra_copies
-from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans import Plan, Round, Trigger
 from kstream_plan.plans.invariants.plan_view import PlanView
 from kstream_plan.plans.replay import replay
 
@@ -15,19 +15,31 @@ _FROM_THE_GROUP = (Trigger.MANUAL, Trigger.PROBING, Trigger.FOLLOW_UP)
 
 
 def rounds_in_order(subject: PlanView) -> Iterator[tuple[int | None, str]]:
-    """Rounds are numbered from 1, generations follow the snapshot's, and time never goes back.
+    """Rounds are numbered from 1, generations follow the snapshot's, one by one if classic, and time never goes back.
 
-    It starts at 0, when a member is back that the group did not miss, or with what comes from outside.
+    It starts at 0, when a member is back that the group did not miss, or with what comes from outside; if it goes on
+    from a decision before the plan, with what follows from that one.
     """
     plan = subject.plan
-    at_ms, back_ms = 0, {outage.to_ms for outage in plan.outages}
+    goes_on = any(note.code == "goes-on" for note in plan.assumptions)
+    at_ms, back_ms, generation = 0, {outage.to_ms for outage in plan.outages}, plan.generation
     for index, rnd in enumerate(plan.rounds):
-        if (rnd.number, rnd.generation) != (index + 1, plan.generation + index + 1):
+        follows = rnd.generation == generation + 1 if plan.design == "classic" else rnd.generation >= generation
+        generation = rnd.generation
+        if rnd.number != index + 1 or not follows:
             yield index + 1, f"is numbered {rnd.number}, generation {rnd.generation}"
-        late = index == 0 and rnd.at_ms not in (0, *back_ms) and rnd.trigger in _FROM_THE_GROUP
+        late = index == 0 and rnd.at_ms not in (0, *back_ms) and rnd.trigger in _FROM_THE_GROUP and not goes_on
         if rnd.at_ms < at_ms or late:
             yield index + 1, f"is at {rnd.at_ms} ms, after {at_ms} ms"
-        at_ms = rnd.at_ms
+        if rnd.turns and not _turns_in_order(rnd):
+            yield index + 1, "has turns that are not in the order of time, or of the steps"
+        at_ms = rnd.ends_ms
+
+
+def _turns_in_order(rnd: Round) -> bool:
+    times_ms = [rnd.at_ms, *(turn.at_ms for turn in rnd.turns)]
+    firsts = [0, *(turn.first for turn in rnd.turns), len(rnd.steps)]
+    return times_ms == sorted(times_ms) and firsts == sorted(firsts)
 
 
 def steps_are_lossless(subject: PlanView) -> Iterator[tuple[int | None, str]]:
@@ -92,7 +104,7 @@ def summary_adds_up(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     figures = {
         "rebalances": len(plan.rounds),
         "probing_rebalances": sum(rnd.trigger is Trigger.PROBING for rnd in plan.rounds),
-        "duration_ms": plan.rounds[-1].at_ms if plan.rounds else 0,
+        "duration_ms": plan.rounds[-1].ends_ms if plan.rounds else 0,
         "moves": _moves(plan),
         "peak_extra_copies": max(extra_copies([rnd.assigned for rnd in plan.rounds]), default=0),
     }

@@ -12,6 +12,7 @@ from kstream_plan.model import Holding
 from kstream_plan.model.holding_changes import apart_from_stateless, changed_holdings, difference, unlike
 from kstream_plan.plans import Plan, Revoke, Round
 from kstream_plan.plans.invariants.stateless import check_stateless, held_as_numbers
+from kstream_plan.plans.replay import replay
 
 
 class Delta(NamedTuple):
@@ -41,6 +42,25 @@ class PlanView:
     def held(self) -> list[list[Delta]]:
         """What changes of what is held: at first everything, then round by round."""
         return list(_deltas([self.plan.initial, *(rnd.assigned for rnd in self.plan.rounds)]))
+
+    @cached_property
+    def in_time(self) -> list[tuple[int, list[Delta]]]:
+        """What changes of what is held, each with the number of its round: at first everything, then time by time.
+
+        Round by round where the steps do not fit what is held: they are not lossless then, or not in order.
+        """
+        if not any(rnd.turns for rnd in self.plan.rounds):
+            return list(enumerate(self.held))
+        numbers, history = [0], [self.plan.initial]
+        for rnd in self.plan.rounds:
+            moments = (steps for _, steps in rnd.moments)
+            try:
+                held = [outcome.assigned for outcome in replay(self.plan.group, history[-1], moments)]
+            except ValueError:
+                return list(enumerate(self.held))
+            numbers += [rnd.number] * len(held)
+            history += held
+        return list(zip(numbers, _deltas(history), strict=True))
 
     @cached_property
     def withheld(self) -> list[set[tuple[int, int]]]:

@@ -33,6 +33,8 @@ def held_as_numbers(plan: Plan) -> bool:
     """Tell whether all that a plan says of stateless tasks is in numbers."""
     if not isinstance(plan.initial, Holdings) or not isinstance(plan.final, Holdings):
         return False
+    if any(rnd.turns for rnd in plan.rounds):  # they tell all steps one by one
+        return False
     place_of = _places(plan.group)
     return all(
         isinstance(rnd.decided, Holdings)

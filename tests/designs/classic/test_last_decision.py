@@ -1,0 +1,69 @@
+"""A plan that begins after a decision: what that one withheld follows up, and its probing timer runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.designs.classic import LastDecision
+from kstream_plan.model import Rates, Snapshot
+from kstream_plan.model.scenario import Scenario, Stop
+from kstream_plan.model.starting_state import seated
+from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.simulation.one_plan import plan
+from tests.helpers import captured
+from tests.helpers.strategies import snapshots
+
+#: A group that an instance has just joined, and the same a generation later.
+WITHHOLDS, PROBES = captured.inputs("scale-out")[1:3]
+
+
+def _after(snapshot: Snapshot, ago_ms: int) -> Snapshot:
+    """The group so long after the decision that a plan of ``snapshot`` begins with."""
+    assignment = ASSIGNORS["high-availability"](seated(snapshot.state), snapshot.config)
+    return replace(snapshot, state=replace(snapshot.state, memory=LastDecision(-ago_ms, assignment)))
+
+
+def _goes_on_as(whole: Plan, after: Plan, ago_ms: int) -> bool:
+    rest = [replace(rnd, number=rnd.number - 1, at_ms=max(0, rnd.at_ms - ago_ms)) for rnd in whole.rounds[1:]]
+    return list(after.rounds) == rest
+
+
+@given(snapshot=snapshots(), rates=st.builds(Rates, restore_per_instance=st.sampled_from([None, 0.5, 100.0])))
+def test_a_plan_goes_on_with_what_follows_from_the_last_decision(snapshot: Snapshot, rates: Rates) -> None:
+    snapshot = replace(snapshot, rates=rates)
+    whole, after = plan(snapshot, max_rounds=60), plan(_after(snapshot, 0), max_rounds=59)
+    assert broken_invariants(after) == ()
+    if whole.verdict.kind == "settled" and whole.rounds:
+        assert _goes_on_as(whole, after, 0)
+        assert after.final == whole.final
+        assert (after.verdict.kind, after.target) == ("settled", whole.target)
+        assert after.generation == whole.generation + 1
+
+
+@pytest.mark.parametrize("ago_ms", [0, 40_000, 63_000])
+@pytest.mark.parametrize("before", [WITHHOLDS, PROBES])
+def test_the_time_since_the_last_decision_counts(before: Snapshot, ago_ms: int) -> None:
+    whole, after = plan(before), plan(_after(before, ago_ms))
+    first = after.rounds[0]
+    assert first.trigger is whole.rounds[1].trigger
+    assert first.at_ms == max(0, whole.rounds[1].at_ms - ago_ms)
+    assert [note.code for note in after.assumptions][:1] == ["goes-on"]
+    assert after.digest != whole.digest
+    assert broken_invariants(after) == ()
+
+
+def test_who_stops_while_a_probing_rebalance_is_due_is_noticed_first() -> None:
+    after = _after(PROBES, 1_000)
+    due = plan(after).rounds[0]
+    assert due.trigger is Trigger.PROBING
+    stopped = PROBES.state.group.instances[0].process_id
+    made = plan(after, scenario=Scenario(events=(Stop(at_ms=0, process_ids=(stopped,)),)))
+    assert (made.rounds[0].at_ms, made.rounds[0].trigger) == (45_000, Trigger.LEAVE)
+    assert due.at_ms > 45_000
+    assert broken_invariants(made) == ()
