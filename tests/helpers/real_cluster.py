@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import socket
 import subprocess
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.snapshots.broker.history import GroupDecision
@@ -21,6 +23,8 @@ from tests.helpers.kafka_jars import class_path
 
 _SOURCES = [Path(__file__).parents[1] / "kafka" / "java" / name for name in ("Watched.java", "Orders.java")]
 _END_SECONDS = 25
+#: For what takes seconds on a machine that has nothing else to do.
+_MOST_SECONDS = 180
 _POLL_SECONDS = 1.0
 _LOG = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
@@ -31,47 +35,11 @@ _LOG = (
 _T = TypeVar("_T")
 
 
-class Broker:
-    """One KRaft broker that is its own controller; use :func:`started_broker`."""
+class Broker(NamedTuple):
+    """One KRaft broker that is its own controller; use :func:`shared_broker` or :func:`started_broker`."""
 
-    def __init__(self, folder: Path, kafka_version: str) -> None:
-        self.class_path = class_path(_SOURCES, kafka_version)
-        self.port, self._controller_port = free_port(), free_port()
-        self.address = f"127.0.0.1:{self.port}"
-        self._folder = folder
-        self.settings = folder / "server.properties"
-        self.settings.write_text("".join(f"{name}={value}\n" for name, value in self._settings().items()))
-
-    def _settings(self) -> Mapping[str, object]:
-        listeners = f"PLAINTEXT://{self.address},CONTROLLER://127.0.0.1:{self._controller_port}"
-        return {
-            "process.roles": "broker,controller",
-            "node.id": 1,
-            "controller.quorum.bootstrap.servers": f"127.0.0.1:{self._controller_port}",
-            "listeners": listeners,
-            "advertised.listeners": listeners,
-            "controller.listener.names": "CONTROLLER",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "log.dirs": self._folder / "data",
-            "offsets.topic.num.partitions": 4,
-            "offsets.topic.replication.factor": 1,
-            "transaction.state.log.replication.factor": 1,
-            "transaction.state.log.min.isr": 1,
-            "share.coordinator.state.topic.replication.factor": 1,
-            "share.coordinator.state.topic.min.isr": 1,
-            "auto.create.topics.enable": "false",
-            # long enough for several instances that start at the same time to be in the first generation
-            "group.initial.rebalance.delay.ms": 8000,
-            "group.min.session.timeout.ms": 1000,
-        }
-
-    def format(self) -> None:
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        # one word: an id may begin with a hyphen, and would be taken for an option
-        options = ["--standalone", f"--cluster-id={cluster_id}", "-c", str(self.settings)]
-        storage_tool = ["kafka.tools.StorageTool", "format", *options]
-        command = ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", self.class_path, *storage_tool]
-        subprocess.run(command, check=True, capture_output=True, timeout=60)
+    address: str
+    class_path: str
 
     def answers(self) -> bool:
         try:
@@ -103,16 +71,85 @@ class Broker:
 @contextmanager
 def started_broker(folder: Path, kafka_version: str) -> Iterator[Broker]:
     """Give a broker that answers; it ends with the block."""
-    broker = Broker(folder, kafka_version)
-    broker.format()
+    broker = Broker(f"127.0.0.1:{free_port()}", class_path(_SOURCES, kafka_version))
+    settings = folder / "server.properties"
+    settings.write_text("".join(f"{name}={value}\n" for name, value in _settings(broker.address, folder).items()))
+    _format(broker, settings)
     command = ["-Xmx512m", "-XX:+UseSerialGC", *_LOG, "-cp", broker.class_path, "Watched", "kafka.Kafka"]
-    with started(folder / "broker.log", *command, str(broker.settings)) as process:
-        until(lambda: broker.answers() or ended(process, folder / "broker.log"), 60, "the broker to answer")
+    with started(folder / "broker.log", *command, str(settings)) as process:
+        until(lambda: broker.answers() or ended(process, folder / "broker.log"), "the broker to answer")
         yield broker
 
 
+def _settings(address: str, folder: Path) -> Mapping[str, object]:
+    controller = f"127.0.0.1:{free_port()}"
+    listeners = f"PLAINTEXT://{address},CONTROLLER://{controller}"
+    return {
+        "process.roles": "broker,controller",
+        "node.id": 1,
+        "controller.quorum.bootstrap.servers": controller,
+        "listeners": listeners,
+        "advertised.listeners": listeners,
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "log.dirs": folder / "data",
+        "offsets.topic.num.partitions": 4,
+        "offsets.topic.replication.factor": 1,
+        "transaction.state.log.replication.factor": 1,
+        "transaction.state.log.min.isr": 1,
+        "share.coordinator.state.topic.replication.factor": 1,
+        "share.coordinator.state.topic.min.isr": 1,
+        "auto.create.topics.enable": "false",
+        # long enough for several instances that start at the same time to be in the first generation
+        "group.initial.rebalance.delay.ms": 12_000,
+        "group.min.session.timeout.ms": 1000,
+    }
+
+
+def _format(broker: Broker, settings: Path) -> None:
+    cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    # one word: an id may begin with a hyphen, and would be taken for an option
+    options = ["--standalone", f"--cluster-id={cluster_id}", "-c", str(settings)]
+    storage_tool = ["kafka.tools.StorageTool", "format", *options]
+    command = ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", broker.class_path, *storage_tool]
+    subprocess.run(command, check=True, capture_output=True, timeout=_MOST_SECONDS)
+
+
+@contextmanager
+def shared_broker(folder: Path, kafka_version: str) -> Iterator[Broker]:
+    """Give the one broker of a test run: whichever process comes first starts it, and ends it after all the others.
+
+    Args:
+        folder: the same one for every process.
+        kafka_version: of the broker.
+    """
+    folder.mkdir(exist_ok=True)
+    told = folder / "broker.json"
+    with (folder / "users").open("w") as users, ExitStack() as own:
+        with _one_at_a_time(folder):
+            fcntl.flock(users, fcntl.LOCK_SH)
+            if told_here := not told.exists():
+                broker = own.enter_context(started_broker(Path(tempfile.mkdtemp(dir=folder)), kafka_version))
+                told.write_text(json.dumps(broker))
+            else:
+                broker = Broker(*json.loads(told.read_text()))
+        yield broker
+        if told_here:
+            with _one_at_a_time(folder):  # who comes now starts another one
+                fcntl.flock(users, fcntl.LOCK_EX)  # everybody else has done
+                told.unlink()
+                own.close()
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 class Application:
-    """Instances of the small application; they end with the block.
+    """Instances of the small application, whose topics begin with its id; they end with the block.
 
     Args:
         broker: where it runs.
@@ -133,6 +170,11 @@ class Application:
 
     def __exit__(self, *failure: object) -> None:
         self._running.close()
+
+    def create_topics(self, *, orders: int, audit: int) -> None:
+        """Create the application's topics with so many partitions."""
+        partitions = {"orders": orders, "audit": audit, "audit-out": audit}
+        self._broker.create_topics({f"{self.application_id}-{name}": count for name, count in partitions.items()})
 
     @property
     def logs(self) -> list[Path]:
@@ -155,7 +197,7 @@ class Application:
         log = self._folder / f"{instance}.log"
         self._running.enter_context(started(log, *command, "Watched", "Orders", *arguments))
 
-    def settled(self, instances: int, seconds: float) -> GroupDecision:
+    def settled(self, instances: int, seconds: float = _MOST_SECONDS) -> GroupDecision:
         """Wait until a decision about so many instances has left nothing to do, and return it."""
 
         def last() -> GroupDecision | None:
@@ -167,7 +209,7 @@ class Application:
             done = decision.processes == instances and not decision.probing and not decision.withheld_tasks
             return decision if done else None
 
-        return until(last, seconds, f"{instances} instances to settle")
+        return until(last, f"{instances} instances to settle", seconds)
 
 
 @contextmanager
@@ -198,7 +240,7 @@ def ended(process: subprocess.Popen[bytes], log: Path) -> bool:
     return False
 
 
-def until(found: Callable[[], _T | None], seconds: float, what: str) -> _T:
+def until(found: Callable[[], _T | None], what: str, seconds: float = _MOST_SECONDS) -> _T:
     """Return what is found, as soon as it is.
 
     Raises:

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.real_cluster import Application, Broker, started_broker, until
+from tests.helpers.real_cluster import Application, Broker, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")]
 
 #: Where the streams protocol is on without further settings (KIP-1071).
 _STREAMS_PROTOCOL_SINCE = (4, 2)
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Broker]:
-    with started_broker(tmp_path_factory.mktemp("kafka"), pytestconfig.getoption("--kafka-version")) as broker:
-        broker.create_topics({"orders": 2, "audit": 2, "audit-out": 2})
-        yield broker
 
 
 def refused(broker: Broker, group: str, *options: str) -> str:
@@ -40,8 +32,9 @@ def test_a_group_that_is_not_there(broker: Broker) -> None:
 def test_a_consumer_s_group_while_it_runs_and_when_it_is_empty(broker: Broker) -> None:
     from kafka import KafkaConsumer
 
-    consumer = KafkaConsumer("audit", group_id="reports", bootstrap_servers=broker.address)
-    until(lambda: consumer.poll(500) is not None and consumer.assignment(), 40, "the consumer to be assigned")
+    broker.create_topics({"reports-in": 2})
+    consumer = KafkaConsumer("reports-in", group_id="reports", bootstrap_servers=broker.address)
+    until(lambda: consumer.poll(500) is not None and consumer.assignment(), "the consumer to be assigned")
     assert "is not a group of Kafka Streams: its protocol is 'consumer'" in refused(broker, "reports")
     assert "is not a group of Kafka Streams" in refused(broker, "reports", "--offsets-topic")
     consumer.close()
@@ -53,7 +46,8 @@ def test_a_group_of_the_newer_streams_protocol(broker: Broker, tmp_path: Path, p
     if tuple(map(int, release.split(".")[:2])) < _STREAMS_PROTOCOL_SINCE:
         pytest.skip(f"Kafka {release} has it not on by itself")
     with Application(broker, tmp_path, "newer", {"group.protocol": "streams", "replication.factor": 1}) as application:
+        application.create_topics(orders=2, audit=2)
         application.start("i1", "b8f1a7c2-5d31-4c8e-9a57-0d4be2c1f001")
-        until(lambda: "does not exist" not in refused(broker, "newer"), 40, "the instance to join")
+        until(lambda: "does not exist" not in refused(broker, "newer"), "the instance to join")
         assert "is of the newer streams protocol" in refused(broker, "newer")
         assert "is of the newer streams protocol" in refused(broker, "newer", "--offsets-topic")

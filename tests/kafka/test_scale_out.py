@@ -16,13 +16,13 @@ from kstream_plan.plans import Plan
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured
-from tests.helpers.real_cluster import Application, Broker, started_broker, until
+from tests.helpers.real_cluster import Application, Broker, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")]
 
 APPLICATION = "orders-app"
 KEYS = 200
-PARTITIONS = {"orders": 8, "audit": 3, "audit-out": 3}
+PARTITIONS = 8
 #: Not in the order of their hosts' names, so that nothing comes out right by accident.
 PROCESS_IDS = {
     "i1": "b8f1a7c2-5d31-4c8e-9a57-0d4be2c1f001",
@@ -59,23 +59,22 @@ class Scaled(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def scaled(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Scaled]:
-    folder = tmp_path_factory.mktemp("kafka")
+def scaled(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scaled]:
+    folder = tmp_path_factory.mktemp("scale-out")
     properties = folder / "app.properties"
     properties.write_text("".join(f"{name}={value}\n" for name, value in SETTINGS.items()))
-    with started_broker(folder, pytestconfig.getoption("--kafka-version")) as broker:
-        broker.create_topics(PARTITIONS)
-        broker.produce("orders", PARTITIONS["orders"], KEYS)
-        home = folder / "application"
-        home.mkdir()
-        with Application(broker, home, APPLICATION, SETTINGS) as application:
-            application.start("i1", PROCESS_IDS["i1"])
-            application.start("i2", PROCESS_IDS["i2"])
-            application.settled(instances=2, seconds=60)
-            before = until(lambda: filled(broker, application, properties), 30, "the store to be filled")
-            application.start("i3", PROCESS_IDS["i3"])
-            application.settled(instances=3, seconds=180)
-            yield Scaled(broker, application, properties, before)
+    home = folder / "application"
+    home.mkdir()
+    with Application(broker, home, APPLICATION, SETTINGS) as application:
+        application.create_topics(orders=PARTITIONS, audit=3)
+        broker.produce(f"{APPLICATION}-orders", PARTITIONS, KEYS)
+        application.start("i1", PROCESS_IDS["i1"])
+        application.start("i2", PROCESS_IDS["i2"])
+        application.settled(instances=2)
+        before = until(lambda: filled(broker, application, properties), "the store to be filled")
+        application.start("i3", PROCESS_IDS["i3"])
+        application.settled(instances=3, seconds=600)
+        yield Scaled(broker, application, properties, before)
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -99,7 +98,7 @@ def asking(broker: Broker, application: Application, properties: Path) -> list[s
 def filled(broker: Broker, application: Application, properties: Path) -> dict[str, Any] | None:
     (row,) = rows(*asking(broker, application, properties))
     sums = [task["end_offset_sum"] for task in row["tasks"] if task["stateful"]]
-    return row if len(sums) == PARTITIONS["orders"] and min(sums) >= KEYS else None
+    return row if len(sums) == PARTITIONS and min(sums) >= KEYS else None
 
 
 def with_newcomer(row: dict[str, Any]) -> dict[str, Any]:

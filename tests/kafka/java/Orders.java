@@ -12,7 +12,10 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.Properties;
 
-/** A small application: a store of counts over "orders", and a subtopology without state from "audit" to "audit-out". */
+/**
+ * A small application: a store of counts over "orders", and a subtopology without state from "audit" to "audit-out".
+ * The topics' names begin with the application's id.
+ */
 public final class Orders {
     /** First argument: the file for what Topology.describe() prints; then settings, key=value. */
     public static void main(final String[] args) throws Exception {
@@ -21,21 +24,21 @@ public final class Orders {
             final String[] setting = args[i].split("=", 2);
             settings.put(setting[0], setting[1]);
         }
-        final Topology topology = topology();
+        final Topology topology = topology(settings.getProperty("application.id") + "-");
         Files.writeString(Path.of(args[0]), topology.describe().toString());
         final KafkaStreams streams = new KafkaStreams(topology, settings);
         Runtime.getRuntime().addShutdownHook(new Thread(() -> streams.close(Duration.ofSeconds(15))));
         streams.start();
     }
 
-    private static Topology topology() {
+    private static Topology topology(final String prefix) {
         final StreamsBuilder builder = new StreamsBuilder();
-        builder.stream("orders", Consumed.with(Serdes.String(), Serdes.String()))
+        builder.stream(prefix + "orders", Consumed.with(Serdes.String(), Serdes.String()))
             .groupByKey()
             .count(Materialized.as("counts"));
-        builder.stream("audit", Consumed.with(Serdes.String(), Serdes.String()))
+        builder.stream(prefix + "audit", Consumed.with(Serdes.String(), Serdes.String()))
             .mapValues(value -> value.toUpperCase(Locale.ROOT))
-            .to("audit-out", Produced.with(Serdes.String(), Serdes.String()));
+            .to(prefix + "audit-out", Produced.with(Serdes.String(), Serdes.String()));
         return builder.build();
     }
 }
