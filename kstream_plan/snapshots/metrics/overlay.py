@@ -190,13 +190,18 @@ def _holdings(row: Row) -> Iterator[tuple[str, str, Row]]:
     """Return what each consumer holds, with its process and its id."""
     decided = (row.get("decision") or {}).get("decided")
     if decided is not None:
-        for process_id, instance in decided.items():
-            for consumer_id, held in instance["consumers"].items():
+        for process_id, instance in _entries(decided, "process_id"):
+            for consumer_id, held in _entries(instance["consumers"], "consumer_id"):
                 yield normal_process_id(process_id), consumer_id, held
         return
     for instance in row["instances"]:
         for consumer in instance["consumers"]:
             yield normal_process_id(instance["process_id"]), consumer["consumer_id"], consumer
+
+
+def _entries(given: Any, key: str) -> Iterator[tuple[str, Row]]:
+    """Return the entries of an object, or of a list as Parquet has it."""
+    yield from given.items() if isinstance(given, Mapping) else ((entry[key], entry) for entry in given)
 
 
 def _own_ends(row: Row) -> Offsets:

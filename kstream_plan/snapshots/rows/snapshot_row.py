@@ -110,6 +110,8 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
     if not lags_as_reported:
         reports, assumptions = still_caught_up(reports, group, holdings, config.acceptable_recovery_lag)
     copies, copy_notes = copies_of(group, holdings, reports)
+    decision = read_decision(row, group, header.generation, header.captured_at_ms)
+    held_now = holdings if decision is None or decision.consumers is None else decision.consumers
     since_ms = read_copies_since(row, group, header.captured_at_ms)
     state = GroupState(
         group=group,
@@ -125,12 +127,12 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         captured_at=None if header.captured_at_ms is None else format_time(header.captured_at_ms),
         rates=read_rates(row, group) if lags is None else rates_of(lags.stores, group, config.acceptable_recovery_lag),
         warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes),
-        assumptions=(*coverage(reports, holdings, group, header.captured_at_ms), *assumptions),
+        assumptions=(*coverage(reports, held_now, group, header.captured_at_ms), *assumptions),
         old_lags=_old_lags(reports, header.captured_at_ms, config.probing_rebalance_interval_ms),
         least_lags=frozenset(
             seat for seat, rows in reports.items() for row in rows if row.source is LagSource.METRICS_AT_LEAST
         ),
-        decision=read_decision(row, group, header.generation, header.captured_at_ms),
+        decision=decision,
         known_until_ms=_known_until_ms(row, header.captured_at_ms),
         since_ms=MappingProxyType(since_ms),
         reported_ms=MappingProxyType(_reported_ms(reports, header.captured_at_ms)),

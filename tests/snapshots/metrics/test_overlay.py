@@ -205,8 +205,12 @@ def test_what_a_known_decision_has_placed_counts_as_assigned() -> None:
     row["instances"][0]["consumers"][0]["standby"] = ["0_1"]
     consumer = row["instances"][0]["consumers"][0]["consumer_id"]
     held = {"active": [], "standby": ["0_0", "0_1"], "temporary": [], "withheld": []}
-    row["decision"] = {"decided": {P0: {"active": [], "standby": ["0_0"], "consumers": {consumer: held}}}}
-    assert lag_of(overlaid(text(leads(BOTH)), row=row, ends=offsets(ENDS)))["source"] == "metrics"
+    by_id = {P0: {"active": [], "standby": ["0_0"], "consumers": {consumer: held}}}
+    as_parquet = [{"process_id": P0, "consumers": [{"consumer_id": consumer, **held}]}]
+    for decided in (by_id, as_parquet):
+        found = overlaid(text(leads(BOTH)), row={**row, "decision": {"decided": decided}}, ends=offsets(ENDS))
+        assert lag_of(found)["source"] == "metrics"
+        assert coverage(found) == "2 of 2 copies measured 0 s ago, 0 from the last join"
 
 
 def test_tasks_get_the_end_offsets_of_now() -> None:
