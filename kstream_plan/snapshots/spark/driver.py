@@ -39,6 +39,8 @@ _JAVA_OPTIONS = (
     "-Dio.netty.allocator.type=pooled",
     "-Djdk.reflect.useDirectMethodHandle=false",
     "-XX:-UsePerfData",
+    # half a Java, whose threads died one by one, can neither go on nor say why
+    "-XX:+ExitOnOutOfMemoryError",
 )
 
 #: With any of these Spark's own scripts have to put Java's command line together.
@@ -123,7 +125,7 @@ def _spark_home() -> Path:
 
 def _java_options(settings: Mapping[str, str], folder: Path) -> list[str]:
     return [
-        f"-Xmx{settings.get('spark.driver.memory', '1g')}",
+        f"-Xmx{settings['spark.driver.memory']}",
         *_JAVA_OPTIONS,
         f"-Djava.io.tmpdir={folder}",
         f"-XX:ErrorFile={folder / 'crash.log'}",

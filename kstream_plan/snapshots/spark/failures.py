@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Mapping
 from urllib.parse import unquote
 
@@ -15,6 +16,10 @@ _CAUSE = re.compile(r"(?:^|^: |Caused by: )(?:[\w$]+\.)+[\w$]*(?:Exception|Error
 _NO_FILE_SYSTEM = re.compile(
     r'No FileSystem for scheme "?(\w+)|ClassNotFoundException: Class org\.apache\.hadoop\.fs\.(\w+)'
 )
+#: With what HotSpot ends itself when the heap is full (``-XX:+ExitOnOutOfMemoryError``).
+_OUT_OF_MEMORY = 3
+#: A process that has just closed its connections may need this long to end.
+_SECONDS_TO_END = 1.0
 _GZIP_FAILURES = (
     "Unexpected end of input stream",
     "not a gzip file",
@@ -42,7 +47,7 @@ def spark_failure(
         fix = "add it, as with --spark-conf spark.jars.packages=org.apache.hadoop:hadoop-aws:<Hadoop's version> for s3a"
         return SparkError(f"Spark has no file system for such paths: {reason}", fix=fix)
     if "OutOfMemoryError" in said:
-        return SparkError("Java ran out of memory", fix="give it more, as with --spark-conf spark.driver.memory=8g")
+        return out_of_memory()
     found = _FILE.search(said)
     if found is None:
         return SparkError(f"{otherwise}: {reason}", fix="see more with --debug")
@@ -70,3 +75,24 @@ def plain_path(uri: str) -> str:
     """Return a path as this program names it: without ``file:`` and percent signs."""
     path = unquote(uri)
     return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path
+
+
+def why_java_ended(process: subprocess.Popen[bytes] | None) -> SparkError | None:
+    """Return the error if the Java process that was started has ended by itself; ``None`` if it goes on."""
+    if process is None:
+        return None
+    try:
+        code = process.wait(timeout=_SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        return None
+    if code == _OUT_OF_MEMORY:
+        options = process.args if isinstance(process.args, list) else []
+        heaps = (str(option).removeprefix("-Xmx") for option in options if str(option).startswith("-Xmx"))
+        return out_of_memory(next(heaps, None))
+    return SparkError(f"Java ended while it read the input (exit code {code})", fix="see more with --debug")
+
+
+def out_of_memory(heap: str | None = None) -> SparkError:
+    """Return the error for a Java whose heap was too small, of this size if it is known (``2g``)."""
+    what = "Java ran out of memory" if heap is None else f"Java ran out of memory: it had {heap}"
+    return SparkError(what, fix="give it more, as with --spark-conf spark.driver.memory=8g")

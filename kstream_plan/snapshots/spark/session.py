@@ -46,6 +46,9 @@ _DEFAULTS = {
 #: On this machine alone nothing has to be reached from outside.
 _LOCAL_DEFAULTS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
+#: Beyond this Java's references take twice the room.
+_LARGEST_HEAP = 30 << 30
+
 #: For little work: a Java that starts sooner and works slower, no code compiled for each query, few and small tasks.
 _LITTLE_WORK = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -130,10 +133,19 @@ def _settings(master: str | None, spark_conf: Mapping[str, str], little_work: bo
         raise SparkError(
             "Spark Connect (sc://) is not supported", fix="name a master such as local[*] or spark://host:7077"
         )
-    settings = {**_DEFAULTS, **(_LITTLE_WORK if little_work else _MUCH_WORK)}
+    memory = {"spark.driver.memory": f"{_heap_mebibytes()}m"}
+    settings = {**_DEFAULTS, **memory, **(_LITTLE_WORK if little_work else _MUCH_WORK)}
     if place.startswith("local"):
         settings = {**_LOCAL_DEFAULTS, "spark.sql.shuffle.partitions": str(os.cpu_count() or 1), **settings}
     return {**settings, **spark_conf, "spark.master": place}
+
+
+def _heap_mebibytes() -> int:
+    """Return a quarter of what this machine, or this container, has: at least a gibibyte."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):  # no container, or one without a limit
+        memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return min(max(memory // 4, 1 << 30), _LARGEST_HEAP) >> 20
 
 
 def _start(starting: _Start) -> _Running:

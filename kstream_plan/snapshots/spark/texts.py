@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import reduce
 
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
@@ -17,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its customary name
 from kstream_plan.snapshots.files.sources import Form, Input
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.schema import Type, check_columns, spark_columns
-from kstream_plan.snapshots.spark.failures import plain_path, spark_failure
+from kstream_plan.snapshots.spark.failures import plain_path, spark_failure, why_java_ended
 
 #: Parquet timestamps as text in UTC, whatever the session's time zone; those without a zone are in UTC.
 _TIME_AS_TEXT = {
@@ -131,8 +132,18 @@ def file_name(file: str, names: Mapping[str, str]) -> str:
 
 @contextmanager
 def explained(names: Mapping[str, str]) -> Iterator[None]:
-    """Turn whatever Spark raises into one clear error."""
+    """Turn whatever Spark raises into one clear error; also if Java is gone, which nothing can be asked any more.
+
+    Raises:
+        SnapshotError: a file cannot be read.
+        SparkError: Spark gave up.
+    """
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except Exception as error:
+        ended = why_java_ended(getattr(SparkContext._gateway, "proc", None))
+        if ended is not None:
+            raise ended from None
+        if not isinstance(error, PySparkException | Py4JError):
+            raise
         raise spark_failure(f"{error}\n{getattr(error, '_stackTrace', None) or ''}", names) from None
