@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from kstream_plan.render.diff.table import diff_table as diff_to_table
     from kstream_plan.render.plan.markdown import markdown as to_markdown
     from kstream_plan.render.plan.table import table as to_table
+    from kstream_plan.render.simulation.drain import drain_markdown as drain_to_markdown
     from kstream_plan.render.simulation.drain import drain_table as drain_to_table
     from kstream_plan.render.simulation.drain_json import drain_json as drain_to_json
     from kstream_plan.render.simulation.json_form import simulation_json as simulation_to_json
@@ -100,6 +101,7 @@ _PUBLIC = {
     "diff_to_table": ("kstream_plan.render.diff.table", "diff_table"),
     "drain": ("kstream_plan.simulation.drain", "drain"),
     "drain_to_json": ("kstream_plan.render.simulation.drain_json", "drain_json"),
+    "drain_to_markdown": ("kstream_plan.render.simulation.drain", "drain_markdown"),
     "drain_to_table": ("kstream_plan.render.simulation.drain", "drain_table"),
     "group_history": ("kstream_plan.snapshots.broker.source", "group_history"),
     "load_client_properties": ("kstream_plan.documents.client_properties", "load_client_properties"),
@@ -159,6 +161,7 @@ __all__ = [
     "diff_to_table",
     "drain",
     "drain_to_json",
+    "drain_to_markdown",
     "drain_to_table",
     "group_history",
     "load_client_properties",

@@ -18,7 +18,7 @@ from kstream_plan.errors import ScenarioError
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, KnownDecision, Note, Rates, Snapshot
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.render.plan.table import table
-from kstream_plan.render.simulation.drain import drain_table
+from kstream_plan.render.simulation.drain import drain_markdown, drain_table
 from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation.drain import Drain, drain
@@ -56,6 +56,19 @@ def test_what_people_see(name: str) -> None:
     assert_golden(f"drain/{name}.txt", drain_table(drained))
     for width in (60, 97, 200):
         assert max(map(cell_len, drain_table(drained, width=width).splitlines())) <= width
+
+
+@pytest.mark.parametrize("name", ["no-standbys", "with-standbys"])
+def test_as_markdown(name: str) -> None:
+    assert_golden(f"drain/{name}.md", drain_markdown(CASES[name]()))
+
+
+def test_names_of_tasks_in_a_doubt_are_harmless() -> None:
+    """The name of a topology is anybody's."""
+    drained = CASES["no-standbys"]()
+    doubted = replace(drained, doubts=(Note("unknown-lag", "Nobody knows", ("\x1b[2J<b>__0_0",)),))
+    assert "Nobody knows: \\x1b[2J<b>__0_0" in drain_table(doubted)
+    assert "Nobody knows: `\\x1b[2J<b>__0_0`" in drain_markdown(doubted)
 
 
 def _ran(drained: Drain, host: str) -> int:
@@ -221,7 +234,7 @@ def test_the_exit_code_tells_with_require_warm(
     assert run(["drain", "x.json", "i1"]) == 0
     assert run(["drain", "x.json", "i1", "--output", "json"]) == 0
     assert run(["drain", "x.json", "i1", "--output", "markdown"]) == 0
-    assert "```text" in capsys.readouterr().out
+    assert "\n### S" in capsys.readouterr().out
     assert run(["drain", "x.json", "i7"]) == 1
     assert "there is no instance 'i7'" in capsys.readouterr().err
 

@@ -19,9 +19,8 @@ from kstream_plan.cli.output import OutputForm, page, say, talk, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError
 from kstream_plan.model import Snapshot
-from kstream_plan.render.simulation.drain import doubt_text, drain_table
+from kstream_plan.render.simulation.drain import doubt_text, drain_markdown, drain_table
 from kstream_plan.render.simulation.drain_json import drain_json
-from kstream_plan.render.text.escape import fenced
 from kstream_plan.simulation.drain import Drain
 from kstream_plan.simulation.drain import drain as drain_study
 
@@ -121,6 +120,7 @@ def _deliver(drains: Sequence[Drain], asked: DrainOptions) -> None:
     if form is OutputForm.JSON:
         say(lines)
         return
-    colour = shown.colour and form is OutputForm.TABLE
-    text = "\n".join(drain_table(drained, width=shown.width, colour=colour) for drained in drains)
-    say(f"{fenced(text)}\n" if form is OutputForm.MARKDOWN else text)
+    if form is OutputForm.MARKDOWN:
+        say("\n".join(map(drain_markdown, drains)))
+        return
+    say("\n".join(drain_table(drained, width=shown.width, colour=shown.colour) for drained in drains))

@@ -37,7 +37,7 @@ def title(plan: Plan, names: Names) -> Fact:
     who = f"{members} ({'; '.join(changes)})" if changes else members
     tasks = tasks_phrase(sum(task.stateful for task in group.tasks), sum(not task.stateful for task in group.tasks))
     generation = f"Generation {plan.generation:,}"
-    when = f"{generation}, {names.escape_message(_to_the_second(plan.captured_at))}" if plan.captured_at else generation
+    when = f"{generation}, {names.escape_message(to_the_second(plan.captured_at))}" if plan.captured_at else generation
     label = names.escape(plan.group.application_id)
     return Fact(
         label,
@@ -50,7 +50,8 @@ def title(plan: Plan, names: Names) -> Fact:
     )
 
 
-def _to_the_second(captured_at: str) -> str:
+def to_the_second(captured_at: str) -> str:
+    """Return a time without its milliseconds, as people read it."""
     return f"{captured_at[:19].replace('T', ' ')}Z"
 
 

@@ -1,12 +1,16 @@
-"""The answer to "may it stop?" as text for a terminal, and as JSON."""
+"""The answer to "may it stop?" in words: as text for a terminal, and as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kstream_plan.model import Note
 from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.plan.headline import to_the_second
+from kstream_plan.render.plan.markdown import fact_list, heading
+from kstream_plan.render.text.escape import MARKDOWN
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, records, several
 from kstream_plan.render.text.page import Fact, coloured, fact_lines, title_lines
@@ -16,27 +20,49 @@ from kstream_plan.simulation.drain import Drain, DrainedTask
 _NARROWEST = 60
 
 
-def drain_table(drained: Drain, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
-    """Return the answer as lines of text, each ended; ``width`` in columns, ``colour`` for a terminal."""
-    names, width = Names(drained.plan.group), max(width, _NARROWEST)
-    lines = title_lines(_title(drained, names), width)
+@dataclass(frozen=True, slots=True)
+class DrainStory:
+    """What the table and the Markdown form show, in this order; every name in it is escaped already."""
+
+    title: Fact
+    facts: tuple[Fact, ...]
+    remarks: tuple[str, ...]
+
+
+def tell_drain(drained: Drain, names: Names) -> DrainStory:
+    """Put the answer into words."""
     facts = [_now(drained, names), _pauses(drained, names), _later(drained, names)]
     facts += [_lags(drained, names)] if drained.plan.group.stateful else []
-    for fact in facts:
-        lines += fact_lines(fact, width)
-    for task in drained.cold_now:
-        lines += paragraph(_cold(task, names), width, " ! ", "   ")
-    for note in drained.warnings:
-        lines += paragraph(names.escape_message(note.message), width, " ! ", "   ")
-    for doubt in drained.doubts:
-        lines += paragraph(doubt_text(doubt), width, " ! ", "   ")
+    remarks = [_cold(task, names) for task in drained.cold_now]
+    remarks += [names.escape_message(note.message) for note in drained.warnings]
+    remarks += [_doubt(doubt, names) for doubt in drained.doubts]
+    return DrainStory(_title(drained, names), tuple(facts), tuple(remarks))
+
+
+def drain_table(drained: Drain, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+    """Return the answer as lines of text, each ended; ``width`` in columns, ``colour`` for a terminal."""
+    story, width = tell_drain(drained, Names(drained.plan.group)), max(width, _NARROWEST)
+    lines = [*title_lines(story.title, width), *(text for fact in story.facts for text in fact_lines(fact, width))]
+    lines += [text for remark in story.remarks for text in paragraph(remark, width, " ! ", "   ")]
     text = "\n".join(line.rstrip() for line in lines) + "\n"
     return coloured(text) if colour else text
+
+
+def drain_markdown(drained: Drain) -> str:
+    """Return the answer as Markdown, its lines ended."""
+    story = tell_drain(drained, Names(drained.plan.group, MARKDOWN))
+    told = "\n".join([fact_list(story.facts), *(f"- ⚠ {remark}" for remark in story.remarks)])
+    return f"{heading(story.title)}\n\n{told}\n"
 
 
 def doubt_text(doubt: Note) -> str:
     """Return why nobody may call it warm, with the tasks that it is about."""
     return f"{doubt.message}: {several(doubt.subjects, 5)}" if doubt.subjects else doubt.message
+
+
+def _doubt(doubt: Note, names: Names) -> str:
+    subjects = several([names.escape(of) for of in doubt.subjects], 5)
+    return f"{names.escape_message(doubt.message)}{f': {subjects}' if subjects else ''}"
 
 
 def _title(drained: Drain, names: Names) -> Fact:
@@ -95,7 +121,7 @@ def _lags(drained: Drain, names: Names) -> Fact:
     if captured_at is None:
         when = "the snapshot does not say when they were reported"
     else:
-        when = f"as reported by {names.escape_message(captured_at[:19].replace('T', ' '))}Z"
+        when = f"as reported by {names.escape_message(to_the_second(captured_at))}"
     measured = next((note.message for note in drained.plan.assumptions if note.code == "lags-measured"), None)
     when = when if measured is None else f"{measured}, {when}"
     plans = drained.plan, drained.waiting
