@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from kstream_plan.designs.classic import Classic
-from kstream_plan.plans.design import Design
+if TYPE_CHECKING:
+    from kstream_plan.plans.design import Design
 
 
 class Options(Protocol):
@@ -27,7 +27,11 @@ class Options(Protocol):
         ...
 
 
+def _classic(options: Options) -> Design:
+    from kstream_plan.designs.classic.design import Classic  # noqa: PLC0415 - who only reads plans needs none of it
+
+    return Classic(options.assignor, options.protocol)
+
+
 #: Every design by its name: options → the design.
-DESIGNS: Mapping[str, Callable[[Options], Design]] = MappingProxyType(
-    {"classic": lambda options: Classic(options.assignor, options.protocol)}
-)
+DESIGNS: Mapping[str, Callable[[Options], Design]] = MappingProxyType({"classic": _classic})

@@ -69,7 +69,7 @@ def rehearse(
     decision before the plan, the first turn is what follows from that one. A change while a turn is on its way is taken
     in by it; else it brings a turn of its own, in place of the one that is due.
     """
-    restored = Restored(state, config.acceptable_recovery_lag, outside.rates_from(0))
+    restored = Restored(state.group, coordinator.under_way(state), outside.rates_from(0))
     before = coordinator.last(state)
     run = _Run(state, config, coordinator, outside, everyone, restored, first_trigger, before)
     if before is None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from kstream_plan.model import Group, GroupState, Rates
-from kstream_plan.model.ranking import is_caught_up
+from kstream_plan.model import Group, Rates
 from kstream_plan.plans import HandOver, Place, Promote, Step
 from kstream_plan.plans.restoring import cold_restoring_ms
 
@@ -21,16 +20,14 @@ class Restored:
     there is none, ``None``: not known of all).
     """
 
-    def __init__(self, state: GroupState, acceptable_recovery_lag: int, rates: Rates) -> None:
-        """Begin with what ``state`` has under way."""
+    def __init__(self, group: Group, under_way: Iterable[tuple[int, int]], rates: Rates) -> None:
+        """Begin with the copies that are ``under_way``, as (task, instance)."""
         self.any = False
         self.max_cold_ms: int | None = 0
         self._unrated: set[int] = set()
         self._busy_until_ms: dict[str, int] = {}
-        for task, copies in enumerate(state.copies):
-            for copy in copies:
-                if copy.consumer is not None and not is_caught_up(copy.remaining, acceptable_recovery_lag):
-                    self._add(state.group, rates, task, copy.instance)
+        for task, instance in under_way:
+            self._add(group, rates, task, instance)
 
     def add(self, at_ms: int, group: Group, rates: Rates, steps: Sequence[Step], steady: _Steady) -> None:
         """Go on with the steps of a round; ``rates`` are those from then on."""

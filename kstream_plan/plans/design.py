@@ -8,7 +8,7 @@ member of it does what was decided, at a time of its own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -107,6 +107,15 @@ class Coordinator(ABC, Generic[T]):
         ``None``: nothing is known to be under way, so a decision comes now.
         """
         return None
+
+    def under_way(self, state: GroupState) -> Iterable[tuple[int, int]]:
+        """Return the copies, as (task, instance), that are still to be restored when a plan begins."""
+        return (
+            (task, copy.instance)
+            for task, copies in enumerate(state.copies)
+            for copy in copies
+            if copy.consumer is not None and copy.remaining
+        )
 
     @abstractmethod
     def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> T:

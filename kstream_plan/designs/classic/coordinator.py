@@ -5,7 +5,7 @@ What is withheld follows up; while copies warm up, the leader probes; who comes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
@@ -15,6 +15,7 @@ from kstream_plan.designs.classic.advance import AT_ONCE_MS, Interval, advance
 from kstream_plan.designs.classic.ending import Recurrence, cause
 from kstream_plan.designs.classic.round_steps import steps_of
 from kstream_plan.model import Assignment, Group, GroupState, Holding, Holdings, Note, Rates, WorkId
+from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import (
     HandOver,
@@ -80,6 +81,16 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         turn = self._turn(replace(state, memory=None), state.memory.assignment, state.memory.at_ms, None, ())
         self._stateless = None  # whose decision it was is not known
         return turn
+
+    def under_way(self, state: GroupState) -> Iterable[tuple[int, int]]:
+        """Return the copies, as (task, instance), that members hold and that are not caught up."""
+        limit = self._config.acceptable_recovery_lag
+        return (
+            (task, copy.instance)
+            for task, copies in enumerate(state.copies)
+            for copy in copies
+            if copy.consumer is not None and not is_caught_up(copy.remaining, limit)
+        )
 
     def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> ClassicTurn:
         """Rebalance: decide, and withhold what its owner has to give up first."""

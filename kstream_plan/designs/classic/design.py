@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.designs.classic import MODELS
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator, LastDecision
 from kstream_plan.model import Group, GroupState, Note
 from kstream_plan.model.settings import AssignmentConfig
@@ -13,8 +14,6 @@ from kstream_plan.model.starting_state import seated
 from kstream_plan.plans import LowerBounds, Trigger
 from kstream_plan.plans.design import Design, Played
 from kstream_plan.protocols import PROTOCOLS, gives_up
-
-MODELS = "Kafka Streams 3.9-4.3, classic protocol"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.assignors import ASSIGNORS
-from kstream_plan.designs.classic import LastDecision
+from kstream_plan.designs.classic.coordinator import LastDecision
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import Scenario, Stop
 from kstream_plan.model.starting_state import seated
