@@ -118,6 +118,7 @@ class _Run:
         if not self.arrived and not self.rounds and self.trigger is Trigger.JOIN:
             members = first_joined(self.state)
         turn: Turn = self.coordinator.take(self.state, self.at_ms, self.trigger, members)
+        self._found(turn.state)
         return turn
 
     def record(self, turn: Turn) -> Due | None:
@@ -192,7 +193,6 @@ class _Run:
         self.arrived = changes
         if not changes:
             return
-        self.balance = None
         for change in changes:
             if change.settings:
                 self.config = replace(self.config, **dict(change.settings))  # type: ignore[arg-type]
@@ -246,9 +246,7 @@ class _Run:
         rnd, steps, turns = self.rounds[-1], list(self.rounds[-1].steps), list[MemberTurn]()
         for turn in self.turns:
             assert turn.member is not None
-            group = turn.state.group
-            process_id = group.instances[group.instance_of[turn.member]].process_id
-            turns.append(MemberTurn(turn.at_ms, process_id, group.consumer_ids[turn.member], len(steps)))
+            turns.append(MemberTurn(turn.at_ms, *turn.member, len(steps)))
             steps += turn.steps
         last, reached = self.turns[-1], {*rnd.phases}.union(*(turn.phases for turn in self.turns))
         self.rounds[-1] = replace(
@@ -266,8 +264,18 @@ class _Run:
     def _pass(self, turn: Turn, to_ms: int, *, idle: bool = False) -> None:
         spans = self.outside.spans(self.at_ms, to_ms)
         paced = self.outside.paced(self.at_ms, to_ms)
-        self.state = self.coordinator.later(turn, Lapse(self.at_ms, to_ms, spans, paced, idle))
+        self._found(self.coordinator.later(turn, Lapse(self.at_ms, to_ms, spans, paced, idle)))
         self.at_ms = to_ms
+
+    def _found(self, state: GroupState) -> None:
+        """Go on with a state, whose group may have let members go."""
+        self.state = state
+        if state.group is not self.outside.group:
+            self._regrouped()
+
+    def _regrouped(self) -> None:
+        self.balance = None
+        self.outside.regroup(self.state.group)
 
     def _regroup(self, change: GroupChange) -> None:
         old = self.state.group
@@ -290,7 +298,7 @@ class _Run:
         )
         self.state, steps = self.coordinator.take_in(self.state, taking)
         self.members += steps
-        self.outside.regroup(self.state.group)
+        self._regrouped()
 
 
 def _by_instance(group: Group, held: Sequence[Holding]) -> list[Holding]:

@@ -39,7 +39,7 @@ def plan(
     Raises:
         ScenarioError: the scenario does not fit the group.
     """
-    state, config = design.start(snapshot.state), snapshot.config
+    state, config = design.start(snapshot.state, scenario), snapshot.config
     outside = timeline(state.group.instances, config, scenario.events if scenario else ())
     everyone = Roster(state.group, outside.everyone if scenario else None)
     outcome = rehearse(

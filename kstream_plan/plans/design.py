@@ -27,12 +27,13 @@ from kstream_plan.plans.verdict import Verdict
 class Turn:
     """What the group, or one member of it, does at one time: a decision, or what one member makes of the last one.
 
-    ``state`` is the group as it is found then, ``generation`` the number of the decision, ``decided`` and ``held`` what
-    everybody is to hold and holds from now on, by consumer of ``state.group``; ``decided_of`` the same by instance
-    (``None``: what its consumers are to hold). ``target`` is what the decisions lead to. ``steps`` are all that happens
-    now, members that come and go included. ``phases`` say what the turn is for, ``probing_rebalance`` whether the
-    decision asks for a probing rebalance; ``queued`` is how many movements still wait. ``member`` is the consumer whose
-    turn it is: then it belongs to the round of the decision before; ``None``: the group decides, and a round begins.
+    ``state`` is the group as it is found then (without members that the turn lets go), ``generation`` the number of
+    the decision, ``decided`` and ``held`` what everybody is to hold and holds from now on, by consumer of
+    ``state.group``; ``decided_of`` the same by instance (``None``: what its consumers are to hold). ``target`` is what
+    the decisions lead to. ``steps`` are all that happens now, members that come and go included. ``phases`` say what
+    the turn is for, ``probing_rebalance`` whether the decision asks for a probing rebalance; ``queued`` is how many
+    movements still wait. ``member`` is whose turn it is (process id, consumer id): then it belongs to the round of the
+    decision before; ``None``: the group decides, and a round begins.
     """
 
     at_ms: int
@@ -46,7 +47,7 @@ class Turn:
     decided_of: Sequence[Holding] | None = None
     probing_rebalance: bool = False
     queued: int = 0
-    member: int | None = None
+    member: tuple[str, str] | None = None
 
 
 class Due(NamedTuple):
@@ -198,8 +199,8 @@ class Design(ABC):
     def protocol(self) -> str:
         """How work changes hands."""
 
-    def start(self, state: GroupState) -> GroupState:
-        """Complete the state that a plan starts from."""
+    def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
+        """Complete the state that a plan starts from, with work that the scenario brings later: run by nobody yet."""
         return state
 
     @abstractmethod

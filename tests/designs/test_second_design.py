@@ -18,7 +18,7 @@ from kstream_plan.plans import HandOver, MemberTurn, Phase, Plan, Revoke, Round,
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.replay import replay
 from kstream_plan.render.plan.table import table
-from tests.helpers.relay import BEAT_MS, Pin, Relay, Wanted, group_of, member, who_runs
+from tests.helpers.relay import BEAT_MS, PatientRelay, Pin, Relay, Wanted, group_of, member, who_runs
 
 
 def _play(snapshot: Snapshot, *events: Any) -> Plan:
@@ -105,6 +105,18 @@ def test_an_event_that_only_the_design_knows_reaches_it() -> None:
     assert (rnd.at_ms, rnd.trigger) == (3_000, Trigger.CONFIG_CHANGE)
     assert who_runs(made.final, made.group) == {"m1": "bd", "m2": "ac"}
     assert _play(group_of(m1="ab", m2="cd"), replace(pin, item="b")).digest != made.digest
+
+
+def test_a_design_may_keep_who_leaves_until_it_has_handed_on_everything() -> None:
+    leave = Scenario(events=(Leave(at_ms=1_000, process_ids=("m1",)),))
+    made = plan_checked(group_of(m1="abc", m2="def", m3="gh"), PatientRelay(), scenario=leave)
+    (rnd,) = made.rounds
+    assert (rnd.at_ms, rnd.trigger) == (1_000, Trigger.LEAVE)
+    assert _story(rnd) == ["5700 -a", "5700 -b", "5700 -c", "6400 +b", "7100 +a", "7100 +c"]
+    assert [(step.process_id, step.stopped_at_ms) for step in rnd.member_steps] == [("m1", 5_700)]
+    assert made.members == (("m2", 1), ("m3", 1))
+    assert len(made.target.active) == 3
+    assert max(pause.length_ms for pause in made.pauses) == 1_400
 
 
 def test_what_was_under_way_before_the_plan_goes_on() -> None:

@@ -24,10 +24,23 @@ from kstream_plan.model import (
     Target,
     Task,
 )
+from kstream_plan.model.scenario import Leave
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.plans import HandOver, Phase, Reason, ReasonCode, Revoke, Role, Seat, Step, Trigger, Withhold
+from kstream_plan.plans import (
+    HandOver,
+    MemberLeft,
+    Phase,
+    Reason,
+    ReasonCode,
+    Revoke,
+    Role,
+    Seat,
+    Step,
+    Trigger,
+    Withhold,
+)
 from kstream_plan.plans.design import Ahead, Coordinator, Design, Due, Lapse, Played, Turn
-from kstream_plan.plans.membership import TakingIn
+from kstream_plan.plans.membership import TakingIn, regrouped
 
 BEAT_MS = 5_000
 
@@ -36,10 +49,11 @@ _WHY = Reason(ReasonCode.MOVES_AWAY)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the group remembers: who is to run what, by member, and which items are pinned to whom."""
+    """What the group remembers: who is to run what, by member, which items are pinned to whom, and who is leaving."""
 
     items: tuple[tuple[int, ...], ...] = ()
     pins: tuple[tuple[str, str], ...] = ()
+    leaving: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +78,14 @@ class Relay(Design):
 
     def assumptions(self, played: Played) -> tuple[Note, ...]:
         return (Note("goes-on", "What was decided before is still to be done"),) if played.goes_on else ()
+
+
+@dataclass(frozen=True, slots=True)
+class PatientRelay(Relay):
+    """Who leaves stays a member until it has handed on everything; its last turn lets it go."""
+
+    def coordinator(self, _config: AssignmentConfig) -> RelayCoordinator:
+        return PatientCoordinator()
 
 
 class RelayCoordinator(Coordinator[Turn]):
@@ -120,7 +142,8 @@ class RelayCoordinator(Coordinator[Turn]):
         held[member] = tuple(sorted({*held[member], *come}.difference(gone)))
         steps = [Revoke(_name(state, item), seat, _WHY) for item in gone]
         steps += [HandOver(_name(state, item), None, seat, True, 0, _WHY) for item in come]
-        return replace(self._turn(state, at_ms, held, wanted, steps), member=member)
+        turn = self._turn(state, at_ms, held, wanted, steps)
+        return replace(turn, member=(seat.process_id, seat.consumer_id))
 
     def _turn(
         self,
@@ -142,6 +165,32 @@ class RelayCoordinator(Coordinator[Turn]):
             steps=tuple(steps),
             phases=(Phase.CUT_OVER,) * started + (Phase.SETTLED,) * (now == then),
         )
+
+
+class PatientCoordinator(RelayCoordinator):
+    def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> Turn:
+        turn = super().take(state, at_ms, trigger, members)
+        names, leaving = state.group.consumer_ids, _wanted(state).leaving
+        gone = frozenset(
+            name for name, held in zip(names, turn.held, strict=True) if name in leaving and not held.active
+        )
+        if not gone:
+            return turn
+        stay = [place for place, name in enumerate(names) if name not in gone]
+        group = Group.of("relay", list(state.group.tasks), [state.group.instances[place] for place in stay])
+        smaller = regrouped(turn.state, group, gone, {}, at_ms, lambda _task, _from_ms, _to_ms: 0)
+        memory = replace(_wanted(turn.state), leaving=tuple(name for name in leaving if name not in gone))
+        smaller = replace(smaller, memory=replace(memory, items=tuple(memory.items[place] for place in stay)))
+        held, wanted = ([tuple(of[place].active) for place in stay] for of in (turn.held, turn.decided))
+        left = [MemberLeft(name, at_ms, Reason(ReasonCode.MEMBERSHIP)) for name in sorted(gone)]
+        after = self._turn(smaller, at_ms, held, wanted, (*turn.steps, *left))
+        return replace(after, generation=turn.generation, member=turn.member)
+
+    def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
+        if not isinstance(taking.change.event, Leave):
+            return super().take_in(state, taking)
+        leaving = (*_wanted(state).leaving, *taking.change.event.process_ids)
+        return replace(state, memory=replace(_wanted(state), leaving=leaving)), ()
 
 
 def _to_do(now: Holdings, wanted: Holdings, member: int) -> bool:
@@ -172,16 +221,17 @@ def _dealt(state: GroupState) -> tuple[tuple[int, ...], ...]:
         for item, process_id in _wanted(state).pins
         if process_id in group.instance_index
     }
-    share, extra = divmod(len(group.tasks), len(held))
-    most_first = sorted(range(len(held)), key=lambda member: (-len(held[member]), member))
-    room = {member: share + (place < extra) for place, member in enumerate(most_first)}
+    staying = [member for member, name in enumerate(group.consumer_ids) if name not in _wanted(state).leaving]
+    share, extra = divmod(len(group.tasks), len(staying))
+    most_first = sorted(staying, key=lambda member: (-len(held[member]), member))
+    room = dict.fromkeys(range(len(held)), 0) | {m: share + (place < extra) for place, m in enumerate(most_first)}
     dealt = [[item for item, to in sorted(pinned.items()) if to == member] for member in range(len(held))]
     for member, items in enumerate(held):
         free = [item for item in items if item not in pinned]
         dealt[member] += free[: max(0, room[member] - len(dealt[member]))]
     taken = {item for items in dealt for item in items}
     for item in sorted(set(range(len(group.tasks))) - taken):
-        least = min(range(len(held)), key=lambda member: (len(dealt[member]) - room[member], member))
+        least = min(staying, key=lambda member: (len(dealt[member]) - room[member], member))
         dealt[least].append(item)
     return tuple(tuple(sorted(items)) for items in dealt)
 

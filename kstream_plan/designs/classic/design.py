@@ -9,6 +9,7 @@ from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator, LastDecision
 from kstream_plan.model import Group, GroupState, Note
+from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
 from kstream_plan.plans import LowerBounds, Trigger
@@ -25,7 +26,7 @@ class Classic(Design):
     name: ClassVar[str] = "classic"
     models: ClassVar[str] = MODELS
 
-    def start(self, state: GroupState) -> GroupState:
+    def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
         """Let every copy name who holds it; what is left over was so before the last decision that is known."""
         if isinstance(state.memory, LastDecision):
             state = replace(state, at_ms=min(state.at_ms, state.memory.at_ms))
