@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from kstream_plan.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from kstream_plan.comparison.beside_history import said_and_happened as said_and_happened
     from kstream_plan.comparison.compare import compare as diff
     from kstream_plan.comparison.sides import plan_course as plan_course
     from kstream_plan.comparison.sides import plan_side as plan_side
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kstream_plan.documents.plan.files import read_plan_file as load_plans
     from kstream_plan.documents.plan.write import plan_json as to_json
     from kstream_plan.documents.policy_file import load_policy as load_policy
+    from kstream_plan.documents.said_and_happened import read_said_and_happened as read_said_and_happened
     from kstream_plan.documents.scenario_file import load_scenario as load_scenario
     from kstream_plan.documents.streams_config import load_streams_config as load_streams_config
     from kstream_plan.documents.streams_config import with_overrides as with_overrides
@@ -45,6 +47,9 @@ if TYPE_CHECKING:
     from kstream_plan.render.check.json_form import json_report as check_to_json
     from kstream_plan.render.check.markdown import markdown_report as check_to_markdown
     from kstream_plan.render.check.table import table_report as check_to_table
+    from kstream_plan.render.diff.happened_json import happened_json as said_and_happened_to_json
+    from kstream_plan.render.diff.happened_pages import happened_markdown as said_and_happened_to_markdown
+    from kstream_plan.render.diff.happened_pages import happened_table as said_and_happened_to_table
     from kstream_plan.render.diff.json_form import diff_json as diff_to_json
     from kstream_plan.render.diff.markdown import diff_markdown as diff_to_markdown
     from kstream_plan.render.diff.table import diff_table as diff_to_table
@@ -95,6 +100,11 @@ _PUBLIC = {
     "check_to_markdown": ("kstream_plan.render.check.markdown", "markdown_report"),
     "check_to_table": ("kstream_plan.render.check.table", "table_report"),
     "cures": ("kstream_plan.simulation.cures", "cures"),
+    "read_said_and_happened": ("kstream_plan.documents.said_and_happened", "read_said_and_happened"),
+    "said_and_happened": ("kstream_plan.comparison.beside_history", "said_and_happened"),
+    "said_and_happened_to_json": ("kstream_plan.render.diff.happened_json", "happened_json"),
+    "said_and_happened_to_markdown": ("kstream_plan.render.diff.happened_pages", "happened_markdown"),
+    "said_and_happened_to_table": ("kstream_plan.render.diff.happened_pages", "happened_table"),
     "diff": ("kstream_plan.comparison.compare", "compare"),
     "diff_to_json": ("kstream_plan.render.diff.json_form", "diff_json"),
     "diff_to_markdown": ("kstream_plan.render.diff.markdown", "diff_markdown"),
@@ -175,8 +185,13 @@ __all__ = [
     "read",
     "read_leader_logs",
     "read_measurements",
+    "read_said_and_happened",
     "read_topology",
     "running_group",
+    "said_and_happened",
+    "said_and_happened_to_json",
+    "said_and_happened_to_markdown",
+    "said_and_happened_to_table",
     "scale_out",
     "simulate",
     "simulation_to_json",

@@ -23,11 +23,13 @@ from kstream_plan.snapshots.rows.fields import Row, printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import format_time, parse_time
 
-_GENERATION = re.compile(r"\d{1,10}", re.ASCII)
+GENERATION = re.compile(r"\d{1,10}", re.ASCII)
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?", re.ASCII)
 
 
-class _Entry(NamedTuple):
+class HistoryEntry(NamedTuple):
+    """A row, where it is from, and its time since 1970 (``None``: none that can be read)."""
+
     row: Row
     where: str
     at_ms: int | None
@@ -54,18 +56,30 @@ def read_stretches(
         SnapshotError: the history cannot be read, a row breaks the contract, or it does not hold such a point.
         UsageError: the first point is after the last one, or a point is neither a generation nor a time.
     """
+    found = entries_of(path, application_ids, stdin=stdin)
+    return [_stretch(entries, first, last) for entries in found.values()]
+
+
+def entries_of(
+    path: str, application_ids: Sequence[str] = (), *, stdin: BinaryIO | None = None
+) -> dict[str, list[HistoryEntry]]:
+    """Read the rows of a history in time, by application id; the arguments are those of :func:`read_stretches`.
+
+    Raises:
+        SnapshotError: the history cannot be read, or no application is selected.
+    """
     wanted = Selection(tuple(application_ids))
-    by_application: dict[str, list[_Entry]] = defaultdict(list)
+    by_application: dict[str, list[HistoryEntry]] = defaultdict(list)
     for row, where in history_rows(path, stdin or sys.stdin.buffer):
         if row.get("kind") == "plan":
             fix = "give --old-round and --new-round instead of --from and --to"
             raise SnapshotError("is a saved plan, not a history", where=printable(where), fix=fix)
-        by_application[str(row.get("application_id"))].append(_Entry(row, where, _time_of(row)))
+        by_application[str(row.get("application_id"))].append(HistoryEntry(row, where, _time_of(row)))
     known = sorted(by_application)
     missing = wanted.missing(known)
     if missing or not known:
         raise wanted.nothing_found(missing, known, [path])[0]
-    return [_stretch(_in_order(by_application[name]), first, last) for name in filter(wanted.wants, known)]
+    return {name: _in_order(by_application[name]) for name in filter(wanted.wants, known)}
 
 
 def _time_of(row: Row) -> int | None:
@@ -75,20 +89,21 @@ def _time_of(row: Row) -> int | None:
         return None  # what is wrong with the time is found when the row is read
 
 
-def _in_order(entries: Sequence[_Entry]) -> list[_Entry]:
+def _in_order(entries: Sequence[HistoryEntry]) -> list[HistoryEntry]:
     """Sort rows by time; where none has a generation's number they are counted from 0."""
-    ordered = sorted(entries, key=lambda entry: (entry.at_ms is not None, entry.at_ms or 0, _generation(entry.row)))
+    ordered = sorted(entries, key=lambda entry: (entry.at_ms is not None, entry.at_ms or 0, generation_of(entry.row)))
     if any(entry.row.get("generation") is not None for entry in ordered):
         return ordered
     return [entry._replace(row={**entry.row, "generation": place}) for place, entry in enumerate(ordered)]
 
 
-def _generation(row: Row) -> int:
+def generation_of(row: Row) -> int:
+    """Return a row's generation, 0 if it has none."""
     generation = row.get("generation")
     return generation if isinstance(generation, int) else 0
 
 
-def _stretch(entries: Sequence[_Entry], first: str | None, last: str | None) -> Pair:
+def _stretch(entries: Sequence[HistoryEntry], first: str | None, last: str | None) -> Pair:
     start = 0 if first is None else _position(entries, first, "--from")
     end = len(entries) if last is None else _position(entries, last, "--to")
     end = _last_known(entries, end)
@@ -104,19 +119,19 @@ def _stretch(entries: Sequence[_Entry], first: str | None, last: str | None) -> 
     return Pair(sides[0], sides[-1], history_course(sides), tuple(warnings))
 
 
-def _last_known(entries: Sequence[_Entry], position: int) -> int:
+def _last_known(entries: Sequence[HistoryEntry], position: int) -> int:
     """The state after the last decision is known only if the last row tells its decision."""
     return position if position < len(entries) or entries[-1].row.get("decision") else len(entries) - 1
 
 
-def _position(entries: Sequence[_Entry], text: str, option: str) -> int:
+def _position(entries: Sequence[HistoryEntry], text: str, option: str) -> int:
     """Return the place of the row that holds what was held then; one past the last for what the last decision led to.
 
     A row tells what was held until its time, so at a time it is the first one later.
     """
-    if _GENERATION.fullmatch(text):
+    if GENERATION.fullmatch(text):
         return _position_of_generation(entries, int(text), option)
-    at_ms = _at_ms(entries, text, option)
+    at_ms = point_ms(entries, text, option)
     times = [entry.at_ms for entry in entries if entry.at_ms is not None]
     if not times or (at_ms > times[-1] if option == "--from" else at_ms < times[0]):
         known = f"it holds {format_time(times[0])} to {format_time(times[-1])}" if times else "it holds no times"
@@ -130,14 +145,14 @@ def _position(entries: Sequence[_Entry], text: str, option: str) -> int:
     )
 
 
-def _position_of_generation(entries: Sequence[_Entry], generation: int, option: str) -> int:
-    found = [place for place, entry in enumerate(entries) if _generation(entry.row) == generation]
+def _position_of_generation(entries: Sequence[HistoryEntry], generation: int, option: str) -> int:
+    found = [place for place, entry in enumerate(entries) if generation_of(entry.row) == generation]
     if found:
         return found[-1]
     decision = entries[-1].row.get("decision")
-    if isinstance(decision, Mapping) and _generation(entries[-1].row) + 1 == generation:
+    if isinstance(decision, Mapping) and generation_of(entries[-1].row) + 1 == generation:
         return len(entries)
-    known = sorted({_generation(entry.row) for entry in entries})
+    known = sorted({generation_of(entry.row) for entry in entries})
     newest = known[-1] + 1 if decision else known[-1]
     raise SnapshotError(
         f"holds no generation {generation}",
@@ -148,12 +163,17 @@ def _position_of_generation(entries: Sequence[_Entry], generation: int, option: 
     )
 
 
-def _place(entries: Sequence[_Entry]) -> str:
+def _place(entries: Sequence[HistoryEntry]) -> str:
     file, application_id = entries[-1].where.rpartition(",")[0], entries[-1].row.get("application_id")
     return f"{printable(file)}: application {shown(application_id)}"
 
 
-def _at_ms(entries: Sequence[_Entry], text: str, option: str) -> int:
+def point_ms(entries: Sequence[HistoryEntry], text: str, option: str) -> int:
+    """Return a time as given, since 1970; a time of day is one of the day that all of the history is of.
+
+    Raises:
+        UsageError: it is no time, or the history is not of one day.
+    """
     if _TIME_OF_DAY.fullmatch(text):
         days = {str(entry.row["captured_at"])[:10] for entry in entries if entry.at_ms is not None}
         if len(days) != 1:
@@ -168,14 +188,14 @@ def _at_ms(entries: Sequence[_Entry], text: str, option: str) -> int:
         raise UsageError(f"{shown(text)} is neither a generation nor a time", where=option, fix=fix) from None
 
 
-def _sides(entries: Sequence[_Entry], rows: Sequence[Side], last: int) -> list[Side]:
+def _sides(entries: Sequence[HistoryEntry], rows: Sequence[Side], last: int) -> list[Side]:
     """Return the states from the first row on, ``last`` of them after it, each with the decision that led to it."""
     laters = [*rows[1:], None][:last]
     sides = [rows[0], *map(_next_side, rows, laters, entries)]
     return [*sides[:-1], without(sides[-1], set(sides[-1].newcomers))]
 
 
-def _next_side(earlier: Side, later: Side | None, before: _Entry) -> Side:
+def _next_side(earlier: Side, later: Side | None, before: HistoryEntry) -> Side:
     """Return what was held after the decision of a row: as that says, else as the row after it does."""
     decision = before.row.get("decision")
     if isinstance(decision, Mapping) and (later is None or later.generation == earlier.generation + 1):

@@ -1,4 +1,4 @@
-"""``diff``: what changed between two generations, or between the beginning and the end of a plan."""
+"""``diff``: what changed between two generations, or in a plan; what a plan said beside what happened."""
 
 from __future__ import annotations
 
@@ -16,10 +16,15 @@ from kstream_plan.cli.output import OutputForm, Page, check_target, page, say, t
 from kstream_plan.cli.progress import progress
 from kstream_plan.comparison.changes import Comparison
 from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.said_and_happened import SaidAndHappened
 from kstream_plan.comparison.sides import Pair
 from kstream_plan.documents.history import read_stretches
+from kstream_plan.documents.said_and_happened import read_said_and_happened
 from kstream_plan.documents.two_sides import Given, read_pairs
 from kstream_plan.errors import UsageError
+from kstream_plan.render.diff.happened_json import happened_json
+from kstream_plan.render.diff.happened_pages import happened_markdown, happened_table
+from kstream_plan.render.diff.happened_story import happened_summary
 from kstream_plan.render.diff.json_form import diff_json
 from kstream_plan.render.diff.markdown import diff_markdown
 from kstream_plan.render.diff.protocol_view import protocol_view_markdown, protocol_view_table
@@ -33,7 +38,10 @@ class DiffOptions(Spark):
 
     old: Annotated[str, typer.Argument(metavar="OLD", help="A snapshot or a saved plan; alone, a plan or a history.")]
     new: Annotated[
-        str | None, typer.Argument(metavar="NEW", help="A snapshot or a saved plan.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="NEW", help="A snapshot, a saved plan, or the history that followed the plan.", show_default=False
+        ),
     ] = None
     old_round: Annotated[
         int | None,
@@ -46,7 +54,9 @@ class DiffOptions(Spark):
     from_point: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="POINT", help="From where in a history: a generation or a time (default: its oldest)."
+            "--from",
+            metavar="POINT",
+            help="From where in a history: a generation or a time; of a plan, when its event happened.",
         ),
     ] = None
     to_point: Annotated[
@@ -78,7 +88,12 @@ def diff(asked: DiffOptions) -> None:
         _check(asked)
         with progress() as tell:
             tell("reading")
-            found = _comparisons(asked)
+            happened = _happened(asked)
+            found = _comparisons(asked) if happened is None else []
+        if happened is not None:
+            _show_happened(happened, asked, page())
+            changed = asked.fail_on_changes and not all(of.alike for of in happened)
+            raise typer.Exit(ExitCode.CHANGES if changed else ExitCode.DONE)
         text = "".join(f"{diff_json(comparison, view=asked.view)}\n" for comparison in found)
         if asked.out is not None:
             with written_at_once(asked.out) as file:
@@ -96,12 +111,46 @@ def _check(asked: DiffOptions) -> None:
         KstreamPlanError: the place for ``--out`` cannot be written to.
     """
     points = [asked.from_point, asked.to_point] != [None, None]
-    if points and asked.new is not None:
-        raise UsageError("--from and --to pick from one history", fix="give one file, or leave them out")
     if points and (asked.old_round, asked.new_round) != (None, None):
         raise UsageError("a history has no rounds", fix="leave --old-round and --new-round out")
     if asked.out is not None:
         check_target(asked.out)
+
+
+def _happened(asked: DiffOptions) -> list[SaidAndHappened] | None:
+    """Return what a plan said beside what happened, ``None`` if it is not that which is asked for.
+
+    Raises:
+        UsageError: points of a history are given, and what is given is no plan and its history.
+    """
+    if asked.new is None or (asked.old_round, asked.new_round) != (None, None):
+        return None
+    ids = tuple(asked.application_id or ())
+    found = read_said_and_happened(asked.old, asked.new, asked.from_point, asked.to_point, ids)
+    if found is None and (asked.from_point, asked.to_point) != (None, None):
+        raise UsageError("--from and --to pick from one history", fix="give one file, or a saved plan and its history")
+    if found is not None and asked.view:
+        raise UsageError("--protocol-view is of one generation", fix="leave it out, or choose one with --old-round")
+    return found
+
+
+def _show_happened(found: Sequence[SaidAndHappened], asked: DiffOptions, shown: Page) -> None:
+    text = "".join(f"{happened_json(of)}\n" for of in found)
+    if asked.out is not None:
+        with written_at_once(asked.out) as file:
+            file.write(text)
+    say(text if asked.output is OutputForm.JSON else _happened_page(found, asked, shown))
+
+
+def _happened_page(found: Sequence[SaidAndHappened], asked: DiffOptions, shown: Page) -> str:
+    markdown, verbose = asked.output is OutputForm.MARKDOWN, asked.verbose
+    pages = [happened_summary(found, MARKDOWN if markdown else TERMINAL)] if len(found) > 1 else []
+    for of in found if verbose or len(found) == 1 else ():
+        if markdown:
+            pages.append(happened_markdown(of, verbose=verbose))
+        else:
+            pages.append(happened_table(of, width=shown.width, colour=shown.colour, verbose=verbose))
+    return "\n".join(pages)
 
 
 def _comparisons(asked: DiffOptions) -> list[Comparison]:

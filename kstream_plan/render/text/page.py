@@ -43,9 +43,12 @@ def _best(forms: Sequence[str], room: int) -> str:
 
 
 _STYLES = (
-    (r"^(SETTLES|SETTLED|SAME|TAKES)\b", "bold green"),
+    (r"^(SETTLES|SETTLED|SAME|AS SAID|TAKES)\b", "bold green"),
     (r"^ (IF|CURE)\b", "bold"),
-    (r"^(MOVES|PAUSES|NOW|WAIT|LAGS|RELIEF|RANGE|RESTORE|BALANCE|COPIES|SETTINGS|NEXT|TASKS|CHANGED)\b", "bold"),
+    (
+        r"^(MOVES|PAUSES|NOW|WAIT|LAGS|RELIEF|RANGE|RESTORE|BALANCE|COPIES|SETTINGS|NEXT|TASKS|CHANGED|DIFFERS|FIRST|LASTS|END)\b",
+        "bold",
+    ),
     (r"^(STUCK|CYCLES|STOPPED)", "bold red"),
     (r"^ *\d[\d:,]* +(STUCK|CYCLES|NOT FINISHED).*$", "red"),
     (r"^ *\d[\d:,]* +SETTLED.*$", "green"),

@@ -1,0 +1,172 @@
+"""A plan beside what the group then did: generation by generation, what came as said, and what differs first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from kstream_plan.model import Group, Snapshot, WorkId
+from kstream_plan.plans import Plan, Round
+
+
+class Likeness(StrEnum):
+    """How far a generation came as said."""
+
+    #: Thread by thread.
+    AS_SAID = "as-said"
+    #: By instance, and not by thread.
+    OTHER_THREADS = "other-threads"
+    OTHER = "other"
+    #: The group had more of them than the plan.
+    NOT_SAID = "not-said"
+    #: The plan has more of them than the history.
+    NOT_SEEN = "not-seen"
+
+    @property
+    def came(self) -> bool:
+        """Whether it came as said, by instance."""
+        return self in (Likeness.AS_SAID, Likeness.OTHER_THREADS)
+
+
+class Cause(StrEnum):
+    """What the first difference comes from, as far as the records tell."""
+
+    #: Others took part than the plan has, or something happened that the plan does not have.
+    ANOTHER_MEMBER = "another-member"
+    #: A follow-up came later, or earlier, than said, so that it found other lags.
+    LATE_FOLLOW_UP = "late-follow-up"
+    #: A copy was further behind, or less far, than the plan has it.
+    RATE = "rate"
+    #: Which thread of an instance came first.
+    THREAD_RACE = "thread-race"
+    #: The plan ended before the group did, or goes on where the group had settled.
+    LENGTH = "length"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A generation as recorded: what was reported for it and what was decided, ``at_ms`` since 1970.
+
+    ``snapshot.decision`` has the decision; ``trigger`` is in the words of :class:`~kstream_plan.plans.Trigger`.
+    """
+
+    snapshot: Snapshot
+    at_ms: int
+    trigger: str | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether the leader did not want to look again; a follow-up may still be due."""
+        return self.snapshot.decision is not None and self.snapshot.decision.probing_rebalance is False
+
+
+class Held(NamedTuple):
+    """Who runs a task and who has copies of it, by process id, in order."""
+
+    active: str | None
+    copies: tuple[str, ...]
+
+
+class TaskDifference(NamedTuple):
+    """A task that was decided otherwise than said; process ids are those of the plan where it has the instance."""
+
+    task_id: WorkId
+    said: Held
+    seen: Held
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationPair:
+    """The plan's round and the group's generation of the same place, counted from 1; ``None``: there is none.
+
+    Times are on the plan's clock. ``members_said`` and ``members_seen`` are the process ids of who takes part on that
+    side alone.
+    """
+
+    number: int
+    said: Round | None
+    seen: Recorded | None
+    seen_ms: int | None
+    likeness: Likeness
+    tasks: tuple[TaskDifference, ...] = ()
+    members_said: tuple[str, ...] = ()
+    members_seen: tuple[str, ...] = ()
+
+    @property
+    def late_ms(self) -> int | None:
+        """How much later than said it came."""
+        return None if self.said is None or self.seen_ms is None else self.seen_ms - self.said.at_ms
+
+
+class CopyEvidence(NamedTuple):
+    """A copy whose lag the plan has otherwise: as reported (``None``: not reported), beside the limit of then."""
+
+    task_id: WorkId
+    process_id: str
+    lag: int | None
+    limit: int
+    said_caught_up: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstDifference:
+    """The first generation that did not come as said by instance, or else by thread, and what it comes from.
+
+    ``since_said_ms`` and ``since_seen_ms``: the time since the generation before, as said and as seen; ``copy``: the
+    lag that tells; ``threads_differ_from``: the first generation whose threads were others.
+    """
+
+    pair: GenerationPair
+    cause: Cause
+    since_said_ms: int | None = None
+    since_seen_ms: int | None = None
+    copy: CopyEvidence | None = None
+    threads_differ_from: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidAndHappened:
+    """A plan beside a history.
+
+    ``group`` has the plan's members, and those that only the history has. ``starts_ms`` is when the plan's clock was 0,
+    since 1970: when the event happened, or, ``assumed``, so that the first generations are at the same time.
+    ``elsewhere`` are the tasks that somebody else runs at the end than the plan says; ``None``: the history ends
+    before the plan does. ``later`` is how many generations of the history are not looked at: those after both had
+    ended.
+    """
+
+    plan: Plan
+    group: Group
+    starts_ms: int
+    assumed: bool
+    pairs: tuple[GenerationPair, ...]
+    first: FirstDifference | None
+    elsewhere: tuple[TaskDifference, ...] | None
+    later: int
+
+    @property
+    def said(self) -> int:
+        """How many generations the plan has."""
+        return len(self.plan.rounds)
+
+    @property
+    def seen(self) -> tuple[GenerationPair, ...]:
+        """The generations that the group had."""
+        return tuple(pair for pair in self.pairs if pair.seen is not None)
+
+    @property
+    def came(self) -> int:
+        """How many generations came as said, by instance."""
+        return sum(pair.likeness.came for pair in self.pairs)
+
+    @property
+    def came_by_thread(self) -> int:
+        """How many came as said, thread by thread."""
+        return sum(pair.likeness is Likeness.AS_SAID for pair in self.pairs)
+
+    @property
+    def alike(self) -> bool:
+        """Whether every generation came as said, by instance, and there was no other one."""
+        return self.came == len(self.pairs)

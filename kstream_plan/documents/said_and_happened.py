@@ -1,0 +1,154 @@
+"""A saved plan and a history → what was said beside what happened, one per application. No Spark is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kstream_plan.comparison.beside_history import said_and_happened
+from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened
+from kstream_plan.documents.history import GENERATION, HistoryEntry, entries_of, generation_of, point_ms
+from kstream_plan.documents.plan.files import is_plan_file, read_plan_file
+from kstream_plan.errors import SnapshotError
+from kstream_plan.plans import Plan
+from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.sources import STDIN
+from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from kstream_plan.snapshots.rows.times import format_time, parse_time
+
+#: Of so many rows with their decisions on a history is one; a single one is a snapshot.
+_LEAST_ROWS = 2
+
+
+class _Decision(NamedTuple):
+    """One decision of a history: the row that it is of, the generation it led to, when, and why."""
+
+    entry: HistoryEntry
+    generation: int
+    at_ms: int
+    trigger: str | None
+
+
+def read_said_and_happened(
+    plan_path: str,
+    history_path: str,
+    first: str | None = None,
+    last: str | None = None,
+    application_ids: Sequence[str] = (),
+) -> list[SaidAndHappened] | None:
+    """Read saved plans and the history that followed, and hold them against each other.
+
+    Args:
+        plan_path: the file of one or more saved plans; ``None`` is returned for anything else.
+        history_path: a file, folder or glob as ``snapshot --all`` writes it; ``None`` is returned for what has not two
+            decisions, one of them after the plan's snapshot, of every application that is planned, unless ``first`` or
+            ``last`` is given.
+        first: when the event that was planned for happened: an RFC 3339 time, a time of day, or the generation before
+            it; by default the first decision after the plan's snapshot is the plan's first.
+        last: up to when, or to which generation, the history belongs to the plan; by default up to the next thing
+            that happens to the group from outside once the plan has ended.
+        application_ids: globs; without any, every application that is planned.
+
+    Raises:
+        PlanFileError: a plan cannot be read.
+        SnapshotError: the history cannot be read, or holds nothing of what is asked for.
+        UsageError: a point is neither a generation nor a time.
+    """
+    if STDIN in (plan_path, history_path) or not is_plan_file(plan_path) or is_plan_file(history_path):
+        return None
+    wanted, asked = Selection(tuple(application_ids)), first is not None or last is not None
+    plans = read_plan_file(plan_path)
+    names = [plan.group.application_id for plan in plans]
+    missing = wanted.missing(names)
+    if missing:
+        raise wanted.nothing_found(missing, names, [plan_path])[0]
+    plans = [plan for plan in plans if wanted.wants(plan.group.application_id)]
+    try:
+        history = entries_of(history_path)
+    except SnapshotError:
+        if asked:
+            raise
+        return None  # what it is instead, and what is wrong with it, is found when it is read as that
+    if not asked and not all(_is_history(plan, history.get(plan.group.application_id, ())) for plan in plans):
+        return None
+    return [_held_against(plan, _entries(history, plan, history_path), first, last) for plan in plans]
+
+
+def _is_history(plan: Plan, entries: Sequence[HistoryEntry]) -> bool:
+    decisions = _decisions(entries)
+    return len(decisions) >= _LEAST_ROWS and bool(_after_snapshot(plan, decisions))
+
+
+def _entries(history: Mapping[str, Sequence[HistoryEntry]], plan: Plan, path: str) -> Sequence[HistoryEntry]:
+    name = plan.group.application_id
+    if name not in history:
+        fix = f"it holds {', '.join(map(shown, sorted(history)[:3]))}"
+        raise SnapshotError(f"holds nothing of {shown(name)}", where=printable(path), fix=fix)
+    return history[name]
+
+
+def _decisions(entries: Sequence[HistoryEntry]) -> list[_Decision]:
+    """Return the decisions whose times are known, in order."""
+    found = []
+    for entry in entries:
+        decision = entry.row.get("decision")
+        if not isinstance(decision, Mapping) or decision.get("decided") is None:
+            continue
+        at_ms, number, trigger = _time(decision.get("at")), decision.get("generation"), decision.get("trigger")
+        at_ms = entry.at_ms if at_ms is None else at_ms
+        if at_ms is not None:
+            generation = number if isinstance(number, int) else generation_of(entry.row) + 1
+            found.append(_Decision(entry, generation, at_ms, trigger if isinstance(trigger, str) else None))
+    return found
+
+
+def _time(given: object) -> int | None:
+    try:
+        return parse_time(given) if isinstance(given, str) else None
+    except ValueError:
+        return None  # what is wrong with it is found when the row is read
+
+
+def _after_snapshot(plan: Plan, decisions: Sequence[_Decision]) -> list[_Decision]:
+    """Return the decisions from the plan's first round on.
+
+    Those later than its snapshot; the decision of that very moment too if it led to the plan's first generation.
+    """
+    first = plan.rounds[0].generation if plan.rounds else plan.generation + 1
+    if plan.captured_at is None:
+        return [one for one in decisions if one.generation >= first]
+    since_ms = parse_time(plan.captured_at)
+    return [one for one in decisions if one.at_ms > since_ms or (one.at_ms == since_ms and one.generation == first)]
+
+
+def _held_against(plan: Plan, entries: Sequence[HistoryEntry], first: str | None, last: str | None) -> SaidAndHappened:
+    decisions, event_ms = _decisions(entries), None
+    if first is None:
+        chosen = _after_snapshot(plan, decisions)
+    elif GENERATION.fullmatch(first):
+        chosen = [one for one in decisions if one.generation > int(first)]
+    else:
+        event_ms = point_ms(entries, first, "--from")
+        chosen = [one for one in decisions if one.at_ms >= event_ms]
+    if last is not None:
+        by_number = GENERATION.fullmatch(last)
+        limit = int(last) if by_number else point_ms(entries, last, "--to")
+        chosen = [one for one in chosen if (one.generation if by_number else one.at_ms) <= limit]
+    if not chosen:
+        raise _nothing(plan, decisions, entries)
+    return said_and_happened(plan, [_recorded(one) for one in chosen], event_ms, whole=last is not None)
+
+
+def _recorded(one: _Decision) -> Recorded:
+    snapshot = snapshot_from_row(one.entry.row, one.entry.where, lags_as_reported=True)
+    return Recorded(snapshot=snapshot, at_ms=one.at_ms, trigger=one.trigger)
+
+
+def _nothing(plan: Plan, decisions: Sequence[_Decision], entries: Sequence[HistoryEntry]) -> SnapshotError:
+    what = f"tells no decision of {shown(plan.group.application_id)} in that time"
+    where = printable(entries[-1].where.rpartition(",")[0])
+    if not decisions:
+        return SnapshotError(what, where=where, fix="make the history again with kstream-plan snapshot --all")
+    times = f"{format_time(decisions[0].at_ms)} to {format_time(decisions[-1].at_ms)}"
+    return SnapshotError(what, where=where, fix=f"it tells those of {times}: choose another --from or --to")

@@ -1,0 +1,119 @@
+"""What was said beside what happened as one line of JSON (``documents/schemas/said-and-happened.json``)."""
+
+from __future__ import annotations
+
+import json
+
+from kstream_plan.comparison.said_and_happened import (
+    CopyEvidence,
+    FirstDifference,
+    GenerationPair,
+    Held,
+    SaidAndHappened,
+    TaskDifference,
+)
+from kstream_plan.documents.codec import Json
+from kstream_plan.documents.plan.fields import FORMAT_VERSION
+from kstream_plan.plans import Round
+from kstream_plan.render.diff.happened_story import first_difference, happened_verdict
+from kstream_plan.render.text.names import Names
+from kstream_plan.snapshots.rows.times import format_time
+from kstream_plan.version import __version__
+
+
+def happened_json(found: SaidAndHappened) -> str:
+    """Return it as one line of ASCII, without the line end."""
+    return json.dumps(happened_document(found), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def happened_document(found: SaidAndHappened) -> dict[str, Json]:
+    """Return it as plain dictionaries, lists, texts and numbers."""
+    plan = found.plan
+    return {
+        "format_version": FORMAT_VERSION,
+        "kind": "said-and-happened",
+        "application_id": found.group.application_id,
+        "tool": {"name": "kstream-plan", "version": __version__, "models": plan.models},
+        "plan": {"digest": plan.digest, "generation": plan.generation, "captured_at": plan.captured_at},
+        "starts_at": format_time(found.starts_ms),
+        "start_is": "assumed" if found.assumed else "given",
+        "generations": [_generation(pair) for pair in found.pairs],
+        "first_difference": None if found.first is None else _first(found, found.first),
+        "elsewhere": None if found.elsewhere is None else [_task(of) for of in found.elsewhere],
+        "summary": {
+            "said": found.said,
+            "seen": len(found.seen),
+            "came": found.came,
+            "came_by_thread": found.came_by_thread,
+            "later": found.later,
+            "said_ms": plan.rounds[-1].at_ms if plan.rounds else 0,
+            "seen_ms": found.seen[-1].seen_ms,
+        },
+        "verdict": happened_verdict(found),
+    }
+
+
+def _generation(pair: GenerationPair) -> Json:
+    return {
+        "number": pair.number,
+        "said": None if pair.said is None else _said(pair.said),
+        "seen": _seen(pair),
+        "late_ms": pair.late_ms,
+        "likeness": pair.likeness.value,
+        "tasks": [_task(of) for of in pair.tasks],
+        "members_said": list(pair.members_said),
+        "members_seen": list(pair.members_seen),
+    }
+
+
+def _said(rnd: Round) -> Json:
+    return {
+        "generation": rnd.generation,
+        "at_ms": rnd.at_ms,
+        "trigger": rnd.trigger.value,
+        "probing_rebalance": rnd.probing_rebalance,
+    }
+
+
+def _seen(pair: GenerationPair) -> Json:
+    if pair.seen is None or pair.seen.snapshot.decision is None:
+        return None
+    decision = pair.seen.snapshot.decision
+    return {
+        "generation": decision.generation,
+        "at_ms": pair.seen_ms,
+        "trigger": pair.seen.trigger,
+        "probing_rebalance": decision.probing_rebalance,
+    }
+
+
+def _task(of: TaskDifference) -> Json:
+    return {"task_id": str(of.task_id), "said": _held(of.said), "seen": _held(of.seen)}
+
+
+def _held(held: Held) -> Json:
+    return {"active": held.active, "copies": list(held.copies)}
+
+
+def _first(found: SaidAndHappened, first: FirstDifference) -> Json:
+    return {
+        "number": first.pair.number,
+        "cause": first.cause.value,
+        "message": first_difference(found, first, Names(found.group)),
+        "since_said_ms": first.since_said_ms,
+        "since_seen_ms": first.since_seen_ms,
+        "copy": _copy(first.copy),
+        "threads_differ_from": first.threads_differ_from,
+    }
+
+
+def _copy(copy: CopyEvidence | None) -> Json:
+    if copy is None:
+        return None
+    return {
+        "task_id": str(copy.task_id),
+        "process_id": copy.process_id,
+        "lag": copy.lag,
+        "limit": copy.limit,
+        "said_caught_up": copy.said_caught_up,
+    }

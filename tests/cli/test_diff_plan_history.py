@@ -1,0 +1,93 @@
+"""``diff PLAN HISTORY``: what was said beside what happened, as people and programs get it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from kstream_plan import read_said_and_happened, to_json
+from kstream_plan.cli import run
+from kstream_plan.documents import schemas
+from kstream_plan.snapshots.leader_log.history import checked_rows
+from kstream_plan.snapshots.rows.write import row_lines
+from tests.helpers import recorded_events
+from tests.helpers.recorded_events import BY_NAME
+
+Capture = pytest.CaptureFixture[str]
+DRAIN = "12:26:38.227"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the plans of two events, and the history that both are of."""
+    folder = tmp_path_factory.mktemp("said")
+    for name in ("drain", "bounce"):
+        plan = to_json(recorded_events.planned(BY_NAME[name]), full=True)
+        (folder / f"{name}.json").write_text(plan + "\n", encoding="utf-8")
+    rows = list(row_lines(checked_rows(recorded_events.generations("bounce"))))
+    (folder / "history.jsonl").write_text("".join(rows), encoding="utf-8")
+    (folder / "snapshot.jsonl").write_text(rows[-1], encoding="utf-8")
+    (folder / "before.jsonl").write_text("".join(rows[:2]), encoding="utf-8")
+    return folder
+
+
+def test_a_plan_and_what_followed(files: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    asked = ["diff", str(files / "drain.json"), str(files / "history.jsonl"), "--from", DRAIN]
+    assert run([*asked, "--fail-on-changes"]) == 0
+    assert capsys.readouterr() == (
+        "bounce: what the plan said and what happened from 2026-11-22T12:26:38.227Z on\n"
+        "AS SAID  4 of 4 generations came as said, thread by thread\n"
+        "LASTS    1m48s said, 1m49s seen\n"
+        "END      every task runs where the plan says\n"
+        "\n"
+        "no  said  came  off by  started by  decided\n"
+        "1   0:45  0:47  +2.4 s  leave       as said\n"
+        "2   0:45  0:47  +2.5 s  follow-up   as said\n"
+        "3   1:48  1:48  +0.4 s  probing     as said\n"
+        "4   1:48  1:48  +0.4 s  follow-up   as said\n",
+        "",
+    )
+    assert run([*asked, "--output", "markdown"]) == 0
+    assert "| 1 | 0:45 | 0:47 | +2.4 s | leave | as said |" in capsys.readouterr().out
+
+
+def test_json_is_as_its_schema_says(files: Path, capsys: Capture) -> None:
+    schema = jsonschema.Draft202012Validator(json.loads(schemas.load("said-and-happened")))
+    for plan, points in (("drain", ["--from", DRAIN]), ("bounce", ["--to", "8"]), ("drain", ["--from", "2"])):
+        saved = files / "said.json"
+        asked = ["diff", str(files / f"{plan}.json"), str(files / "history.jsonl"), *points]
+        assert run([*asked, "--output", "json", "--out", str(saved)]) == 0
+        text = capsys.readouterr().out
+        assert text == saved.read_text(encoding="utf-8")
+        schema.validate(json.loads(text))
+
+
+def test_what_did_not_come_as_said_is_a_change(files: Path, capsys: Capture) -> None:
+    asked = ["diff", str(files / "drain.json"), str(files / "history.jsonl"), "--from", "2", "--fail-on-changes"]
+    assert run(asked) == 5
+    assert "DIFFERS" in capsys.readouterr().out
+
+
+def test_a_single_snapshot_and_a_history_before_the_plan_are_sides_as_ever(files: Path) -> None:
+    for name in ("snapshot", "before"):
+        assert read_said_and_happened(str(files / "drain.json"), str(files / f"{name}.jsonl")) is None
+    assert read_said_and_happened(str(files / "history.jsonl"), str(files / "history.jsonl")) is None
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        (["--from", "2027-01-01T00:00:00Z"], "in that time"),
+        (["--from", "noon"], "is neither a generation nor a time"),
+        (["--from", "7", "--old-round", "1"], "a history has no rounds"),
+        (["--from", "7", "--protocol-view"], "--protocol-view is of one generation"),
+        (["--from", "7", "--application-id", "payments"], "payments"),
+    ],
+)
+def test_what_is_wrong_is_said(files: Path, capsys: Capture, more: list[str], what: str) -> None:
+    assert run(["diff", str(files / "drain.json"), str(files / "history.jsonl"), *more]) in (1, 2)
+    assert what in " ".join(capsys.readouterr().err.replace("│", " ").split())
