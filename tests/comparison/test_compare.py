@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kstream_plan.comparison.changes import Comparison, CopyChangeKind, InstanceChangeKind, Side, TaskClass
 from kstream_plan.comparison.compare import compare
 from kstream_plan.comparison.sides import history_course, plan_course, plan_side, snapshot_side, starts_at
-from kstream_plan.model import LATEST, Copy, Group, Holding, Snapshot, TaskId
+from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Snapshot, TaskId
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
@@ -128,6 +128,7 @@ def literal_class(old: Side, new: Side, task_id: TaskId) -> TaskClass:  # noqa: 
     elif old.copies is not None:
         reported = [copy.lag for copy in old.copies[old.group.task_index[task_id]] if copy.instance == instance]
         lag = reported[0] if reported and reported[0] is not None else lag
+        lag = 0 if lag == UNKNOWN and not task.end_offset_sum else lag  # there is nothing to be behind
     if not (lag == 0 or is_caught_up(lag, new.config.acceptable_recovery_lag)):
         return TaskClass.COLD
     return TaskClass.PROMOTED if any(seat.process_id == runs.process_id for seat in before) else TaskClass.WARM
