@@ -19,18 +19,18 @@ class Side:
 
     ``copies`` are what the instances report (by task index), ``None`` where lags are not known, as in a plan.
     ``newcomers`` are the processes that have only just come and take part from the next generation on.
-    ``protocol`` says which consumers stop everything before a rebalance (:func:`~kstream_plan.protocols.gives_up`).
-    ``decided`` is the decision that led here, with what it withheld, if it is known; ``holdings`` is what came of it.
+    ``stopping`` are the consumers that stop everything before a rebalance. ``decided`` is the decision that led here,
+    with what it withheld, if it is known; ``holdings`` is what came of it.
     """
 
     group: Group
     holdings: tuple[Holding, ...]
+    stopping: frozenset[int]
     config: AssignmentConfig
     generation: int
     captured_at: str | None = None
     copies: Sequence[tuple[Copy, ...]] | None = None
     newcomers: frozenset[str] = frozenset()
-    protocol: str = "mixed"
     decided: tuple[Holding, ...] | None = None
 
 

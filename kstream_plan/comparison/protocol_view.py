@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from kstream_plan.comparison.changes import Side
 from kstream_plan.model import Group, WorkId
-from kstream_plan.protocols import gives_up
 from kstream_plan.protocols.leader_view import leader_view
 
 
@@ -41,7 +40,7 @@ def protocol_view(old: Side, new: Side) -> ProtocolView:
     Owned is what the members of the new side ran on the old one; decided is the new side's decision if it is known,
     else what it holds.
     """
-    stopping = gives_up(new.group, new.protocol)
+    stopping = new.stopping
     claimed = _actives(old)
     owned = [
         frozenset[WorkId]() if consumer in stopping else claimed.get(key, frozenset())

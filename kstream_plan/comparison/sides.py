@@ -29,6 +29,7 @@ from kstream_plan.plans import (
     ThreadMove,
     Withhold,
 )
+from kstream_plan.protocols import gives_up
 
 
 class Pair(NamedTuple):
@@ -46,6 +47,7 @@ def snapshot_side(snapshot: Snapshot) -> Side:
     return Side(
         group=state.group,
         holdings=tuple(state.holdings),
+        stopping=gives_up(state.group, "mixed"),
         config=snapshot.config,
         generation=state.generation,
         captured_at=snapshot.captured_at,
@@ -69,10 +71,10 @@ def plan_side(plan: Plan, number: int | None = None) -> Side:
     side = Side(
         group=plan.group,
         holdings=tuple(plan.initial if rnd is None else rnd.assigned),
+        stopping=plan.stopping,
         config=plan.config,
         generation=plan.generation if rnd is None else rnd.generation,
         captured_at=plan.captured_at if rnd is None else None,
-        protocol=plan.protocol,
         decided=None if rnd is None else tuple(rnd.decided),
     )
     joining, gone = _joining(plan, number), _gone(plan, number)
@@ -105,6 +107,7 @@ def without(side: Side, process_ids: set[str]) -> Side:
         side,
         group=Group(group.application_id, group.tasks, tuple(group.instances[index] for index in kept)),
         holdings=tuple(side.holdings[consumer] for consumer in consumers),
+        stopping=frozenset(index for index, consumer in enumerate(consumers) if consumer in side.stopping),
         copies=None,
         newcomers=side.newcomers - process_ids,
         decided=None if side.decided is None else tuple(side.decided[consumer] for consumer in consumers),

@@ -9,7 +9,6 @@ from kstream_plan.comparison.changes import Between, Side, Start, TaskChange, Ta
 from kstream_plan.model import UNKNOWN, Group, Note, WorkId, whole_sum
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import Seat
-from kstream_plan.protocols import gives_up
 
 
 class _Reported(NamedTuple):
@@ -23,7 +22,7 @@ class Evidence:
     def __init__(self, old: Side, new: Side, course: Between) -> None:
         self._old, self._new, self._course = old, new, course
         self._limit = new.config.acceptable_recovery_lag
-        self._stopping = _consumer_names(old.group, gives_up(old.group, old.protocol))
+        self._stopping = _consumer_names(old.group, old.stopping)
         self._staying = {instance.process_id for instance in new.group.instances}
         self._held = held_copies(old) if old.copies is None else set()
         self._guessed: list[WorkId] = []

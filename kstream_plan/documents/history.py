@@ -18,6 +18,7 @@ from kstream_plan.comparison.sides import Pair, history_course, snapshot_side, w
 from kstream_plan.documents.history_rows import history_rows
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Copy, Group, Holding, TaskId
+from kstream_plan.protocols import gives_up
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.rows.fields import Row, printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -224,6 +225,7 @@ def _after_decision(earlier: Side, later: Side | None, decision: Any, where: str
             held._replace(active=tuple(task for task in held.active if task not in out.active))
             for held, out in zip(assigned, withheld, strict=True)
         ),
+        stopping=gives_up(group, "mixed"),
         config=earlier.config if later is None else later.config,
         generation=earlier.generation + 1,
         captured_at=None if later is None else later.captured_at,
