@@ -178,7 +178,11 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What changed from ``old`` to ``new``; a task that is not in ``tasks`` stayed, and so did its copies."""
+    """What changed from ``old`` to ``new``; a task that is not in ``tasks`` stayed, and so did its copies.
+
+    ``untold`` generations lie between the two of which nothing is known: what a start restored, and how long tasks
+    stood still, happened in them.
+    """
 
     old: Side
     new: Side
@@ -186,6 +190,13 @@ class Comparison:
     instances: tuple[InstanceChange, ...]
     totals: Totals
     notes: tuple[Note, ...] = ()
+    untold: int = 0
+
+    @property
+    def cold_starts(self) -> tuple[int, int]:
+        """The least and the most tasks whose last start was cold: where generations are not told, none up to all."""
+        cold = self.totals.classes[TaskClass.COLD]
+        return (0, sum(of.start is not None for of in self.tasks)) if self.untold else (cold, cold)
 
     @property
     def empty(self) -> bool:

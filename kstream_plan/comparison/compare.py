@@ -55,6 +55,7 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
         instances=tuple(_instance_changes(old, new)),
         totals=_totals(old, new, changes, unchanged, stopped_ms),
         notes=evidence.notes(changes),
+        untold=evidence.untold,
     )
 
 

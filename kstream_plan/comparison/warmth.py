@@ -74,11 +74,16 @@ class Evidence:
         if self._guessed:
             message = "No lags are known: a copy that is held counts as caught up, everything else as cold"
             notes.append(Note("no-lags", message, tuple(map(str, self._guessed))))
-        between = self._new.generation - self._old.generation - 1
-        if between > 0 and any(change.start for change in changes) and not self._course.starts and not self._guessed:
-            message = f"Lags are those of generation {self._old.generation}; {between} generations lie between"
+        if self.untold and any(change.start for change in changes):
+            message = f"Lags are those of generation {self._old.generation}; {self.untold} generations lie between"
             notes.append(Note("old-lags", message))
         return tuple(notes)
+
+    @property
+    def untold(self) -> int:
+        """How many generations lie between a snapshot and what came later, if nothing is known of them."""
+        known = self._course.starts or self._course.pauses_ms is not None or self._old.copies is None
+        return 0 if known else max(self._new.generation - self._old.generation - 1, 0)
 
     def _reported(self, task_id: WorkId, process_id: str) -> _Reported:
         """The instance's lag, the whole sum if it reported nothing, ``None`` if no lags are known."""

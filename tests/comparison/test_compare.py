@@ -17,6 +17,7 @@ from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Role, Seat
+from kstream_plan.render.diff.table import diff_table
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured, captured_scenarios, plan_cases
 from tests.helpers.small_groups import group, state
@@ -222,6 +223,14 @@ def test_a_history_tells_each_move_with_the_lags_it_was_decided_by(scenario: str
     without = compare(history[1], history[-1])
     assert [note.code for note in without.notes] == ["old-lags"]
     assert without.totals.classes[TaskClass.COLD] > found.totals.classes[TaskClass.COLD]
+    assert found.untold == 0
+    assert found.cold_starts == (found.totals.classes[TaskClass.COLD],) * 2
+    assert without.untold == history[-1].generation - history[1].generation - 1
+    assert without.cold_starts == (0, len([change for change in without.tasks if change.start is not None]))
+    shown = diff_table(without, width=200)
+    assert f"0-{without.cold_starts[1]} cold: {without.untold} generations lie between" in shown
+    assert f"RESTORE  not known: {without.untold} generations lie between" in shown
+    assert f"PAUSES   not known: {without.untold} generations lie between" in shown
 
 
 #: i1 runs both stateful tasks and the stateless one; i2 keeps a copy of 0_0, i3 has left-over state of 0_1

@@ -36,6 +36,8 @@ def diff_document(found: Comparison) -> dict[str, Json]:
         "instances": [_instance(change) for change in found.instances],
         "totals": {
             "tasks": totals.tasks,
+            "cold_starts": list(found.cold_starts),
+            "untold_generations": found.untold,
             "classes": {kind.value: number for kind, number in totals.classes.items()},
             "copies": {kind.value: number for kind, number in totals.copies.items()},
             "moved": totals.moved,

@@ -109,13 +109,19 @@ def verdict(found: Comparison) -> str:
         return f"nothing changed; {skew}"
     parts = [f"{totals.moved:,} of {count(totals.tasks, 'task')} moved" if totals.moved else "no task moved"]
     parts += [f"{totals.started:,} started that nobody ran"] if totals.started else []
-    cold = totals.classes[TaskClass.COLD]
-    if cold or any(change.start for change in found.tasks):
+    least, cold = found.cold_starts
+    if least < cold:
+        parts.append(f"{least:,}-{cold:,} cold: {_between(found)}")
+    elif cold or any(change.start for change in found.tasks):
         parts.append(f"{cold:,} COLD" if cold else "all warm")
     for kind in (TaskClass.ORPHANED, TaskClass.NEW, TaskClass.GONE):
         number = totals.classes[kind]
         parts += [f"{number:,} {'run by nobody' if kind is TaskClass.ORPHANED else _WORDS[kind]}"] if number else []
     return f"{', '.join(parts)}; {skew}"
+
+
+def _between(found: Comparison) -> str:
+    return "1 generation lies between" if found.untold == 1 else f"{found.untold:,} generations lie between"
 
 
 def diff_summary(found: Sequence[Comparison], escape: Escape) -> str:
@@ -164,6 +170,9 @@ def _facts(found: Comparison, names: Names) -> list[Fact]:
     facts = [Fact("CHANGED" if not found.empty else "SAME", (verdict(found),))]
     classes = [f"{number:,} {_WORDS[kind]}" for kind, number in totals.classes.items() if number]
     share = f" ({totals.moved_share:.0%} moved)" if totals.moved else ""
+    share += (
+        f", by the lags of generation {found.old.generation:,}" if found.cold_starts[0] < found.cold_starts[1] else ""
+    )
     facts.append(Fact("TASKS", (", ".join(classes) + share if classes else "none",)))
     copies = [f"{number:,} {kind.value}" for kind, number in totals.copies.items() if number]
     if copies:
@@ -187,6 +196,8 @@ def _arrow(before: int, after: int) -> str:
 
 
 def _restore(found: Comparison) -> Fact:
+    if found.untold:
+        return Fact("RESTORE", (f"not known: {_between(found)}",))
     amount = found.totals.restore_records
     return Fact(
         "RESTORE", ("nothing" if amount == 0 else "unknown" if amount is None else f"{records(amount)} records",)
@@ -195,6 +206,8 @@ def _restore(found: Comparison) -> Fact:
 
 def _pauses(found: Comparison, names: Names) -> Fact:
     totals = found.totals
+    if found.untold:
+        return Fact("PAUSES", (f"not known: {_between(found)}",))
     if not totals.pause_ms:
         return Fact("PAUSES", ("none",))
     worst = max(found.tasks, key=lambda change: change.pause_ms, default=None)
