@@ -24,23 +24,30 @@ class HistoryLine(NamedTuple):
 
 
 _HEADS = ("time", "gen", "trigger", "members", "moved", "withheld", "probing")
+#: What the records can know: whoever leaves, stops or is killed is gone.
+_TRIGGERS = {"leave": "gone"}
+_LEGEND = """
+members: instances (threads); moved: tasks with another owner; withheld: tasks that wait until their owner gives them up
+"""
+_GONE = "gone: an instance left, was stopped or killed, which the records cannot tell apart\n"
 _RIGHT = {"gen", "moved", "withheld"}
 
 
 def history(lines: Sequence[HistoryLine]) -> str:
-    """Return the table, one generation a line in the order given; with several applications, each line names it."""
+    """Return the table and what its columns say, one generation a line; with several applications, each names it."""
     several = len({line.application_id for line in lines}) > 1
     heads = (*_HEADS, "application") if several else _HEADS
     rows = [heads, *(_cells(line)[: len(heads)] for line in lines)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
-    return "".join(_line(row, heads, widths) for row in rows)
+    legend = _LEGEND + (_GONE if any(line.trigger == "leave" for line in lines) else "")
+    return "".join(_line(row, heads, widths) for row in rows) + legend
 
 
 def _cells(line: HistoryLine) -> tuple[str, ...]:
     return (
         line.captured_at or "-",
         "-" if line.generation is None else str(line.generation),
-        line.trigger or "-",
+        _TRIGGERS.get(line.trigger or "-", line.trigger or "-"),
         f"{line.instances} ({line.consumers})",
         count(line.moved_tasks),
         count(line.withheld_tasks),

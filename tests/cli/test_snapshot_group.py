@@ -188,6 +188,7 @@ def test_the_command_config_says_how_to_log_in(tmp_path: Path, capsys: pytest.Ca
         ((*GROUP, "--as-of", "2026-11-21T13:05:00Z"), "--as-of is about a history"),
         ((*GROUP, "--offsets-topic", "--from", "noon"), "--from: 'noon' is not a time"),
         ((*GROUP, "--offsets-topic", "--as-of", "noon"), "--as-of: 'noon' is not a time"),
+        (("--bootstrap-server", "b:1", "--group", "a", "--group", "b"), "--group is given more than once"),
         (("--group", "S2b", "--bootstrap-server", ""), "--bootstrap-server: '' is no HOST:PORT"),
         (("--group", "S2b", "--bootstrap-server", "broker"), "--bootstrap-server: 'broker' is no HOST:PORT"),
         (("--group", "S2b", "--bootstrap-server", "b:1,c:x"), "--bootstrap-server: 'c:x' is no HOST:PORT"),

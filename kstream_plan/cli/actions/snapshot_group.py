@@ -57,13 +57,15 @@ def running_group_of(asked: SnapshotOptions) -> RunningGroup | None:
         return None
     if not asked.group:
         raise UsageError("--bootstrap-server says where, not what", fix="name the application's id: --group ID")
+    if len(asked.group) > 1:
+        raise UsageError("--group is given more than once", fix="ask for one group at a time")
     if asked.application_id:
         raise UsageError("--group names the application already", fix="leave --application-id out")
     _check_servers(servers)
     past = _of_history(asked)
     if past and not asked.offsets_topic:
         raise UsageError(f"{past[0]} is about a history", fix="read it from the broker's own topic: --offsets-topic")
-    return RunningGroup(servers, asked.group)
+    return RunningGroup(servers, asked.group[0])
 
 
 def _of_group(asked: SnapshotOptions) -> list[str]:

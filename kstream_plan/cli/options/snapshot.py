@@ -51,7 +51,7 @@ class SnapshotOptions(Measuring):
         ),
     ] = None
     group: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option("--group", metavar="ID", help="The running group: the application.id of its application."),
     ] = None
     command_config: Annotated[
