@@ -33,12 +33,16 @@ from kstream_plan.protocols import gives_up
 
 
 class Pair(NamedTuple):
-    """One application: its two sides, what is known of the way between, what the snapshots warn of."""
+    """One application: its two sides, what is known of the way between, what the snapshots warn of.
+
+    ``rivals`` are the plans of both sides where the two ends follow from one snapshot: none comes after the other.
+    """
 
     old: Side
     new: Side
     course: Between | None
     warnings: tuple[Note, ...] = ()
+    rivals: tuple[Plan, Plan] | None = None
 
 
 def snapshot_side(snapshot: Snapshot) -> Side:
@@ -118,6 +122,12 @@ def starts_at(old: Side, plan: Plan) -> bool:
     """Whether a plan begins with what the members hold on a side, so that it tells the way from there."""
     first = plan_side(plan, 0)
     return old.group.task_index.keys() == first.group.task_index.keys() and _held(old) == _held(first)
+
+
+def are_rivals(one: Plan, other: Plan) -> bool:
+    """Whether two plans that are not the same begin with the same snapshot."""
+    same = (one.captured_at, one.generation) == (other.captured_at, other.generation)
+    return same and one != other and starts_at(plan_side(one, 0), other)
 
 
 def _held(side: Side) -> dict[str, list[list[WorkId]]]:

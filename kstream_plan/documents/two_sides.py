@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kstream_plan.comparison.changes import Between, Side
-from kstream_plan.comparison.sides import Pair, plan_course, plan_side, snapshot_side, starts_at
+from kstream_plan.comparison.sides import Pair, are_rivals, plan_course, plan_side, snapshot_side, starts_at
 from kstream_plan.documents.plan.files import are_plans
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.errors import SnapshotError, UsageError
@@ -184,7 +184,15 @@ def _paired(before: dict[str, _Part], after: dict[str, _Part], old: Given, new: 
 
 
 def _pair(old: _Part, new: _Part) -> Pair:
-    return Pair(old.side, new.side, _course(old, new), old.warnings + new.warnings)
+    return Pair(old.side, new.side, _course(old, new), old.warnings + new.warnings, _rivals(old, new))
+
+
+def _rivals(old: _Part, new: _Part) -> tuple[Plan, Plan] | None:
+    """Return the plans of both sides if their ends are compared and they are two answers to one question."""
+    if old.plan is None or new.plan is None or old.plan is new.plan:
+        return None
+    at_their_ends = old.number == len(old.plan.rounds) and new.number == len(new.plan.rounds)
+    return (old.plan, new.plan) if at_their_ends and are_rivals(old.plan, new.plan) else None
 
 
 def _course(old: _Part, new: _Part) -> Between | None:

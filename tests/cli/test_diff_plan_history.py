@@ -91,3 +91,30 @@ def test_a_single_snapshot_and_a_history_before_the_plan_are_sides_as_ever(files
 def test_what_is_wrong_is_said(files: Path, capsys: Capture, more: list[str], what: str) -> None:
     assert run(["diff", str(files / "drain.json"), str(files / "history.jsonl"), *more]) in (1, 2)
     assert what in " ".join(capsys.readouterr().err.replace("│", " ").split())
+
+
+def test_two_plans_of_one_snapshot_stand_side_by_side(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dataclasses import replace
+
+    from kstream_plan import plan, to_table
+    from kstream_plan.model.settings import AssignmentConfig
+
+    monkeypatch.setenv("COLUMNS", "160")
+    snapshot = recorded_events.before(BY_NAME["big4"])
+    found = [plan(replace(snapshot, config=AssignmentConfig(max_warmup_replicas=most))) for most in (1, 4)]
+    for name, of in zip(("one", "four"), found, strict=True):
+        (tmp_path / f"{name}.json").write_text(to_json(of) + "\n", encoding="utf-8")
+    asked = ["diff", str(tmp_path / "one.json"), str(tmp_path / "four.json")]
+    assert run(asked) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(
+        "Both plans begin with the same snapshot: neither follows the other, so compare them:\n\nOLD"
+    )
+    assert to_table(found[0], width=78).splitlines()[0] in shown
+    assert to_table(found[1], width=78).splitlines()[0] in shown
+    assert run([*asked, "--output", "markdown"]) == 0
+    assert "**NEW**" in capsys.readouterr().out
+    assert run([*asked, "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "diff"

@@ -22,12 +22,14 @@ from kstream_plan.documents.history import read_stretches
 from kstream_plan.documents.said_and_happened import read_said_and_happened
 from kstream_plan.documents.two_sides import Given, read_pairs
 from kstream_plan.errors import UsageError
+from kstream_plan.plans import Plan
 from kstream_plan.render.diff.happened_json import happened_json
 from kstream_plan.render.diff.happened_pages import happened_markdown, happened_table
 from kstream_plan.render.diff.happened_story import happened_summary
 from kstream_plan.render.diff.json_form import diff_json
 from kstream_plan.render.diff.markdown import diff_markdown
 from kstream_plan.render.diff.protocol_view import protocol_view_markdown, protocol_view_table
+from kstream_plan.render.diff.rivals import rivals_markdown, rivals_table
 from kstream_plan.render.diff.story import diff_summary
 from kstream_plan.render.diff.table import diff_table
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
@@ -89,7 +91,7 @@ def diff(asked: DiffOptions) -> None:
         with progress() as tell:
             tell("reading")
             happened = _happened(asked)
-            found = _comparisons(asked) if happened is None else []
+            found, rivals = _comparisons(asked) if happened is None else ([], [])
         if happened is not None:
             _show_happened(happened, asked, page())
             changed = asked.fail_on_changes and not all(of.alike for of in happened)
@@ -98,7 +100,11 @@ def diff(asked: DiffOptions) -> None:
         if asked.out is not None:
             with written_at_once(asked.out) as file:
                 file.write(text)
-        say(text if asked.output is OutputForm.JSON else _page(found, asked, page()))
+        if rivals and len(found) == 1 and asked.output is not OutputForm.JSON:
+            markdown = asked.output is OutputForm.MARKDOWN
+            say(rivals_markdown(*rivals[0]) if markdown else rivals_table(*rivals[0], width=page().width))
+        else:
+            say(text if asked.output is OutputForm.JSON else _page(found, asked, page()))
     changed = asked.fail_on_changes and not all(comparison.empty for comparison in found)
     raise typer.Exit(ExitCode.CHANGES if changed else ExitCode.DONE)
 
@@ -153,11 +159,13 @@ def _happened_page(found: Sequence[SaidAndHappened], asked: DiffOptions, shown: 
     return "\n".join(pages)
 
 
-def _comparisons(asked: DiffOptions) -> list[Comparison]:
+def _comparisons(asked: DiffOptions) -> tuple[list[Comparison], list[tuple[Plan, Plan]]]:
+    """Return what changed, and what of it are two plans of one snapshot."""
     pairs = _pairs(asked, tuple(asked.application_id or ()))
     for note in dict.fromkeys(note for pair in pairs for note in pair.warnings):
         talk(f"warning: {note.message}")
-    return [compare(pair.old, pair.new, pair.course) for pair in pairs]
+    found = [compare(pair.old, pair.new, pair.course) for pair in pairs]
+    return found, [pair.rivals for pair in pairs if pair.rivals is not None]
 
 
 def _pairs(asked: DiffOptions, application_ids: tuple[str, ...]) -> list[Pair]:
