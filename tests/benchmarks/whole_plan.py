@@ -1,12 +1,16 @@
 """How long a whole plan takes, and what deciding anew in every round instead would cost.
 
-Usage: ``python tests/benchmarks/whole_plan.py [TASKS] [INSTANCES] [JOINING] [MAX_WARMUP_REPLICAS] [STATELESS]``
-(default 10000 50 10 20 0: about 480 probing rebalances). CPU seconds of this process, and its peak memory; the snapshot
+usage: python tests/benchmarks/whole_plan.py [TASKS] [INSTANCES] [JOINING] [MAX_WARMUP_REPLICAS] [STATELESS]
+       [--standbys N] [--rounds N]
+
+Default 10000 50 10 20 0: about 480 probing rebalances. CPU seconds of this process, and its peak memory; the snapshot
 is made before. TASKS are stateful; with STATELESS ones beside them, thousands of these change places in a round.
+``--rounds`` ends the plan early.
 """
 
 from __future__ import annotations
 
+import argparse
 import random
 import resource
 import sys
@@ -29,8 +33,10 @@ THREADS = 4
 T = TypeVar("T")
 
 
-def scale_out(tasks: int, instances: int, joining: int, max_warmup_replicas: int, stateless: int = 0) -> Snapshot:
-    """A settled group of stateful tasks (and stateless ones) without standbys that empty instances have just joined."""
+def scale_out(
+    tasks: int, instances: int, joining: int, max_warmup_replicas: int, stateless: int = 0, standbys: int = 0
+) -> Snapshot:
+    """A settled group of stateful tasks (and stateless ones) that empty instances have just joined."""
     rng = random.Random(1)
     group = Group.of("bench", _tasks(rng, tasks) + _stateless(stateless), [_instance(rng) for _ in range(instances)])
     empty = GroupState(
@@ -41,9 +47,8 @@ def scale_out(tasks: int, instances: int, joining: int, max_warmup_replicas: int
         copies=((),) * len(group.tasks),
         leader=0,
     )
-    settled = memberships.settled(
-        Snapshot(state=empty, config=AssignmentConfig(max_warmup_replicas=max_warmup_replicas))
-    )
+    config = AssignmentConfig(max_warmup_replicas=max_warmup_replicas, num_standby_replicas=standbys)
+    settled = memberships.settled(Snapshot(state=empty, config=config))
     return memberships.with_members(settled, [*group.instances, *(_instance(rng) for _ in range(joining))])
 
 
@@ -74,19 +79,27 @@ def cpu_seconds(work: Callable[[], T]) -> tuple[float, T]:
 
 def main() -> None:
     """Print the figures."""
-    given = [int(text) for text in sys.argv[1:]]
-    sizes = [*given, *[10_000, 50, 10, 20, 0][len(given) :]]
-    snapshot = scale_out(*sizes)
-    seconds, made = cpu_seconds(lambda: plan(snapshot))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sizes", type=int, nargs="*")
+    parser.add_argument("--standbys", type=int, default=0)
+    parser.add_argument("--rounds", type=int, default=None)
+    options = parser.parse_args()
+    sizes = [*options.sizes, *[10_000, 50, 10, 20, 0][len(options.sizes) :]]
+    snapshot = scale_out(*sizes, standbys=options.standbys)
+    seconds, made = cpu_seconds(lambda: plan(snapshot, max_rounds=options.rounds))
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     checking, _ = cpu_seconds(lambda: broken_invariants(made))
+    rounds = len(made.rounds)
     print(
-        f"{sizes[0]} stateful and {sizes[4]} stateless tasks, {sizes[1]} -> {sizes[1] + sizes[2]} instances, "
-        f"max_warmup_replicas {sizes[3]}: {seconds:.1f} s for {len(made.rounds)} rounds, "
+        f"{sizes[0]} stateful and {sizes[4]} stateless tasks, {options.standbys} standbys, "
+        f"{sizes[1]} -> {sizes[1] + sizes[2]} instances, max_warmup_replicas {sizes[3]}: "
+        f"{seconds:.1f} s for {rounds} rounds ({1000 * seconds / rounds:.2f} ms each), "
         f"{made.summary.probing_rebalances} of them probing ({made.summary.hops} hops, "
         f"{sum(len(rnd.steps) for rnd in made.rounds)} steps), peak {peak_mib:.0f} MiB; "
         f"checking every invariant {checking:.1f} s"
     )
+    if options.standbys:
+        return
     small = scale_out(2_000, 10, 2, 20)
     incremental, first = cpu_seconds(lambda: plan(small))
     assign = ASSIGNORS["high-availability"]
