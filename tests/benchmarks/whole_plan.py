@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import random
 import resource
-import sys
 import time
 import uuid
 from collections.abc import Callable

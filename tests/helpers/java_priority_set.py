@@ -17,7 +17,10 @@ class JavaPrioritySet:
             self.offer(instance)
 
     def less(self, one: int, other: int) -> bool:
-        return (self.counts[one] / self.capacities[one], one) < (self.counts[other] / self.capacities[other], other)
+        return self.key(one) < self.key(other)
+
+    def key(self, instance: int) -> tuple[float, int]:
+        return self.counts[instance] / self.capacities[instance], instance
 
     def poll_one_of(self, accepted: Collection[int]) -> int | None:
         refused: list[int] = []

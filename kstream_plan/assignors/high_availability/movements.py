@@ -102,7 +102,7 @@ def handle_active(draft: MovementsDraft, queue: Iterable[Pending]) -> None:
         # Only a choice between several caught-up standbys needs the queue's history: every other poll follows one
         # that found nobody, and so starts from a queue filled anew.
         if draft.several_standbys:
-            instances.handled.append(_handled_active(draft.done[-1], hot, caught_up))
+            instances.handle(_handled_active(draft.done[-1], hot, caught_up))
 
 
 def move_standbys(draft: MovementsDraft) -> None:
@@ -127,7 +127,7 @@ def move_standbys(draft: MovementsDraft) -> None:
             source = _first_free_by_lag(draft, task, destination, (running, *held, *warming))
         if source is None:
             if choices:
-                instances.handled.append(((free,), None, destination, 0, 0))
+                instances.handle(((free,), None, destination, 0, 0))
             continue
         warm_up = draft.budget > 0
         draft.budget -= 1
@@ -136,7 +136,7 @@ def move_standbys(draft: MovementsDraft) -> None:
             warmups[task] = (*warming, destination)
         done.append(Movement(task, "standby", how, source, destination, warm_up))
         if choices:
-            instances.handled.append(((free,), source, destination, 1, 0 if warm_up else 1))
+            instances.handle(((free,), source, destination, 1, 0 if warm_up else 1))
 
 
 def pending_active(draft: MovementsDraft, tasks: Iterable[int]) -> list[Pending]:

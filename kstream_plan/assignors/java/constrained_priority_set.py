@@ -2,13 +2,15 @@
 
 While tasks are moved, Kafka keeps the instances in a ``java.util.PriorityQueue`` by (load, instance). Loads change
 while an instance is queued, so the queue is not always a heap, and then it may not give out the least loaded one.
-That is rare and only matters where there is a choice between instances, so the set keeps track of the loads between
-which the queue may be in disorder, and replays what happened to the queue only where a choice falls in there.
+That is rare and only matters where there is a choice between instances, so the set keeps track of who may be out of
+place, and replays what happened to the queue only where a choice hangs on that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from math import inf
 from typing import TypeAlias
 
 from kstream_plan.assignors.java.priority_queue import Handled, InstanceQueue, uuid_hash
@@ -16,89 +18,181 @@ from kstream_plan.model import Group
 
 #: What instances are queued by: (load, instance).
 _Key: TypeAlias = tuple[float, int]
-_Range: TypeAlias = tuple[_Key, _Key]
+_LIGHTEST: _Key = (-1.0, 0)
+_HEAVIEST: _Key = (inf, 0)
+
+
+@dataclass(slots=True)
+class OutOfPlace:
+    """Who may have a heavier instance above it in the queue, as movements are handled; a draft of one decision.
+
+    Nobody below ``lowest`` has. Whoever has is below none that is as heavy as ``end``; the lowest one below none as
+    heavy as ``lowest_end``.
+
+    Only who is offered can get there. (1) Its movement took a task from another instance, which is queued, and it was
+    put right below that one, which is lighter now: what is above that one was lighter than it before. (2) It was put
+    right below one that is out of place, so it is heavier than ``lowest``. Whoever is polled and offered again is in
+    place, unless one that is out of place and lighter was left in the queue: not if the poll got as far as ``end``.
+    Nobody else moves but to below lighter ones: the last one of the queue, if it fills a gap, is the one just offered
+    or heavier.
+    """
+
+    lowest: _Key = _HEAVIEST
+    lowest_end: _Key = _LIGHTEST
+    end: _Key = _LIGHTEST
+
+    @classmethod
+    def anybody(cls, counts: Sequence[int], capacities: Sequence[int]) -> OutOfPlace:
+        """Begin where nothing is known."""
+        keys = [(count / capacity, i) for i, (count, capacity) in enumerate(zip(counts, capacities, strict=True))]
+        end = (max(keys)[0], len(keys))
+        return cls(min(keys), end, end)
+
+    def heaviest_above(self, key: _Key) -> _Key:
+        """Return what whoever has this key has nobody above it that is as heavy as; the key itself if in place."""
+        if key < self.lowest:
+            return key
+        return self.lowest_end if key == self.lowest else self.end
+
+    def handle(self, entry: Handled, counts: Sequence[int], capacities: Sequence[int]) -> None:
+        """Take in a movement, which found these ``counts``."""
+        polls, source, destination, gain, loss = entry
+        if not all(polls):
+            self._forget()  # the queue was emptied and filled anew
+        if source is None:
+            return
+        key = (counts[source] / capacities[source], source)
+        polled = source in polls[-1]
+        if polled and key >= self.end:
+            self._forget()
+        was = (counts[destination] / capacities[destination], destination)
+        offered = ((counts[source] + gain) / capacities[source], source)
+        end = self.end if was >= self.lowest else was
+        if self.lowest[1] in (source, destination) and self.lowest != _HEAVIEST:
+            # when the source was offered, the destination was still in the queue
+            below = offered if self.lowest[1] == destination and offered > self.lowest else _HEAVIEST
+            self._raise({source, destination}, below, counts, capacities)
+        if not loss:
+            return
+        now = ((counts[destination] - 1) / capacities[destination], destination)
+        if not polled:  # it weighs more in its place, too
+            self._add(min(now, key), max(was, offered))
+        elif now <= offered < was:
+            self._add(offered, max(end, was))
+
+    def _forget(self) -> None:
+        self.lowest, self.lowest_end, self.end = _HEAVIEST, _LIGHTEST, _LIGHTEST
+
+    def _raise(self, offered: Collection[int], below: _Key, counts: Sequence[int], capacities: Sequence[int]) -> None:
+        """Let the lowest one be in place again; the next one may have been put below it."""
+        keys = ((count / capacities[i], i) for i, count in enumerate(counts) if i not in offered)
+        self.lowest, self.lowest_end = min((key for key in keys if key > self.lowest), default=_HEAVIEST), self.end
+        self.lowest = min(self.lowest, below)
+        if self.lowest == _HEAVIEST:
+            self._forget()
+
+    def _add(self, key: _Key, end: _Key) -> None:
+        self.end = max(self.end, end)
+        if key < self.lowest:
+            self.lowest, self.lowest_end = key, end
 
 
 class PrioritySet:
     """Instances by (load, instance), as they are polled and offered while movements are handled in turn.
 
-    The caller appends to ``handled``, one entry for each movement; the set reads it when it has to choose.
+    Args:
+        group: who they are.
+        counts: the tasks that each had at first.
+        handled: what happened since then, movement by movement.
+        counts_now: the tasks that each has after that (default: ``handled`` is empty).
     """
 
-    def __init__(self, group: Group, counts: Sequence[int]) -> None:
-        self._capacities = group.capacities
-        self._hashes = [uuid_hash(instance.process_id) for instance in group.instances]
-        self.handled: list[Handled] = []
-        # How far ``handled`` has been looked at, the counts there, and the ranges of keys (lowest, highest) that may
-        # be in disorder: with all keys of a range taken as equal, the queue is a heap.
-        self._seen, self._counts, self._disorder = 0, list(counts), list[_Range]()
-        # The last entry at which the queue's inner order is known for sure: it was refilled out of a heap.
-        self._base, self._base_counts = 0, list(counts)
+    def __init__(
+        self, group: Group, counts: Sequence[int], handled: Sequence[Handled] = (), counts_now: Sequence[int] = ()
+    ) -> None:
+        self._group, self._capacities = group, group.capacities
+        self._first_counts, self._earlier = tuple(counts), handled
+        self._counts = list(counts_now or counts)
+        #: what is handled while choices are made
+        self._handled: list[Handled] = []
+        self._out_of_place = OutOfPlace()
+        #: so many of the last movements are looked at; ``None``: enough
+        self._looked_at: int | None = 0 if handled else None
         self._queue: InstanceQueue | None = None
         self._replayed = 0
 
+    def handle(self, entry: Handled) -> None:
+        """Take in what was handled next."""
+        self._out_of_place.handle(entry, self._counts, self._capacities)
+        _count(entry, self._counts)
+        self._handled.append(entry)
+
     def choose(self, candidates: Sequence[int]) -> int:
         """Return the one of at least two candidates that Kafka's queue would give out first."""
-        self._look()
-        first = min(self._key(i) for i in candidates)
-        highest = self._range_of(first)[1]
-        if sum(self._key(i) <= highest for i in candidates) == 1:
-            return first[1]
-        return self._replay().first_of(candidates)
+        keys = [(self._counts[i] / self._capacities[i], i) for i in candidates]
+        first = min(keys)
+        while True:
+            end = self._out_of_place.heaviest_above(first) if self._looked_at != 0 else _HEAVIEST
+            if not any(first < key < end for key in keys):
+                return first[1]
+            if self._looked_at is None:
+                return self._replay().first_of(candidates)
+            self._look_back(max(2 * self._looked_at, len(self._counts)))
 
-    def _key(self, instance: int) -> _Key:
-        return (self._counts[instance] / self._capacities[instance], instance)
+    def _look_back(self, movements: int) -> None:
+        """See who is out of place, going by so many of the last movements, or by all that there have to be.
 
-    def _range_of(self, key: _Key) -> _Range:
-        return next((one for one in self._disorder if one[0] <= key <= one[1]), (key, key))
-
-    def _look(self) -> None:
-        """Go through what happened since the last look, and where it may have left disorder behind."""
-        for polls, source, destination, gain, loss in self.handled[self._seen :]:
-            if not all(polls):
-                if not self._disorder:
-                    self._base, self._base_counts, self._queue = self._seen, self._counts.copy(), None
-                self._disorder = []
-            if source is not None:
-                polled = source in polls[-1]
-                if polled and self._disorder:
-                    # Everything below the source came out and was offered again: what is left is not below it.
-                    lowest = self._range_of(self._key(source))[0]
-                    self._disorder = [one for one in self._disorder if one[1] >= lowest]
-                if loss:
-                    self._disturb(source, destination, polled=polled)
-                self._counts[source] += gain
-                self._counts[destination] -= loss
-            self._seen += 1
-
-    def _disturb(self, source: int, destination: int, *, polled: bool) -> None:
-        """Note the disorder if the source weighs one task more and the destination, while queued, one less.
-
-        A source that was polled is offered while the destination is lighter than its place in the heap. Harm is done
-        only if the source stops right below it although it is lighter than what is above it: if its new load is at
-        least the destination's new one, and below the old one. A source that was not polled changes in its place too.
+        These are all if, before them, everybody was lighter than the heaviest one that they polled: what was out of
+        place then is no more.
         """
-        source_was, was = self._key(source), self._key(destination)
-        source_now = ((self._counts[source] + 1) / self._capacities[source], source)
-        now = ((self._counts[destination] - 1) / self._capacities[destination], destination)
-        if not polled:
-            self._confuse(min(now, source_was), max(was, source_now))
-        elif now <= source_now < was:
-            self._confuse(source_now, self._range_of(was)[1])
+        counts, capacities = self._counts.copy(), self._capacities
+        last: list[Handled] = []
+        polled = _LIGHTEST
+        heavier = set(range(len(counts)))
+        enough = True
+        for entry in self._backwards():
+            if len(last) == movements:
+                enough = False
+                break
+            last.append(entry)
+            _count(entry, counts, sign=-1)
+            polls, source, destination, _, _ = entry
+            if not all(polls):
+                break
+            assert source is not None
+            touched: Collection[int] = (source, destination)
+            heavier.update(touched)
+            key = (counts[source] / capacities[source], source)
+            if key > polled:
+                polled, touched = key, tuple(heavier)
+            heavier.difference_update([i for i in touched if (counts[i] / capacities[i], i) < polled])
+            if not heavier:
+                break
+        self._looked_at = None if enough else movements
+        self._out_of_place = OutOfPlace() if enough else OutOfPlace.anybody(counts, capacities)
+        for entry in reversed(last):
+            self._out_of_place.handle(entry, counts, capacities)
+            _count(entry, counts)
 
-    def _confuse(self, lowest: _Key, highest: _Key) -> None:
-        """Add a range, joined with those that it meets."""
-        met = [one for one in self._disorder if one[0] <= highest and lowest <= one[1]]
-        apart = [one for one in self._disorder if one not in met]
-        joined = (min([lowest, *(one[0] for one in met)]), max([highest, *(one[1] for one in met)]))
-        self._disorder = [*apart, joined]
+    def _backwards(self) -> Iterable[Handled]:
+        yield from reversed(self._handled)
+        yield from reversed(self._earlier)
 
     def _replay(self) -> InstanceQueue:
-        """Bring the queue up to date from the last point where its inner order is known; return a copy to poll from."""
+        """Bring the queue up to date; return a copy to poll from."""
         if self._queue is None:
-            self._queue = InstanceQueue(self._base_counts, self._capacities, self._hashes)
-            self._replayed = self._base
-        for entry in self.handled[self._replayed :]:
+            hashes = [uuid_hash(instance.process_id) for instance in self._group.instances]
+            self._queue = InstanceQueue(self._first_counts, self._capacities, hashes)
+            for entry in self._earlier:
+                self._queue.handle(entry)
+        for entry in self._handled[self._replayed :]:
             self._queue.handle(entry)
-        self._replayed = len(self.handled)
+        self._replayed = len(self._handled)
         return self._queue.copy()
+
+
+def _count(entry: Handled, counts: list[int], sign: int = 1) -> None:
+    _, source, destination, gain, loss = entry
+    if source is not None:
+        counts[source] += sign * gain
+        counts[destination] -= sign * loss

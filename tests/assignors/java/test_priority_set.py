@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.assignors.java.constrained_priority_set import PrioritySet
+from kstream_plan.assignors.java.constrained_priority_set import OutOfPlace, PrioritySet
+from kstream_plan.assignors.java.priority_queue import Handled
 from kstream_plan.model import Consumer, Group, Instance
 from tests.helpers import strategies
 from tests.helpers.java_priority_set import JavaPrioritySet
@@ -42,7 +43,7 @@ def _follow(group: Group, counts: list[int], rng: random.Random, movements: int)
             theirs.counts[destination] -= loss
             theirs.offer(source)
             theirs.offer(destination)
-        ours.handled.append((polls, source, destination, gain, loss))
+        ours.handle((polls, source, destination, gain, loss))
     return choices
 
 
@@ -58,6 +59,56 @@ def test_a_long_queue_in_disorder_is_followed_all_along(seed: int) -> None:
     rng = random.Random(seed)
     group = _group([1] * 40, rng)
     assert _follow(group, [rng.randint(4, 6) for _ in range(40)], rng, 400) > 100
+
+
+@given(st.integers(0, 2**32))
+def test_whoever_is_below_a_heavier_one_is_known_to_be_out_of_place(seed: int) -> None:
+    rng = random.Random(seed)
+    size = rng.randint(3, 24)
+    group = _group([1] * size if rng.random() < 0.6 else [rng.randint(1, 3) for _ in range(size)], rng)
+    counts = [20 * capacity + rng.randint(0, 1) for capacity in group.capacities]
+    theirs = JavaPrioritySet([i.process_id for i in group.instances], counts.copy(), list(group.capacities))
+    known = [OutOfPlace()]
+    for number in range(150):
+        if number % 30 == 20:
+            known.append(OutOfPlace.anybody(counts, group.capacities))
+        entry = _nearly_out_of_place(theirs, rng)
+        for ours in known:
+            ours.handle(entry, counts, group.capacities)
+        counts = theirs.counts.copy()
+        for key, above in _out_of_place(theirs):
+            assert all(above < ours.heaviest_above(key) for ours in known)
+
+
+def _nearly_out_of_place(theirs: JavaPrioritySet, rng: random.Random) -> Handled:
+    """Take a task from an instance for one that is hardly lighter."""
+    by_load = sorted(range(len(theirs.counts)), key=theirs.key)
+    place = rng.randrange(1, len(by_load))
+    source: int | None = by_load[max(0, place - rng.randint(1, 5))]
+    destination = by_load[place]
+    accepted = [] if source is None or rng.random() < 0.02 else [source]
+    if theirs.poll_one_of(accepted) is None and rng.random() < 0.5:
+        source = None
+    gain, loss = int(source is not None), int(source is not None and rng.random() < 0.9)
+    if source is not None:
+        theirs.counts[source] += gain
+        theirs.counts[destination] -= loss
+        theirs.offer(source)
+        theirs.offer(destination)
+    return (accepted,), source, destination, gain, loss
+
+
+def _out_of_place(theirs: JavaPrioritySet) -> list[tuple[tuple[float, int], tuple[float, int]]]:
+    """Return whoever has a heavier one above it, with the heaviest of these."""
+    found = []
+    for place, instance in enumerate(theirs.queue):
+        above = []
+        while place > 0:
+            place = (place - 1) // 2  # noqa: PLW2901 - climbs up
+            above.append(theirs.key(theirs.queue[place]))
+        if above and max(above) > theirs.key(instance):
+            found.append((theirs.key(instance), max(above)))
+    return found
 
 
 @given(strategies.groups(min_instances=2))
