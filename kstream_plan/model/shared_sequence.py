@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, compress
+from operator import is_not
 from typing import Any, TypeVar, overload
 
 T_co = TypeVar("T_co", covariant=True)
@@ -54,6 +55,16 @@ class SharedSequence(Sequence[T_co]):
         between = (joined,) if len(joined) < 2 * _PIECE and joined else _in_pieces(joined)
         together = (*pieces[:first], *between, *pieces[last + 1 :])
         return _made_of(together, _starts(together))
+
+    def unlike(self, other: SharedSequence[T_co]) -> list[int]:
+        """Return, in order, where another object is than in a version of the same length."""
+        if self._starts != other._starts or len(self) != len(other):
+            return list(compress(range(len(self)), map(is_not, self, other)))
+        found: list[int] = []
+        for number in compress(range(len(self._pieces)), map(is_not, self._pieces, other._pieces)):
+            piece, start = self._pieces[number], self._starts[number]
+            found += compress(range(start, start + len(piece)), map(is_not, piece, other._pieces[number]))
+        return found
 
     def place(self, key: Any) -> int:
         """Return where the first item is that is not below ``key``; the items are sorted."""

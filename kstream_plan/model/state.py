@@ -15,6 +15,9 @@ from kstream_plan.model.group import Group
 from kstream_plan.model.holding import Holding
 from kstream_plan.model.shared_sequence import SharedSequence
 
+#: By role of a holding.
+_IS_ACTIVE = (True, False, False, False)
+
 
 @dataclass(frozen=True, kw_only=True)
 class GroupState:
@@ -40,10 +43,18 @@ class GroupState:
 
     @cached_property
     def unsettled(self) -> frozenset[int]:
-        """The stateful tasks, without those of which the running owner has, and reported, the only copy."""
-        owned = ((task, consumer) for consumer, held in enumerate(self.holdings) for task in held.active)
-        settled = {task for task, consumer in owned if _is_settled(self.copies[task], consumer)}
-        return frozenset(self.group.stateful).difference(settled)
+        """The stateful tasks, without those whose copies are all held, whole, and reported by their holders alone."""
+        held: dict[int, dict[int, bool]] = {}
+        for consumer, holding in enumerate(self.holdings):
+            for tasks, active in zip(holding, _IS_ACTIVE, strict=True):
+                for task in tasks:
+                    held.setdefault(task, {})[consumer] = active
+        return frozenset(
+            task
+            for task in self.group.stateful
+            if not is_settled(self.copies[task])
+            or {copy.consumer: copy.active for copy in self.copies[task]} != held.get(task, {})
+        )
 
     def __getstate__(self) -> dict[str, object]:
         """Pickle the fields, not what was derived from them or where the state came from."""
@@ -55,7 +66,14 @@ class GroupState:
         if origin is not None and origin() is before:
             known: Sequence[int] = changed
             return known
+        if isinstance(self.copies, SharedSequence) and isinstance(before.copies, SharedSequence):
+            return self.copies.unlike(before.copies)
         return list(compress(range(len(self.copies)), map(is_not, before.copies, self.copies)))
+
+    def restless_under(self, circumstances: object) -> frozenset[int] | None:
+        """Return the tasks of which something else may be reported next, if :meth:`followed_by` was told for these."""
+        known, restless = vars(self).get("_restless", (None, None))
+        return restless if known is circumstances else None
 
     def followed_by(
         self,
@@ -64,8 +82,12 @@ class GroupState:
         holdings: Sequence[Holding],
         copies: Mapping[int, tuple[Copy, ...]],
         revoked: Mapping[int, int],
+        restless: tuple[object, frozenset[int]] = (None, frozenset()),
     ) -> GroupState:
-        """Return the state one generation later; ``copies`` has every task of which a holder or a copy changed."""
+        """Return the state one generation later; ``copies`` has every task of which a holder or a copy changed.
+
+        ``restless``: some circumstances, and the tasks of which something else may be reported next while they hold.
+        """
         before = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
         changed = sorted(task for task, of_task in copies.items() if of_task is not before[task])
         after = replace(
@@ -77,14 +99,18 @@ class GroupState:
             revoked=MappingProxyType(dict(revoked)),
         )
         vars(after)["_changed_since"] = (weakref.ref(self), changed)
+        vars(after)["_restless"] = restless
         # Known without looking at every task again, which would take longer than the decision itself.
-        settled = {task for task, of_task in copies.items() if of_task and _is_settled(of_task, of_task[0].consumer)}
+        settled = {task for task, of_task in copies.items() if is_settled(of_task)}
         vars(after)["unsettled"] = (self.unsettled | copies.keys()) - settled
         return after
 
 
-def _is_settled(copies: tuple[Copy, ...], owner: int | None) -> bool:
-    if len(copies) != 1:
-        return False
-    _, lag, reporters, remaining, consumer, active, *_ = copies[0]
-    return active and lag == LATEST and not remaining and consumer == owner and reporters == (owner,)
+def is_settled(copies: Sequence[Copy]) -> bool:
+    """Tell whether all copies of a task are held, whole, and reported by their holders alone."""
+    for _, lag, reporters, remaining, consumer, active, *_ in copies:
+        if lag is None or remaining or reporters != (consumer,):
+            return False
+        if lag != LATEST if active else lag < 0:
+            return False
+    return bool(copies)

@@ -101,7 +101,10 @@ class _FreshBalance:
         return balance(instance_loads(self._group, by_consumer))
 
 
-def _followed_anew(state: GroupState, *, copies: Mapping[int, tuple[Copy, ...]], **change: Any) -> GroupState:
+def _followed_anew(
+    state: GroupState, *, copies: Mapping[int, tuple[Copy, ...]], restless: object, **change: Any
+) -> GroupState:
+    """The state that follows, with nothing known of which tasks are at rest."""
     everything = tuple(copies.get(task, of_task) for task, of_task in enumerate(state.copies))
     return replace(state, generation=state.generation + 1, copies=everything, **change)
 

@@ -52,14 +52,6 @@ def _as_hash_set(tasks: Sequence[int], group: Group) -> list[int]:
     return [tasks[position] for position in hash_order(list(map(group.table_hashes.__getitem__, tasks)))]
 
 
-def deal_copies(
-    copies: list[int], reported: Sequence[AbstractSet[int]], lag_of: Callable[[int], int], load: list[int]
-) -> list[list[int]]:
-    """Return the second pass alone: the instance's copies (sorted) by consumer, sorted, given the ``load`` of each."""
-    dealt = _deal(copies, _Reported(reported, lag_of), load, list)
-    return [sorted(mine) for mine in dealt]
-
-
 def _holding(active: list[int], copies: list[int], warmups: Collection[int]) -> Holding:
     """Sort one consumer's tasks and tell the warm-ups from the other standbys again."""
     active.sort()

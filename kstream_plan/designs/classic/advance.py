@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Rates
+from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Rates
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.state import is_settled
 from kstream_plan.plans.restoring import Restoring, Span, beginning, produced
 from kstream_plan.protocols.transition import Transition
 
@@ -52,16 +53,44 @@ def advance(
     """
     phases = phases or (Span(rates, interval.to_ms - interval.from_ms),)
     generation = state.generation + 1
-    copies = {task: state.copies[task] for task in state.unsettled}
+    rates = phases[-1].rates
+    restless = _restless(state, phases)
+    copies = {task: state.copies[task] for task in restless}
     for task, seats in _changed_seats(state, transition).items():
         copies[task] = _seated(state, task, seats, generation, interval.from_ms)
     report = _Report(state=state, transition=transition, interval=interval, config=config, phases=phases, copies=copies)
+    reported = {task: report.of(task, copies[task]) for task in sorted(copies)}
+    resting = {task for task, of_task in reported.items() if _is_at_rest(state.group, rates, task, of_task)}
     return state.followed_by(
         at_ms=interval.from_ms,
         holdings=transition.holdings,
-        copies={task: report.of(task, copies[task]) for task in sorted(copies)},
+        copies=reported,
         revoked={task: state.group.instance_of[owner] for task, owner, _, _ in transition.withheld},
+        restless=(rates, (restless | reported.keys()) - resting),
     )
+
+
+def _restless(state: GroupState, phases: Sequence[Span]) -> frozenset[int]:
+    """Return the tasks of which something else may be reported next even if nobody else takes them over."""
+    group, rates = state.group, phases[-1].rates
+    if any(phase.stopped or phase.burst for phase in phases):
+        return frozenset(group.stateful)
+    restless = state.restless_under(rates)
+    if restless is None:
+        restless = frozenset(t for t in group.stateful if not _is_at_rest(group, rates, t, state.copies[t]))
+    return restless
+
+
+def _is_at_rest(group: Group, rates: Rates, task: int, copies: tuple[Copy, ...]) -> bool:
+    """Tell whether the same is reported of these copies again and again, while the rates last and everybody runs."""
+    if not is_settled(copies):
+        return False
+    return all(copy.lag == (LATEST if copy.active else _standing(group, rates, task)) for copy in copies)
+
+
+def _standing(group: Group, rates: Rates, task: int) -> int:
+    """Return the lag of a copy that has caught up: what arrives between two polls of its changelog."""
+    return min(int(rates.produce_rate(task) * POLL_DELAY_MS / 1000), group.tasks[task].end_offset_sum)
 
 
 #: instance → the consumer that now holds the task and whether as active; ``None``: no consumer of it does
@@ -144,10 +173,14 @@ class _Report:
         )
 
     def of(self, task: int, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
-        reported = (
-            self._left_over(task, copy) if copy.consumer is None else self._assigned(task, copy) for copy in copies
+        reported = tuple(
+            [
+                now
+                for copy in copies
+                if (now := self._left_over(task, copy) if copy.consumer is None else self._assigned(task, copy))
+            ]
         )
-        return tuple(copy for copy in reported if copy is not None)
+        return copies if reported == copies else reported
 
     def _left_over(self, task: int, copy: Copy) -> Copy | None:
         """Its directory is reported by the first consumer of the instance to rejoin, as long as it is there."""
@@ -211,8 +244,8 @@ class _Report:
 
     def _reported(self, task: int, copy: Copy, remaining: int) -> int:
         """Return the lag of a copy: at least what arrives between two polls of its changelog, unless it is active."""
-        standing = 0 if copy.active else int(self._phases[-1].rates.produce_rate(task) * POLL_DELAY_MS / 1000)
-        return min(max(remaining, standing), self._state.group.tasks[task].end_offset_sum)
+        standing = 0 if copy.active else _standing(self._state.group, self._phases[-1].rates, task)
+        return max(min(remaining, self._state.group.tasks[task].end_offset_sum), standing)
 
 
 def _first_to_rejoin(state: GroupState, revoking: frozenset[int]) -> list[int]:
