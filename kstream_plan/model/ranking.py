@@ -45,13 +45,3 @@ def ranked_candidates(state: GroupState, task: int, acceptable_recovery_lag: int
             for i in range(len(state.group.instances))
         )
     )
-
-
-def number_caught_up(state: GroupState, task: int, acceptable_recovery_lag: int) -> int:
-    """Count the caught-up instances of a task that has a movement pending: only those that reported can be."""
-    number = 0
-    for copy in state.copies[task]:
-        lag = copy[1]
-        if lag is not None and (lag == LATEST or 0 <= lag <= acceptable_recovery_lag):
-            number += 1
-    return number

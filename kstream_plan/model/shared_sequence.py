@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain, compress
 from operator import is_not
-from typing import Any, TypeVar, overload
+from typing import TypeVar, overload
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -15,7 +15,7 @@ _PIECE = 512
 
 
 class SharedSequence(Sequence[T_co]):
-    """Items in pieces; a changed version (:meth:`replaced`, :meth:`spliced`) shares the pieces that did not change.
+    """Items in pieces; a changed version (:meth:`replaced`) shares the pieces that did not change.
 
     With thousands of tasks of which a round changes two, copying the rest would take longer than all else. It equals a
     tuple of the same items.
@@ -42,20 +42,6 @@ class SharedSequence(Sequence[T_co]):
             pieces[number] = tuple(draft)
         return _made_of(tuple(pieces), self._starts)
 
-    def spliced(self, index: int, removed: int, items: Sequence[T_co] = ()) -> SharedSequence[T_co]:
-        """Return the sequence with ``items`` in the place of the ``removed`` ones from ``index`` on."""
-        pieces, starts = self._pieces, self._starts
-        if not pieces:
-            return SharedSequence(items)
-        first = max(bisect_right(starts, index) - 1, 0)
-        last = max(bisect_right(starts, index + removed - 1) - 1, first)
-        head = pieces[first][: index - starts[first]]
-        tail = pieces[last][index + removed - starts[last] :]
-        joined = (*head, *items, *tail)
-        between = (joined,) if len(joined) < 2 * _PIECE and joined else _in_pieces(joined)
-        together = (*pieces[:first], *between, *pieces[last + 1 :])
-        return _made_of(together, _starts(together))
-
     def unlike(self, other: SharedSequence[T_co]) -> list[int]:
         """Return, in order, where another object is than in a version of the same length."""
         if self._starts != other._starts or len(self) != len(other):
@@ -65,14 +51,6 @@ class SharedSequence(Sequence[T_co]):
             piece, start = self._pieces[number], self._starts[number]
             found += compress(range(start, start + len(piece)), map(is_not, piece, other._pieces[number]))
         return found
-
-    def place(self, key: Any) -> int:
-        """Return where the first item is that is not below ``key``; the items are sorted."""
-        pieces: Sequence[tuple[Any, ...]] = self._pieces
-        if not pieces:
-            return 0
-        number = max(bisect_left(pieces, (key,)) - 1, 0)
-        return self._starts[number] + bisect_left(pieces[number], key)
 
     @overload
     def __getitem__(self, index: int) -> T_co: ...

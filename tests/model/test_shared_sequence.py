@@ -20,14 +20,7 @@ def test_every_version_is_what_a_tuple_would_be(data: st.DataObject) -> None:
         versions = [(SharedSequence(literal), literal)]
         for _ in range(data.draw(st.integers(0, 6))):
             made, literal = versions[-1]
-            if data.draw(st.booleans()):
-                first = data.draw(st.integers(0, len(literal)))
-                removed = data.draw(st.integers(0, len(literal) - first))
-                items = data.draw(st.lists(st.integers(), max_size=10))
-                versions.append(
-                    (made.spliced(first, removed, items), (*literal[:first], *items, *literal[first + removed :]))
-                )
-            elif literal:
+            if literal:
                 items_at = data.draw(st.dictionaries(st.integers(0, len(literal) - 1), st.integers()))
                 versions.append(
                     (made.replaced(items_at), tuple(items_at.get(at, item) for at, item in enumerate(literal)))
@@ -41,39 +34,40 @@ def test_every_version_is_what_a_tuple_would_be(data: st.DataObject) -> None:
                     made[beyond]
 
 
-@given(st.lists(st.integers(0, 30)), st.integers(-1, 31), st.integers(1, 4))
-def test_a_place_is_the_first_that_is_not_below(items: list[int], key: int, piece: int) -> None:
-    items.sort()
-    with mock.patch.object(shared_sequence, "_PIECE", piece):
-        assert SharedSequence(items).place(key) == sum(item < key for item in items)
+@given(st.lists(st.integers(0, 3), max_size=20), st.data())
+def test_what_differs_is_found_in_any_version(items: list[int], data: st.DataObject) -> None:
+    with mock.patch.object(shared_sequence, "_PIECE", data.draw(st.integers(1, 4))):
+        first = SharedSequence([[item] for item in items])
+        changes = st.dictionaries(st.integers(0, len(items) - 1), st.just([9])) if items else st.just({})
+        last = first.replaced(data.draw(changes)).replaced(data.draw(changes))
+        wanted = [at for at in range(len(items)) if first[at] is not last[at]]
+        assert last.unlike(first) == first.unlike(last) == wanted
+        assert last.unlike(SharedSequence(tuple(first))) == wanted
 
 
 @given(st.data())
-def test_a_queue_of_movements_is_sorted_by_those_caught_up_then_by_task(data: st.DataObject) -> None:
-    caught_up = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=12))
-    literal = {task: _movement(task, 0) for task in sorted(data.draw(st.sets(st.integers(0, len(caught_up) - 1))))}
-    queue = MovementQueue(literal.values(), caught_up.__getitem__)
-    for destination in range(1, data.draw(st.integers(1, 8))):
-        task = data.draw(st.integers(0, len(caught_up) - 1))
-        if task not in literal:
-            literal[task] = _movement(task, destination)
-            queue = queue.with_one(caught_up[task], literal[task])
-        elif data.draw(st.booleans()):
-            literal[task] = _movement(task, destination)
-            queue = queue.replaced(literal[task])
-        else:
-            del literal[task]
-            queue = queue.without(task)
-    order = sorted(literal, key=lambda task: (caught_up[task], task))
-    wanted = tuple(literal[task] for task in order)
+def test_a_queue_of_movements_is_sorted_by_kind_then_by_place(data: st.DataObject) -> None:
+    tasks = data.draw(st.integers(1, 12))
+    places = st.permutations(range(tasks))
+    queued = st.dictionaries(st.integers(0, tasks - 1), st.integers(0, 9))
+    places_of = {kind: data.draw(places) for kind in ("active", "standby")}
+    literal = {
+        kind: {t: (of[t], _movement(kind, t, to)) for t, to in data.draw(queued).items()}
+        for kind, of in places_of.items()
+    }
+    queue = MovementQueue(tasks, **literal)
+    for _ in range(data.draw(st.integers(0, 4))):
+        changes = {}
+        for kind, of in places_of.items():
+            drawn = data.draw(st.dictionaries(st.integers(0, tasks - 1), st.one_of(st.none(), st.integers(0, 9))))
+            changes[kind] = {t: None if to is None else (of[t], _movement(kind, t, to)) for t, to in drawn.items()}
+            literal[kind] = {t: one for t, one in {**literal[kind], **changes[kind]}.items() if one is not None}
+        queue = queue.changed(**changes)
+    wanted = tuple(movement for kind in ("active", "standby") for _, movement in sorted(literal[kind].values()))
     assert (queue, len(queue), hash(queue), queue[:3]) == (wanted, len(wanted), hash(wanted), wanted[:3])
-    for task, number in enumerate(caught_up):
-        assert queue.of(task) == literal.get(task)
-        assert queue.place(number, task) == sum((caught_up[other], other) < (number, task) for other in order)
-    few, many = queue.parted(2)
-    assert few == tuple(literal[task] for task in order if caught_up[task] < 2)
-    assert many == tuple(literal[task] for task in order if caught_up[task] >= 2)
+    for task in range(tasks):
+        assert queue.of(task) == [movement for movement in wanted if movement.task == task]
 
 
-def _movement(task: int, destination: int) -> Movement:
-    return Movement(task, "active", "move_caught_up", 0, destination, warmup=False)
+def _movement(kind: str, task: int, destination: int) -> Movement:
+    return Movement(task, kind, "move_caught_up", 0, destination, warmup=False)

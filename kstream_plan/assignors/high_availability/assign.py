@@ -15,15 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kstream_plan.assignors.high_availability import reuse
-from kstream_plan.assignors.high_availability.holdings_draft import HoldingsDraft
+from kstream_plan.assignors.high_availability.holdings_draft import HoldingsDraft, holdings_of
 from kstream_plan.assignors.high_availability.movements import MovementsDraft, move_active, move_standbys
 from kstream_plan.assignors.high_availability.stateless import deal_stateless
 from kstream_plan.assignors.high_availability.target import balanced_target
+from kstream_plan.assignors.high_availability.underway import Handled, Moved, move_again
 from kstream_plan.assignors.threads.split import split
-from kstream_plan.model import Assignment, GroupState, Holding, Holdings, Movement, Target
-from kstream_plan.model.movement_queue import MovementQueue
-from kstream_plan.model.ranking import number_caught_up
+from kstream_plan.model import Assignment, GroupState, Holdings, Movement, Target
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 
 
@@ -64,16 +62,19 @@ def decide(
     state: GroupState, config: AssignmentConfig, previous: tuple[GroupState, Assignment] | None = None
 ) -> HighAvailabilityDecision:
     """Decide which instance gets which task in which role; arguments as of :func:`assign`."""
-    redone = previous and reuse.move_again(state, config, *previous)
-    if previous and redone:
-        return _decide_again(state, config, previous[1], redone)
-    target, short_standbys = _target(state, config, previous)  # rules 1, 2 and 3
-    movements = _movements(state, config, target)  # rules 4 and 5
-    holdings = HoldingsDraft([Holding(active, standby) for active, standby in zip(*target, strict=True)])
-    for movement in movements:
-        holdings.apply(movement)
+    if previous is not None:
+        before, decided = previous
+        moved = move_again(state, config, before, decided.target, decided.movements)
+        if moved is not None:
+            return _decided_again(state, config, decided, moved)
+        target, short_standbys = decided.target, decided.short_standbys
+    else:
+        target, short_standbys = balanced_target(state.group, config)  # rules 1, 2 and 3
+    draft = MovementsDraft.of(state, config, target)
+    movements = _movements(draft, config)  # rules 4 and 5
+    instances = deal_stateless(state.group, config, holdings_of(draft.places(), len(target.active)))  # rule 6
     return HighAvailabilityDecision(
-        instances=deal_stateless(state.group, config, holdings.frozen()),  # rule 6
+        instances=instances,
         probing_rebalance=bool(movements),  # rule 7
         target=target,
         movements=movements,
@@ -81,46 +82,32 @@ def decide(
     )
 
 
-def _target(
-    state: GroupState, config: AssignmentConfig, previous: tuple[GroupState, Assignment] | None
-) -> tuple[Target, tuple[tuple[int, int], ...]]:
-    """Return the target and its shortages; they depend on the group and the settings only."""
-    if previous is not None:
-        return previous[1].target, previous[1].short_standbys
-    return balanced_target(state.group, config)
-
-
-def _movements(state: GroupState, config: AssignmentConfig, target: Target) -> Sequence[Movement]:
+def _movements(draft: MovementsDraft, config: AssignmentConfig) -> Sequence[Movement]:
     """Move active tasks, then standbys; nothing moves if any lag is acceptable.
 
-    Without standbys a queue comes out, of which the next decision takes what it can (:mod:`reuse`).
+    With one standby at most a queue comes out, of which the next decision takes what it can (:mod:`underway`).
     """
     if config.acceptable_recovery_lag == MAX_LONG:
         return ()
-    draft = MovementsDraft.of(state, config, target)
-    move_active(draft)
-    if config.num_standby_replicas == 0:
-        return MovementQueue(draft.done, lambda task: number_caught_up(state, task, config.acceptable_recovery_lag))
-    move_standbys(draft)
-    return tuple(draft.done)
+    pending = move_active(draft)
+    handled = Handled(list(zip(pending, draft.done, strict=True)), move_standbys(draft))
+    return tuple(draft.done) if draft.several_standbys else handled.queue(len(draft.state.group.tasks))
 
 
-def _decide_again(
-    state: GroupState, config: AssignmentConfig, decided: Assignment, redone: reuse.Redone
+def _decided_again(
+    state: GroupState, config: AssignmentConfig, decided: Assignment, moved: Moved
 ) -> HighAvailabilityDecision:
-    """Change an earlier decision by the movements that are new or gone; the stateless tasks follow the loads."""
+    """Change an earlier decision by what moves otherwise; the stateless tasks follow the loads."""
     instances = Holdings.of(state.group, decided.instances)
-    holdings = HoldingsDraft(instances.stateful)
-    for movement in redone.withdrawn:
-        holdings.revert(movement)
-    for movement in redone.new:
-        holdings.apply(movement)
-    if redone.withdrawn or redone.new:
+    if moved.places:
+        holdings = HoldingsDraft(instances.stateful)
+        for task, was, now in moved.places:
+            holdings.move(task, was, now)
         instances = deal_stateless(state.group, config, holdings.frozen())
     return HighAvailabilityDecision(
         instances=instances,
-        probing_rebalance=bool(redone.all),
+        probing_rebalance=bool(moved.movements),
         target=decided.target,
-        movements=redone.all,
+        movements=moved.movements,
         short_standbys=decided.short_standbys,
     )

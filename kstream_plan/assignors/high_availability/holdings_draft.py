@@ -1,11 +1,32 @@
-"""What each instance holds, as movements change it: a draft private to one decision."""
+"""What each instance holds, as tasks change places: a draft private to one decision."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from kstream_plan.model import Holding, Movement
+from kstream_plan.model import Holding
+
+
+class Places(NamedTuple):
+    """The instances that run a task, keep standbys of it and warm it up."""
+
+    owner: int
+    standbys: tuple[int, ...]
+    warmups: tuple[int, ...] = ()
+
+
+def holdings_of(places: Iterable[tuple[int, Places]], instances: int) -> tuple[Holding, ...]:
+    """Return what so many instances hold of tasks with these places, which come in task order."""
+    active, standby, warmup = ([list[int]() for _ in range(instances)] for _ in Holding._fields[:3])
+    for task, at in places:
+        active[at.owner].append(task)
+        for instance in at.standbys:
+            standby[instance].append(task)
+        for instance in at.warmups:
+            warmup[instance].append(task)
+    return tuple(Holding(*map(tuple, roles)) for roles in zip(active, standby, warmup, strict=True))
 
 
 class HoldingsDraft:
@@ -13,75 +34,46 @@ class HoldingsDraft:
 
     def __init__(self, holdings: Sequence[Holding]) -> None:
         self._holdings = holdings
-        self._active: dict[int, list[int]] = {}
-        self._standby: dict[int, list[int]] = {}
-        self._warmup: dict[int, list[int]] = {}
+        #: (instance, role) → its tasks
+        self._thawed: dict[tuple[int, int], list[int]] = {}
 
-    def apply(self, movement: Movement) -> None:
-        """Let the movement happen."""
-        task, kind, how, source, destination, warm_up = movement
-        if kind == "active":
-            _add(self._actives(source), task)
-            _discard(self._actives(destination), task)
-            if how.startswith("swap"):
-                _discard(self._standbys(source), task)
-                _add(self._standbys(destination), task)
-        else:
-            _add(self._standbys(source), task)
-            _discard(self._standbys(destination), task)
-        if warm_up:
-            _add(self._warmups(destination), task)
-
-    def revert(self, movement: Movement) -> None:
-        """Undo a movement, as if it had never happened; not for a swap."""
-        task, kind, _, source, destination, warm_up = movement
-        of = self._actives if kind == "active" else self._standbys
-        _discard(of(source), task)
-        _add(of(destination), task)
-        if warm_up:
-            _discard(self._warmups(destination), task)
-
-    def _actives(self, instance: int) -> list[int]:
-        if instance not in self._active:
-            self._active[instance] = list(self._holdings[instance].active)
-        return self._active[instance]
+    def move(self, task: int, before: Places, now: Places) -> None:
+        """Let a task go from where it was to other places."""
+        if before.owner != now.owner:
+            _discard(self._of(before.owner, 0), task)
+            _add(self._of(now.owner, 0), task)
+        for role, was, held in ((1, before.standbys, now.standbys), (2, before.warmups, now.warmups)):
+            if was != held:
+                for instance in was:
+                    _discard(self._of(instance, role), task)
+                for instance in held:
+                    _add(self._of(instance, role), task)
 
     def frozen(self) -> tuple[Holding, ...]:
         """Return the holdings; those that did not change are the very objects the draft began with."""
         frozen = list(self._holdings)
-        for instance in self._active.keys() | self._standby.keys() | self._warmup.keys():
+        for instance in {instance for instance, _ in self._thawed}:
             was = frozen[instance]
-            held = Holding(
-                active=_frozen(self._active.get(instance), was.active),
-                standby=_frozen(self._standby.get(instance), was.standby),
-                warmup=_frozen(self._warmup.get(instance), was.warmup),
-            )
+            roles = [
+                was[role] if tasks is None else tuple(tasks)
+                for role in range(3)
+                for tasks in [self._thawed.get((instance, role))]
+            ]
+            held = Holding(*roles)
             if held != was:
                 frozen[instance] = held
         return tuple(frozen)
 
-    def _standbys(self, instance: int) -> list[int]:
-        if instance not in self._standby:
-            self._standby[instance] = list(self._holdings[instance].standby)
-        return self._standby[instance]
-
-    def _warmups(self, instance: int) -> list[int]:
-        if instance not in self._warmup:
-            self._warmup[instance] = list(self._holdings[instance].warmup)
-        return self._warmup[instance]
+    def _of(self, instance: int, role: int) -> list[int]:
+        found = self._thawed.get((instance, role))
+        if found is None:
+            found = self._thawed[instance, role] = list(self._holdings[instance][role])
+        return found
 
 
 def _add(tasks: list[int], task: int) -> None:
-    place = bisect_left(tasks, task)
-    if tasks[place : place + 1] != [task]:
-        tasks.insert(place, task)
+    tasks.insert(bisect_left(tasks, task), task)
 
 
 def _discard(tasks: list[int], task: int) -> None:
-    place = bisect_left(tasks, task)
-    if tasks[place : place + 1] == [task]:
-        del tasks[place]
-
-
-def _frozen(tasks: list[int] | None, untouched: tuple[int, ...]) -> tuple[int, ...]:
-    return untouched if tasks is None else tuple(tasks)
+    del tasks[bisect_left(tasks, task)]

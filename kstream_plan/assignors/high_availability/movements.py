@@ -6,10 +6,11 @@ with the latter for now, and the former may get a copy to warm up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from kstream_plan.assignors.high_availability.holdings_draft import Places
 from kstream_plan.assignors.java.collections import PriorityQueue
 from kstream_plan.assignors.java.constrained_priority_set import PrioritySet
 from kstream_plan.assignors.java.priority_queue import Handled
@@ -20,6 +21,8 @@ from kstream_plan.model.settings import AssignmentConfig
 #: A task whose target instance is not caught up on it while another one is further: (task, that target instance,
 #: all instances caught up on the task, in instance order). Plain tuples, for there are thousands.
 Pending: TypeAlias = tuple[int, int, list[int]]
+#: How an active task moves that runs meanwhile where the target has a standby of it.
+SWAPS = ("swap_caught_up", "swap_most_caught_up")
 
 
 @dataclass(slots=True)
@@ -70,120 +73,94 @@ class MovementsDraft:
             self.counts[destination] -= 1
             self.loads[destination] = self.counts[destination] / self.capacities[destination]
 
+    def places(self) -> Iterator[tuple[int, Places]]:
+        """Yield where each stateful task is, in task order."""
+        for task in self.state.group.stateful:
+            yield task, Places(self.owner[task], self.standbys[task], self.warmups.get(task, ()))
 
-def move_active(draft: MovementsDraft) -> None:
+
+def move_active(draft: MovementsDraft) -> list[Pending]:
     """Rule 4: keep each active task with a caught-up instance, else the most caught-up one, until its target is ready.
 
-    Movements are handled by (number of caught-up instances, task).
+    Returns:
+        What was pending, a movement each, as they were handled: by (number of caught-up instances, task).
     """
-    handle_active(draft, in_order(pending_active(draft, draft.state.group.stateful)))
-
-
-def handle_active(draft: MovementsDraft, queue: Iterable[Pending]) -> None:
-    """Handle movements of active tasks in this order."""
+    queue = in_order(pending_active(draft.state, draft.owner, draft.limit, draft.state.group.stateful))
     instances = PrioritySet(draft.state.group, draft.counts)
     standbys, loads, copies = draft.standbys, draft.loads, draft.state.copies
     for pending in queue:
         task, _, caught_up = pending
         held = standbys[task]
-        hot = [i for i in caught_up if i in held] if held else []
-        if hot:
-            source = hot[0] if len(hot) == 1 else instances.choose(hot)
-            _swap(draft, pending, source, "swap_caught_up")
-        elif caught_up:
-            source = min(caught_up, key=loads.__getitem__)
-            _hand_back(draft, pending, source, "move_caught_up")
-        else:
-            source = first_by_lag(copies[task])
-            if source in held:
-                _swap(draft, pending, source, "swap_most_caught_up")
-            else:
-                _hand_back(draft, pending, source, "move_most_caught_up")
+        stays = stays_with(pending, held, copies[task])
+        if stays is None:
+            hot = [i for i in caught_up if i in held]
+            source = instances.choose(hot) if hot else min(caught_up, key=loads.__getitem__)
+            stays = source, "swap_caught_up" if hot else "move_caught_up"
+        (_swap if stays[1] in SWAPS else _hand_back)(draft, pending, *stays)
         # Only a choice between several caught-up standbys needs the queue's history: every other poll follows one
         # that found nobody, and so starts from a queue filled anew.
         if draft.several_standbys:
+            hot = [i for i in caught_up if i in held]
             instances.handle(_handled_active(draft.done[-1], hot, caught_up))
+    return queue
 
 
-def move_standbys(draft: MovementsDraft) -> None:
+def move_standbys(draft: MovementsDraft) -> list[tuple[Pending, list[int], Movement | None]]:
     """Rule 5: the same for standbys, warm-ups excepted; the source must have no copy of the task.
 
-    Movements are handled by (number of caught-up instances, task), equal ones as ``java.util.PriorityQueue`` has it.
+    Returns:
+        What was pending, who was caught up and had no copy, and the movement, if there is any: as they were handled, by
+        (number of caught-up instances, task), equal ones as ``java.util.PriorityQueue`` has it.
     """
     instances = PrioritySet(draft.state.group, draft.counts)
     owner, standbys, warmups, done = draft.owner, draft.standbys, draft.warmups, draft.done
-    source: int | None
     queue = _pending_standbys(draft)
     # The queue's history is needed only if there is ever a choice; usually all but one who are caught up hold a copy.
     choices = any(len(caught_up) - (owner[task] in caught_up) > 1 for task, _, caught_up in queue)
-    for task, destination, caught_up in queue:
-        running, held, warming = owner[task], standbys[task], warmups.get(task, ())
-        free = [i for i in caught_up if i != running and i not in held and i not in warming]
-        if free:
-            how = "move_caught_up"
-            source = free[0] if len(free) == 1 else instances.choose(free)
-        else:
-            how = "move_most_caught_up"
-            source = _first_free_by_lag(draft, task, destination, (running, *held, *warming))
-        if source is None:
-            if choices:
-                instances.handle(((free,), None, destination, 0, 0))
-            continue
-        warm_up = draft.budget > 0
-        draft.budget -= 1
-        standbys[task] = (*[i for i in held if i != destination], source)
-        if warm_up:
-            warmups[task] = (*warming, destination)
-        done.append(Movement(task, "standby", how, source, destination, warm_up))
+    handled: list[tuple[Pending, list[int], Movement | None]] = []
+    for pending in queue:
+        task, destination, caught_up = pending
+        held, warming = standbys[task], warmups.get(task, ())
+        holders = (owner[task], *held, *warming)
+        free = [i for i in caught_up if i not in holders]
+        source = instances.choose(free) if len(free) > 1 else standby_source(draft.state, pending, free, holders)
+        movement = None
+        if source is not None:
+            warm_up = draft.budget > 0
+            draft.budget -= 1
+            standbys[task] = (*[i for i in held if i != destination], source)
+            if warm_up:
+                warmups[task] = (*warming, destination)
+            movement = Movement(task, "standby", how_standby(free), source, destination, warm_up)
+            done.append(movement)
+        handled.append((pending, free, movement))
         if choices:
-            instances.handle(((free,), source, destination, 1, 0 if warm_up else 1))
+            instances.handle(handled_standby(free, source, destination, warm_up=bool(movement and movement.warmup)))
+    return handled
 
 
-def pending_active(draft: MovementsDraft, tasks: Iterable[int]) -> list[Pending]:
-    """Return those of these stateful tasks that cannot start on their target instance yet, in the same order."""
-    return pending_of(draft.state, draft.owner, draft.limit, tasks)
-
-
-def pending_of(state: GroupState, owner: Sequence[int], limit: int, tasks: Iterable[int]) -> list[Pending]:
-    """The same, given the target's ``owner`` of every task and the limit."""
-    copies, all_tasks = state.copies, state.group.tasks
+def pending_active(state: GroupState, owner: Sequence[int], limit: int, tasks: Iterable[int]) -> list[Pending]:
+    """Return those of these stateful tasks that cannot start on their target ``owner`` yet, in the same order."""
     found = []
     for task in tasks:
-        destination, rows = owner[task], copies[task]
-        lag = None
-        for row in rows:
-            if row[0] == destination:
-                lag = row[1]
-                break
-        if lag is not None and lag <= limit and lag != UNKNOWN:
-            continue
-        caught_up = further_elsewhere(rows, lag, all_tasks[task].end_offset_sum, limit)
+        caught_up = caught_up_elsewhere(state, task, owner[task], limit)
         if caught_up is not None:
-            found.append((task, destination, caught_up))
+            found.append((task, owner[task], caught_up))
     return found
 
 
 def _pending_standbys(draft: MovementsDraft) -> list[Pending]:
     """Return the standbys that are not caught up where the target has them, in Kafka's order of handling."""
-    copies, standbys, limit = draft.state.copies, draft.standbys, draft.limit
-    tasks = draft.state.group.tasks
-    found = []
+    state, standbys, limit = draft.state, draft.standbys, draft.limit
+    found: list[Pending] = []
     one_each = True
-    for task in draft.state.group.stateful:
-        rows, number = copies[task], 0
+    for task in state.group.stateful:
+        number = len(found)
         for destination in standbys[task]:
-            lag = None
-            for row in rows:
-                if row[0] == destination:
-                    lag = row[1]
-                    break
-            if lag is not None and lag <= limit and lag != UNKNOWN:
-                continue
-            caught_up = further_elsewhere(rows, lag, tasks[task].end_offset_sum, limit)
+            caught_up = caught_up_elsewhere(state, task, destination, limit)
             if caught_up is not None:
                 found.append((task, destination, caught_up))
-                number += 1
-        one_each = one_each and number <= 1
+        one_each = one_each and len(found) - number <= 1
     if one_each:
         return in_order(found)
     found.sort(key=lambda pending: (pending[1], pending[0]))
@@ -191,6 +168,50 @@ def _pending_standbys(draft: MovementsDraft) -> list[Pending]:
     for pending in found:
         queue.offer(pending)
     return [queue.poll() for _ in found]
+
+
+def caught_up_elsewhere(state: GroupState, task: int, instance: int, limit: int) -> list[int] | None:
+    """Return who is caught up on a task, in instance order, if this instance is not and somebody else is further."""
+    rows, lag = state.copies[task], None
+    for row in rows:
+        if row[0] == instance:
+            lag = row[1]
+            break
+    if lag is not None and lag <= limit and lag != UNKNOWN:
+        return None
+    return further_elsewhere(rows, lag, state.group.tasks[task].end_offset_sum, limit)
+
+
+def stays_with(pending: Pending, standbys: Sequence[int], copies: Sequence[Copy]) -> tuple[int, str] | None:
+    """Return who runs an active task meanwhile, and how it moves; ``None`` if that hangs on the loads.
+
+    ``standbys`` are its target's.
+    """
+    caught_up = pending[2]
+    hot = [i for i in caught_up if i in standbys]
+    if hot:
+        return (hot[0], "swap_caught_up") if len(hot) == 1 else None
+    if caught_up:
+        return (caught_up[0], "move_caught_up") if len(caught_up) == 1 else None
+    source = first_by_lag(copies)
+    return source, "swap_most_caught_up" if source in standbys else "move_most_caught_up"
+
+
+def standby_source(state: GroupState, pending: Pending, free: Sequence[int], holders: Collection[int]) -> int | None:
+    """Return who keeps a standby meanwhile, if at most one who is caught up is ``free``, which means no holder."""
+    return free[0] if free else _first_free_by_lag(state, pending[0], pending[1], holders)
+
+
+def how_standby(free: Sequence[int]) -> str:
+    """Return how a standby moves if these are caught up and have no copy."""
+    return "move_caught_up" if free else "move_most_caught_up"
+
+
+def handled_standby(free: Sequence[int], source: int | None, destination: int, *, warm_up: bool) -> Handled:
+    """Describe to the priority set what was done with a standby that was pending."""
+    if source is None:
+        return (free,), None, destination, 0, 0
+    return (free,), source, destination, 1, 0 if warm_up else 1
 
 
 def further_elsewhere(copies: Iterable[Copy], lag: int | None, end_offset_sum: int, limit: int) -> list[int] | None:
@@ -248,10 +269,10 @@ def first_by_lag(copies: Sequence[Copy]) -> int:
     return min((copy.lag, copy.instance) for copy in copies if copy.lag is not None)[1]
 
 
-def _first_free_by_lag(draft: MovementsDraft, task: int, destination: int, holders: Sequence[int]) -> int | None:
+def _first_free_by_lag(state: GroupState, task: int, destination: int, holders: Collection[int]) -> int | None:
     """Return the first instance before the destination in Kafka's list by lag that has no copy of the task."""
-    whole = draft.state.group.tasks[task].end_offset_sum
-    reported = {copy.instance: copy.lag for copy in draft.state.copies[task] if copy.lag is not None}
+    whole = state.group.tasks[task].end_offset_sum
+    reported = {copy.instance: copy.lag for copy in state.copies[task] if copy.lag is not None}
     before = (reported.get(destination, whole), destination)
     ahead = [(lag, i) for i, lag in reported.items() if (lag, i) < before and i not in holders]
     if before[0] == whole:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
+from operator import truediv
 from typing import TypeAlias
 
 from kstream_plan.assignors.java.priority_queue import Handled, InstanceQueue, uuid_hash
@@ -85,8 +86,9 @@ class OutOfPlace:
 
     def _raise(self, offered: Collection[int], below: _Key, counts: Sequence[int], capacities: Sequence[int]) -> None:
         """Let the lowest one be in place again; the next one may have been put below it."""
-        keys = ((count / capacities[i], i) for i, count in enumerate(counts) if i not in offered)
-        self.lowest, self.lowest_end = min((key for key in keys if key > self.lowest), default=_HEAVIEST), self.end
+        keys, lowest = zip(map(truediv, counts, capacities), range(len(counts)), strict=True), self.lowest
+        heavier = [key for key in keys if key > lowest and key[1] not in offered]
+        self.lowest, self.lowest_end = min(heavier, default=below), self.end
         self.lowest = min(self.lowest, below)
         if self.lowest == _HEAVIEST:
             self._forget()

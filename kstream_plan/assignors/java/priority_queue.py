@@ -37,6 +37,8 @@ class InstanceQueue:
         self._task = [unit // capacity * self._number for capacity in capacities]
         self._keys = [count * self._task[i] + i for i, count in enumerate(counts)]
         self._hashes = hashes
+        #: number of buckets → the bucket of each instance
+        self._buckets: dict[int, list[int]] = {}
         self._heap: list[int] = []
         self._is_heap = True
         for key in self._keys:
@@ -46,38 +48,47 @@ class InstanceQueue:
         """Return a queue that shares nothing that changes."""
         twin = object.__new__(InstanceQueue)
         twin._number, twin._task, twin._hashes, twin._is_heap = self._number, self._task, self._hashes, self._is_heap
+        twin._buckets = self._buckets
         twin._keys, twin._heap = self._keys.copy(), self._heap.copy()
         return twin
 
     def handle(self, entry: Handled) -> None:
         """Do to the queue what a movement did."""
         polls, source, destination, gain, loss = entry
+        found = -1
         for accepted in polls:
-            self.first_of(accepted)
+            found = self.first_of(accepted)
         if source is None:
             return
+        was = self._keys[destination]
         for instance, change in ((source, gain), (destination, -loss)):
             self._change(instance, change)
-        for instance in (source, destination):
-            if self._keys[instance] in self._heap:
-                self._remove(self._keys[instance])
-            heappush(self._heap, self._keys[instance])
-        self._is_heap = (loss == 0 and self._is_heap) or self._check()
+        keys, heap = self._keys, self._heap
+        if found < 0:
+            self._remove(keys[source])
+        heappush(heap, keys[source])
+        self._remove(keys[destination])
+        heappush(heap, keys[destination])
+        # Only who is put below a heavier one can break the order: who is offered while the other one is lighter than
+        # its place in the queue.
+        stays = self._is_heap and (loss == 0 or (found >= 0 and not keys[destination] <= keys[source] < was))
+        self._is_heap = stays or self._check()
 
     def first_of(self, accepted: Collection[int]) -> int:
         """Poll until an accepted instance comes out, and offer the others again; -1 if none does."""
-        wanted = {self._keys[instance] for instance in accepted}
+        keys, heap = self._keys, self._heap
+        wanted = [keys[instance] for instance in accepted]
         refused: list[int] = []
         found = -1
         poll = heappop if self._is_heap else self._poll
-        while self._heap and found < 0:
-            key = poll(self._heap)
+        while heap:
+            key = poll(heap)
             if key in wanted:
                 found = key % self._number
-            else:
-                refused.append(key)
+                break
+            refused.append(key)
         for key in self._in_hash_order(refused):
-            heappush(self._heap, key)
+            heappush(heap, key)
         self._is_heap = self._is_heap or self._check()
         return found
 
@@ -94,12 +105,15 @@ class InstanceQueue:
         return all(heap[(at - 1) // 2] <= key for at, key in enumerate(heap) if at)
 
     def _in_hash_order(self, keys: list[int]) -> list[int]:
-        """Sort as a ``java.util.HashSet`` of process ids filled in this order iterates."""
+        """Sort, in place, as a ``java.util.HashSet`` of process ids filled in this order iterates."""
         buckets = 16
         while len(keys) > buckets * 3 // 4:
             buckets *= 2
-        mask, hashes, number = buckets - 1, self._hashes, self._number
-        return sorted(keys, key=lambda key: hashes[key % number] & mask)
+        if buckets not in self._buckets:
+            self._buckets[buckets] = [code & (buckets - 1) for code in self._hashes]
+        bucket_of, number = self._buckets[buckets], self._number
+        keys.sort(key=lambda key: bucket_of[key % number])
+        return keys
 
     def _poll(self, heap: list[int]) -> int:
         first, last = heap[0], heap.pop()

@@ -106,7 +106,7 @@ def _step(
 
 def _movements_of(tasks: set[int], movements: Sequence[Movement]) -> list[Movement]:
     if isinstance(movements, MovementQueue):
-        return [movement for task in tasks if (movement := movements.of(task)) is not None]
+        return [movement for task in tasks for movement in movements.of(task)]
     return list(compress(movements, map(tasks.__contains__, map(itemgetter(0), movements))))
 
 

@@ -39,7 +39,7 @@ def cleaned_up(before: GroupState, after: GroupState, decision: Assignment, conf
 
 def _is_queued(task: int, movements: Sequence[Movement]) -> bool:
     if isinstance(movements, MovementQueue):
-        return movements.of(task) is not None
+        return bool(movements.of(task))
     return any(movement.task == task for movement in movements)
 
 
