@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from kstream_plan.model import Group, GroupState, Holding, Holdings, Note, Rates, Target
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner.outside import OutsideEvents
+from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.restore_totals import Restored
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.running_balance import RunningBalance

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from kstream_plan.model import Holdings, Note, Snapshot
+import hashlib
+import json
+from dataclasses import asdict
+
+from kstream_plan.model import GroupState, Holdings, Note, Rates, Snapshot
 from kstream_plan.model.scenario import Burst, ProduceRate, Scenario
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import newcomers
-from kstream_plan.planner.input_digest import input_digest
 from kstream_plan.planner.loop import OnRound, Outcome, rehearse
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.planner.outside import OutsideEvents
+from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.summarize import least_moves, summarize
 from kstream_plan.planner.timeline import timeline
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.balance import initial_balance
-from kstream_plan.plans.cycle_collector import without_cycle_collector
 from kstream_plan.plans.design import Design, Played
+from kstream_plan.plans.garbage_collector import without_cycle_collector
 from kstream_plan.plans.pauses import pauses_of
 
 __all__ = ["OnRound", "plan"]
@@ -143,3 +147,46 @@ def _unmeasured(snapshot: Snapshot) -> tuple[str, ...]:
         return ()
     known = rates.restore.keys() | rates.restore_of.keys()
     return tuple(instance.process_id for i, instance in enumerate(instances) if i not in known)
+
+
+def input_digest(state: GroupState, config: AssignmentConfig, rates: Rates, scenario: Scenario | None = None) -> str:
+    """Return the SHA-256 (hex) of the selected input in canonical form.
+
+    Tasks, members, what they hold, what is on disk, the generation, the rates and the settings the plan is made with
+    count, and what happens to the group meanwhile; the time of the capture and the order of anything in the
+    input do not.
+    """
+    group = state.group
+    canonical = {
+        "application_id": group.application_id,
+        "generation": state.generation,
+        "leader": state.leader,
+        "config": asdict(config),
+        "tasks": [
+            (
+                str(task.task_id),
+                task.stateful,
+                task.end_offset_sum if task.end_offset_known else None,
+                task.source_partitions,
+                task.changelog_partitions,
+            )
+            for task in group.tasks
+        ],
+        "instances": [asdict(instance) for instance in group.instances],
+        "holdings": tuple(state.holdings),
+        "copies": [[(copy.instance, copy.lag, copy.reporters) for copy in copies] for copies in state.copies],
+        "rates": [
+            sorted(rates.restore.items()),
+            sorted(rates.produce.items()),
+            rates.restore_per_instance,
+            rates.produce_per_task,
+        ],
+    }
+    if state.memory is not None:
+        canonical["memory"] = repr(state.memory)
+    if rates.restore_of or rates.produce_of:
+        canonical["rates_of_some"] = [sorted(rates.restore_of.items()), sorted(rates.produce_of.items())]
+    if scenario is not None:
+        canonical["scenario"] = [(type(event).__name__, asdict(event) | {"where": ""}) for event in scenario.events]
+    text = json.dumps(canonical, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -23,7 +23,6 @@ from kstream_plan.snapshots.files.sources import (
     spool,
 )
 from kstream_plan.snapshots.files.temporary import temporary_folder
-from kstream_plan.snapshots.lag_texts import lag_history, nameless_lag_row
 from kstream_plan.snapshots.rows.fields import Row, printable, shown
 from kstream_plan.snapshots.rows.json_text import parse_row
 from kstream_plan.snapshots.rows.lag_history import LagHistory
@@ -36,6 +35,17 @@ if TYPE_CHECKING:
     from kstream_plan.snapshots.metrics.overlay import Measurements
     from kstream_plan.snapshots.spark.newest_lags import LagText
     from kstream_plan.snapshots.spark.newest_snapshots import SnapshotText
+from typing import TYPE_CHECKING
+
+from kstream_plan.snapshots.rows.document_kind import refuse_written
+from kstream_plan.snapshots.rows.fields import FieldError
+from kstream_plan.snapshots.rows.lag_history import HistoryRow, StoreHistory, StoreInterval
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_error
+from kstream_plan.snapshots.rows.times import format_time
+
+if TYPE_CHECKING:
+    from kstream_plan.snapshots.spark.newest_lags import LagText
+
 
 #: One application: its snapshot, or what is wrong with it.
 Outcome: TypeAlias = Snapshot | SnapshotError
@@ -160,7 +170,7 @@ def _look_into(paths: Paths, folder: Path, stdin: BinaryIO | None, keep_going: b
 
 
 def _is_a_log(head: bytes) -> bool:
-    from kstream_plan.snapshots.leader_log.recognition import is_a_log  # noqa: PLC0415 - only for what is no snapshot
+    from kstream_plan.snapshots.leader_log.looks_like_a_log import is_a_log  # noqa: PLC0415 - only for what is no snapshot
 
     return is_a_log(head)
 
@@ -299,3 +309,38 @@ def _measured_snapshot(row: _SnapshotRow, lags_as_reported: bool, measured: Meas
     found = with_measured_lags(row.row, measured)
     snapshot = _read_row(row._replace(row=found.row), lags_as_reported)
     return replace(snapshot, warnings=(*found.warnings, *snapshot.warnings))
+
+
+def nameless_lag_row(text: LagText) -> SnapshotError:
+    """Return what is wrong with a row that names no application."""
+    try:
+        refuse_written(parse_row(text.text, text.file))
+    except SnapshotError as error:
+        return error
+    except FieldError as error:
+        return snapshot_error(error, text.file)
+    return SnapshotError("a lag row has no application_id", where=printable(text.file), fix="give it")
+
+
+def lag_history(texts: Sequence[LagText], earliest_us: int | None) -> LagHistory:
+    """Return the newest rows of one application and the last intervals of its stores.
+
+    Args:
+        texts: the rows.
+        earliest_us: if there is none of them, the earliest time of a row beyond the limit (microseconds since 1970).
+
+    Raises:
+        SnapshotError: a row is no JSON object.
+    """
+    rows = [HistoryRow(parse_row(text.text, text.file), text.file, text.twice) for text in texts]
+    stores = [
+        StoreHistory(
+            text.process_id or "",
+            text.task_id or "",
+            text.store,
+            tuple(sorted(StoreInterval(**interval) for interval in text.intervals)),
+        )
+        for text in texts
+    ]
+    earliest = None if earliest_us is None else format_time(earliest_us // 1000)
+    return LagHistory(sorted(rows, key=repr), sorted(stores, key=repr), earliest)

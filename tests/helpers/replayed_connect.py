@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kstream_plan.designs.connect.cluster import Cluster, Played
-from kstream_plan.designs.connect.eager import deal
+from kstream_plan.designs.connect.cluster import Cluster, Played, deal
 from kstream_plan.designs.connect.incremental import (
     ConnectAnswer,
     ConnectRound,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kstream_plan.model import Rates
 from kstream_plan.model.scenario import ProduceRate, RestoreRate
-from kstream_plan.planner.outside import OutsideEvents
+from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.plans import Outage
 from tests.helpers.relay import group_of
 

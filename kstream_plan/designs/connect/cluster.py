@@ -6,9 +6,16 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kstream_plan.designs.connect.eager import deal
 from kstream_plan.designs.connect.incremental import ConnectAnswer, ConnectRound, LeaderMemory, decide
-from kstream_plan.designs.connect.items import Items, assigned_wire, read_wire, revoked_wire
+from kstream_plan.designs.connect.items import (
+    ConnectorTask,
+    Items,
+    assigned_wire,
+    configured,
+    in_order,
+    read_wire,
+    revoked_wire,
+)
 from kstream_plan.designs.streams.java_maps import HashMapOrder
 
 #: Decides a round: what the leader sees, and what it remembers.
@@ -141,3 +148,16 @@ class Cluster:
             worker.joins_at_ms = now_ms
         else:
             worker.joins_at_ms = now_ms + answer.delay_ms if answer.delay_ms > 0 else None
+
+
+def deal(task_counts: Mapping[str, int], members: Collection[str]) -> dict[str, Items]:
+    """Deal all connectors, then on from there all their tasks, to the members in order of their ids."""
+    order = in_order(members)
+    everything = configured(task_counts)
+    connectors: dict[str, list[str]] = {member: [] for member in order}
+    tasks: dict[str, list[ConnectorTask]] = {member: [] for member in order}
+    for at, connector in enumerate(everything.connectors):
+        connectors[order[at % len(order)]].append(connector)
+    for at, task in enumerate(everything.tasks, start=len(everything.connectors)):
+        tasks[order[at % len(order)]].append(task)
+    return {member: Items(tuple(connectors[member]), tuple(tasks[member])) for member in members}

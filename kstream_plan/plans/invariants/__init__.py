@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.plans import Plan
-from kstream_plan.plans.cycle_collector import without_cycle_collector
+from kstream_plan.plans.garbage_collector import without_cycle_collector
 from kstream_plan.plans.invariants import copies, outcome
 from kstream_plan.plans.invariants.plan_view import PlanView
 

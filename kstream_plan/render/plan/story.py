@@ -11,13 +11,12 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.render.plan.activity import Event, events
 from kstream_plan.render.plan.folding import fold
-from kstream_plan.render.plan.headline import balance_fact, headline, range_fact
-from kstream_plan.render.plan.loads import load_changes
+from kstream_plan.render.plan.headline import balance_fact, headline, pauses_fact, range_fact, title
+from kstream_plan.render.plan.loads import Load, load_changes, loads
 from kstream_plan.render.plan.remarks import remarks
 from kstream_plan.render.plan.rows import Line, line
-from kstream_plan.render.plan.settled import settled_facts
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, duration, interval
+from kstream_plan.render.text.numbers import clock, count, duration, interval, records, span
 from kstream_plan.render.text.page import Fact
 
 
@@ -90,3 +89,96 @@ def _legend(plan: Plan, found: list[Event]) -> str:
         f"probe: every {interval(config.probing_rebalance_interval_ms)} the leader asks which copies are ready "
         f"(lag ≤ {config.acceptable_recovery_lag:,}). -v: steps"
     )
+
+
+def settled_facts(plan: Plan, names: Names) -> list[Fact]:
+    """Return the title and the facts of a plan without rounds."""
+    head = title(plan, names)
+    if plan.outages:
+        nothing = "a rebalance now changes nothing, and nothing that happens starts another"
+        return [head, Fact("SETTLED", (nothing,)), pauses_fact(plan, names)]
+    verdict = Fact("SETTLED", ("a rebalance now changes nothing: 0 moves, 0 pauses, no probes",))
+    if not plan.group.tasks:
+        return [head, verdict, Fact("TASKS", ("none, so there is nothing to plan",))]
+    return [
+        head,
+        verdict,
+        _balance(plan),
+        balance_fact(plan)._replace(label=""),
+        _copies(plan, names),
+        _settings(plan, names),
+        *_next(plan),
+    ]
+
+
+def _balance(plan: Plan) -> Fact:
+    now = loads(plan, initial=True)
+    per_thread = [
+        (load.stateful + load.stateless + load.copies) / instance.capacity
+        for load, instance in zip(now, plan.group.instances, strict=True)
+    ]
+    least, most = f"{min(per_thread):.3g}", f"{max(per_thread):.3g}"
+    load = least if least == most else f"{least} to {most}"
+    return Fact("BALANCE", (f"{_each(now)} per instance; {load} per thread", _each(now)))
+
+
+def _each(now: list[Load]) -> str:
+    stateful, stateless = [load.stateful for load in now], [load.stateless for load in now]
+    parts = [f"{span(min(stateful), max(stateful))} stateful"] if any(stateful) else []
+    parts += [f"{span(min(stateless), max(stateless))} stateless"] if any(stateless) else []
+    return " + ".join(parts)
+
+
+def _copies(plan: Plan, names: Names) -> Fact:
+    group = plan.group
+    standbys = [0] * len(group.tasks)
+    for roles in plan.initial:
+        for task in roles.standby + roles.warmup:
+            standbys[task] += 1
+    alone = [task for task in group.stateful if not standbys[task]]
+    if not group.stateful:
+        return Fact("COPIES", ("none needed: no task has state",))
+    if not alone:
+        wanted = [standbys[task] for task in group.stateful]
+        each = f"{span(min(wanted), max(wanted))} {'standby' if max(wanted) == 1 else 'standbys'} each"
+        return Fact("COPIES", (f"{each}; how far behind: kstream-plan assign SNAPSHOT --show-ranks",))
+    who, amount = _worst_loss(plan, set(alone))
+    nobody = len(alone) == len(group.stateful)
+    have = "no stateful task has a standby" if nobody else f"{count(len(alone), 'stateful task')} without a standby"
+    up_to = "an unknown number of" if amount is None else f"up to {records(amount)}"
+    loss = f"losing {names.instance(who)} restores {up_to} records before its tasks run"
+    return Fact("COPIES", (f"{have}: {loss}",))
+
+
+def _worst_loss(plan: Plan, alone: set[int]) -> tuple[str, int | None]:
+    """Return the instance whose loss costs most, and how many records have to be restored then."""
+    group, initial = plan.group, tuple(plan.initial)
+    costs: list[tuple[int, int]] = []
+    for index, consumers in enumerate(group.consumers_of):
+        held = {task for consumer in consumers for task in initial[consumer].active} & alone
+        costs.append((-sum(group.tasks[task].end_offset_sum for task in held), index))
+    cost, index = min(costs)
+    known = all(group.tasks[task].end_offset_known for task in alone)
+    return group.instances[index].process_id, -cost if known else None
+
+
+def _settings(plan: Plan, names: Names) -> Fact:
+    config = plan.config
+    return Fact(
+        "SETTINGS",
+        (
+            f"{names.escape(plan.assignor)}; {count(config.num_standby_replicas, 'standby', 'standbys')}, "
+            f"{count(config.max_warmup_replicas, 'warm-up')} at once, ready: lag ≤ {config.acceptable_recovery_lag:,}, "
+            f"probes every {interval(config.probing_rebalance_interval_ms)}",
+        ),
+    )
+
+
+def _next(plan: Plan) -> list[Fact]:
+    """Return the commands that answer what one asks next; they are run, not looked up, so they have to exist."""
+    standbys = plan.config.num_standby_replicas + 1
+    more = Fact("NEXT", (f"other settings: kstream-plan assign SNAPSHOT --num-standby-replicas {standbys}",))
+    return [
+        *([more] if standbys < len(plan.group.instances) else []),
+        Fact("NEXT", ("more instances: kstream-plan simulate-scaleout SNAPSHOT --add 1",)),
+    ]

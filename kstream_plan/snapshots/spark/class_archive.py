@@ -23,7 +23,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from kstream_plan.snapshots.spark.java import Java
+from kstream_plan.snapshots.spark.find_java import Java
 
 #: Set to 1, nothing is cached.
 NO_CACHE_VARIABLE = "KSTREAM_PLAN_NO_CACHE"

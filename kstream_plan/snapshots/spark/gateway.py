@@ -13,8 +13,8 @@ from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, java_gateway
 from pyspark.errors import PySparkException
 
-from kstream_plan.snapshots.spark.driver import Driver, end, listening
-from kstream_plan.snapshots.spark.java import Java, why_spark_failed
+from kstream_plan.snapshots.spark.find_java import Java, why_spark_failed
+from kstream_plan.snapshots.spark.java_process import Driver, end, listening
 from kstream_plan.snapshots.spark.signals import signals_afterwards
 
 _SECONDS_TO_ANSWER = 0.02

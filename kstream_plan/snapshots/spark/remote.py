@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.sources import HEAD_BYTES, BrokenFileError, Form, Input, form_of, unzipped_head
-from kstream_plan.snapshots.leader_log.recognition import is_a_log
+from kstream_plan.snapshots.leader_log.looks_like_a_log import is_a_log
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.spark.failures import spark_failure
 

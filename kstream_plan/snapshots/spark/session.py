@@ -17,7 +17,9 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from kstream_plan.errors import SparkError
 from kstream_plan.snapshots.files.temporary import temporary_folder
 from kstream_plan.snapshots.spark.class_archive import ClassArchive
-from kstream_plan.snapshots.spark.driver import (
+from kstream_plan.snapshots.spark.failures import start_failure
+from kstream_plan.snapshots.spark.find_java import Java, find_java
+from kstream_plan.snapshots.spark.java_process import (
     Driver,
     crashed,
     end,
@@ -25,8 +27,6 @@ from kstream_plan.snapshots.spark.driver import (
     needs_sparks_scripts,
     start_driver,
 )
-from kstream_plan.snapshots.spark.failures import start_failure
-from kstream_plan.snapshots.spark.java import Java, find_java
 from kstream_plan.snapshots.spark.signals import ended_by_signal, interrupts_as_before, signals_afterwards
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ _DEFAULTS = {
 #: On this machine alone nothing has to be reached from outside.
 _LOCAL_DEFAULTS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
+#: Where Linux says how much memory a container may use.
+_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 #: Beyond this Java's references take twice the room.
 _LARGEST_HEAP = 30 << 30
 
@@ -144,7 +146,7 @@ def _heap_mebibytes() -> int:
     """Return a quarter of what this machine, or this container, has: at least a gibibyte."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with suppress(OSError, ValueError):  # no container, or one without a limit
-        memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+        memory = min(memory, int(_CONTAINER_LIMIT.read_text()))
     return min(max(memory // 4, 1 << 30), _LARGEST_HEAP) >> 20
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
+from kstream_plan.snapshots.leader_log.message_wording import MARKERS
 from kstream_plan.snapshots.leader_log.records import read_records
-from kstream_plan.snapshots.leader_log.wording import MARKERS
 from tests.helpers import log_layouts
 
 MUTATED_MESSAGES = 20_000

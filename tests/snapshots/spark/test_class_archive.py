@@ -15,7 +15,7 @@ import pytest
 
 from kstream_plan.snapshots.spark import class_archive as module
 from kstream_plan.snapshots.spark.class_archive import NO_ARCHIVE, ClassArchive, class_archive
-from kstream_plan.snapshots.spark.java import Java
+from kstream_plan.snapshots.spark.find_java import Java
 from tests.helpers.captured import REAL
 
 FINISHED = (0xF00BABA8).to_bytes(4, "little") + b"classes"

@@ -11,7 +11,7 @@ import pytest
 
 from kstream_plan.errors import SparkError
 from kstream_plan.snapshots.spark.failures import spark_failure, start_failure
-from kstream_plan.snapshots.spark.java import JAVA_HOME_VARIABLE, Java, find_java, why_spark_failed
+from kstream_plan.snapshots.spark.find_java import JAVA_HOME_VARIABLE, Java, find_java, why_spark_failed
 
 
 def test_a_master_that_cannot_be_reached_is_named() -> None:

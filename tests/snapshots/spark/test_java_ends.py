@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,6 +54,7 @@ def test_a_java_that_goes_on_is_not_to_blame(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(("gibibytes", "heap"), [(1, 1024), (8, 2048), (24, 6144), (512, 30720)])
 def test_the_heap_follows_the_machine(gibibytes: int, heap: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "_CONTAINER_LIMIT", Path("/nowhere"))
     monkeypatch.setattr(
         session.os, "sysconf", lambda name: 4096 if name == "SC_PAGE_SIZE" else (gibibytes << 30) // 4096
     )

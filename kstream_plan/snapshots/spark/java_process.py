@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from kstream_plan.snapshots.spark.class_archive import ClassArchive, class_archive
-from kstream_plan.snapshots.spark.java import Java, why_spark_failed
+from kstream_plan.snapshots.spark.find_java import Java, why_spark_failed
 
 #: What Spark reaches into (``org.apache.spark.launcher.JavaModuleOptions``), without the incubating vector module: a
 #: runtime need not have it, and reading JSON and Parquet does not use it.
