@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,22 @@ SCENARIOS = ("scale-out", "scale-out-traffic", "scale-out-standbys")
 
 def rows(scenario: str, name: str) -> list[dict[str, Any]]:
     """The rows of one captured file: ``inputs`` (what the leader knew) or ``observed`` (what it decided)."""
-    with gzip.open(REAL / scenario / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    return [json.loads(line) for line in _text(scenario, name).splitlines()]
+
+
+@cache
+def _text(scenario: str, name: str) -> str:
+    return gzip.decompress((REAL / scenario / f"{name}.jsonl.gz").read_bytes()).decode()
 
 
 def inputs(scenario: str) -> list[Snapshot]:
     """One snapshot per generation: exactly what the leader knew before it decided."""
-    return [snapshot_from_row(row, scenario) for row in rows(scenario, "inputs")]
+    return list(_inputs(scenario))
+
+
+@cache
+def _inputs(scenario: str) -> tuple[Snapshot, ...]:
+    return tuple(snapshot_from_row(row, scenario) for row in rows(scenario, "inputs"))
 
 
 def join(scenario: str, restore_per_instance: float | None = None) -> Snapshot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -22,6 +23,7 @@ from tests.helpers import captured, captured_scenarios, memberships
 MEMBERSHIP, THREAD_STOPPED = Reason(ReasonCode.MEMBERSHIP), Reason(ReasonCode.THREAD_STOPPED)
 
 
+@cache
 def _settled(scenario: str = "scale-out-standbys", produce_rate: float | None = None) -> Snapshot:
     before = captured_scenarios.before(scenario, 10_000.0, produce_rate)
     settled = memberships.settled(captured.inputs(scenario)[-1])

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from kstream_plan.simulation.drain import drain
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
-from kstream_plan.snapshots.metrics.lags import measured_lags, of_group
+from kstream_plan.snapshots.metrics.lags import CopyScrape, measured_lags, of_group
 from kstream_plan.snapshots.metrics.names import StoreLabel
 from kstream_plan.snapshots.metrics.offsets import Offsets, OffsetSet, read_offsets
 from kstream_plan.snapshots.metrics.overlay import read_measurements, with_measured_lags
@@ -57,10 +58,16 @@ def seats_in(scrape: Scrape) -> Seats:
     return seats_of(row, None, stores, changelogs)
 
 
-def lag(row: dict[str, str], ends: Offsets) -> tuple[int, bool]:
-    scrape = scrape_of(row)
+@cache
+def published(number: int) -> tuple[Seats, list[CopyScrape]]:
+    """What the scrape holds that a row of the validation, by its number, is about."""
+    scrape = scrape_of(VALIDATION[number])
     seats = seats_in(scrape)
-    copies, _ = of_group([scrape], seats)
+    return seats, of_group([scrape], seats)[0]
+
+
+def lag(row: dict[str, str], ends: Offsets) -> tuple[int, bool]:
+    seats, copies = published(VALIDATION.index(row))
     found = measured_lags(copies, seats, ends, Offsets())[copies[0].process_id, row["task"]]
     return found.records, found.at_least
 
