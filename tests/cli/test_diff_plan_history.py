@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from kstream_plan import read_said_and_happened, to_json
 from kstream_plan.cli import run
-from kstream_plan.documents import schemas
 from kstream_plan.snapshots.leader_log.history import checked_rows
 from kstream_plan.snapshots.rows.write import row_lines
 from tests.helpers import recorded_events
 from tests.helpers.recorded_events import BY_NAME
+from tests.helpers.schemas import validator
 
 Capture = pytest.CaptureFixture[str]
 DRAIN = "12:26:38.227"
@@ -56,7 +55,7 @@ def test_a_plan_and_what_followed(files: Path, capsys: Capture, monkeypatch: pyt
 
 
 def test_json_is_as_its_schema_says(files: Path, capsys: Capture) -> None:
-    schema = jsonschema.Draft202012Validator(json.loads(schemas.load("said-and-happened")))
+    schema = validator("said-and-happened")
     for plan, points in (("drain", ["--from", DRAIN]), ("bounce", ["--to", "8"]), ("drain", ["--from", "2"])):
         saved = files / "said.json"
         asked = ["diff", str(files / f"{plan}.json"), str(files / "history.jsonl"), *points]

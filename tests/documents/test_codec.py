@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +23,7 @@ from kstream_plan.documents.codec import (
     tagged,
     whole,
 )
+from tests.helpers.schemas import Validator
 
 
 class Colour(StrEnum):
@@ -68,7 +68,7 @@ LINE = FORM.record(Line, from_="Its beginning.")
 WORD = FORM.record(Word, note=Field(whole(3), "Beside it.", missing=None, left_out=True))
 FORM.add(Line | Word, named("part", tagged("kind", "A part.", [LINE, WORD])))
 PAGE = FORM.record(Page, extra=Field(missing=7))
-SCHEMA = jsonschema.Draft202012Validator({**PAGE.schema, "$defs": PAGE.defs})
+SCHEMA = Validator({**PAGE.schema, "$defs": PAGE.defs})
 
 points = st.builds(Point, st.integers(-9, 9), st.floats(-9, 9))
 lines = st.builds(Line, points, st.none() | points, st.sampled_from(Colour))

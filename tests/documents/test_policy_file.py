@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import random
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.documents.policy_file import load_policy, read_policy
 from kstream_plan.errors import ConfigError
 from kstream_plan.policy.limits import Level, Limit, Percent, Policy, Waiver
 from kstream_plan.policy.rules import RULES
+from tests.helpers.schemas import schema, validator
 
 EXAMPLE = Path(__file__).parents[2] / "examples/ci/policy.yaml"
 SAMPLE = b"""version: 1
@@ -60,7 +58,7 @@ def test_a_part_with_nothing_in_it_is_empty(part: str) -> None:
     for nothing in ("", " # all commented out", " null"):
         text = f"version: 1\n{part}:{nothing}\n"
         assert read_policy(text.encode(), "p.yaml") == Policy()
-        jsonschema.validate(yaml.safe_load(text), json.loads(json_schemas.load("policy")))
+        validator("policy").validate(yaml.safe_load(text))
 
 
 def test_a_tag_may_be_called_limit() -> None:
@@ -193,15 +191,12 @@ def _error(data: bytes) -> ConfigError | None:
 
 
 def test_the_schema_describes_what_is_read() -> None:
-    schema = json.loads(json_schemas.load("policy"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    validator = jsonschema.Draft202012Validator(schema)
-    assert set(schema["$defs"]["limits"]["properties"]) == set(RULES)
+    assert set(schema("policy")["$defs"]["limits"]["properties"]) == set(RULES)
     for data in (SAMPLE, EXAMPLE.read_bytes(), b"", b"{}"):
-        validator.validate(yaml.load(data, _DatesAsText))
+        validator("policy").validate(yaml.load(data, _DatesAsText))
         read_policy(data, "p")
     for text in ("defaults: {}", "version: 1\ndefaults: {max_move: 5}", "version: 1\ndefaults: {max_rebalances: 5%}"):
-        assert not validator.is_valid(yaml.load(text, _DatesAsText))
+        assert not validator("policy").is_valid(yaml.load(text, _DatesAsText))
 
 
 class _DatesAsText(yaml.SafeLoader):

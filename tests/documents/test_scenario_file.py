@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
 
-from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.documents.scenario_file import load_scenario, read_scenario
 from kstream_plan.errors import KstreamPlanError, ScenarioError
 from kstream_plan.model.scenario import (
@@ -27,8 +24,9 @@ from kstream_plan.model.scenario import (
     Stop,
     Threads,
 )
+from tests.helpers.schemas import validator
 
-SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("scenario")))
+SCHEMA = validator("scenario")
 EXAMPLE = Path(__file__).parents[2] / "examples/scale-out/scenario.yaml"
 
 EVERYTHING = """\

@@ -8,23 +8,20 @@ import json
 import os
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from kstream_plan.cli import run
-from kstream_plan.documents import schemas
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import check_cases
 from tests.helpers.goldens import WRITE
+from tests.helpers.schemas import validator
 
 FOLDER = Path(__file__).parent / "written_by_0_1_0"
 PLANS = sorted(path.name.removesuffix(".json.gz") for path in (FOLDER / "plans").glob("*.json.gz"))
 SNAPSHOTS = json.loads((FOLDER / "snapshots" / "digests.json").read_text(encoding="utf-8"))
-#: What the validator is too slow for.
-LARGE = {name for name in PLANS if "many-instances" in name or name.startswith("stateless-")}
 
 
 def _assert_shown(kept: Path, text: str) -> None:
@@ -77,10 +74,10 @@ def test_a_plan_is_saved_again_as_it_was(name: str) -> None:
         assert {key: again[key] for key in of_the_plan} == {key: was[key] for key in of_the_plan}
 
 
-@pytest.mark.parametrize("name", sorted(set(PLANS) - LARGE))
+@pytest.mark.parametrize("name", PLANS)
 def test_a_plan_is_what_the_schema_says(name: str) -> None:
     text = gzip.decompress((FOLDER / "plans" / f"{name}.json.gz").read_bytes()).decode()
-    schema = jsonschema.Draft202012Validator(json.loads(schemas.load("plan")))
+    schema = validator("plan")
     for document in [json.loads(text)] if name == "pretty" else map(json.loads, text.splitlines()):
         schema.validate(document)
 
@@ -88,7 +85,7 @@ def test_a_plan_is_what_the_schema_says(name: str) -> None:
 @pytest.mark.parametrize("path", sorted((FOLDER / "drains").iterdir()), ids=lambda path: path.name)
 def test_an_answer_of_drain_is_what_the_schema_says(path: Path) -> None:
     document = json.loads(gzip.decompress(path.read_bytes()))
-    jsonschema.Draft202012Validator(json.loads(schemas.load("drain"))).validate(document)
+    validator("drain").validate(document)
 
 
 @pytest.mark.parametrize("name", SNAPSHOTS)

@@ -6,13 +6,11 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
-from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Snapshot
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.protocols import gives_up
@@ -20,10 +18,11 @@ from kstream_plan.protocols.interleavings import Action
 from kstream_plan.protocols.upgrade import Upgrade, upgrade
 from kstream_plan.render.upgrade import upgrade_json, upgrade_markdown, upgrade_table
 from tests.helpers.goldens import assert_golden
+from tests.helpers.schemas import validator
 from tests.helpers.small_groups import group, state
 from tests.helpers.strategies import snapshots as drawn_snapshots
 
-SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("upgrade")))
+SCHEMA = validator("upgrade")
 
 
 def listing(of: Group, *protocols: tuple[str, ...]) -> Group:

@@ -7,13 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from rich.cells import cell_len
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
-from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, KnownDecision, Note, Rates, Snapshot
 from kstream_plan.model.settings import AssignmentConfig
@@ -26,6 +24,7 @@ from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured, captured_scenarios
 from tests.helpers.goldens import assert_golden
+from tests.helpers.schemas import schema, validator
 from tests.helpers.small_groups import group, state
 
 
@@ -215,13 +214,12 @@ def test_the_last_one_may_not_stop() -> None:
 def test_json_says_the_same_as_its_schema_has_it(name: str) -> None:
     drained = CASES[name]()
     document = json.loads(drain_json(drained))
-    schema = json.loads(json_schemas.load("drain"))
-    jsonschema.Draft202012Validator(schema).validate(document)
-    assert document.keys() == schema["properties"].keys()
+    validator("drain").validate(document)
+    assert document.keys() == schema("drain")["properties"].keys()
     assert document["input"]["digest"] == plan(SNAPSHOTS[name]()).digest
     for when, tasks in (("now", drained.now), ("later", drained.later)):
         assert [task["task_id"] for task in document[when]] == [str(task.task_id) for task in tasks]
-        assert all(task.keys() == schema["$defs"]["task"]["properties"].keys() for task in document[when])
+        assert all(task.keys() == schema("drain")["$defs"]["task"]["properties"].keys() for task in document[when])
     assert document["wait_ms"] == drained.wait_ms
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import jsonschema
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Group, Partition, Rates, Snapshot
@@ -19,8 +17,9 @@ from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.table import table
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import strategies
+from tests.helpers.schemas import validator
 
-SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("plan")))
+SCHEMA = validator("plan")
 
 #: Names as nobody should choose them, lone surrogates included.
 NAMES = st.text(st.characters(codec=None), max_size=12) | st.sampled_from(

@@ -7,10 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from kstream_plan.documents import schemas
 from kstream_plan.documents.plan.read import read_saved
 from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.errors import PlanFileError
@@ -22,8 +20,9 @@ from kstream_plan.simulation.simulate import simulate
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import simulation_cases
 from tests.helpers.random_scenarios import random_case
+from tests.helpers.schemas import validator
 
-SCHEMA = jsonschema.Draft202012Validator(json.loads(schemas.load("plan")))
+SCHEMA = validator("plan")
 WIDTHS = (60, 80, 120)
 EXAMPLE = Path(__file__).parents[3] / "examples" / "scale-out"
 

@@ -6,7 +6,6 @@ import json
 import re
 from dataclasses import replace
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,6 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
-from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.model import Group
 from kstream_plan.policy.check import check_all
 from kstream_plan.policy.findings import Check, Status
@@ -27,6 +25,7 @@ from kstream_plan.render.check.markdown import MARK, markdown_report
 from kstream_plan.render.check.table import table_report
 from tests.helpers import check_cases, plan_cases
 from tests.helpers.goldens import assert_golden
+from tests.helpers.schemas import validator
 
 _SUFFIXES = {"json": "json", "markdown": "md", "junit": "xml", "github": "txt"}
 
@@ -52,10 +51,8 @@ def test_no_line_is_wider_than_the_page(name: str, width: int) -> None:
 
 @pytest.mark.parametrize("name", check_cases.NAMES)
 def test_json_is_as_its_schema_says(name: str) -> None:
-    schema = json.loads(json_schemas.load("check"))
-    jsonschema.Draft202012Validator.check_schema(schema)
     document = json.loads(json_report(check_cases.case(name)))
-    jsonschema.Draft202012Validator(schema).validate(document)
+    validator("check").validate(document)
     assert document["violated"] == check_cases.case(name).violated
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 
-import jsonschema
 import pytest
 from hypothesis import given
 from rich.cells import cell_len
 
 from kstream_plan.comparison.compare import compare
 from kstream_plan.comparison.sides import snapshot_side
-from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.model import Snapshot
 from kstream_plan.render.diff.json_form import diff_document, diff_json
 from kstream_plan.render.diff.markdown import diff_markdown
@@ -20,9 +18,10 @@ from kstream_plan.render.diff.story import verdict
 from kstream_plan.render.diff.table import diff_table
 from tests.helpers import diff_cases
 from tests.helpers.goldens import assert_golden
+from tests.helpers.schemas import validator
 from tests.helpers.strategies import two_snapshots
 
-SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("diff")))
+SCHEMA = validator("diff")
 
 
 @pytest.mark.parametrize("name", diff_cases.NAMES)

@@ -3,13 +3,11 @@
 import json
 import re
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_document
 from kstream_plan.documents.scenario_file import read_scenario
@@ -26,8 +24,9 @@ from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios, simulation_cases
 from tests.helpers.goldens import assert_golden
+from tests.helpers.schemas import validator
 
-SCHEMA = jsonschema.Draft202012Validator(json.loads(json_schemas.load("plan")))
+SCHEMA = validator("plan")
 
 
 @pytest.mark.parametrize("name", simulation_cases.NAMES)

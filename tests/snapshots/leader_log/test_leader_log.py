@@ -12,12 +12,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kstream_plan.documents import schemas as json_schemas
 from kstream_plan.errors import SnapshotError
 from kstream_plan.simulation.one_plan import assign_once
 from kstream_plan.snapshots.leader_log.envelope import Moment
@@ -28,6 +26,7 @@ from kstream_plan.snapshots.leader_log.records import read_records
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import parse_time, parse_time_us
 from tests.helpers import captured, log_layouts
+from tests.helpers.schemas import validator
 
 #: What the assignor's own lines do not hold. The number is in a line of the leader's consumer, which was not captured.
 NOT_IN_THE_LOG = {
@@ -144,9 +143,8 @@ def test_copies_are_as_old_as_the_generations_before_tell() -> None:
 
 @pytest.mark.parametrize("scenario", captured.SCENARIOS)
 def test_the_rows_keep_to_the_schema(scenario: str) -> None:
-    validator = jsonschema.Draft202012Validator(json.loads(json_schemas.load("snapshot")))
     for row in checked_rows(read(log_layouts.text(scenario).encode()).entries):
-        validator.validate(row)
+        validator("snapshot").validate(row)
 
 
 @pytest.mark.parametrize("scenario", captured.SCENARIOS)
