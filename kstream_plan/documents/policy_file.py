@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kstream_plan.documents.quantities import parse_count, parse_duration, parse_share
-from kstream_plan.documents.yaml_fields import YamlField, read_document
+from kstream_plan.documents.yaml_node import YamlNode, read_document
 from kstream_plan.errors import ConfigError
 from kstream_plan.policy.limits import Level, Limit, LimitValue, Policy, TagCounts, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Rule
@@ -59,17 +59,17 @@ def read_policy(data: bytes, file: str) -> Policy:
     )
 
 
-def _applications(field: YamlField) -> Mapping[str, Mapping[str, Limit]]:
+def _applications(field: YamlNode) -> Mapping[str, Mapping[str, Limit]]:
     fix = 'write application ids or globs with their rules, as in "payments-*": {max_duration: 15m}'
     return MappingProxyType({glob: _limits(limits) for glob, limits in field.items(fix)})
 
 
-def _limits(field: YamlField) -> Mapping[str, Limit]:
+def _limits(field: YamlNode) -> Mapping[str, Limit]:
     items = field.known_items(tuple(RULES), _FIX_LIMITS)
     return MappingProxyType({name: _limit(RULES[name], item) for name, item in items})
 
 
-def _limit(rule: Rule, field: YamlField) -> Limit:
+def _limit(rule: Rule, field: YamlNode) -> Limit:
     parts = dict(field.items(_FIX_LIMITS)) if field.is_mapping else {}
     long = field.is_mapping and (rule.kind is not Kind.TAGS or ("limit" in parts and parts["limit"].is_mapping))
     if not long:
@@ -84,7 +84,7 @@ def _limit(rule: Rule, field: YamlField) -> Limit:
     )
 
 
-def _value(rule: Rule, field: YamlField) -> LimitValue:
+def _value(rule: Rule, field: YamlNode) -> LimitValue:
     if rule.kind is Kind.TAGS:
         return _tag_counts(rule, field)
     parse, fix = _SHARE if rule.whole is not None else _READERS[rule.kind]
@@ -94,7 +94,7 @@ def _value(rule: Rule, field: YamlField) -> LimitValue:
     return value
 
 
-def _tag_counts(rule: Rule, field: YamlField) -> TagCounts:
+def _tag_counts(rule: Rule, field: YamlNode) -> TagCounts:
     fix = "write tags with the least number of their values, as in {zone: 2}"
     counts = []
     for tag, item in field.items(fix):
@@ -127,7 +127,7 @@ _READERS: Mapping[Kind, tuple[Callable[[str], LimitValue], str]] = MappingProxyT
 )
 
 
-def _waiver(field: YamlField) -> Waiver:
+def _waiver(field: YamlNode) -> Waiver:
     parts = dict(field.known_items(_WAIVER, _FIX_WAIVER))
     for name in _WAIVER:
         if name not in parts:

@@ -6,11 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-import yaml
-
 from kstream_plan.documents.quantities import parse_duration, parse_rate
-from kstream_plan.documents.scenario_node import ScenarioNode, document
 from kstream_plan.documents.streams_config import setting_value
+from kstream_plan.documents.yaml_node import YamlNode, read_document
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model.scenario import (
     ALL,
@@ -32,7 +30,7 @@ from kstream_plan.model.scenario import (
 from kstream_plan.model.settings import MAX_INT, MAX_LONG
 
 #: what an event's value says, when it happens → the event
-_Read: TypeAlias = Callable[[ScenarioNode, int], Event]
+_Read: TypeAlias = Callable[[YamlNode, int], Event]
 
 #: What every snapshot has and no scenario.
 _OF_SNAPSHOTS = {"application_id", "instances"}
@@ -57,31 +55,22 @@ def load_scenario(path: str | Path) -> Scenario:
 
 def read_scenario(text: bytes | str, where: str) -> Scenario:
     """Read the text of a scenario file; ``where`` names it in errors. Raises as :func:`load_scenario`."""
-    try:
-        root = document(yaml.compose(text, Loader=yaml.SafeLoader), where)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        here = f"{where}, line {mark.line + 1}, column {mark.column + 1}" if mark else where
-        raise ScenarioError(
-            f"not YAML: {error.problem or error.context}", where=here, fix="correct the line"
-        ) from error
-    except (yaml.YAMLError, UnicodeError, RecursionError) as error:
-        raise ScenarioError(
-            f"not YAML: {getattr(error, 'reason', error)}", where=where, fix="save the file as UTF-8 text"
-        ) from error
+    root = read_document(text, where, "the file", ScenarioError)
+    if root is None:
+        raise ScenarioError("the file is empty", where=where, fix="write events: and a list of what happens")
     if root.is_mapping and any(name in _OF_SNAPSHOTS for name, _, _ in root.named()):
         fix = "give snapshots first and the scenario last"
         raise ScenarioError("this is a snapshot, not a scenario", where=where, fix=fix)
     fields = root.fields({"version", "events"}, required={"events"})
     if "version" in fields and fields["version"].whole_number(0, MAX_INT) != 1:
         raise fields["version"].fail("is not 1, the only version there is", "write version: 1")
-    items = fields["events"].items()
+    items = fields["events"].entries("write one item a line, each after a -", "the event")
     if len(items) > _MOST_EVENTS:
         raise fields["events"].fail(f"are more than {_MOST_EVENTS:,}", "leave some out")
     return Scenario(events=tuple(_event(item) for item in items))
 
 
-def _event(item: ScenarioNode) -> Event:
+def _event(item: YamlNode) -> Event:
     fields = item.fields({"at", *_KINDS})
     kinds = [name for name in fields if name != "at"]
     if len(kinds) != 1:
@@ -92,13 +81,13 @@ def _event(item: ScenarioNode) -> Event:
     return _KINDS[kinds[0]](fields[kinds[0]], at_ms)
 
 
-def _join(value: ScenarioNode, at_ms: int) -> Event:
+def _join(value: YamlNode, at_ms: int) -> Event:
     if value.is_scalar:
         return Join(at_ms=at_ms, instances=_new(value.whole_number(1, MOST_INSTANCES), {}), where=value.where)
     names = {"count", "threads", "rack", "client_tags", "hosts", "process_ids", "static"}
     fields = value.fields(names)
-    hosts = fields["hosts"].texts() if "hosts" in fields else ()
-    ids = fields["process_ids"].texts() if "process_ids" in fields else ()
+    hosts = fields["hosts"].names() if "hosts" in fields else ()
+    ids = fields["process_ids"].names() if "process_ids" in fields else ()
     number = fields["count"].whole_number(1, MOST_INSTANCES) if "count" in fields else max(len(hosts), len(ids), 1)
     for name, given in (("hosts", hosts), ("process_ids", ids)):
         if given and len(given) != number:
@@ -107,7 +96,7 @@ def _join(value: ScenarioNode, at_ms: int) -> Event:
 
 
 def _new(
-    number: int, fields: Mapping[str, ScenarioNode], hosts: tuple[str, ...] = (), ids: tuple[str, ...] = ()
+    number: int, fields: Mapping[str, YamlNode], hosts: tuple[str, ...] = (), ids: tuple[str, ...] = ()
 ) -> tuple[NewInstance, ...]:
     tags = [(name, tag) for name, _, tag in fields["client_tags"].named()] if "client_tags" in fields else []
     return tuple(
@@ -123,36 +112,36 @@ def _new(
     )
 
 
-def _leave(value: ScenarioNode, at_ms: int) -> Event:
-    return Leave(at_ms=at_ms, process_ids=value.texts(), where=value.where)
+def _leave(value: YamlNode, at_ms: int) -> Event:
+    return Leave(at_ms=at_ms, process_ids=value.names(), where=value.where)
 
 
-def _stop(value: ScenarioNode, at_ms: int) -> Event:
-    return Stop(at_ms=at_ms, process_ids=value.texts(), where=value.where)
+def _stop(value: YamlNode, at_ms: int) -> Event:
+    return Stop(at_ms=at_ms, process_ids=value.names(), where=value.where)
 
 
-def _crash(value: ScenarioNode, at_ms: int) -> Event:
-    return Stop(at_ms=at_ms, process_ids=value.texts(), crash=True, where=value.where)
+def _crash(value: YamlNode, at_ms: int) -> Event:
+    return Stop(at_ms=at_ms, process_ids=value.names(), crash=True, where=value.where)
 
 
-def _return(value: ScenarioNode, at_ms: int) -> Event:
+def _return(value: YamlNode, at_ms: int) -> Event:
     if not value.is_mapping:
-        return Return(at_ms=at_ms, process_ids=value.texts(), where=value.where)
+        return Return(at_ms=at_ms, process_ids=value.names(), where=value.where)
     fields = value.fields({"instances", "disk", "static"}, required={"instances"})
     return Return(
         at_ms=at_ms,
-        process_ids=fields["instances"].texts(),
+        process_ids=fields["instances"].names(),
         keeps_disk=fields["disk"].boolean() if "disk" in fields else True,
         static=fields["static"].boolean() if "static" in fields else False,
         where=value.where,
     )
 
 
-def _bounce(value: ScenarioNode, at_ms: int) -> Event:
+def _bounce(value: YamlNode, at_ms: int) -> Event:
     fields = value.fields({"instances", "restart", "pause", "leave", "static"}, required={"restart"})
     return Bounce(
         at_ms=at_ms,
-        process_ids=fields["instances"].texts() if "instances" in fields else (ALL,),
+        process_ids=fields["instances"].names() if "instances" in fields else (ALL,),
         restart_ms=fields["restart"].parsed(parse_duration),
         pause_ms=fields["pause"].parsed(parse_duration) if "pause" in fields else 0,
         leaves=fields["leave"].boolean() if "leave" in fields else False,
@@ -161,13 +150,13 @@ def _bounce(value: ScenarioNode, at_ms: int) -> Event:
     )
 
 
-def _threads(value: ScenarioNode, at_ms: int) -> Event:
+def _threads(value: YamlNode, at_ms: int) -> Event:
     fields = value.fields({"instance", "count"}, required={"instance", "count"})
     threads = fields["count"].whole_number(1, MOST_INSTANCES)
     return Threads(at_ms=at_ms, process_id=fields["instance"].text(), threads=threads, where=value.where)
 
 
-def _produce_rate(value: ScenarioNode, at_ms: int) -> Event:
+def _produce_rate(value: YamlNode, at_ms: int) -> Event:
     if value.is_scalar:
         return ProduceRate(at_ms=at_ms, per_second=value.parsed(parse_rate), where=value.where)
     fields = value.fields({"rate", "subtopology"}, required={"rate"})
@@ -179,19 +168,19 @@ def _produce_rate(value: ScenarioNode, at_ms: int) -> Event:
     )
 
 
-def _restore_rate(value: ScenarioNode, at_ms: int) -> Event:
+def _restore_rate(value: YamlNode, at_ms: int) -> Event:
     if value.is_scalar:
         return RestoreRate(at_ms=at_ms, per_second=value.parsed(parse_rate), where=value.where)
     fields = value.fields({"rate", "instances"}, required={"rate"})
     return RestoreRate(
         at_ms=at_ms,
         per_second=fields["rate"].parsed(parse_rate),
-        process_ids=fields["instances"].texts() if "instances" in fields else (),
+        process_ids=fields["instances"].names() if "instances" in fields else (),
         where=value.where,
     )
 
 
-def _burst(value: ScenarioNode, at_ms: int) -> Event:
+def _burst(value: YamlNode, at_ms: int) -> Event:
     if value.is_scalar:
         return Burst(at_ms=at_ms, records=value.whole_number(1, MAX_LONG), where=value.where)
     fields = value.fields({"records", "subtopology"}, required={"records"})
@@ -203,7 +192,7 @@ def _burst(value: ScenarioNode, at_ms: int) -> Event:
     )
 
 
-def _config(value: ScenarioNode, at_ms: int) -> Event:
+def _config(value: YamlNode, at_ms: int) -> Event:
     settings = {}
     for name, key, node in value.named():
         known, setting = setting_value(node.setting(name), key.where, node.where)
