@@ -75,7 +75,9 @@ class Evidence:
             message = "No lags are known: a copy that is held counts as caught up, everything else as cold"
             notes.append(Note("no-lags", message, tuple(map(str, self._guessed))))
         if self.untold and any(change.start for change in changes):
-            message = f"Lags are those of generation {self._old.generation}; {self.untold} generations lie between"
+            many = "1 generation lies" if self.untold == 1 else f"{self.untold} generations lie"
+            between = f"{many} between" if self._old.generation else "nobody knows how many generations lie between"
+            message = f"Lags are those of the older snapshot; {between}"
             notes.append(Note("old-lags", message))
         return tuple(notes)
 

@@ -35,10 +35,9 @@ from kstream_plan.snapshots.leader_log.looks_like_a_log import is_a_log
 from kstream_plan.snapshots.rows.fields import Row, printable, shown
 from kstream_plan.snapshots.rows.json_text import parse_row
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import format_time, parse_time
+from kstream_plan.snapshots.rows.times import format_time, parse_time, time_asked_for
 
 GENERATION = re.compile(r"\d{1,10}", re.ASCII)
-_TIME_OF_DAY = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?", re.ASCII)
 
 
 class HistoryEntry(NamedTuple):
@@ -61,7 +60,7 @@ def read_stretches(
 
     Args:
         path: a file, folder or glob of JSON or JSON Lines on this machine, plain or gzip; ``-`` is standard input.
-        first: a generation, an RFC 3339 time, or a time of day if all is of one day (UTC); by default the oldest.
+        first: a generation or an RFC 3339 time; by default the oldest.
         last: the same; by default the newest.
         application_ids: globs; without any, every application is selected.
         stdin: what ``-`` stands for, by default the process's standard input.
@@ -145,7 +144,7 @@ def _position(entries: Sequence[HistoryEntry], text: str, option: str) -> int:
     """
     if GENERATION.fullmatch(text):
         return _position_of_generation(entries, int(text), option)
-    at_ms = point_ms(entries, text, option)
+    at_ms = point_ms(text, option)
     times = [entry.at_ms for entry in entries if entry.at_ms is not None]
     if not times or (at_ms > times[-1] if option == "--from" else at_ms < times[0]):
         known = f"it holds {format_time(times[0])} to {format_time(times[-1])}" if times else "it holds no times"
@@ -182,24 +181,13 @@ def _place(entries: Sequence[HistoryEntry]) -> str:
     return f"{printable(file)}: application {shown(application_id)}"
 
 
-def point_ms(entries: Sequence[HistoryEntry], text: str, option: str) -> int:
-    """Return a time as given, since 1970; a time of day is one of the day that all of the history is of.
+def point_ms(text: str, option: str) -> int:
+    """Return a time as given for a point of a history, since 1970.
 
     Raises:
-        UsageError: it is no time, or the history is not of one day.
+        UsageError: it is no time.
     """
-    if _TIME_OF_DAY.fullmatch(text):
-        days = {str(entry.row["captured_at"])[:10] for entry in entries if entry.at_ms is not None}
-        if len(days) != 1:
-            what = f"{shown(text)} is a time of day, and the history is not of one day"
-            raise UsageError(what, where=option, fix="give the date too: 2026-11-21T13:04:00Z")
-        seconds = text if text.count(":") == 2 else f"{text}:00"
-        text = f"{days.pop()}T{seconds}Z"
-    try:
-        return parse_time(text)
-    except ValueError:
-        fix = "give a generation like 7, or a time like 2026-11-21T13:04:00Z or 13:04"
-        raise UsageError(f"{shown(text)} is neither a generation nor a time", where=option, fix=fix) from None
+    return time_asked_for(text, option, "give a generation like 7, or a time like 2026-11-21T13:04:00Z") // 1000
 
 
 def _sides(entries: Sequence[HistoryEntry], rows: Sequence[Side], last: int) -> list[Side]:

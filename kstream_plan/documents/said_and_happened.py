@@ -44,8 +44,8 @@ def read_said_and_happened(
         history_path: a file, folder or glob as ``snapshot --all`` writes it; ``None`` is returned for what has not two
             decisions, one of them after the plan's snapshot, of every application that is planned, unless ``first`` or
             ``last`` is given.
-        first: when the event that was planned for happened: an RFC 3339 time, a time of day, or the generation before
-            it; by default the first decision after the plan's snapshot is the plan's first.
+        first: when the event that was planned for happened: an RFC 3339 time, or the generation before it; by default
+            the first decision after the plan's snapshot is the plan's first.
         last: up to when, or to which generation, the history belongs to the plan; by default up to the next thing
             that happens to the group from outside once the plan has ended.
         application_ids: globs; without any, every application that is planned.
@@ -129,11 +129,11 @@ def _held_against(plan: Plan, entries: Sequence[HistoryEntry], first: str | None
     elif GENERATION.fullmatch(first):
         chosen = [one for one in decisions if one.generation > int(first)]
     else:
-        event_ms = point_ms(entries, first, "--from")
+        event_ms = point_ms(first, "--from")
         chosen = [one for one in decisions if one.at_ms >= event_ms]
     if last is not None:
         by_number = GENERATION.fullmatch(last)
-        limit = int(last) if by_number else point_ms(entries, last, "--to")
+        limit = int(last) if by_number else point_ms(last, "--to")
         chosen = [one for one in chosen if (one.generation if by_number else one.at_ms) <= limit]
     if not chosen:
         raise _nothing(plan, decisions, entries)

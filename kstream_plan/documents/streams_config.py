@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,8 @@ _CONSUMER_SETTINGS = ("heartbeat_interval_ms", "session_timeout_ms")
 _KNOWN_NAMES = {name: (name, 0) for name in CONFIG_NAMES} | {
     prefix + name: (name, strength) for strength, prefix in enumerate(_CONSUMER_PREFIXES) for name in _CONSUMER_SETTINGS
 }
+#: What tells that a file is an application's settings, though all that the assignor goes by may be Kafka's defaults.
+_IDENTITY = frozenset({"application_id", "bootstrap_servers"})
 #: So alike is a misspelt name to the right one; Kafka's own other names stay below.
 _TYPO_LIKENESS = 0.9
 
@@ -45,7 +47,8 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
     Of a setting given twice the last counts, but ``main.consumer.`` beats ``consumer.`` beats no prefix.
 
     Raises:
-        ConfigError: the file cannot be read or parsed, or a value has the wrong type or is out of range.
+        ConfigError: the file cannot be read or parsed, no setting in it is known, or a value has the wrong type or is
+            out of range.
     """
     where, path = str(path), Path(path)
     text = _read(path)
@@ -53,7 +56,8 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
     overrides: dict[str, SettingValue] = {}
     strengths: dict[str, int] = {}
     warnings = []
-    for setting in parse(text, where):
+    found = parse(text, where)
+    for setting in found:
         known = _KNOWN_NAMES.get(setting.name.replace(".", "_"))
         if known is None:
             warnings += _typo(setting, where)
@@ -62,6 +66,8 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
         value = _value(name, setting, f"{where}, line {setting.line}")
         if strength >= strengths.get(name, 0):
             overrides[name], strengths[name] = value, strength
+    if not overrides and not any(setting.name.replace(".", "_") in _IDENTITY for setting in found):
+        raise _nothing_known(found, warnings, where)
     return StreamsConfigFile(overrides, tuple(warnings))
 
 
@@ -109,6 +115,14 @@ def _is_yaml(path: Path, text: str) -> bool:
     if path.suffix.lower() in (".yaml", ".yml"):
         return True
     return path.suffix.lower() != ".properties" and _PROPERTIES_LINE.search(text) is None
+
+
+def _nothing_known(found: Sequence[Setting], typos: Sequence[str], where: str) -> ConfigError:
+    if not found:
+        return ConfigError("holds no setting", where=where, fix="check --streams-config")
+    what = f"holds no setting of a Kafka Streams application that is known, {found[0].name!r} first"
+    fix = typos[0].removeprefix(f"{where}, ") if typos else "give the file with the application.id"
+    return ConfigError(what, where=where, fix=fix)
 
 
 def _typo(setting: Setting, where: str) -> list[str]:

@@ -16,7 +16,7 @@ from tests.helpers.recorded_events import BY_NAME
 from tests.helpers.schemas import validator
 
 Capture = pytest.CaptureFixture[str]
-DRAIN = "12:26:38.227"
+DRAIN = "2026-11-22T12:26:38.227Z"
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_a_single_snapshot_and_a_history_before_the_plan_are_sides_as_ever(files
     ("more", "what"),
     [
         (["--from", "2027-01-01T00:00:00Z"], "in that time"),
-        (["--from", "noon"], "is neither a generation nor a time"),
+        (["--from", "noon"], "'noon' is not a time"),
         (["--from", "7", "--old-round", "1"], "a history has no rounds"),
         (["--from", "7", "--protocol-view"], "--protocol-view is of one generation"),
         (["--from", "7", "--application-id", "payments"], "payments"),

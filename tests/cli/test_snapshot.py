@@ -149,6 +149,7 @@ def test_a_failure_leaves_the_file_as_it_was(tmp_path: Path, capsys: pytest.Capt
         (["--leader-log", LOG, "--as-of", "2026-11-21T13:00:00Z", "--all"], "give one of them"),
         (["--leader-log", LOG, "--as-of", "noon"], "'noon' is not a time"),
         (["--leader-log", LOG, "--from", "noon"], "--from: 'noon' is not a time"),
+        (["--leader-log", LOG, "--as-of", "13:00"], "--as-of: '13:00' is a time of day: of which day is not said"),
         (["--leader-log", "none.log", "--as-of", "noon"], "--as-of: 'noon' is not a time"),
         (["--leader-log", LOG, "--out", "x.parquet"], "end it in one of .json"),
         (["--leader-log", LOG, "--out", "x.json", "--list"], "leave out --out, or --list"),

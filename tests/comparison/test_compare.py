@@ -233,6 +233,27 @@ def test_a_history_tells_each_move_with_the_lags_it_was_decided_by(scenario: str
     assert f"PAUSES   not known: {without.untold} generations lie between" in shown
 
 
+@pytest.mark.parametrize(
+    ("generations", "title", "said"),
+    [
+        ((5, 7), "generation 5 → 7", "1 generation lies between"),
+        ((5, 8), "generation 5 → 8", "2 generations lie between"),
+        ((0, 8), "generation not known → 8", "nobody knows how many generations lie between"),
+        ((5, 0), "generation 5 → not known", ""),
+        ((0, 0), "generation not known,", ""),
+    ],
+)
+def test_what_lies_between_two_snapshots_is_told(generations: tuple[int, int], title: str, said: str) -> None:
+    history = [snapshot_side(snapshot) for snapshot in captured.inputs("scale-out")[:15]]
+    old, new = (replace(side, generation=of) for side, of in zip((history[1], history[-1]), generations, strict=True))
+    found = compare(old, new)
+    shown = diff_table(found, width=200)
+    assert title in shown
+    assert shown.count(said) >= (4 if said else 1)
+    assert all(said in note.message for note in found.notes)
+    assert "generation 0" not in shown
+
+
 #: i1 runs both stateful tasks and the stateless one; i2 keeps a copy of 0_0, i3 has left-over state of 0_1
 START = state(
     group(),

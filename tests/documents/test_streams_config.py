@@ -115,11 +115,29 @@ bootstrap.servers: [a, b]
     }
 
 
-def test_yaml_merge_keys_and_an_empty_file_work(tmp_path: Path) -> None:
+def test_yaml_merge_keys_work(tmp_path: Path) -> None:
     text = "base: &base {num_standby_replicas: 1}\nrack: {aware: {assignment: {<<: {traffic_cost: 5}}}}"
     assert overrides(tmp_path, text, "a.yaml") == {"rack_aware_assignment_traffic_cost": 5}
-    assert overrides(tmp_path, "# nothing\n", "b.yaml") == {}
-    assert overrides(tmp_path, "", "c") == {}
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n"])
+@pytest.mark.parametrize("name", ["a.yaml", "b.properties", "c"])
+def test_a_file_without_a_setting_is_an_error(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name}: holds no setting. Fix: check --streams-config"):
+        overrides(tmp_path, text, name)
+
+
+def test_a_file_in_which_no_setting_is_known_is_an_error(tmp_path: Path) -> None:
+    log4j = "rootLogger.level=INFO\nappender.console.type=Console\n"
+    with pytest.raises(ConfigError, match=r"holds no setting .* that is known, 'rootLogger.level' first"):
+        overrides(tmp_path, log4j, "log4j2.properties")
+    with pytest.raises(ConfigError, match=r"first. Fix: line 2: max.warmup.replica is ignored; is it max.warmup.repl"):
+        overrides(tmp_path, "level=1\nmax.warmup.replica=1\n", "a.properties")
+
+
+def test_an_applications_file_may_leave_all_to_kafka(tmp_path: Path) -> None:
+    assert overrides(tmp_path, "bootstrap.servers=broker:9092\n", "a.properties") == {}
+    assert overrides(tmp_path, "application: {id: orders}\n", "a.yaml") == {}
 
 
 @pytest.mark.parametrize(
@@ -159,10 +177,12 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
 
 def test_a_name_that_is_almost_right_is_pointed_out(tmp_path: Path) -> None:
     path = tmp_path / "s.properties"
-    path.write_text("transaction.timeout.ms=1\nmax.warmup.replica=1\nglobal.consumer.session.timeout.ms=1\n")
+    path.write_text(
+        "application.id=orders\ntransaction.timeout.ms=1\nmax.warmup.replica=1\nglobal.consumer.session.timeout.ms=1\n"
+    )
     read = load_streams_config(path)
     assert read.overrides == {}
-    assert read.warnings == (f"{path}, line 2: max.warmup.replica is ignored; is it max.warmup.replicas?",)
+    assert read.warnings == (f"{path}, line 3: max.warmup.replica is ignored; is it max.warmup.replicas?",)
 
 
 def test_a_file_in_latin_1_is_read_as_java_reads_it(tmp_path: Path) -> None:

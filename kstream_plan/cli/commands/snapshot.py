@@ -22,7 +22,7 @@ from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.notes import notes_about, notes_about_logs
 from kstream_plan.snapshots.rows.fields import shown
-from kstream_plan.snapshots.rows.times import format_time, parse_time
+from kstream_plan.snapshots.rows.times import format_time, time_asked_for
 from kstream_plan.snapshots.rows.write import check_ending, file_bytes, row_lines
 
 
@@ -151,12 +151,7 @@ def _selected(entries: Sequence[Entry], asked: SnapshotOptions, in_range: Callab
 
 
 def _time(text: str | None, option: str) -> int | None:
-    if text is None:
-        return None
-    try:
-        return parse_time(text)
-    except ValueError as error:
-        raise UsageError(str(error), where=option, fix="write it as 2026-11-21T12:00:00Z") from None
+    return None if text is None else time_asked_for(text, option) // 1000
 
 
 def _nothing_selected(entries: Sequence[Entry], wanted: Selection) -> SnapshotError:

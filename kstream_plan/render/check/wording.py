@@ -10,7 +10,7 @@ from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import Kind
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration
+from kstream_plan.render.text.numbers import count, duration, generation
 
 #: Rules that hold for each task by itself; of the others a task is one of those beyond the limit.
 _PER_TASK = ("max_pause_per_task", "max_pause_per_handover", "min_standbys", "distinct_tag_values")
@@ -35,10 +35,10 @@ def heading(checked: CheckedPlan, names: Names) -> str:
 
 def origin(checked: CheckedPlan) -> str:
     """Return what the plan was made from: ``generation 1, 2 min old``."""
-    generation = f"generation {checked.plan.generation:,}"
+    which = generation(checked.plan.generation)
     if checked.age_ms is None:
-        return f"{generation}, of unknown age"
-    return f"{generation}, {_age(abs(checked.age_ms))} {'old' if checked.age_ms >= 0 else 'ahead of the clock'}"
+        return f"{which}, of unknown age"
+    return f"{which}, {_age(abs(checked.age_ms))} {'old' if checked.age_ms >= 0 else 'ahead of the clock'}"
 
 
 def figures(plan: Plan) -> str:
@@ -110,7 +110,7 @@ def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
                 return f"not all of {finding.worst_of:,} draws settle"
             return f"the plan does not settle ({plan.verdict.kind})"
         case Kind.GENERATION:
-            return f"generation {measure(finding.kind, finding.measured)}, not {allowed(finding.allowed, finding)}"
+            return f"{generation(finding.measured or 0)}, not {allowed(finding.allowed, finding)}"
         case Kind.DIGEST:
             return f"the plan's input has the digest {names.escape(plan.digest[:12])}, which is not expected"
         case Kind.TAGS:

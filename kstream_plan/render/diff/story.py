@@ -25,7 +25,7 @@ from kstream_plan.render.plan.headline import tasks_phrase
 from kstream_plan.render.plan.sentences import because_of_lag
 from kstream_plan.render.text.escape import TERMINAL, Escape
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, records, several
+from kstream_plan.render.text.numbers import count, duration, generation, records, several
 from kstream_plan.render.text.page import Fact
 
 #: Up to so many tasks are told one by one; of more, each class on a line of its own (``verbose`` tells all).
@@ -121,6 +121,8 @@ def verdict(found: Comparison) -> str:
 
 
 def _between(found: Comparison) -> str:
+    if not found.old.generation:
+        return "nobody knows how many generations lie between"
     return "1 generation lies between" if found.untold == 1 else f"{found.untold:,} generations lie between"
 
 
@@ -157,11 +159,10 @@ def _title(found: Comparison, names: Names) -> Fact:
     who = f"{members} ({'; '.join(changes)})" if changes else members
     stateful = sum(task.stateful for task in new.group.tasks)
     tasks = tasks_phrase(stateful, len(new.group.tasks) - stateful)
-    generations = (
-        f"generation {old.generation:,} → {new.generation:,}"
-        if old.generation != new.generation
-        else f"generation {new.generation:,}"
-    )
+    counted = new.generation > old.generation and not found.untold  # a history or a plan: from 0, if need be
+    generations = f"generation {old.generation:,}" if counted else generation(old.generation)
+    if old.generation != new.generation:
+        generations += f" → {new.generation:,}" if new.generation else " → not known"
     return Fact(names.escape(new.group.application_id), (f"{generations}, {who}, {tasks}", f"{generations}, {who}"))
 
 
@@ -170,9 +171,7 @@ def _facts(found: Comparison, names: Names) -> list[Fact]:
     facts = [Fact("CHANGED" if not found.empty else "SAME", (verdict(found),))]
     classes = [f"{number:,} {_WORDS[kind]}" for kind, number in totals.classes.items() if number]
     share = f" ({totals.moved_share:.0%} moved)" if totals.moved else ""
-    share += (
-        f", by the lags of generation {found.old.generation:,}" if found.cold_starts[0] < found.cold_starts[1] else ""
-    )
+    share += ", by the lags of the older snapshot" if found.cold_starts[0] < found.cold_starts[1] else ""
     facts.append(Fact("TASKS", (", ".join(classes) + share if classes else "none",)))
     copies = [f"{number:,} {kind.value}" for kind, number in totals.copies.items() if number]
     if copies:

@@ -7,10 +7,20 @@ from collections.abc import Sequence
 
 from kstream_plan.model.holding_changes import warmup_counts
 from kstream_plan.plans import Place, Plan, Role, Trigger
+from kstream_plan.plans.simulated import Range
 from kstream_plan.render.plan.activity import Event, membership, only_return
 from kstream_plan.render.plan.moves import moves_fact
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import cold_starts, count, duration, durations, interval, records, several
+from kstream_plan.render.text.numbers import (
+    cold_starts,
+    count,
+    duration,
+    durations,
+    generation,
+    interval,
+    records,
+    several,
+)
 from kstream_plan.render.text.page import Fact
 
 
@@ -36,14 +46,14 @@ def title(plan: Plan, names: Names) -> Fact:
     changes = [f"{several(names.instances(ids))} {word}" for ids, word in ((joined, "new"), (left, "gone")) if ids]
     who = f"{members} ({'; '.join(changes)})" if changes else members
     tasks = tasks_phrase(sum(task.stateful for task in group.tasks), sum(not task.stateful for task in group.tasks))
-    generation = f"Generation {plan.generation:,}"
-    when = f"{generation}, {names.escape_message(to_the_second(plan.captured_at))}" if plan.captured_at else generation
+    which = generation(plan.generation)
+    at = f", {names.escape_message(to_the_second(plan.captured_at))}" if plan.captured_at else ""
     label = names.escape(plan.group.application_id)
     return Fact(
         label,
         (
-            f"{who}, {tasks}. {when}",
-            f"{who}, {tasks}, generation {plan.generation:,}",
+            f"{who}, {tasks}. {which.capitalize()}{at}",
+            f"{who}, {tasks}, {which}",
             f"{who}, {tasks}",
             f"{members}, {tasks}",
         ),
@@ -148,17 +158,19 @@ _START_NAMES = {
 }
 
 
-def pauses_fact(plan: Plan, names: Names, between: str = "") -> Fact:
+def pauses_fact(plan: Plan, names: Names, over_draws: Range | None = None) -> Fact:
     """Return what stands still, for how long, and which task most.
 
-    ``between`` is how long the worst one stands still over all draws, if these differ.
+    ``over_draws`` is how long the worst one stands still over all draws, in the middle and at most.
     """
     found, worst = plan.pauses, plan.summary.max_paused_task
     if worst is None or not found.times:
         return Fact("PAUSES", ("none: no running task is stopped",))
     each = f"~{durations(found.shortest_ms, found.longest_ms)} each, ≤ {found.most_at_once:,}"
     at_once = f"{each} {'task' if found.most_at_once == 1 else 'tasks'} at once"
-    sum_of = f"{duration(worst.ms)}{f' ({between})' if between else ''}"
+    sum_of = duration(worst.ms if over_draws is None else over_draws.median)
+    between = sum_of if over_draws is None else durations(over_draws.least, over_draws.most)
+    sum_of += f" ({between})" if between != sum_of else ""
     in_all = f"{sum_of} in {count(worst.times, 'pause')}"
     stateful = max((found.ms.get(task.task_id, 0) for task in plan.group.tasks if task.stateful), default=0)
     more = f"; stateful ≤ {duration(stateful)}" if stateful and stateful < worst.ms else ""
@@ -171,7 +183,7 @@ def pauses_fact(plan: Plan, names: Names, between: str = "") -> Fact:
             f"{each} at once. Worst: {topic} {in_all}",
             f"{at_once}. Worst: {task} {in_all}",
             f"{each} at once. Worst: {task} {in_all}",
-            *([f"{each} at once. Worst: {of} {sum_of}" for of in (topic, task)] if between else []),
+            *([] if over_draws is None else [f"{each} at once. Worst: {of} {sum_of}" for of in (topic, task)]),
         ),
     )
 

@@ -73,7 +73,7 @@ def picture_lines(of: Picture, width: int) -> list[str]:
     """Return the lines of the picture, at most ``width`` columns wide."""
     left = max(cell_len(label) for label in [*of.instances, _PAUSED]) + 1
     cell = max(max(len(text) for text in (column.head, column.at, *column.cells)) for column in of.columns) + 1
-    kept = _kept(of.columns, max(1, (width - left - 1) // cell))
+    kept = kept_columns(of.columns, max(1, (width - left - 1) // cell))
     head, *rows = [_line(label, texts, left, cell) for label, *texts in _table(of, kept)]
     if of.others:
         paused = rows[len(of.instances) + 1 :]
@@ -85,7 +85,7 @@ def picture_lines(of: Picture, width: int) -> list[str]:
 
 def picture_markdown(of: Picture) -> str:
     """Return the picture as a Markdown table, and below it what there is to say of it."""
-    kept = _kept(of.columns, _MOST_COLUMNS)
+    kept = kept_columns(of.columns, _MOST_COLUMNS)
     head, *rows = _table(of, kept)
     table = [markdown_row(cells) for cells in (head, ["---", *["--:" for _ in kept]], *rows)]
     notes = [of.others] if of.others else []
@@ -176,16 +176,25 @@ def _cells(
         yield f"{counts[index]}{'w' * warms_up}{'r' * (process_id in restoring)}"
 
 
-def _kept(columns: Sequence[Column], room: int) -> list[Column]:
-    """Return as many columns as there is room for: the first and last, what is not plain, and others evenly between."""
+def kept_columns(columns: Sequence[Column], room: int) -> list[Column]:
+    """Return as many columns as there is room for: the first and last, what is not plain, then what shows a change.
+
+    What is the same as the column before it goes first. Of those that count alike, some evenly between are kept.
+    """
     if len(columns) <= room:
         return list(columns)
-    wanted = [0, len(columns) - 1, *(place for place, column in enumerate(columns) if not column.plain)]
-    chosen = set(list(dict.fromkeys(wanted))[:room])
-    rest = [place for place in range(len(columns)) if place not in chosen]
-    free = room - len(chosen)
-    chosen.update(rest[(2 * number + 1) * len(rest) // (2 * free)] for number in range(free))
+    places = range(len(columns))
+    seen = [0, len(columns) - 1, *(place for place in places if not columns[place].plain)]
+    chosen = set(list(dict.fromkeys(seen))[:room])
+    for wanted in ([place for place in places if place and not _same(columns[place - 1], columns[place])], places):
+        rest = [place for place in wanted if place not in chosen]
+        free = min(room - len(chosen), len(rest))
+        chosen.update(rest[(2 * number + 1) * len(rest) // (2 * free)] for number in range(free))
     return [columns[place] for place in sorted(chosen)]
+
+
+def _same(before: Column, after: Column) -> bool:
+    return before.cells == after.cells and before.paused == after.paused
 
 
 def _line(label: str, texts: Sequence[str], left: int, cell: int) -> str:

@@ -16,7 +16,7 @@ from kstream_plan.render.plan.loads import Load, load_changes, loads
 from kstream_plan.render.plan.remarks import remarks
 from kstream_plan.render.plan.rows import Line, line
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count, duration, interval, records, span
+from kstream_plan.render.text.numbers import count, duration, ending_clock, interval, records, span
 from kstream_plan.render.text.page import Fact
 
 
@@ -72,7 +72,7 @@ def _ending(plan: Plan) -> tuple[str, str] | None:
         "cyclic": "CYCLES: from here on it repeats",
         "unfinished": "NOT FINISHED: the limit of rounds was reached",
     }
-    return clock(plan.rounds[-1].at_ms), endings[plan.verdict.kind]
+    return ending_clock(plan.summary.duration_ms), endings[plan.verdict.kind]
 
 
 def _numbering(plan: Plan) -> str:

@@ -12,7 +12,7 @@ from kstream_plan.render.plan.headline import to_the_second
 from kstream_plan.render.plan.markdown import fact_list, heading
 from kstream_plan.render.text.escape import MARKDOWN
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, records, several
+from kstream_plan.render.text.numbers import count, duration, generation, records, several
 from kstream_plan.render.text.page import Fact, coloured, fact_lines, title_lines
 from kstream_plan.render.text.wrapping import paragraph
 from kstream_plan.simulation.drain import Drain, DrainedTask
@@ -72,7 +72,7 @@ def _title(drained: Drain, names: Names) -> Fact:
     warm = "every task starts warm" if drained.now else "no task has to start elsewhere"
     answer = f"{cold:,} of {count(len(drained.now), 'task')} START COLD" if cold else warm
     label = names.escape(drained.plan.group.application_id)
-    return Fact(label, (f"if {who} {verb} now, {answer}. Generation {drained.plan.generation:,}",))
+    return Fact(label, (f"if {who} {verb} now, {answer}. {generation(drained.plan.generation).capitalize()}",))
 
 
 def _now(drained: Drain, names: Names) -> Fact:

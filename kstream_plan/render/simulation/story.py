@@ -29,7 +29,17 @@ from kstream_plan.render.plan.relief import relief_fact
 from kstream_plan.render.plan.remarks import remarks
 from kstream_plan.render.simulation.events import happened
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import amount, clock, cold_starts, count, duration, durations, interval, several
+from kstream_plan.render.text.numbers import (
+    amount,
+    clock,
+    cold_starts,
+    count,
+    duration,
+    ending_clock,
+    generation,
+    interval,
+    several,
+)
 from kstream_plan.render.text.page import Fact
 from kstream_plan.simulation.what_ifs import starts_empty
 
@@ -87,7 +97,7 @@ def _facts(simulated: Simulation, found: Sequence[Event], names: Names, record_s
         _takes(simulated, names),
         *next_facts(plan),
         relief_fact(plan),
-        pauses_fact(plan, names, _span_of_pauses(simulated)),
+        pauses_fact(plan, names, None if simulated.draws is None else simulated.draws.max_paused_ms),
         _moves(simulated, found),
         _restore(simulated, record_size),
         *([balance_fact(plan)] if plan.group.tasks else []),
@@ -110,7 +120,7 @@ def _title(plan: Plan, names: Names) -> Fact:
         changes.append(f"{several(names.instances(left))} gone")
     who = f"{members} ({'; '.join(changes)})" if changes else members
     tasks = tasks_phrase(len(group.stateful), len(group.stateless))
-    start = f"From generation {plan.generation:,}"
+    start = f"From {generation(plan.generation)}" if plan.generation else generation(0).capitalize()
     return Fact(
         names.escape(group.application_id),
         (f"{who}, {tasks}. {start}", f"{who}. {start}", f"{who}", f"{members}. {start}"),
@@ -157,14 +167,6 @@ def _ranged(figure: Range, noun: str) -> str:
 def _span(figure: Range | None) -> str:
     """Return ``9-12``; empty if the draws do not differ."""
     return "" if figure is None or figure.least == figure.most else f"{figure.least:,}-{figure.most:,}"
-
-
-def _span_of_pauses(simulated: Simulation) -> str:
-    """Return ``21.6-30.8 s``, how long the worst task stands still over all draws; empty if they do not differ."""
-    figure = None if simulated.draws is None else simulated.draws.max_paused_ms
-    if figure is None or duration(figure.least) == duration(figure.most):
-        return ""
-    return durations(figure.least, figure.most)
 
 
 def _moves(simulated: Simulation, found: Sequence[Event]) -> Fact:
@@ -216,7 +218,7 @@ def _most_restoring(plan: Plan) -> int:
 
 
 def _ending(plan: Plan) -> str:
-    at = clock(plan.rounds[-1].at_ms)
+    at = ending_clock(plan.summary.duration_ms)
     endings = {
         "settled": f"settled at {at}",
         "stuck": f"stuck from {at} on: every further probe finds the same",

@@ -14,6 +14,11 @@ def count(number: int, one: str = "", many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def generation(number: int) -> str:
+    """Return ``generation 7``; a snapshot that does not tell which has 0, for Kafka counts from 1."""
+    return f"generation {number:,}" if number else "generation not known"
+
+
 def cold_starts(number: int) -> str:
     """Return ``0 cold starts``, or as a warning ``1 COLD START``."""
     return count(number, "COLD START", "COLD STARTS") if number else "0 cold starts"
@@ -53,6 +58,11 @@ def clock(milliseconds: int) -> str:
     minutes, seconds = divmod(milliseconds // _SECOND, 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours:,}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def ending_clock(milliseconds: int) -> str:
+    """Return a time as :func:`clock` does, rounded as :func:`duration` is: the end of what lasts so long."""
+    return clock(round(milliseconds / _SECOND) * _SECOND)
 
 
 def amount(size: int) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.rows.fields import printable, shown
-from kstream_plan.snapshots.rows.times import format_time, parse_time_us
+from kstream_plan.snapshots.rows.times import format_time, time_asked_for
 
 #: One piece of a glob: a set of characters, a wildcard, or a character that stands for itself.
 _GLOB_PIECE = re.compile(r"\[!?\]?[^\]]*\]|.", re.DOTALL)
@@ -66,13 +66,7 @@ def selection(application_ids: Sequence[str], as_of: str | None) -> Selection:
     Raises:
         UsageError: ``as_of`` is no time.
     """
-    if as_of is None:
-        return Selection(tuple(application_ids))
-    try:
-        return Selection(tuple(application_ids), parse_time_us(as_of))
-    except ValueError:
-        fix = "write it as 2026-11-21T12:00:00Z"
-        raise UsageError(f"{shown(as_of)} is not a time", where="--as-of", fix=fix) from None
+    return Selection(tuple(application_ids), None if as_of is None else time_asked_for(as_of, "--as-of"))
 
 
 def _loose_pattern(glob: str) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
+from kstream_plan.errors import UsageError
 from kstream_plan.snapshots.rows.fields import FieldError, Row, shown, wrong_type
 
 _RFC_3339 = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:([Zz])|([+-])(\d\d):(\d\d))?", re.ASCII
 )
+_TIME_OF_DAY = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?", re.ASCII)
 _FIX = "write it as RFC 3339, like 2026-11-21T12:00:00.000Z"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_MS, _LAST_MS = (
@@ -41,6 +43,20 @@ def parse_time_us(text: str) -> int:
         return (moment.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)  # year 0 in UTC is refused here
     except (ValueError, OverflowError):
         raise ValueError(f"{text!r} is not a time like 2026-11-21T12:00:00.000Z") from None
+
+
+def time_asked_for(text: str, option: str, fix: str = "write it as 2026-11-21T12:00:00Z") -> int:
+    """Return a time that an option is given, in microseconds since 1970, as :func:`parse_time_us` reads it.
+
+    Raises:
+        UsageError: it is none. A time of day has no date, and is none: nobody can tell which day is meant.
+    """
+    try:
+        return parse_time_us(text)
+    except ValueError:
+        no_date = _TIME_OF_DAY.fullmatch(text) is not None
+        what = "is a time of day: of which day is not said" if no_date else "is not a time"
+        raise UsageError(f"{shown(text)} {what}", where=option, fix=fix) from None
 
 
 def optional_time(row: Row, name: str) -> int | None:

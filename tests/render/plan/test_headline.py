@@ -1,6 +1,9 @@
 """The first lines say what is counted, and count what they say."""
 
+import re
 from dataclasses import replace
+
+import pytest
 
 from kstream_plan.model import Note, TaskId
 from kstream_plan.plans import Plan
@@ -53,6 +56,26 @@ def test_what_is_handed_over_at_the_end_is_missing_from_the_loads() -> None:
 
 def test_generations_lead_to_round_numbers() -> None:
     assert "SETTLED, no more probes (--round N: gen - 1)" in page(plan_cases.case("scale-out"))
+
+
+def test_a_generation_that_nobody_knows_is_no_number() -> None:
+    snapshot = plan_cases.snapshot("scale-out")
+    unknown = replace(snapshot, state=replace(snapshot.state, generation=0))
+    assert "tasks. Generation not known, 2026-" in page(plan(unknown))
+    assert "tasks. Generation 1, 2026-" in page(plan(snapshot))
+
+
+@pytest.mark.parametrize("name", plan_cases.NAMES)
+def test_the_last_row_comes_when_the_first_line_says(name: str) -> None:
+    made = plan_cases.case(name)
+    found = re.search(r"^ *(\S+).* (SETTLED|STUCK|CYCLES|NOT FINISHED)", table(made, width=200), re.MULTILINE)
+    if made.rounds:
+        assert found is not None
+        assert seconds(found[1]) == pytest.approx(made.summary.duration_ms / 1000, abs=0.5)
+
+
+def seconds(clock: str) -> int:
+    return sum(60**place * int(part) for place, part in enumerate(reversed(clock.split(":"))))
 
 
 def test_others_that_all_change_are_counted_once() -> None:

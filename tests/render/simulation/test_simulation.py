@@ -14,6 +14,7 @@ from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.plan.activity import events
 from kstream_plan.render.plan.markdown import markdown
+from kstream_plan.render.plan.picture import Column, kept_columns
 from kstream_plan.render.plan.relief import relief_in_short, told
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.simulation.json_form import simulation_json
@@ -194,3 +195,31 @@ def test_what_folds_keeps_the_first_and_the_last_column() -> None:
     assert times.split()[1] == all_times[1]
     assert times.split()[-1] == all_times[-1]
     assert len(times.split()) < len(all_times)
+
+
+def test_columns_that_are_as_the_one_before_go_first() -> None:
+    def shown(cells: str, room: int) -> str:
+        columns = [Column(str(place), "0:00", (cell,), "", plain=True) for place, cell in enumerate(cells)]
+        return "".join(column.cells[0] for column in kept_columns(columns, room))
+
+    assert shown("1112223334", 4) == "1234"
+    assert shown("1111111112", 2) == "12"
+    assert len(shown("1111111112", 5)) == 5
+    assert shown("12", 5) == "12"
+
+
+@pytest.mark.parametrize("name", simulation_cases.NAMES)
+def test_the_worst_pause_is_that_of_the_draw_in_the_middle(name: str) -> None:
+    simulated = simulation_cases.case(name)
+    if simulated.draws is not None and simulated.draws.max_paused_ms.median:
+        median = durations(*[simulated.draws.max_paused_ms.median] * 2)
+        assert re.search(rf"^PAUSES .* {median}( \(|$| in )", simulation_table(simulated, width=200), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", simulation_cases.NAMES)
+def test_the_last_line_of_a_picture_comes_when_the_plan_ends(name: str) -> None:
+    simulated = simulation_cases.case(name)
+    said = re.search(r"settled at ([0-9:]+)", simulation_table(simulated, width=200))
+    if said is not None:
+        seconds = sum(60**place * int(part) for place, part in enumerate(reversed(said[1].split(":"))))
+        assert seconds == pytest.approx(simulated.plan.summary.duration_ms / 1000, abs=0.5)

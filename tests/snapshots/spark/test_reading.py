@@ -277,6 +277,8 @@ def test_nothing_early_enough_is_an_error(tmp_path: Path) -> None:
     said = refused(save(tmp_path / "a.json", [at()]), as_of="2026-11-21T11:00:00Z")
     assert said == f"{tmp_path}/a.json: holds no snapshot at or before 2026-11-21T11:00:00.000Z. Fix: check --as-of"
     assert f"{tmp_path}/none.json: holds no snapshot" in refused(save(tmp_path / "none.json", b"[ ]"))
+    with pytest.raises(UsageError, match="--as-of: '13:00' is a time of day: of which day is not said"):
+        read([str(tmp_path)], as_of="13:00")
     with pytest.raises(UsageError, match="'noon' is not a time"):
         read([str(tmp_path)], as_of="noon")
     with pytest.raises(UsageError, match=r"--as-of: '0001-01-01T00:00:00.01:00' is not a time"):
