@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 Json: TypeAlias = "dict[str, Json] | Sequence[Json] | str | int | float | bool | None"
@@ -22,6 +22,7 @@ _T = TypeVar("_T")
 
 #: Beyond any sum of records, milliseconds or copies, and small enough to be divided, shown and saved again.
 _MOST = 2**95
+_MOST_INTERNED = 1 << 16
 #: The value of a field that may be missing and is, where null means something else.
 ABSENT = object()
 #: Instead of the value of a missing field: it has to be there.
@@ -75,27 +76,30 @@ class Codec(Generic[_T]):
 
 def whole(least: int | None = 0, most: int | None = None) -> Codec[int]:
     """Return the codec of whole numbers from ``least`` to ``most``; true, false and 1.0 are none."""
+    low, high = -_MOST + 1 if least is None else least, _MOST - 1 if most is None else most
 
     def read(value: Any) -> int:
-        if type(value) is not int:
-            raise _other(value, "a whole number")
-        if not -_MOST < value < _MOST:
-            raise WrongValueError("is too large a number")
-        if least is not None and value < least:
-            raise WrongValueError(f"is {value}, below {least}")
-        if most is not None and value > most:
-            raise WrongValueError(f"is {value}, above {most}")
-        return value
+        if type(value) is int and low <= value <= high:
+            return value
+        raise _not_within(value, least, most)
 
     def read_all(values: list[Any]) -> tuple[int, ...]:
         if set(map(type, values)) - {int} or (values and not low <= min(values) <= max(values) <= high):
             raise ValueError
         return tuple(values)
 
-    low, high = -_MOST + 1 if least is None else least, _MOST - 1 if most is None else most
     bounds = {"minimum": least, "maximum": most}
     schema: dict[str, Json] = {name: bound for name, bound in bounds.items() if bound is not None}
     return Codec(read, None, {"type": "integer", **schema}, read_all=read_all)
+
+
+def _not_within(value: Any, least: int | None, most: int | None) -> WrongValueError:
+    if type(value) is not int:
+        return _other(value, "a whole number")
+    if not -_MOST < value < _MOST:
+        return WrongValueError("is too large a number")
+    beyond = f"below {least}" if least is not None and value < least else f"above {most}"
+    return WrongValueError(f"is {value}, {beyond}")
 
 
 def _number(value: Any) -> float:
@@ -398,6 +402,24 @@ def _object(parts: Sequence[_Part], description: str) -> dict[str, Json]:
 def named(name: str, codec: Codec[_T]) -> Codec[_T]:
     """Return the codec with a name of its own in the schema, to which others refer."""
     return replace(codec, schema={"$ref": f"#/$defs/{name}"}, defs={**codec.defs, name: codec.schema})
+
+
+def interned(codec: Codec[_T], *names: str) -> Codec[_T]:
+    """Return the codec of a record of texts, in the fields of these names, that reads what is alike as one object."""
+    inner, key_of = codec.read, itemgetter(*names)
+    seen: dict[tuple[str, ...], _T] = {}
+
+    def read(value: Any) -> _T:
+        try:
+            return seen[key_of(value)]  # nothing but a text is equal to a text
+        except (KeyError, TypeError, IndexError):
+            found = inner(value)
+        if len(seen) >= _MOST_INTERNED:
+            seen.clear()
+        seen[key_of(value)] = found
+        return found
+
+    return replace(codec, read=read)
 
 
 def tagged(tag: str, description: str, codecs: Sequence[Codec[Any]]) -> Codec[Any]:

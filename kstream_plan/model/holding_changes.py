@@ -100,6 +100,9 @@ def difference(before: Sequence[int], after: Sequence[int]) -> tuple[list[int], 
     """Return what is in the one and not in the other, and the other way round; both are sorted and mostly alike."""
     if before == after:
         return [], []
+    if len(before) + len(after) <= _FEW:
+        one, other = set(before), set(after)
+        return sorted(one - other), sorted(other - one)
     lost: list[int] = []
     gained: list[int] = []
     i = j = 0
@@ -122,6 +125,8 @@ def difference(before: Sequence[int], after: Sequence[int]) -> tuple[list[int], 
 
 #: With more differences than that it is sooner to build sets.
 MANY = 8
+#: And with no more than so many tasks in all.
+_FEW = 64
 
 
 def _run_of_equals(one: Sequence[int], i: int, other: Sequence[int], j: int) -> int:

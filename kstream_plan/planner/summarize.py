@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kstream_plan.model import Group, Holding, Target
 from kstream_plan.model.holding_changes import extra_copies
@@ -64,8 +64,7 @@ def summarize(
     final = rounds[-1].assigned if rounds else initial
     tally = _Tally(group)
     for rnd in rounds:
-        for step in rnd.single_steps:
-            tally.add(step)
+        tally.add(rnd.single_steps)
     worst = min(paused.ms, key=lambda task: (-paused.ms[task], task.sort_key), default=None)
     return Summary(
         rebalances=len(rounds),
@@ -81,7 +80,7 @@ def summarize(
         paused_task_ms=sum(paused.ms.values()),
         max_paused_task=None if worst is None else PausedTask(worst, paused.ms[worst], paused.times[worst]),
         peak_extra_copies=max(extra_copies([rnd.assigned for rnd in rounds]), default=0),
-        stateless_hops=sum(rnd.stateless.hops() for rnd in rounds if rnd.stateless is not None),
+        stateless_hops=tally.stateless_hops + sum(rnd.stateless.hops() for rnd in rounds if rnd.stateless is not None),
         lower_bounds=bounds,
     )
 
@@ -99,27 +98,41 @@ def _moves(group: Group, initial: Sequence[Holding], final: Sequence[Holding]) -
     return sum(instance != after.get(task) for task, instance in before.items())
 
 
+#: A tuple, not a union: there may be millions of steps.
+_STARTS = (HandOver, Promote)
+
+
 class _Tally:
-    """Running totals over the steps of one plan's stateful tasks."""
+    """Running totals over the steps of one plan, apart from those of stateless tasks that are numbers."""
 
     def __init__(self, group: Group) -> None:
         self._group = group
         self.hops = 0
+        self.stateless_hops = 0
         self.warmups = 0
         self.cold_handovers = 0
         self.restored_records: int | None = 0
 
-    def add(self, step: Step) -> None:
-        """Count a step."""
-        match step:
-            case HandOver() | Promote():
-                from_ = step.from_ if isinstance(step, HandOver) else None
-                self.hops += from_ is None or from_.process_id != step.to.process_id
-                self.cold_handovers += not step.caught_up
-            case Place():
+    def add(self, steps: Iterable[Step]) -> None:
+        """Count the steps of a round."""
+        for step in steps:
+            if isinstance(step, _STARTS):
+                self._start(step)
+            elif isinstance(step, Place):
                 self.warmups += step.to.role is Role.WARMUP
-            case _:
-                return
+                self._restore(step)
+
+    def _start(self, step: HandOver | Promote) -> None:
+        from_ = step.from_ if isinstance(step, HandOver) else None
+        hops = from_ is None or from_.process_id != step.to.process_id
+        if not self._group.stateful_flags[self._group.task_index[step.task_id]]:
+            self.stateless_hops += hops
+            return
+        self.hops += hops
+        self.cold_handovers += not step.caught_up
+        self._restore(step)
+
+    def _restore(self, step: Place | HandOver | Promote) -> None:
         if self.restored_records is not None and restores_anew(step, self._group):
             records = step.restore_records
             self.restored_records = None if records is None else self.restored_records + records

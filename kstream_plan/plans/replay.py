@@ -23,6 +23,7 @@ from kstream_plan.plans.steps import (
     Withhold,
 )
 
+#: In the order of a holding's fields.
 _ROLES = tuple(Role)
 
 
@@ -74,16 +75,18 @@ class _Members:
 
     def __init__(self, group: Group, initial: Sequence[Holding]) -> None:
         self._group = group
-        self._roles = [{role: sorted(getattr(held, role)) for role in _ROLES} for held in initial]
+        #: by consumer and place of the role among all
+        self._roles = [[sorted(getattr(held, role)) for role in _ROLES] for held in initial]
         self._frozen = list(initial)
-        self._changed: set[tuple[int, Role]] = set()
+        self._changed: set[tuple[int, int]] = set()
 
     def holdings(self) -> tuple[Holding, ...]:
-        changed: dict[int, dict[str, tuple[int, ...]]] = {}
+        changed: dict[int, list[tuple[int, ...]]] = {}
         for consumer, role in self._changed:
-            changed.setdefault(consumer, {})[role] = tuple(self._roles[consumer][role])
-        for consumer, roles in changed.items():
-            self._frozen[consumer] = self._frozen[consumer]._replace(**roles)
+            held = changed.setdefault(consumer, list(self._frozen[consumer]))
+            held[role] = tuple(self._roles[consumer][role])
+        for consumer, held in changed.items():
+            self._frozen[consumer] = Holding(*held)
         self._changed.clear()
         return tuple(self._frozen)
 
@@ -126,16 +129,17 @@ class _Members:
 
     def _begin(self, task_id: WorkId, seat: Seat) -> None:
         consumer, task = self.consumer(seat), self.task(task_id)
-        tasks = self._roles[consumer][seat.role]
+        role = _ROLES.index(seat.role)
+        tasks = self._roles[consumer][role]
         place = bisect_left(tasks, task)
         if place < len(tasks) and tasks[place] == task:
             raise ValueError(f"{seat.consumer_id!r} holds {task_id} as {seat.role} already")
         tasks.insert(place, task)
-        self._changed.add((consumer, seat.role))
+        self._changed.add((consumer, role))
 
     def _end(self, task_id: WorkId, seat: Seat) -> None:
         consumer = self.consumer(seat)
-        if not self._removed(consumer, seat.role, self.task(task_id)):
+        if not self._removed(consumer, _ROLES.index(seat.role), self.task(task_id)):
             raise ValueError(f"{seat.consumer_id!r} does not hold {task_id} as {seat.role}")
 
     def _end_copies(self, task_id: WorkId, seat: Seat) -> None:
@@ -143,10 +147,11 @@ class _Members:
         task = self.task(task_id)
         instance = self._group.instance_of[self.consumer(seat)]
         for consumer in self._group.consumers_of[instance]:
-            for role in _ROLES:
-                self._removed(consumer, role, task)
+            for role, tasks in enumerate(self._roles[consumer]):
+                if tasks:
+                    self._removed(consumer, role, task)
 
-    def _removed(self, consumer: int, role: Role, task: int) -> bool:
+    def _removed(self, consumer: int, role: int, task: int) -> bool:
         tasks = self._roles[consumer][role]
         place = bisect_left(tasks, task)
         if place == len(tasks) or tasks[place] != task:
@@ -164,6 +169,6 @@ class _Members:
     def _empty(self, process_id: str) -> None:
         instance = self._instance(process_id)
         for consumer in self._group.consumers_of[instance]:
-            for role, tasks in self._roles[consumer].items():
+            for role, tasks in enumerate(self._roles[consumer]):
                 tasks.clear()
                 self._changed.add((consumer, role))

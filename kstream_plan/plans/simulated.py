@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from kstream_plan.model.scenario import Event, Scenario
+from kstream_plan.model.scenario import Event, Scenario, in_time
 from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.rounds import Phase, Round
+from kstream_plan.plans.steps import HandOver, Promote
 
 
 class Range(NamedTuple):
@@ -39,6 +41,23 @@ class Draws:
     restored_records: Range
     max_paused_ms: Range
     least_restored_records: Range | None = None
+
+    @property
+    def for_rules(self) -> OverDraws:
+        """What the rules of a policy go by, of all draws."""
+        return OverDraws(self.number, self.number - self.settled, self.worst)
+
+
+class Figures(NamedTuple):
+    """What is compared of the draws."""
+
+    duration_ms: int
+    probing_rebalances: int
+    rebalances: int
+    moves: int
+    cold_handovers: int
+    restored_records: int
+    max_paused_ms: int
 
 
 class OverDraws(NamedTuple):
@@ -103,5 +122,52 @@ class Simulation:
     @property
     def over_draws(self) -> OverDraws | None:
         """What the rules of a policy go by, of all draws; ``None`` if nothing is random."""
-        draws = self.draws
-        return None if draws is None else OverDraws(draws.number, draws.number - draws.settled, draws.worst)
+        return None if self.draws is None else self.draws.for_rules
+
+
+def figures_of(made: Plan) -> Figures:
+    """Return what is compared of one plan."""
+    summary = made.summary
+    return Figures(
+        duration_ms=summary.duration_ms,
+        probing_rebalances=summary.probing_rebalances,
+        rebalances=summary.rebalances,
+        moves=summary.moves,
+        cold_handovers=summary.cold_handovers,
+        restored_records=summary.restored_records or 0,
+        max_paused_ms=0 if summary.max_paused_task is None else summary.max_paused_task.ms,
+    )
+
+
+def event_outcomes(made: Plan, scenario: Scenario) -> tuple[EventOutcome, ...]:
+    """Say what follows from each event until the next one."""
+    events = in_time(scenario.events)
+    found = []
+    for place, event in enumerate(events):
+        end_ms = events[place + 1].at_ms if place + 1 < len(events) else None
+        rounds = [rnd for rnd in made.rounds if event.at_ms <= rnd.at_ms and (end_ms is None or rnd.at_ms < end_ms)]
+        steps = (step for rnd in rounds for step in rnd.single_steps)
+        starts = [step for step in steps if isinstance(step, HandOver | Promote)]
+        stateful = [step for step in starts if made.group.tasks[made.group.task_index[step.task_id]].stateful]
+        found.append(
+            EventOutcome(
+                event=event,
+                rebalances=len(rounds),
+                hops=len(stateful),
+                cold_handovers=sum(not step.caught_up for step in stateful),
+                warm_ms=_since(event, rounds, lambda rnd: not rnd.probing_rebalance),
+                balanced_ms=_end(event, rounds),
+            )
+        )
+    return tuple(found)
+
+
+def _since(event: Event, rounds: Sequence[Round], holds: Callable[[Round], bool]) -> int | None:
+    """Return how long after the event something holds for good; ``None`` if it does not hold in the last round."""
+    last_without = max((place for place, rnd in enumerate(rounds) if not holds(rnd)), default=-1)
+    return rounds[last_without + 1].at_ms - event.at_ms if last_without + 1 < len(rounds) else None
+
+
+def _end(event: Event, rounds: Sequence[Round]) -> int | None:
+    """Return how long after the event nothing follows any more; ``None`` if the last round is not settled."""
+    return rounds[-1].at_ms - event.at_ms if rounds and Phase.SETTLED in rounds[-1].phases else None

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: Indices into the owners of stateless tasks.
 Places: TypeAlias = "npt.NDArray[np.intp]"
 
+#: A tuple, not a union, which would be made anew for every step.
+_MEMBER_STEPS = (MemberJoined, MemberLeft)
 _MOVES_AWAY = Reason(ReasonCode.MOVES_AWAY)
 _THREADS_EVENED_OUT = Reason(ReasonCode.THREADS_EVENED_OUT)
 
@@ -188,4 +190,4 @@ def single_steps(steps: Sequence[Step]) -> Sequence[Step]:
 def member_steps(steps: Sequence[Step]) -> list[MemberJoined | MemberLeft]:
     """Return the steps of a round that are about who comes and goes."""
     among = steps.members if isinstance(steps, RoundSteps) else steps
-    return [step for step in among if isinstance(step, MemberJoined | MemberLeft)]
+    return [step for step in among if isinstance(step, _MEMBER_STEPS)]

@@ -24,6 +24,7 @@ def check_plan(
     source: str = "",
     draws: OverDraws | None = None,
     baseline_draws: OverDraws | None = None,
+    was_saved: bool = False,
 ) -> CheckedPlan:
     """Hold a plan against the policy and the guards, and check its invariants.
 
@@ -31,11 +32,12 @@ def check_plan(
 
     ``baseline`` is the plan for what was before, of the same application; ``source`` where the plan is kept. With
     ``draws`` the plan is one of several, and of each rule the worst of them counts; ``baseline_draws`` likewise.
+    ``was_saved``: the plan was read from a file, where somebody may have edited it.
     """
     subject = MeasuredPlan(plan, standard.now, draws)
     earlier = None if baseline is None else MeasuredPlan(baseline, standard.now, baseline_draws)
     application_id = plan.group.application_id
-    findings = [_invariant(application_id, name, offences) for name, offences in _broken(plan).items()]
+    findings = [_invariant(application_id, name, offences, was_saved) for name, offences in _broken(plan).items()]
     limits = standard.policy.limits(application_id)
     for name, rule in RULES.items():
         if name in limits:
@@ -116,7 +118,7 @@ def _broken(plan: Plan) -> dict[str, list[Offence]]:
     return found
 
 
-def _invariant(application_id: str, name: str, offences: list[Offence]) -> Finding:
+def _invariant(application_id: str, name: str, offences: list[Offence], was_saved: bool) -> Finding:
     return Finding(
         rule=name,
         kind=Kind.SWITCH,
@@ -126,4 +128,5 @@ def _invariant(application_id: str, name: str, offences: list[Offence]) -> Findi
         measured=0,
         offences=tuple(offences),
         invariant=True,
+        was_saved=was_saved,
     )

@@ -41,7 +41,7 @@ class Finding:
     ``waiver`` is in force, ``expired`` would have covered the violation until its day. ``before`` is what the baseline
     measures, ``kept_before`` whether it keeps to the rule (``None``: there is no baseline). ``worst_of``: what is
     measured is that of the worst of so many draws, of which the plan is a better one. ``invariant`` marks a broken
-    invariant of the plan instead of a rule.
+    invariant of the plan instead of a rule; ``was_saved``: of a plan that was read from a file.
     """
 
     rule: str
@@ -60,6 +60,7 @@ class Finding:
     cure: Cure | None = None
     worst_of: int | None = None
     invariant: bool = False
+    was_saved: bool = False
 
     @property
     def status(self) -> Status:

@@ -18,7 +18,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
-from kstream_plan.plans.simulated import Draws, Range
+from kstream_plan.plans.simulated import Draws, Figures, Range, figures_of
 from kstream_plan.policy.rules.over_draws import measured, worst
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.resolve import drawn
@@ -31,18 +31,6 @@ MOST_DRAWS = 200
 _WORTH = 4_000_000
 #: Fewer changes of owner than this are simulated sooner than other processes are started.
 _ALONE = 2_000
-
-
-class Figures(NamedTuple):
-    """What is compared of the draws."""
-
-    duration_ms: int
-    probing_rebalances: int
-    rebalances: int
-    moves: int
-    cold_handovers: int
-    restored_records: int
-    max_paused_ms: int
 
 
 class _Outcome(NamedTuple):
@@ -97,20 +85,6 @@ def one_draw(made: Plan) -> Draws:
 def processors() -> int:
     """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def figures_of(made: Plan) -> Figures:
-    """Return what is compared of one plan."""
-    summary = made.summary
-    return Figures(
-        duration_ms=summary.duration_ms,
-        probing_rebalances=summary.probing_rebalances,
-        rebalances=summary.rebalances,
-        moves=summary.moves,
-        cold_handovers=summary.cold_handovers,
-        restored_records=summary.restored_records or 0,
-        max_paused_ms=0 if summary.max_paused_task is None else summary.max_paused_task.ms,
-    )
 
 
 def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw: int) -> _Outcome:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Unpack
 
 from kstream_plan.model import Snapshot
-from kstream_plan.model.scenario import Event, Scenario, in_time
+from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
-from kstream_plan.plans import HandOver, Phase, Plan, Promote, Round
-from kstream_plan.plans.simulated import EventOutcome, Simulation
+from kstream_plan.plans import Plan
+from kstream_plan.plans.simulated import Simulation, event_outcomes
 from kstream_plan.simulation import what_ifs as others
 from kstream_plan.simulation.draws import OnDraw, draws, one_draw, usual_number
 from kstream_plan.simulation.one_plan import plan_checked
@@ -72,37 +71,3 @@ def simulate(
         what_ifs=others.what_ifs(made, play) if what_ifs else (),
         cure=others.cure(made, play) if what_ifs else None,
     )
-
-
-def event_outcomes(made: Plan, scenario: Scenario) -> tuple[EventOutcome, ...]:
-    """Say what follows from each event until the next one."""
-    events = in_time(scenario.events)
-    found = []
-    for place, event in enumerate(events):
-        end_ms = events[place + 1].at_ms if place + 1 < len(events) else None
-        rounds = [rnd for rnd in made.rounds if event.at_ms <= rnd.at_ms and (end_ms is None or rnd.at_ms < end_ms)]
-        steps = (step for rnd in rounds for step in rnd.single_steps)
-        starts = [step for step in steps if isinstance(step, HandOver | Promote)]
-        stateful = [step for step in starts if made.group.tasks[made.group.task_index[step.task_id]].stateful]
-        found.append(
-            EventOutcome(
-                event=event,
-                rebalances=len(rounds),
-                hops=len(stateful),
-                cold_handovers=sum(not step.caught_up for step in stateful),
-                warm_ms=_since(event, rounds, lambda rnd: not rnd.probing_rebalance),
-                balanced_ms=_end(event, rounds),
-            )
-        )
-    return tuple(found)
-
-
-def _since(event: Event, rounds: Sequence[Round], holds: Callable[[Round], bool]) -> int | None:
-    """Return how long after the event something holds for good; ``None`` if it does not hold in the last round."""
-    last_without = max((place for place, rnd in enumerate(rounds) if not holds(rnd)), default=-1)
-    return rounds[last_without + 1].at_ms - event.at_ms if last_without + 1 < len(rounds) else None
-
-
-def _end(event: Event, rounds: Sequence[Round]) -> int | None:
-    """Return how long after the event nothing follows any more; ``None`` if the last round is not settled."""
-    return rounds[-1].at_ms - event.at_ms if rounds and Phase.SETTLED in rounds[-1].phases else None

@@ -19,8 +19,9 @@ from kstream_plan.cli import run
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.render.check.markdown import MARK
+from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.one_plan import plan
-from tests.helpers import captured_scenarios, plan_cases
+from tests.helpers import captured_scenarios, plan_cases, simulation_cases
 
 TODAY = ["--today", "2026-11-21T13:02:40Z"]
 
@@ -159,6 +160,43 @@ def test_several_plans_worst_first_and_only_those_selected(plan_file: str, capsy
     assert lines[0] == "3 applications: 1 breaks the policy, 2 passed"
     assert lines[1].startswith("✗ payments")
     assert run(["check", *files, *policy("applications: {payments: {max_moves: 19}}"), "--application-id", "S*"]) == 0
+
+
+def test_an_edited_plan_is_told_as_one(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(Path(plan_file).read_text(encoding="utf-8"))
+    document["summary"]["moves"] = 0
+    Path(plan_file).write_text(json.dumps(document), encoding="utf-8")
+    for command in (["check", plan_file], ["show", plan_file], ["diff", plan_file]):
+        assert run(command) == 1
+        error = capsys.readouterr().err
+        assert "plan.json, line 1: summary.moves is 0, and the rounds give 20. Fix: the file was edited: " in error
+
+
+def test_a_plan_whose_settings_were_edited_is_no_defect_of_ours(
+    plan_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads(Path(plan_file).read_text(encoding="utf-8"))
+    document["config"]["max_warmup_replicas"] = 1
+    Path(plan_file).write_text(json.dumps(document), encoding="utf-8")
+    assert run(["check", plan_file]) == 3
+    page = " ".join(capsys.readouterr().out.split())
+    assert "warmups-within-budget: 2 warm-ups, max_warmup_replicas is 1 in round" in page
+    assert "this is no plan as kstream-plan saves it, so it was edited: save it again" in page
+    assert "defect" not in page
+
+
+def test_the_plan_of_a_simulation_alone_says_nothing_of_other_draws(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "alone.json"
+    path.write_text(plan_json(simulation_cases.case("add-two").plan), encoding="utf-8")
+    assert run(["show", str(path)]) == 0
+    capsys.readouterr()
+    assert run(["check", str(path)]) == 1
+    error = capsys.readouterr().err
+    assert "the plan of 'S1' is of a simulation, of which the rest is missing (simulation). Fix: check what" in error
+    path.write_text(simulation_json(simulation_cases.case("add-two")), encoding="utf-8")
+    assert run(["check", str(path)]) == 0
 
 
 def test_plans_from_standard_input(plan_file: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import pytest
 from kstream_plan.errors import ScenarioError, UsageError
 from kstream_plan.model import Group, Instance, is_uuid
 from kstream_plan.model.scenario import Join, NewInstance, Return, Scenario, Stop
+from kstream_plan.plans.simulated import Figures
 from kstream_plan.simulation import draws
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.resolve import drawn, is_random
@@ -89,7 +90,7 @@ def test_a_budget_of_time_ends_the_draws() -> None:
 def _never_done_but_once(draw: int) -> draws._Outcome:
     if draw:
         threading.Event().wait()
-    return draws._Outcome(True, draws.Figures(0, 0, 0, 0, 0, 0, 0), {}, None)
+    return draws._Outcome(True, Figures(0, 0, 0, 0, 0, 0, 0), {}, None)
 
 
 def test_draws_that_nobody_wants_any_more_are_not_waited_for() -> None:

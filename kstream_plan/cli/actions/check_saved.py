@@ -87,7 +87,13 @@ def baselines(files: Sequence[Path]) -> dict[str, SavedPlan]:
 
 
 def check_beside(
-    before: Mapping[str, SavedPlan], plan: Plan, draws: OverDraws | None, standard: Standard, source: str
+    before: Mapping[str, SavedPlan],
+    plan: Plan,
+    draws: OverDraws | None,
+    standard: Standard,
+    source: str,
+    *,
+    was_saved: bool = False,
 ) -> CheckedPlan:
     """Hold a plan, or one of several draws, against the policy, beside that of its application ``before``, if any."""
     baseline = before.get(plan.group.application_id)
@@ -98,6 +104,7 @@ def check_beside(
         draws=draws,
         baseline=None if baseline is None else baseline.plan,
         baseline_draws=None if baseline is None else baseline.draws,
+        was_saved=was_saved,
     )
 
 
@@ -117,7 +124,7 @@ def check_saved(
         gc.freeze()  # millions of objects, none in a cycle, are kept until the end
     for done, (saved, file) in enumerate(found):
         tell(f"checking {saved.plan.group.application_id}", done=done, total=len(found))
-        work.results.append(check_beside(before, saved.plan, saved.draws, standard, file))
+        work.results.append(check_beside(before, saved.plan, saved.draws, standard, file, was_saved=True))
     return work
 
 
@@ -128,7 +135,8 @@ def _read(
     wanted = Selection(tuple(asked.application_id or ()))
     found: list[tuple[SavedPlan, str]] = []
     known: set[str] = set()
-    for saved, file in _each(source, tell):
+    for read, file in _each(source, tell):
+        saved = _alone(read.plan, file) if isinstance(read, SavedPlan) and read.lacks_simulation else read
         of = saved.application_id if isinstance(saved, PlanFileError) else saved.plan.group.application_id
         known |= set() if of is None else {of}
         if of is not None and not wanted.wants(of):
@@ -144,6 +152,14 @@ def _read(
         if not asked.keep_going:
             raise errors[0]
     return found
+
+
+def _alone(plan: Plan, file: str) -> PlanFileError:
+    """Return the error of a plan without what its simulation tells of other draws, of which one may be worse."""
+    application_id = plan.group.application_id
+    what = f"the plan of {application_id!r} is of a simulation, of which the rest is missing (simulation)"
+    fix = "check what simulate or simulate-scaleout saved by --out"
+    return PlanFileError(what, where=file or "standard input", fix=fix, application_id=application_id)
 
 
 def _each(source: Source, tell: Report) -> Iterator[tuple[SavedPlan | PlanFileError, str]]:

@@ -6,22 +6,26 @@ Unknown fields are ignored; what each round decided and left held is rebuilt fro
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from kstream_plan.documents.codec import WrongValueError
+from kstream_plan.documents.plan import adds_up
 from kstream_plan.documents.plan.fields import PLAN, PlanDocument, RoundDocument
 from kstream_plan.documents.plan.group_fields import Held, HeldTasks
 from kstream_plan.documents.plan.json_documents import documents_in
-from kstream_plan.documents.plan.simulation import over_draws, simulation_of
+from kstream_plan.documents.plan.simulation import simulation_of
 from kstream_plan.errors import PlanFileError
 from kstream_plan.model import Group, Holding, Target, WorkId
 from kstream_plan.plans import Balance, Plan, Role, Round
+from kstream_plan.plans.garbage_collector import without_cycle_collector
 from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.replay import Outcome, replay
 from kstream_plan.plans.simulated import OverDraws, Simulation
 from kstream_plan.protocols import gives_up
 
 _MAJOR_VERSION = "1"
+_ROLES = tuple(Role)
 _DAMAGED = "save the plan again with kstream-plan assign --out"
 
 
@@ -29,11 +33,13 @@ class SavedPlan(NamedTuple):
     """A plan, and what is known of the other draws if it is one of several of a simulation.
 
     ``simulation``: the plan is what came of it; ``None`` also if 0.1.0 saved it, which kept less of it.
+    ``lacks_simulation``: it is the plan of one, but nothing else of it is there: nobody can tell of other draws.
     """
 
     plan: Plan
     draws: OverDraws | None = None
     simulation: Simulation | None = None
+    lacks_simulation: bool = False
 
 
 def read_plans(data: bytes, where: str) -> list[Plan]:
@@ -82,7 +88,9 @@ def each_saved(data: bytes, where: str) -> Iterator[SavedPlan | PlanFileError]:
             yield document
             continue
         try:
-            yield _saved(document.value)
+            with without_cycle_collector():
+                saved = _saved(document.value)
+            yield saved
         except WrongValueError as wrong:
             fix = _DAMAGED if wrong.fix is None else wrong.fix
             application_id = _application_id(document.value)
@@ -100,9 +108,15 @@ def _saved(document: Any) -> SavedPlan:
     _check_kind(document)
     read = PLAN.read(document)
     plan, beside = _plan(read), read.simulation
+    adds_up.check_plan(plan)
     if beside is None:
-        return SavedPlan(plan)
-    return SavedPlan(plan, None if beside.draws is None else over_draws(beside.draws), simulation_of(beside, plan))
+        return SavedPlan(plan, lacks_simulation=plan.digest != plan.snapshot_digest)
+    simulated = simulation_of(beside, plan)
+    if simulated is not None:
+        adds_up.check_simulation(simulated)
+    if beside.draws is not None:
+        adds_up.check_draws(beside.draws, plan)
+    return SavedPlan(plan, None if beside.draws is None else beside.draws.for_rules, simulated)
 
 
 def _check_kind(document: Any) -> None:
@@ -191,6 +205,9 @@ def _rounds(document: PlanDocument, group: Group, initial: tuple[Holding, ...]) 
         except ValueError as error:
             raise WrongValueError(f"do not fit what is held: {error}", ".steps", place, ".rounds") from None
         _check_balance(of.balance, group, ".balance", place, ".rounds")
+        for number, turn in enumerate(of.turns):
+            if (turn.process_id, turn.consumer_id) not in group.consumer_index:
+                raise WrongValueError("is of no consumer of the plan", f"[{number}]", ".turns", place, ".rounds")
         _check_outcome(of, outcome, group, place)
         rounds.append(_round(of, outcome))
     return tuple(rounds)
@@ -240,40 +257,37 @@ def _holdings(document: Held, group: Group, *keys: str) -> tuple[Holding, ...]:
             _holding(of.consumers[c.consumer_id], group, f"[{c.consumer_id!r}]", ".consumers", *here)
             for c in instance.consumers
         ]
-        for role in Role:
-            together = sorted(task for one in held for task in getattr(one, role))
-            if list(_task_indices(getattr(of, role), group, f".{role}", *here)) != together:
+        together = _holding(HeldTasks(of.active, of.standby, of.warmup, of.temporary), group, *here)
+        for role, tasks, of_consumers in zip(_ROLES, together, zip(*held, strict=True), strict=True):
+            if list(tasks) != sorted(chain.from_iterable(of_consumers)):
                 raise WrongValueError("is not what its consumers hold", f".{role}", *here)
         found += held
     return tuple(found)
 
 
 def _holding(of: HeldTasks, group: Group, *keys: str) -> Holding:
-    return Holding(*(_task_indices(getattr(of, role), group, f".{role}", *keys) for role in Role))
+    return Holding(*[_task_indices(texts, group, role, keys) for role, texts in zip(_ROLES, of, strict=True)])
 
 
-def _task_indices(texts: Sequence[str], group: Group, *keys: str) -> tuple[int, ...]:
+def _task_indices(texts: Sequence[str], group: Group, role: str, keys: Sequence[str]) -> tuple[int, ...]:
     known = group.task_index_by_text
     try:
         return tuple(sorted(map(known.__getitem__, texts)))
     except KeyError:
         place = next(place for place, text in enumerate(texts) if text not in known)
-        raise WrongValueError(f"is {texts[place]!r}, which is not among the tasks", f"[{place}]", *keys) from None
+        what = f"is {texts[place]!r}, which is not among the tasks"
+        raise WrongValueError(what, f"[{place}]", f".{role}", *keys) from None
 
 
 def _target(document: PlanDocument, group: Group) -> Target:
-    by_role: dict[str, tuple[tuple[int, ...], ...]] = {}
+    active, standby = [], []
     for instance in group.instances:
         if instance.process_id not in document.target:
             raise WrongValueError(f"has no field {instance.process_id!r}", ".target")
-    for role in ("active", "standby"):
-        by_role[role] = tuple(
-            _task_indices(
-                getattr(document.target[of.process_id], role), group, f".{role}", f"[{of.process_id!r}]", ".target"
-            )
-            for of in group.instances
-        )
-    return Target(**by_role)
+        of, keys = document.target[instance.process_id], (f"[{instance.process_id!r}]", ".target")
+        active.append(_task_indices(of.active, group, "active", keys))
+        standby.append(_task_indices(of.standby, group, "standby", keys))
+    return Target(tuple(active), tuple(standby))
 
 
 def _check_names(document: PlanDocument, group: Group) -> None:
@@ -306,6 +320,10 @@ def _check_instance(process_id: str, group: Group, keys: Iterable[str]) -> None:
 def _check_members(document: PlanDocument, group: Group, final: tuple[Holding, ...]) -> None:
     for place, member in enumerate(document.members):
         _check_instance(member.process_id, group, [f"[{place}]", ".members"])
+        most = group.instances[group.instance_index[member.process_id]].capacity
+        if member.threads > most:
+            what = f"is {member.threads}, and the instance never has more than {most}"
+            raise WrongValueError(what, ".threads", f"[{place}]", ".members")
     process_ids = {member.process_id for member in document.members}
     if len(process_ids) < len(document.members):
         raise WrongValueError("name an instance twice", ".members")

@@ -22,8 +22,7 @@ from kstream_plan.model.scenario import (
     Threads,
 )
 from kstream_plan.plans import Plan
-from kstream_plan.plans.simulated import Draws, EventOutcome, OverDraws, Simulation
-from kstream_plan.policy.rules.over_draws import always_measured
+from kstream_plan.plans.simulated import EventOutcome, Simulation
 
 #: Told by other names, or by nobody: where an event came from depends on where the scenario was read.
 _APART = frozenset({"at_ms", "where", "crash", "instances", "process_id", "process_ids"})
@@ -91,22 +90,6 @@ def simulation_of(document: SimulationDocument, plan: Plan) -> Simulation | None
         cure=document.cure,
         record_size=document.record_size,
     )
-
-
-def over_draws(draws: Draws) -> OverDraws:
-    """Return what the rules of a policy go by, of all draws.
-
-    Raises:
-        WrongValueError: the numbers do not go together, or a rule is missing that is measured in every plan.
-    """
-    keys = (".draws", ".simulation")
-    if draws.settled > draws.number:
-        raise WrongValueError(f"is {draws.settled}, of {draws.number} draws", ".settled", *keys)
-    missing = [name for name in always_measured() if name not in draws.worst] if draws.number > 1 else []
-    if missing:
-        what = f"does not say what {missing[0]} comes to in the worst draw"
-        raise WrongValueError(what, ".worst", *keys, fix="simulate again with this version")
-    return OverDraws(draws.number, draws.number - draws.settled, draws.worst)
 
 
 def _outcome(item: EventDocument, group: Group, *keys: str) -> EventOutcome:

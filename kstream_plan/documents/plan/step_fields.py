@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kstream_plan.documents.codec import WHOLE, Codec, Field, named, tagged
+from kstream_plan.documents.codec import WHOLE, Codec, Field, interned, named, tagged
 from kstream_plan.documents.plan.group_fields import FORM
 from kstream_plan.plans import (
     Demote,
@@ -30,7 +30,9 @@ def _left_out(description: str) -> Field:
     return Field(WHOLE, description, missing=None, left_out=True)
 
 
-FORM.record(Seat, "One consumer in one role.", ref="seat")
+FORM.add(
+    Seat, interned(FORM.record(Seat, "One consumer in one role.", ref="seat"), "process_id", "consumer_id", "role")
+)
 _WHY = {
     ReasonCode.TARGET_CAUGHT_UP: "The balanced target puts the task there and its copy there is caught up.",
     ReasonCode.TARGET_WARMS_UP: "The target puts the task there, but its copy there has to catch up first.",

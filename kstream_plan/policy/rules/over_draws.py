@@ -31,11 +31,6 @@ def _measured(plan: Plan) -> Iterator[tuple[str, int | None]]:
             yield name, rule.measure(subject, limit).value
 
 
-def always_measured() -> list[str]:
-    """Return the rules that have something to measure in every plan."""
-    return [name for name, rule in RULES.items() if not (rule.of_input or rule.at_least)]
-
-
 def worst(draws: Iterable[Mapping[str, int | None]]) -> dict[str, int | None]:
     """Return the worst of what every rule measures in some draws."""
     together: dict[str, list[int | None]] = {}
@@ -43,6 +38,11 @@ def worst(draws: Iterable[Mapping[str, int | None]]) -> dict[str, int | None]:
         for key, value in draw.items():
             together.setdefault(key, []).append(value)
     return {key: _worst(RULES[key.partition(" ")[0]], values) for key, values in together.items()}
+
+
+def no_better(key: str, worst: int | None, shown: int | None) -> bool:
+    """Tell whether what a rule measures in its worst draw is no better than in one of the draws."""
+    return _worst(RULES[key.partition(" ")[0]], (worst, shown)) == worst
 
 
 def over_draws(name: str, rule: Rule, shown: Measurement, draws: OverDraws, limit: LimitValue) -> Measurement:

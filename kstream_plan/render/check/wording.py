@@ -19,6 +19,7 @@ _ADDS_UP = ("max_duration", "max_rebalances", "max_moves", "max_warmups", "max_r
 _WITH_NOTE = ("max_pause_per_task", "max_snapshot_age", "--max-snapshot-age")
 _MOST_NAMED = 4
 _DEFECT = "a defect of kstream-plan, not of your change: please report it with the plan"
+_EDITED = "this is no plan as kstream-plan saves it, so it was edited: save it again"
 
 
 def heading(checked: CheckedPlan, names: Names) -> str:
@@ -63,7 +64,7 @@ def sentence(finding: Finding, plan: Plan, names: Names) -> str:
     if finding.invariant:
         first = finding.offences[0]
         where = "" if first.round_number is None else f" in round {first.round_number}"
-        return f"{names.escape_message(first.note)}{where}: {_DEFECT}"
+        return f"{names.escape_message(first.note)}{where}: {_EDITED if finding.was_saved else _DEFECT}"
     if not finding.offences:
         return _kept(finding, plan)
     parts = [_violation(finding, plan, names)]

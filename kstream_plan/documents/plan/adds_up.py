@@ -1,0 +1,206 @@
+"""Whether a saved plan adds up: its figures are what its rounds give, its draws no better than the one that is shown.
+
+What does not was edited, or put together from two plans. It is no guard against somebody who edits all that hangs
+together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from kstream_plan.documents.codec import WrongValueError
+from kstream_plan.model import Group, Target
+from kstream_plan.planner.summarize import least_moves, summarize
+from kstream_plan.plans import Balance, Plan, Summary
+from kstream_plan.plans.balance import balances, initial_balance
+from kstream_plan.plans.invariants.outcome import rounds_in_order
+from kstream_plan.plans.invariants.plan_view import PlanView
+from kstream_plan.plans.simulated import Draws, Simulation, event_outcomes, figures_of
+from kstream_plan.policy.rules.over_draws import measured, no_better
+
+_FIX = "the file was edited: save the plan again with kstream-plan assign --out"
+
+
+def check_plan(plan: Plan) -> None:
+    """Check that rounds follow one another, and that all figures are what they give.
+
+    Raises:
+        WrongValueError: one is not.
+    """
+    _check_order(plan)
+    _check_balances(plan)
+    _check_same(_summary(plan), plan.summary, Summary.__dataclass_fields__, ".summary")
+    if not plan.summary.cold_handovers and plan.summary.max_cold_restore_ms != 0:
+        what = f"is {_figure(plan.summary.max_cold_restore_ms)}, and no start is cold"
+        raise _edited(what, ".max_cold_restore_ms", ".summary")
+    _check_verdict(plan)
+
+
+def check_simulation(simulated: Simulation) -> None:
+    """Check that what is told of each event is what follows from it in the plan's rounds.
+
+    Raises:
+        WrongValueError: it is not.
+    """
+    given = event_outcomes(simulated.plan, simulated.scenario)
+    for place, (outcome, said) in enumerate(zip(given, simulated.events, strict=True)):
+        names = [name for name in said.__dataclass_fields__ if name != "event"]
+        _check_same(outcome, said, names, f"[{place}]", ".events", ".simulation")
+
+
+def check_draws(draws: Draws, plan: Plan) -> None:
+    """Check that the ranges and the worst of all draws take in the plan, which is one of them.
+
+    Raises:
+        WrongValueError: they do not.
+    """
+    keys = (".draws", ".simulation")
+    if draws.settled > draws.number:
+        raise _edited(f"is {draws.settled}, of {draws.number} draws", ".settled", *keys)
+    if draws.shown >= draws.number:
+        raise _edited(f"is {draws.shown}, of {draws.number} draws from 0", ".shown", *keys)
+    settles = plan.verdict.kind == "settled"
+    if settles != (2 * draws.settled >= draws.number):
+        what = f"is {draws.settled}, of {draws.number} draws, and the one that is shown {_settles(settles)}"
+        raise _edited(what, ".settled", *keys)
+    for name, shown in figures_of(plan)._asdict().items():
+        of = getattr(draws, name)
+        if not of.least <= of.median <= of.most:
+            raise _edited("is not in order: least, median, most", f".{name}", *keys)
+        if not of.least <= shown <= of.most:
+            raise _edited(f"does not take in {shown}, that of the draw that is shown", f".{name}", *keys)
+        if draws.number == 1 and of.least < of.most:
+            raise _edited("is a range, of one draw", f".{name}", *keys)
+    _check_worst(draws, plan, *keys)
+
+
+def _settles(settles: bool) -> str:
+    return "settles" if settles else "does not settle"
+
+
+def _check_worst(draws: Draws, plan: Plan, *keys: str) -> None:
+    shown = measured(plan) if draws.number > 1 or draws.worst else {}
+    for key, value in shown.items():
+        if key not in draws.worst:
+            what = f"does not say what {key} comes to in the worst draw"
+            raise WrongValueError(what, ".worst", *keys, fix="simulate again with this version")
+        if not no_better(key, draws.worst[key], value):
+            what = f"is {_figure(draws.worst[key])}, and {_figure(value)} in the draw that is shown"
+            raise _edited(what, f"[{key!r}]", ".worst", *keys)
+    for key, name in _IN_BOTH.items():
+        most = getattr(draws, name).most
+        if draws.worst.get(key) not in (None, most):
+            raise _edited(f"is {draws.worst[key]}, and {name}.most {most}", f"[{key!r}]", ".worst", *keys)
+    all_settle = draws.settled == draws.number
+    if draws.worst.get("must_settle", all_settle) != all_settle:
+        what = f"is {draws.worst['must_settle']}, where {draws.settled} of {draws.number} settle"
+        raise _edited(what, "['must_settle']", ".worst", *keys)
+
+
+#: Rule → the range that says the same.
+_IN_BOTH = {
+    "max_duration": "duration_ms",
+    "max_rebalances": "rebalances",
+    "max_moves": "moves",
+    "max_cold_handovers": "cold_handovers",
+    "max_restored_records": "restored_records",
+    "max_pause_per_task": "max_paused_ms",
+}
+
+
+def _check_order(plan: Plan) -> None:
+    for number, message in rounds_in_order(PlanView(plan)):
+        raise _edited(message, *([] if number is None else [f"[{number - 1}]", ".rounds"]))
+
+
+def _check_verdict(plan: Plan) -> None:
+    last = plan.rounds[-1] if plan.rounds else None
+    goes_on = last is not None and (
+        last.probing_rebalance
+        or any(decided.active != held.active for decided, held in zip(last.decided, last.assigned, strict=True))
+    )
+    if (plan.verdict.kind == "settled") == goes_on:
+        what = f"is {plan.verdict.kind!r}, and after the last round {'something' if goes_on else 'nothing'} follows"
+        raise _edited(what, ".kind", ".verdict")
+
+
+def _check_balances(plan: Plan) -> None:
+    _check_balance(
+        initial_balance(plan.group, plan.initial, plan.rounds), plan.initial_balance, plan, ".initial_balance"
+    )
+    given = balances(plan.group, plan.rounds, plan.first_members)
+    for place, (rnd, balance) in enumerate(zip(plan.rounds, given, strict=True)):
+        if balance != rnd.balance:
+            _check_balance(balance, rnd.balance, plan, ".balance", f"[{place}]", ".rounds")
+
+
+def _check_balance(given: Balance, said: Balance, plan: Plan, *keys: str) -> None:
+    """Check a balance; how many threads an instance had at that time is not known if they changed."""
+    loads = zip(given.load_per_thread, said.load_per_thread, plan.group.capacities, strict=True)
+    for instance, (load, told, threads) in enumerate(loads):
+        tasks = given.active[instance] + given.standby[instance]
+        if told != load and told not in [tasks / number for number in range(1, threads)]:
+            raise _unlike(told, load, f"[{instance}]", ".load_per_thread", *keys)
+    names = [name for name in Balance.__dataclass_fields__ if name != "load_per_thread"]
+    _check_same(given, said, names, *keys)
+
+
+def _summary(plan: Plan) -> Summary:
+    """Return what the summary has to be; what hangs on rates or on the design, no round tells."""
+    said, group = plan.summary, plan.group
+    moves = least_moves(group, plan.initial, _present(plan), _target(plan))
+    return summarize(
+        group,
+        plan.initial,
+        plan.rounds,
+        replace(said.lower_bounds, moves=moves),
+        plan.pauses,
+        rate_known=said.duration_is == "estimate",
+        max_cold_restore_ms=said.max_cold_restore_ms,
+    )
+
+
+def _present(plan: Plan) -> Group:
+    """Return who takes part at the end, each with so many threads."""
+    index = plan.group.instance_index
+    there = [(plan.group.instances[index[process_id]], threads) for process_id, threads in plan.members]
+    instances = tuple(replace(of, consumers=of.consumers[:threads]) for of, threads in there)
+    return Group(plan.group.application_id, plan.group.tasks, instances)
+
+
+def _target(plan: Plan) -> Target:
+    index = [plan.group.instance_index[process_id] for process_id, _ in plan.members]
+    return Target(*(tuple(of[instance] for instance in index) for of in plan.target))
+
+
+def _check_same(given: object, said: object, names: Iterable[str], *keys: str) -> None:
+    for name in names:
+        one, other = getattr(given, name), getattr(said, name)
+        if one == other:
+            continue
+        if type(one) is type(other) and (within := _names(one)):
+            _check_same(one, other, within, f".{name}", *keys)
+        elif isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+            place = next(place for place, (of, told) in enumerate(zip(one, other, strict=True)) if of != told)
+            raise _unlike(other[place], one[place], f"[{place}]", f".{name}", *keys)
+        else:
+            raise _unlike(other, one, f".{name}", *keys)
+
+
+def _names(value: object) -> Sequence[str]:
+    return getattr(value, "_fields", None) or list(getattr(value, "__dataclass_fields__", ()))
+
+
+def _unlike(said: object, given: object, *keys: str) -> WrongValueError:
+    if _names(said) or _names(given):
+        return _edited("is not what the rounds give", *keys)
+    return _edited(f"is {_figure(said)}, and the rounds give {_figure(given)}", *keys)
+
+
+def _figure(value: object) -> str:
+    return "null" if value is None else str(value)
+
+
+def _edited(what: str, *keys: str) -> WrongValueError:
+    return WrongValueError(what, *keys, fix=_FIX)

@@ -1,0 +1,163 @@
+"""A saved plan that somebody edited is told as one, wherever its figures are not what its rounds give."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kstream_plan.documents.plan.read import SavedPlan, read_saved
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.errors import PlanFileError
+from kstream_plan.plans.balance import balances
+from kstream_plan.render.simulation.json_form import simulation_json
+from kstream_plan.simulation.one_plan import plan
+from tests.helpers import plan_cases, random_scenarios, simulation_cases, stateless_groups
+
+
+def _read(document: Any) -> SavedPlan:
+    [saved] = read_saved(json.dumps(document).encode(), "f")
+    return saved
+
+
+def _refused(document: Any) -> str:
+    with pytest.raises(PlanFileError) as caught:
+        _read(document)
+    assert caught.value.fix == "the file was edited: save the plan again with kstream-plan assign --out"
+    return caught.value.what
+
+
+def _edited(text: str, path: tuple[str | int, ...], value: object) -> Any:
+    document = part = json.loads(text)
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    return document
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("summary", "moves"), 1, "summary.moves is 1, and the rounds give 20"),
+        (("summary", "hops"), 0, "summary.hops is 0, and the rounds give"),
+        (("summary", "stateless_hops"), 10**6, "summary.stateless_hops is 1000000, and the rounds give"),
+        (("summary", "warmups"), 0, "summary.warmups is 0, and the rounds give 20"),
+        (("summary", "cold_handovers"), 1, "summary.cold_handovers is 1, and the rounds give 0"),
+        (("summary", "max_cold_restore_ms"), 7, "summary.max_cold_restore_ms is 7, and no start is cold"),
+        (("summary", "max_cold_restore_ms"), None, "summary.max_cold_restore_ms is null, and no start is cold"),
+        (("summary", "restored_records"), 0, "summary.restored_records is 0, and the rounds give"),
+        (("summary", "restored_records"), None, "summary.restored_records is null, and the rounds give"),
+        (("summary", "duration_ms"), 1, "summary.duration_ms is 1, and the rounds give"),
+        (("summary", "rebalances"), 1, "summary.rebalances is 1, and the rounds give"),
+        (("summary", "probing_rebalances"), 1, "summary.probing_rebalances is 1, and the rounds give"),
+        (("summary", "paused_task_ms"), 0, "summary.paused_task_ms is 0, and the rounds give"),
+        (("summary", "max_paused_task", "ms"), 1, "summary.max_paused_task.ms is 1, and the rounds give 30100"),
+        (("summary", "max_paused_task"), None, "summary.max_paused_task is not what the rounds give"),
+        (("summary", "peak_extra_copies"), 0, "summary.peak_extra_copies is 0, and the rounds give"),
+        (("summary", "lower_bounds", "moves"), 0, "summary.lower_bounds.moves is 0, and the rounds give"),
+        (("initial_balance", "active", 0), 7, "initial_balance.active[0] is 7, and the rounds give"),
+        (("initial_balance", "instance_spread"), 99, "initial_balance.instance_spread is 99, and the rounds give"),
+        (("rounds", 2, "balance", "active", 0), 99, "rounds[2].balance.active[0] is 99, and the rounds give"),
+        (("rounds", 2, "balance", "standby", 0), 99, "rounds[2].balance.standby[0] is 99, and the rounds give"),
+        (("rounds", 2, "balance", "load_per_thread", 0), 0.25, "rounds[2].balance.load_per_thread[0] is 0.25, and"),
+        (("rounds", 2, "balance", "balance_factor"), 0, "rounds[2].balance.balance_factor is 0, and the rounds give"),
+        (("rounds", 2, "balance", "subtopology_spread"), 9, "rounds[2].balance.subtopology_spread is 9, and the"),
+        (("rounds", 2, "balance", "subtopology_task_spread"), 99, "rounds[2].balance.subtopology_task_spread is 99"),
+        (("rounds", 2, "number"), 7, "rounds[2] is numbered 7"),
+        (("rounds", 2, "generation"), 7, "rounds[2] is numbered 3, generation 7"),
+        (("rounds", 1, "at_ms"), 10**9, "rounds[2] is at"),
+        (("rounds", 2, "trigger"), "manual", "summary.probing_rebalances is"),
+        (("verdict", "kind"), "stuck", "verdict.kind is 'stuck', and after the last round nothing follows"),
+    ],
+)
+def test_a_figure_is_what_the_rounds_give(path: tuple[str | int, ...], value: object, message: str) -> None:
+    assert _refused(_edited(plan_json(plan_cases.case("scale-out")), path, value)).startswith(message)
+
+
+def test_a_plan_that_goes_on_is_not_settled() -> None:
+    document = _edited(plan_json(plan_cases.case("unfinished")), ("verdict", "kind"), "settled")
+    assert _refused(document) == "verdict.kind is 'settled', and after the last round something follows"
+
+
+def test_a_step_that_is_left_out_is_missed() -> None:
+    document = json.loads(plan_json(plan_cases.case("scale-out")))
+    steps = next(of["steps"] for of in document["rounds"] if of["trigger"] == "follow-up")
+    del steps[next(place for place, step in enumerate(steps) if step["kind"] == "hand-over")]
+    with pytest.raises(PlanFileError):
+        _read(document)
+
+
+def _draws(change: Callable[[Any], object], name: str = "add-two") -> Any:
+    document = json.loads(simulation_json(simulation_cases.case(name)))
+    change(document["simulation"]["draws"])
+    return document
+
+
+def test_the_worst_draw_is_no_better_than_the_one_that_is_shown() -> None:
+    draws = json.loads(simulation_json(simulation_cases.case("add-two")))["simulation"]["draws"]
+    better = {name: 0 for name, value in draws["worst"].items() if value and name != "must_settle"}
+    assert len(better) > 5
+    for name, value in better.items():
+        what = _refused(_draws(lambda of, name=name, value=value: of["worst"].update({name: value})))
+        assert what.startswith(f"simulation.draws.worst[{name!r}] is 0, and ")
+    what = _refused(_draws(lambda of: of["worst"].update(max_duration=10**9)))
+    assert what.startswith("simulation.draws.worst['max_duration'] is 1000000000, and duration_ms.most ")
+    what = _refused(_draws(lambda of: of["worst"].update(must_settle=0)))
+    assert what == "simulation.draws.worst['must_settle'] is 0, where 20 of 20 settle"
+
+
+def test_a_rule_that_is_not_told_of_the_worst_draw_is_missed() -> None:
+    with pytest.raises(PlanFileError, match="does not say what max_moves comes to in the worst draw"):
+        _read(_draws(lambda of: of["worst"].pop("max_moves")))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"number": 1, "settled": 1, "shown": 0}, "duration_ms is a range, of one draw"),
+        ({"number": 7}, "settled is 20, of 7 draws"),
+        ({"shown": 20}, "shown is 20, of 20 draws from 0"),
+        ({"settled": 3}, "settled is 3, of 20 draws, and the one that is shown settles"),
+        ({"settled": 19}, "worst['must_settle'] is 1, where 19 of 20 settle"),
+        ({"moves": {"median": 0, "least": 0, "most": 0}}, "moves does not take in"),
+        ({"moves": {"median": 1, "least": 2, "most": 99}}, "moves is not in order: least, median, most"),
+    ],
+)
+def test_draws_take_in_the_one_that_is_shown(change: dict[str, Any], message: str) -> None:
+    # whatever the number of draws of one draw, there is no range
+    assert _refused(_draws(lambda of: of.update(change))).startswith(f"simulation.draws.{message}")
+
+
+def test_what_is_told_of_an_event_follows_from_it() -> None:
+    document = json.loads(simulation_json(simulation_cases.case("replace-one")))
+    for name in ("rebalances", "hops", "cold_handovers"):
+        edited = copy.deepcopy(document)
+        edited["simulation"]["events"][0][name] += 1
+        assert _refused(edited).startswith(f"simulation.events[0].{name} is ")
+
+
+def test_the_plan_of_a_simulation_says_that_the_rest_is_missing() -> None:
+    simulated = simulation_cases.case("add-two")
+    assert not _read(json.loads(simulation_json(simulated))).lacks_simulation
+    assert _read(json.loads(plan_json(simulated.plan))).lacks_simulation
+    assert not _read(json.loads(plan_json(plan_cases.case("scale-out")))).lacks_simulation
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_balances_are_those_of_the_planner(seed: int) -> None:
+    made = random_scenarios.play(seed, protocol=("cooperative", "eager", "mixed")[seed % 3])
+    found = balances(made.group, made.rounds, made.first_members)
+    for rnd, balance in zip(made.rounds, found, strict=True):
+        for name in ("active", "standby", "instance_spread", "balance_factor"):
+            assert getattr(balance, name) == getattr(rnd.balance, name), rnd.number
+        for name in ("subtopology_spread", "subtopology_task_spread"):
+            assert getattr(balance, name) == getattr(rnd.balance, name), rnd.number
+    _read(json.loads(plan_json(made)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_dealt_anew_every_time_adds_up(seed: int) -> None:
+    _read(json.loads(plan_json(plan(stateless_groups.joined(seed), max_rounds=30))))
