@@ -7,7 +7,6 @@ it. What the newest row's decision led to is told by its ``decision``, if it has
 from __future__ import annotations
 
 import gzip
-import json
 import re
 import sys
 import zlib
@@ -33,7 +32,7 @@ from kstream_plan.snapshots.files.sources import (
 )
 from kstream_plan.snapshots.leader_log.looks_like_a_log import is_a_log
 from kstream_plan.snapshots.rows.fields import Row, printable, shown
-from kstream_plan.snapshots.rows.json_text import parse_row
+from kstream_plan.snapshots.rows.json_text import parse_json, parse_row
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import format_time, parse_time, time_asked_for
 
@@ -329,7 +328,7 @@ def _rows_of(content: bytes, name: str) -> Iterator[tuple[Row, str]]:
 
 def _document(content: bytes, name: str) -> list[Any]:
     try:
-        document = json.loads(content.decode("utf-8-sig"))
+        document = parse_json(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise SnapshotError(f"is not JSON: {error}", where=printable(name), fix="give JSON or JSON Lines") from None
     return document if isinstance(document, list) else [document]

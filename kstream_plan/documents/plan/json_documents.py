@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from kstream_plan.errors import PlanFileError
 from kstream_plan.snapshots.files.sources import GZIP_MAGIC
+from kstream_plan.snapshots.rows.json_text import object_of
 
 #: Where the next document begins if one is broken: at a line that opens an object (those inside are indented).
 _NEXT_DOCUMENT = re.compile(r"\n(?=\{)")
@@ -35,7 +36,7 @@ def documents_in(data: bytes, where: str) -> Iterator[JsonDocument | PlanFileErr
     except PlanFileError as error:
         yield error
         return
-    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
+    decoder = json.JSONDecoder(object_pairs_hook=object_of, parse_constant=_refuse_constant)
     line, counted = 1, 0
     start = _after_blanks(text, 0)
     while start < len(text):
@@ -62,15 +63,6 @@ def _text(data: bytes, where: str) -> str:
     except (OSError, EOFError, zlib.error) as error:
         what = f"a damaged gzip file ({error})"
         raise PlanFileError(what, where=where, fix="copy it again, it was probably cut short") from None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise ValueError(f"the name {twice!r} is there twice in one object")
-    return found
 
 
 def _refuse_constant(name: str) -> NoReturn:

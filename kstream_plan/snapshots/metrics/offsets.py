@@ -17,6 +17,7 @@ from kstream_plan.snapshots.metrics.exposition import TextSource, opened, text_s
 from kstream_plan.snapshots.metrics.names import normal_topic
 from kstream_plan.snapshots.metrics.scrapes import TopicPartition
 from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.json_text import parse_json
 from kstream_plan.snapshots.rows.times import parse_time
 
 #: A line of ``kafka-get-offsets.sh``: TOPIC:PARTITION:OFFSET; a topic has no colon.
@@ -131,20 +132,21 @@ def _of_tool(text: str, where: str) -> dict[TopicPartition, int]:
 def _documents(text: str, where: str) -> Iterator[tuple[int, Any]]:
     """Return the JSON documents in a text, one over the whole of it or one a line, and where they begin."""
     try:
-        yield 1, json.loads(text)
+        yield 1, parse_json(text)
         return
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":
             what = f"is not JSON: {error.msg} (line {error.lineno} column {error.colno})"
             raise SnapshotError(what, where=where, fix=_FIX) from None
-    except RecursionError:
-        raise SnapshotError("is nested too deeply", where=where, fix=_FIX) from None
+    except (ValueError, RecursionError) as error:
+        raise SnapshotError(f"cannot be read as JSON: {printable(str(error))}", where=where, fix=_FIX) from None
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             try:
-                yield number, json.loads(line)
-            except json.JSONDecodeError as error:
-                raise SnapshotError(f"is not JSON: {error.msg}", where=f"{where}, line {number}", fix=_FIX) from None
+                yield number, parse_json(line)
+            except (ValueError, RecursionError) as error:
+                reason = error.msg if isinstance(error, json.JSONDecodeError) else printable(str(error))
+                raise SnapshotError(f"is not JSON: {reason}", where=f"{where}, line {number}", fix=_FIX) from None
 
 
 def _of_document(document: Any, written_ms: int | None) -> OffsetSet:

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.metrics.exposition import opened, text_sources
 from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.json_text import parse_json
 
 _FIX = 'give {"HOST": {"STORE": {"PARTITION": {"currentOffsetPosition": 1, "endOffsetPosition": 2, "offsetLag": 1}}}}'
 
@@ -39,7 +39,7 @@ def read_store_lags(
         with opened(source) as file:
             content = file.read()
         try:
-            document = json.loads(content)
+            document = parse_json(content)
         except (ValueError, RecursionError) as error:
             raise SnapshotError(f"is not JSON: {printable(str(error))}", where=where, fix=_FIX) from None
         try:

@@ -1,12 +1,38 @@
-"""The JSON text of one row → plain Python values."""
+"""JSON text → plain Python values, in which no object has a name twice."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.rows.fields import Row, kind, printable
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return what JSON stands for, as ``json.loads`` does.
+
+    Raises:
+        json.JSONDecodeError: it is not JSON.
+        ValueError: a name is twice in one object: nobody can tell which one counts.
+        RecursionError: it is nested too deeply.
+    """
+    return json.loads(text, object_pairs_hook=object_of)
+
+
+def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object that has these names and values.
+
+    Raises:
+        ValueError: a name is there twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise ValueError(f"the name {twice!r} is there twice in one object")
+    return found
 
 
 def parse_row(text: bytes, where: str) -> Row:
@@ -20,7 +46,7 @@ def parse_row(text: bytes, where: str) -> Row:
         SnapshotError: it is not UTF-8, not JSON, or no object.
     """
     try:
-        row = json.loads(text.decode("utf-8"))
+        row = parse_json(text.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise _error(where, f"is not UTF-8: {error.reason} at byte {error.start}", "save it as UTF-8") from None
     except json.JSONDecodeError as error:

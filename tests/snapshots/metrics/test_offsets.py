@@ -78,6 +78,12 @@ def test_what_lies_between_is_never_outside(ends: list[int], at_ms: int) -> None
         ('{"t": true, "end": {"a-0": 1}}', "has the time true, which is none"),
         ('{"a-0": 1}\n{"a-0": \n', "line 2: is not JSON"),
         ("[1]", "holds 1 where an object"),
+        ('{"a-0": 1, "a-0": 2}', "the name 'a-0' is there twice in one object"),
+        ('{"a-0": 1}\n{"a-0": 1, "a-0": 2}', "line 2: is not JSON: the name 'a-0' is there twice in one object"),
+        ('{"a-0": ' + "9" * 5000 + "}", "cannot be read as JSON"),
+        ('{"a-0": 1}\n{"a-0": ' + "9" * 5000 + "}", "line 2: is not JSON: Exceeds the limit"),
+        ("[" * 100_000, "cannot be read as JSON"),
+        ('{"a-0": 1}\n' + "[" * 100_000, "line 2: is not JSON"),
         ("3\n", "not TOPIC:PARTITION:OFFSET"),
     ],
 )
@@ -86,6 +92,11 @@ def test_what_are_no_offsets_is_told(content: str, message: str) -> None:
         offsets(content)
     assert message in str(caught.value)
     assert "kafka-get-offsets.sh" in str(caught.value)
+
+
+def test_store_lags_with_a_name_twice_are_refused() -> None:
+    with pytest.raises(SnapshotError, match="the name 'h' is there twice in one object"):
+        read_store_lags(["-"], io.BytesIO(b'{"h": {}, "h": {}}'), 5_000)
 
 
 def store_lags(document: Any):

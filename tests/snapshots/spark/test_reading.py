@@ -329,6 +329,11 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "list in lines": (lines([row()]) + b"[1]\n", "holds a list where a snapshot row"),
     "deep": (b'{"x":' * 100_000, "cannot be read as JSON"),
     "long number": (b'{"application_id": "a", "generation": ' + b"9" * 5000 + b"}", "cannot be read as JSON"),
+    "name twice": (lines([row()]).replace(b'"tasks":', b'"tasks": [], "tasks":'), "name 'tasks' is there twice in one"),
+    "name twice in an array": (
+        b"[" + lines([row()]).strip().replace(b'"host":', b'"host": "x", "host":') + b"]",
+        "the name 'host' is there twice in one object",
+    ),
     "cut gzip": (gzip.compress(lines([row()]))[:-20], "is a damaged gzip file"),
     "cut long gzip": (LONG_ZIP[: len(LONG_ZIP) - 1000], "is a damaged gzip file"),
     "gzip of junk": (b"\x1f\x8b" + b"junk" * 10, "is a damaged gzip file"),
