@@ -21,7 +21,8 @@ class Rates:
     ``restore`` is by instance and ``produce`` by task, as measured over a history of lags; an instance that was not
     measured counts as one in the middle of those that were. ``restore_at_least`` are instances of which only bounds
     were measured: they restore so fast or faster. ``restore_intervals`` and ``produce_intervals`` tell in how many
-    intervals each was measured, where that is known.
+    intervals each was measured, where that is known, ``restore_source`` and ``produce_source`` by what: a ``log``, the
+    ``offsets-topic``, ``lags`` or ``metrics``.
 
     ``restore_per_instance`` and ``produce_per_task`` are given by hand and beat what was measured; ``restore_of`` (by
     instance) and ``produce_of`` (by task) are given by hand for some only and beat all. Nothing known: all empty.
@@ -36,6 +37,8 @@ class Rates:
     restore_at_least: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
     restore_intervals: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
     produce_intervals: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    restore_source: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
+    produce_source: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields; read-only views, which cannot be pickled, as plain dictionaries."""

@@ -20,6 +20,7 @@ from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.design import Design, Played
 from kstream_plan.plans.garbage_collector import without_cycle_collector
+from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import pauses_of
 
 __all__ = ["OnRound", "plan"]
@@ -110,6 +111,7 @@ def plan(
         verdict=outcome.verdict,
         later_configs=outcome.settings,
         outages=outside.unnoticed,
+        rates=known_rates(snapshot.rates, snapshot.state.group),
     )
 
 

@@ -8,6 +8,7 @@ from math import inf
 
 from kstream_plan.model import Group, Holding, Note, Target
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
 from kstream_plan.plans.pauses import Outage, Pauses, pauses_of
 from kstream_plan.plans.rounds import Balance, Round
 from kstream_plan.plans.steps import MemberJoined
@@ -27,7 +28,7 @@ class Plan:
     notice, in time: restarts of static members within the session time-out, which no round tells of.
     ``initial_balance`` is how evenly the load is spread as the first rebalance finds it: who joins in it counts as
     empty, who joins later does not count yet. ``stopping`` are the consumers that give up all they run before they join
-    a rebalance, ``pauses`` every standstill of a task that ends within the plan.
+    a rebalance, ``pauses`` every standstill of a task that ends within the plan. ``rates`` are those known at first.
     """
 
     group: Group
@@ -54,6 +55,7 @@ class Plan:
     verdict: Verdict
     later_configs: tuple[tuple[int, AssignmentConfig], ...] = ()
     outages: tuple[Outage, ...] = ()
+    rates: KnownRates = NOTHING_KNOWN
 
     @property
     def first_members(self) -> tuple[str, ...]:

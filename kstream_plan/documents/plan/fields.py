@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.codec import (
+    NUMBER,
     TEXT,
     WHOLE,
     Field,
@@ -43,6 +44,7 @@ from kstream_plan.plans import (
     Trigger,
     Verdict,
 )
+from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRate, KnownRates
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.snapshots.rows.times import parse_time
 
@@ -126,6 +128,7 @@ class PlanDocument:
     verdict: Verdict
     later_configs: tuple[LaterConfig, ...] = ()
     outages: tuple[Outage, ...] = ()
+    rates: KnownRates = NOTHING_KNOWN
     simulation: SimulationDocument | None = None
 
 
@@ -253,6 +256,26 @@ FORM.record(
     generation="The snapshot's generation; round 1 is the next one.",
     captured_at=or_null(_TIME).said("When the snapshot was taken, RFC 3339 in UTC; null if it does not say."),
 )
+_RATE = replace(NUMBER, schema={"type": "number", "minimum": 0})
+FORM.record(
+    KnownRate,
+    "A rate, in records per second.",
+    ref="rate",
+    median=_RATE.said("In the middle of those that were measured."),
+    least=_RATE,
+    most=_RATE,
+    measured=whole(1).said("Of so many it is known."),
+    among=whole(1).said("There are so many instances, or tasks with state."),
+    least_intervals=whole().said("In how many intervals each was measured; 0: not known."),
+    at_least="Only bounds were measured: so fast, or faster.",
+    sources="log, offsets-topic, lags, metrics or given.",
+)
+FORM.record(
+    KnownRates,
+    "What was known of rates at first.",
+    restore=Field(description="Per instance, all its copies together.", missing=None, left_out=True),
+    produce=Field(description="Per task with state.", missing=None, left_out=True),
+)
 PLAN = FORM.record(
     PlanDocument,
     "What follows when a rebalance starts now: one JSON document per application. Lossless: `initial` plus the steps "
@@ -286,6 +309,11 @@ PLAN = FORM.record(
         description="Restarts of static members within the session time-out, in time: the group does not notice them, "
         "but what they run stands still; left out if there are none.",
         missing=(),
+        left_out=True,
+    ),
+    rates=Field(
+        description="How fast state is restored and written, and what that rests on; left out if nothing is known.",
+        missing=NOTHING_KNOWN,
         left_out=True,
     ),
     simulation=Field(

@@ -168,6 +168,7 @@ def _plan(document: PlanDocument) -> Plan:
         verdict=document.verdict,
         later_configs=document.later_configs,
         outages=document.outages,
+        rates=document.rates,
     )
 
 

@@ -76,6 +76,7 @@ def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> 
         verdict=plan.verdict,
         later_configs=tuple(LaterConfig(*later) for later in plan.later_configs),
         outages=plan.outages,
+        rates=plan.rates,
         simulation=simulation,
     )
 

@@ -10,6 +10,7 @@ from kstream_plan.plans import Place, Plan, Role, Trigger
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render.plan.activity import Event, membership, only_return
 from kstream_plan.render.plan.moves import moves_fact
+from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
     cold_starts,
@@ -33,6 +34,7 @@ def headline(plan: Plan, found: Sequence[Event], names: Names) -> list[Fact]:
         moves_fact(plan, found, names),
         pauses_fact(plan, names),
         restore_fact(plan),
+        *rates_facts(plan),
     ]
 
 

@@ -13,6 +13,7 @@ from kstream_plan.render.plan.activity import Event, events
 from kstream_plan.render.plan.folding import fold
 from kstream_plan.render.plan.headline import balance_fact, headline, pauses_fact, range_fact, title
 from kstream_plan.render.plan.loads import Load, load_changes, loads
+from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.remarks import remarks
 from kstream_plan.render.plan.rows import Line, line
 from kstream_plan.render.text.names import Names
@@ -106,6 +107,7 @@ def settled_facts(plan: Plan, names: Names) -> list[Fact]:
         _balance(plan),
         balance_fact(plan)._replace(label=""),
         _copies(plan, names),
+        *rates_facts(plan),
         _settings(plan, names),
         *_next(plan),
     ]

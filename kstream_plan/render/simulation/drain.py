@@ -10,6 +10,7 @@ from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.headline import to_the_second
 from kstream_plan.render.plan.markdown import fact_list, heading
+from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.text.escape import MARKDOWN
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, generation, records, several
@@ -32,7 +33,7 @@ class DrainStory:
 def tell_drain(drained: Drain, names: Names) -> DrainStory:
     """Put the answer into words."""
     facts = [_now(drained, names), _pauses(drained, names), _later(drained, names)]
-    facts += [_lags(drained, names)] if drained.plan.group.stateful else []
+    facts += [_lags(drained, names), *rates_facts(drained.plan)] if drained.plan.group.stateful else []
     remarks = [_cold(task, names) for task in drained.cold_now]
     remarks += [names.escape_message(note.message) for note in drained.warnings]
     remarks += [_doubt(doubt, names) for doubt in drained.doubts]

@@ -25,6 +25,7 @@ from kstream_plan.render.plan.headline import (
 )
 from kstream_plan.render.plan.moves import hops_phrase, stateless_moves_fact
 from kstream_plan.render.plan.picture import Picture, picture
+from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.relief import relief_fact
 from kstream_plan.render.plan.remarks import remarks
 from kstream_plan.render.simulation.events import happened
@@ -100,6 +101,7 @@ def _facts(simulated: Simulation, found: Sequence[Event], names: Names, record_s
         pauses_fact(plan, names, None if simulated.draws is None else simulated.draws.max_paused_ms),
         _moves(simulated, found),
         _restore(simulated, record_size),
+        *rates_facts(plan),
         *([balance_fact(plan)] if plan.group.tasks else []),
     ]
     if simulated.draws is not None:

@@ -137,7 +137,7 @@ def group_history(
     notes = [*_assignment_errors(found[-1].members), *_gap_notes(gaps, newest_only), *taken.notes]
     if wanted(now_ms) and not last[0].members:
         notes.insert(0, _gone_note(last[0]))
-    return Taken(with_rates(taken.rows)[-1 if newest_only else 0 :], notes)
+    return Taken(with_rates(taken.rows, "offsets-topic")[-1 if newest_only else 0 :], notes)
 
 
 def group_decisions(cluster: Cluster, group_id: str, wanted: Callable[[int], bool]) -> list[GroupDecision]:

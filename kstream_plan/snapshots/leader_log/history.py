@@ -132,7 +132,7 @@ def _entries(
     last = generations[-1].at
     if last is not None and ended is not None and ended.us >= last.us and ended.zoned == last.zoned:
         rows[-1]["known_until"] = time_text(ended)
-    for row, (generation, before) in zip(with_rates(rows), pairs, strict=True):
+    for row, (generation, before) in zip(with_rates(rows, "log"), pairs, strict=True):
         at = generation.at
         yield Entry(
             application_id,

@@ -20,10 +20,13 @@ from kstream_plan.snapshots.rows.measured import (
     Measured,
     Restored,
     produce_rate,
+    rate_fields,
     restore_rate,
 )
 
 _T = TypeVar("_T")
+
+_SOURCE = "metrics"
 
 #: Rates are those of now: so far back, in the sets of end offsets.
 _RECENT_MS = 300_000
@@ -40,7 +43,7 @@ def measured_rates(
     """
     recent = _recent(ends, now_ms)
     produce = [
-        {"task_id": task_id, **_figures(rate)}
+        {"task_id": task_id, **rate_fields(rate, _SOURCE)}
         for task_id in sorted(seats.changelogs)
         if (rate := _written(seats.changelogs[task_id], recent)) is not None
     ]
@@ -48,15 +51,11 @@ def measured_rates(
     for scrape in scrapes:
         by_process[scrape.process_id].append(scrape)
     restore = [
-        {"process_id": process_id, **_figures(rate)}
+        {"process_id": process_id, **rate_fields(rate, _SOURCE)}
         for process_id, own in sorted(by_process.items())
         if (rate := restore_rate(list(_restored(own, seats, ends))[-RECENT_INTERVALS:])) is not None
     ]
     return {name: rates for name, rates in (("produce", produce), ("restore", restore)) if rates}
-
-
-def _figures(rate: Measured) -> dict[str, Any]:
-    return {"records_per_second": rate.per_second, "intervals": rate.intervals}
 
 
 def _recent(ends: Offsets, now_ms: int) -> list[tuple[int, Mapping[TopicPartition, int]]]:

@@ -13,11 +13,11 @@ from kstream_plan.snapshots.rows.fields import Row
 from kstream_plan.snapshots.rows.measured import (
     RECENT_INTERVALS,
     SHORTEST_INTERVAL_MS,
-    Measured,
     Progress,
     Restored,
     produce_rate,
     progress,
+    rate_fields,
     restore_rate,
     restored_by,
 )
@@ -27,7 +27,7 @@ from kstream_plan.snapshots.rows.times import parse_time
 _Place = tuple[str, str]
 
 
-def with_rates(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def with_rates(rows: Sequence[Row], source: str) -> list[dict[str, Any]]:
     """Return snapshot rows with the ``rates`` that the generations up to each of them give.
 
     * Restore rate of an instance: the median, over intervals between generations, of what all copies on it restored
@@ -42,8 +42,9 @@ def with_rates(rows: Sequence[Row]) -> list[dict[str, Any]]:
     Args:
         rows: rows of one application in order of time (README, input contract). A lag's time is its ``reported_at``,
             else the row's. Rows without a time are passed over.
+        source: where the rows are from.
     """
-    meter = _Meter()
+    meter = _Meter(source)
     found = []
     for row in rows:
         meter.see(row)
@@ -86,6 +87,7 @@ def _recent() -> deque[Any]:
 class _Meter:
     """What the generations so far measured; private to one call."""
 
+    source: str
     before: _Seen | None = None
     written_since: dict[str, _Point] = field(default_factory=dict)
     written: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(_recent))
@@ -115,21 +117,16 @@ class _Meter:
     def rates(self) -> dict[str, Any]:
         """Return the ``rates`` of a row, without what is not known."""
         produce = [
-            {"task_id": task_id, **_fields(rate)}
+            {"task_id": task_id, **rate_fields(rate, self.source)}
             for task_id, intervals in sorted(self.written.items())
             if (rate := produce_rate(intervals)) is not None
         ]
         restore = [
-            {"process_id": process_id, **_fields(rate)}
+            {"process_id": process_id, **rate_fields(rate, self.source)}
             for process_id, intervals in sorted(self.restored.items())
             if (rate := restore_rate(intervals)) is not None
         ]
         return {name: rates for name, rates in (("produce", produce), ("restore", restore)) if rates}
-
-
-def _fields(rate: Measured) -> dict[str, Any]:
-    found: dict[str, Any] = {"records_per_second": rate.per_second, "intervals": rate.intervals}
-    return found | {"at_least": True} if rate.at_least else found
 
 
 def _seen(row: Row) -> _Seen | None:

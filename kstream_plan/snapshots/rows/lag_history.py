@@ -140,6 +140,8 @@ def rates_of(stores: Sequence[StoreHistory], group: Group, ready_lag: int) -> Ra
         restore_intervals=MappingProxyType({i: rate.intervals for i, rate in restore.items()}),
         produce=MappingProxyType({task: rate.per_second for task, rate in produce.items()}),
         produce_intervals=MappingProxyType({task: rate.intervals for task, rate in produce.items()}),
+        restore_source=MappingProxyType(dict.fromkeys(restore, "lags")),
+        produce_source=MappingProxyType(dict.fromkeys(produce, "lags")),
     )
 
 

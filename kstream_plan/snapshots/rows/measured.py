@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 #: So many of the last intervals count: rates are those of now.
 RECENT_INTERVALS = 10
@@ -80,3 +80,9 @@ def restore_rate(intervals: Sequence[Restored]) -> Measured | None:
 def produce_rate(intervals: Sequence[float]) -> Measured | None:
     """Return the median of what was written to a task's changelogs, 0 where it was idle; ``None`` if nobody looked."""
     return Measured(median(intervals), len(intervals)) if intervals else None
+
+
+def rate_fields(rate: Measured, source: str) -> dict[str, Any]:
+    """Return a rate as a snapshot's ``rates`` have it; ``source``: what it was measured by."""
+    found = {"records_per_second": rate.per_second, "intervals": rate.intervals, "source": source}
+    return found | {"at_least": True} if rate.at_least else found

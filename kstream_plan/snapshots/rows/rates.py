@@ -64,6 +64,8 @@ def read_rates(row: Row, group: Group) -> Rates:
         restore_intervals=MappingProxyType({i: n for i, rates in sorted(restore.items()) if (n := _intervals(rates))}),
         produce=MappingProxyType({task: rate.per_second for task, rate in produce.items()}),
         produce_intervals=MappingProxyType({task: n for task, rate in produce.items() if (n := rate.intervals)}),
+        restore_source=MappingProxyType({i: of for i, rates in sorted(restore.items()) if (of := rates[0].source)}),
+        produce_source=MappingProxyType({task: of for task, rate in produce.items() if (of := rate.source)}),
     )
 
 
@@ -71,6 +73,7 @@ class _Rate(NamedTuple):
     per_second: float
     intervals: int
     at_least: bool
+    source: str
 
 
 def _intervals(rates: Sequence[_Rate]) -> int:
@@ -90,4 +93,9 @@ def _rate(item: Row) -> _Rate:
         raise wrong_type("records_per_second", value, "a number")
     if not (math.isfinite(value) and value >= 0):
         raise FieldError("records_per_second", f"is {shown(value)}, which is no rate", "give a number, 0 or more")
-    return _Rate(float(value), optional_integer(item, "intervals") or 0, optional_boolean(item, "at_least") is True)
+    return _Rate(
+        float(value),
+        optional_integer(item, "intervals") or 0,
+        optional_boolean(item, "at_least") is True,
+        optional_text(item, "source") or "",
+    )

@@ -95,7 +95,9 @@ SNAPSHOT: Mapping[str, Type] = {
         ],
     },
     "rates": {
-        "produce": [{"task_id": "text", "records_per_second": "number", "intervals": "integer"}],
+        "produce": [
+            {"task_id": "text", "records_per_second": "number", "intervals": "integer", "source": "text"},
+        ],
         "restore": [
             {
                 "process_id": "text",
@@ -103,6 +105,7 @@ SNAPSHOT: Mapping[str, Type] = {
                 "records_per_second": "number",
                 "intervals": "integer",
                 "at_least": "boolean",
+                "source": "text",
             }
         ],
     },

@@ -297,8 +297,10 @@ def test_the_newest_scrape_counts_and_two_give_the_restore_rate() -> None:
     found = overlaid(first, second, ends=read_offsets(["-"], io.BytesIO("\n".join(ends).encode())))
     assert lag_of(found)["lag"] == 1_800
     rates = found.row["rates"]
-    assert rates["produce"] == [{"task_id": task, "records_per_second": 4.0, "intervals": 1} for task in ("0_0", "0_1")]
-    restored = {"process_id": P0, "records_per_second": 20.0, "intervals": 1}
+    assert rates["produce"] == [
+        {"task_id": task, "records_per_second": 4.0, "intervals": 1, "source": "metrics"} for task in ("0_0", "0_1")
+    ]
+    restored = {"process_id": P0, "records_per_second": 20.0, "intervals": 1, "source": "metrics"}
     assert rates["restore"] == [restored], "0_1 caught up on the way"
 
 

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.snapshots.leader_log.history import read_leader_logs
 from kstream_plan.snapshots.rows.generation_rates import with_rates
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import format_time
 from tests.helpers import captured
 
@@ -35,7 +37,7 @@ def row(
 def rates(*rows: dict[str, Any]) -> list[tuple[float | None, float | None]]:
     """Produce and restore rate, row by row."""
     found = []
-    for of in with_rates(rows):
+    for of in with_rates(rows, "log"):
         known = of.get("rates", {})
         found.append(
             tuple(known[kind][0]["records_per_second"] if kind in known else None for kind in ("produce", "restore"))
@@ -44,7 +46,7 @@ def rates(*rows: dict[str, Any]) -> list[tuple[float | None, float | None]]:
 
 
 def test_one_generation_has_no_rates() -> None:
-    assert "rates" not in with_rates([row(0, 5, {"lag": 3})])[0]
+    assert "rates" not in with_rates([row(0, 5, {"lag": 3})], "log")[0]
 
 
 def test_a_lag_that_falls_gives_what_was_restored_and_produced() -> None:
@@ -77,18 +79,20 @@ def test_what_restores_at_the_same_time_adds_up_and_what_does_not_counts_once() 
 
 def test_a_copy_that_became_ready_gives_a_bound() -> None:
     first, second = row(0, 100_000, {"lag": 60_000}), row(10, 100_000, {"lag": 0})
-    (rate,) = with_rates([first, second])[1]["rates"]["restore"]
-    assert rate == {"process_id": "p", "records_per_second": 6000.0, "intervals": 1, "at_least": True}
+    (rate,) = with_rates([first, second], "log")[1]["rates"]["restore"]
+    assert rate == {"process_id": "p", "records_per_second": 6000.0, "intervals": 1, "source": "log", "at_least": True}
 
 
 def test_the_median_of_the_intervals_counts_and_bounds_only_above_it() -> None:
     lags = [(0, 90_000), (10, 80_000), (20, 60_000), (30, 20_000), (40, 0), (50, 0)]
-    found = with_rates([row(seconds, 100_000, {"lag": lag}) for seconds, lag in lags])[-1]["rates"]["restore"]
-    assert found == [{"process_id": "p", "records_per_second": 2000.0, "intervals": 3}]
+    found = with_rates([row(seconds, 100_000, {"lag": lag}) for seconds, lag in lags], "log")[-1]["rates"]["restore"]
+    assert found == [{"process_id": "p", "records_per_second": 2000.0, "intervals": 3, "source": "log"}]
     lags[4] = (40, 10_000)
     lags[3] = (30, 59_000)
-    found = with_rates([row(seconds, 100_000, {"lag": lag}) for seconds, lag in lags])[-1]["rates"]["restore"]
-    assert found == [{"process_id": "p", "records_per_second": 1500.0, "intervals": 4}], "100 1000 2000, at least 4900"
+    found = with_rates([row(seconds, 100_000, {"lag": lag}) for seconds, lag in lags], "log")[-1]["rates"]["restore"]
+    assert found == [{"process_id": "p", "records_per_second": 1500.0, "intervals": 4, "source": "log"}], (
+        "100 1000 2000, at least 4900"
+    )
 
 
 def test_short_intervals_are_left_out_or_put_together() -> None:
@@ -111,7 +115,7 @@ def test_left_over_state_that_was_never_reported_is_no_new_copy() -> None:
 
 @pytest.mark.parametrize("lag", [0, LIMIT, -2, -3])
 def test_a_copy_that_is_ready_or_unknown_says_nothing_certain(lag: int) -> None:
-    found = with_rates([row(0, 100_000, {"lag": 60_000}), row(10, 100_000, {"lag": lag})])[1]["rates"]
+    found = with_rates([row(0, 100_000, {"lag": 60_000}), row(10, 100_000, {"lag": lag})], "log")[1]["rates"]
     assert all(rate["at_least"] for rate in found.get("restore", ()))
 
 
@@ -149,8 +153,30 @@ def test_the_captured_traffic_is_measured() -> None:
     """25 records a second were written to every partition, after the first 2,000 of each."""
     log = gzip.decompress((captured.REAL / "scale-out-traffic" / "leader.log.gz").read_bytes())
     entries = read_leader_logs(["-"], stdin=io.BytesIO(log)).entries
-    (steady,) = with_rates([entries[3].row, entries[-1].row])[1:]
+    (steady,) = with_rates([entries[3].row, entries[-1].row], "log")[1:]
     for rate in steady["rates"]["produce"]:
         stores = 1 if rate["task_id"].startswith("0_") else 2
         assert rate["records_per_second"] == pytest.approx(25 * stores, rel=0.05)
     assert entries[0].row.get("rates") is None
+
+
+@pytest.mark.parametrize("event", ["2026-11-22T12:26:47.584Z", "2026-11-22T12:46:11.652Z"])
+def test_a_throttled_group_is_measured_within_a_quarter(event: str) -> None:
+    """Each restoring thread was held to 400 records a second; 5 a second were written to every store.
+
+    A fourth instance was started at the first moment, and one was stopped at the second.
+    """
+    folder = captured.REAL / "more" / "big"
+    config = dict(load_streams_config(folder / "app.properties").overrides)
+    entries = read_leader_logs([str(folder / "leader.log.gz")], config=config).entries
+    before = [entry.row for entry in entries if entry.row["captured_at"] < event][-1]
+    snapshot = snapshot_from_row(before, "before")
+    assert len(snapshot.rates.restore) == len(snapshot.state.group.instances)
+    for rate in snapshot.rates.restore.values():
+        assert rate == pytest.approx(400, rel=0.25)
+    for task, rate in snapshot.rates.produce.items():
+        stores = snapshot.state.group.tasks[task].task_id.subtopology + 1
+        assert rate == pytest.approx(5 * stores, rel=0.25)
+    written = list(snapshot.rates.produce.values())
+    assert 5 * 0.75 <= sum(written) / len(written) <= 8 * 1.25
+    assert len(written) == len(snapshot.state.group.stateful)

@@ -1,0 +1,90 @@
+"""How fast state is restored and written as far as a plan knows, and what that rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median_low
+from typing import NamedTuple
+
+from kstream_plan.model import Group, Rates
+
+#: What a rate rests on that an option tells.
+GIVEN = "given"
+
+
+class KnownRate(NamedTuple):
+    """A rate in records per second: in the middle of those that were measured, the least and the most.
+
+    ``measured`` of so many ``among`` (instances that restore, tasks that are written to) are known, each in
+    ``least_intervals`` to ``most_intervals`` (0: not known). ``at_least``: of none of them more than a bound is known.
+    ``sources``: ``log``, ``offsets-topic``, ``lags``, ``metrics`` or ``given``.
+    """
+
+    median: float
+    least: float
+    most: float
+    measured: int
+    among: int
+    least_intervals: int
+    most_intervals: int
+    at_least: bool
+    sources: tuple[str, ...]
+
+
+class KnownRates(NamedTuple):
+    """What an instance restores, all its copies together, and what is written per task; ``None``: not known."""
+
+    restore: KnownRate | None = None
+    produce: KnownRate | None = None
+
+
+NOTHING_KNOWN = KnownRates()
+
+
+def known_rates(rates: Rates, group: Group) -> KnownRates:
+    """Return what a plan of ``group`` knows of rates: those given by hand beat those measured, these beat bounds."""
+    bounds = not rates.restore
+    return KnownRates(
+        restore=_known(
+            rates.restore_at_least if bounds else rates.restore,
+            rates.restore_per_instance,
+            len(group.instances),
+            rates.restore_intervals,
+            rates.restore_source,
+            at_least=bounds,
+        ),
+        produce=_known(
+            {task: rate for task, rate in rates.produce.items() if group.tasks[task].stateful},
+            rates.produce_per_task,
+            len(group.stateful),
+            rates.produce_intervals,
+            rates.produce_source,
+        ),
+    )
+
+
+def _known(
+    measured: Mapping[int, float],
+    given: float | None,
+    among: int,
+    intervals: Mapping[int, int],
+    sources: Mapping[int, str],
+    *,
+    at_least: bool = False,
+) -> KnownRate | None:
+    if given is not None:
+        return KnownRate(given, given, given, among, among, 0, 0, at_least=False, sources=(GIVEN,))
+    if not measured:
+        return None
+    often = [intervals.get(of, 0) for of in measured]
+    return KnownRate(
+        median=median_low(measured.values()),
+        least=min(measured.values()),
+        most=max(measured.values()),
+        measured=len(measured),
+        among=among,
+        least_intervals=min(often),
+        most_intervals=max(often),
+        at_least=at_least,
+        sources=tuple(sorted({sources[of] for of in measured if of in sources})),
+    )

@@ -1,0 +1,84 @@
+"""The line that says how fast state is restored and written, and what that rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.model import Rates
+from kstream_plan.plans import Plan
+from kstream_plan.render.plan.markdown import markdown
+from kstream_plan.render.plan.table import table
+from kstream_plan.simulation.one_plan import plan
+from tests.helpers import plan_cases
+
+TASKS = range(24)
+WRITTEN = {
+    "produce": dict.fromkeys(TASKS, 5.0) | {20: 10.25},
+    "produce_intervals": dict.fromkeys(TASKS, 10),
+    "produce_source": dict.fromkeys(TASKS, "log"),
+}
+
+
+def made(**known: object) -> Plan:
+    return plan(replace(plan_cases.snapshot("scale-out"), rates=Rates(**known)))  # type: ignore[arg-type]
+
+
+def line(of: Plan, width: int = 200) -> str:
+    return next((text for text in table(of, width=width).splitlines() if text.startswith("RATES")), "")
+
+
+def test_figures_come_with_their_evidence() -> None:
+    of = made(
+        restore={0: 381.4, 1: 397.0, 2: 412.0},
+        restore_intervals={0: 1, 1: 3, 2: 2},
+        restore_source={0: "log", 1: "metrics", 2: "log"},
+        **WRITTEN,
+    )
+    assert line(of) == (
+        "RATES    restored 397/s per instance (381-412: 3 of 5 instances, 1-3 intervals), "
+        "written 5/s per task (5-10.2: 24 of 24 tasks, 10 intervals); from the leader's log and metrics"
+    )
+    assert (
+        "RATES    restored 397/s per instance (3 of 5 instances, 1-3 intervals), written\n"
+        "         5/s per task (24 of 24 tasks, 10 intervals); from the leader's log and\n"
+        "         metrics\n"
+    ) in table(of)
+    assert "- **RATES** restored 397/s per instance (381-412: 3 of 5 instances" in markdown(of)
+
+
+def test_a_bound_is_called_one() -> None:
+    of = made(restore_at_least={0: 325.0}, restore_intervals={0: 1}, restore_source={0: "offsets-topic"})
+    assert line(of) == "RATES    restored ≥ 325/s per instance (1 of 5 instances, 1 interval); from the offsets topic"
+
+
+def test_what_is_measured_beats_bounds_and_what_is_given_beats_both() -> None:
+    bounds: Mapping[int, float] = {0: 900.0}
+    assert line(made(restore_at_least=bounds, restore={1: 20.0})) == (
+        "RATES    restored 20/s per instance (1 of 5 instances)"
+    )
+    given = made(restore_at_least=bounds, restore={1: 20.0}, restore_per_instance=5000.0, **WRITTEN)
+    assert line(given).startswith("RATES    restored 5,000/s per instance, written 5/s per task (5-10.2: 24")
+    assert line(given).endswith("; from the leader's log and options")
+
+
+def test_nothing_known_is_no_line() -> None:
+    assert "RATES" not in table(made())
+
+
+@pytest.mark.parametrize("name", ["settled", "scale-out"])
+def test_a_settled_plan_tells_them_too(name: str) -> None:
+    snapshot = replace(plan_cases.snapshot(name), rates=Rates(produce_per_task=7.0))
+    assert line(plan(snapshot)) == "RATES    written 7/s per task; from options"
+
+
+def test_a_saved_plan_keeps_them() -> None:
+    of = made(restore={0: 381.4}, restore_intervals={0: 1}, restore_source={0: "lags"}, **WRITTEN)
+    [again] = read_plans(plan_json(of).encode(), "plan")
+    assert again == of
+    assert line(again) == line(of) != ""
+    assert '"rates"' not in plan_json(made())
