@@ -20,7 +20,6 @@ def without_cycle_collector() -> Iterator[None]:
         yield
     finally:
         if enabled:
-            if not gc.get_freeze_count():  # else somebody else wants them frozen
-                gc.freeze()
-                gc.unfreeze()  # there and back: all of them are old now, and nothing is due
+            gc.freeze()
+            gc.unfreeze()  # there and back: all of them are old now, and nothing is due
             gc.enable()

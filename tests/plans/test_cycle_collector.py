@@ -8,7 +8,6 @@ from kstream_plan.plans.garbage_collector import without_cycle_collector
 
 
 def test_what_was_made_meanwhile_is_old() -> None:
-    gc.unfreeze()  # what a command may have frozen in this process
     with without_cycle_collector():
         made = [[number] for number in range(10_000)]
     assert gc.isenabled()
@@ -23,14 +22,3 @@ def test_it_goes_on_resting_where_it_rested_before() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
-
-
-def test_what_is_frozen_stays_frozen() -> None:
-    gc.freeze()
-    try:
-        frozen = gc.get_freeze_count()
-        with without_cycle_collector():
-            pass
-        assert gc.get_freeze_count() >= frozen > 0
-    finally:
-        gc.unfreeze()

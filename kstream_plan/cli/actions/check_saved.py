@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -119,12 +118,11 @@ def check_saved(
     work: Work[CheckedPlan] = Work()
     if not source.plan_files and source.plans_from_stdin is None:
         return work
-    with without_cycle_collector():
+    with without_cycle_collector():  # millions of objects, none in a cycle, are kept until the end
         found = _read(source, asked, tell, work.errors)
-        gc.freeze()  # millions of objects, none in a cycle, are kept until the end
-    for done, (saved, file) in enumerate(found):
-        tell(f"checking {saved.plan.group.application_id}", done=done, total=len(found))
-        work.results.append(check_beside(before, saved.plan, saved.draws, standard, file, was_saved=True))
+        for done, (saved, file) in enumerate(found):
+            tell(f"checking {saved.plan.group.application_id}", done=done, total=len(found))
+            work.results.append(check_beside(before, saved.plan, saved.draws, standard, file, was_saved=True))
     return work
 
 
