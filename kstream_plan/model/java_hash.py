@@ -32,5 +32,10 @@ def task_id_hash(subtopology: int, partition: int, topology_name: str | None) ->
 
 def hash_in_table(subtopology: int, partition: int, topology_name: str | None) -> int:
     """Return the hash of a task id as a ``HashMap`` uses it: with the high half mixed into the low one."""
-    value = task_id_hash(subtopology, partition, topology_name)
-    return signed_int(value ^ (value & 2**32 - 1) >> 16)
+    return signed_int(spread_hash(task_id_hash(subtopology, partition, topology_name)))
+
+
+def spread_hash(code: int) -> int:
+    """Return a hash as a ``HashMap`` uses it, without its sign: with the high half mixed into the low one."""
+    code &= 2**32 - 1
+    return code ^ code >> 16

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kstream_plan.assignors.java.text_maps import HashMapOrder
 from kstream_plan.designs.connect.incremental import ConnectAnswer, ConnectRound, LeaderMemory, decide
 from kstream_plan.designs.connect.items import (
     ConnectorTask,
@@ -16,7 +17,6 @@ from kstream_plan.designs.connect.items import (
     read_wire,
     revoked_wire,
 )
-from kstream_plan.designs.streams.java_maps import HashMapOrder
 
 #: Decides a round: what the leader sees, and what it remembers.
 Decide = Callable[[ConnectRound, LeaderMemory], ConnectAnswer]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from kstream_plan.assignors.java.text_maps import hash_map_order
 from kstream_plan.designs.connect.items import (
     ConnectorTask,
     Items,
     copied_order,
     copied_task_order,
-    hash_order,
     in_order,
     tasks_in_order,
 )
@@ -136,7 +136,7 @@ class _Draft:
             next=[{member: list(items) for member, items in kind.items()} for kind in reported],
             revoke=[{member: [] for member in kind} for kind in reported],
             previous=[frozenset(), frozenset()] if fresh else [*map(frozenset, memory.previous)],
-            names=hash_order(of.members),
+            names=hash_map_order(of.members),
             candidates=list(memory.candidates),
             scheduled_at=memory.scheduled_at,
             delay_ms=memory.delay_ms,
@@ -198,7 +198,7 @@ class _Draft:
             self.revoked_before = False
         else:
             empty = [member for member in self.names if not any(kind[member] for kind in self.next)]
-            self.candidates = list(dict.fromkeys([*self.candidates, *hash_order(empty)]))
+            self.candidates = list(dict.fromkeys([*self.candidates, *hash_map_order(empty)]))
             running = now_ms < self.scheduled_at
             self.delay_ms = min(self.scheduled_at - now_ms, limit_ms) if running else limit_ms
             self.scheduled_at = now_ms + self.delay_ms

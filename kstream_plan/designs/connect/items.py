@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.model.java_hash import java_string_key, signed_int, string_hash
+from kstream_plan.model.java_hash import java_string_key, signed_int, spread_hash, string_hash
 
 #: A task: its connector and its number.
 ConnectorTask: TypeAlias = tuple[str, int]
@@ -51,25 +51,16 @@ def revoked_wire(items: Items) -> list[tuple[str, list[int]]]:
     return list(groups.items())
 
 
-def hash_order(keys: Iterable[str]) -> list[str]:
-    """Return texts in the order of a ``HashMap`` that was filled with them one by one."""
-    distinct = list(dict.fromkeys(keys))
-    bins = _LEAST_BINS
-    while len(distinct) > 0.75 * bins:
-        bins *= 2
-    return sorted(distinct, key=lambda key: spread(string_hash(key)) & bins - 1)
-
-
 def copied_order(keys: Sequence[str], length: int, java: int) -> list[str]:
     """Return texts in the order of a ``HashSet`` that was made of a list of this length (repeats counted)."""
     bins = _bins_for(length, java)
-    return sorted(dict.fromkeys(keys), key=lambda key: spread(string_hash(key)) & bins - 1)
+    return sorted(dict.fromkeys(keys), key=lambda key: spread_hash(string_hash(key)) & bins - 1)
 
 
 def copied_task_order(tasks: Sequence[ConnectorTask], length: int, java: int) -> list[ConnectorTask]:
     """Return tasks in the order of a ``HashSet`` that was made of a list of this length (repeats counted)."""
     bins = _bins_for(length, java)
-    return sorted(dict.fromkeys(tasks), key=lambda task: spread(_task_hash(task)) & bins - 1)
+    return sorted(dict.fromkeys(tasks), key=lambda task: spread_hash(_task_hash(task)) & bins - 1)
 
 
 def _bins_for(length: int, java: int) -> int:
@@ -79,12 +70,6 @@ def _bins_for(length: int, java: int) -> int:
     while bins < needed:
         bins *= 2
     return bins
-
-
-def spread(code: int) -> int:
-    """Return a hash as ``HashMap`` uses it, without its sign."""
-    code &= 0xFFFFFFFF
-    return code ^ code >> 16
 
 
 def _task_hash(task: ConnectorTask) -> int:

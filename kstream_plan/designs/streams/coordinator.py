@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kstream_plan.designs.streams.java_maps import MemberTable
+from kstream_plan.assignors.java.text_maps import MemberTable
 from kstream_plan.designs.streams.reconciliation import Holders, Owned, StreamsMember, reconcile
 from kstream_plan.designs.streams.sticky import AssignedMember, MemberTarget, StreamsTasks, assign
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from kstream_plan.assignors.java.collections import PriorityQueue
-from kstream_plan.designs.streams.java_maps import HashMapOrder, hash_map_order
+from kstream_plan.assignors.java.text_maps import HashMapOrder, hash_map_order
 from kstream_plan.model.java_hash import java_string_key
 
 

@@ -1,10 +1,13 @@
-"""The orders in which the broker's maps give their keys back, which decide who gets what (streams rules, section 3)."""
+"""The orders in which Java's and the broker's maps of texts give their keys back, which decide who gets what.
+
+(Streams rules, section 3; connect rules, section 2.)
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kstream_plan.model.java_hash import string_hash
+from kstream_plan.model.java_hash import spread_hash, string_hash
 
 _INITIAL_BINS = 16
 #: A bin of more keys than this doubles a table that is smaller than :data:`_LEAST_BINS_WITH_TREES`.
@@ -37,7 +40,7 @@ class HashMapOrder:
         """Put a key as ``put`` does: behind the others of its bin, and doubling afterwards."""
         if key in self._keys:
             return
-        of_bin = self._bins[_spread(key) & (len(self._bins) - 1)]
+        of_bin = self._bins[spread_hash(string_hash(key)) & (len(self._bins) - 1)]
         of_bin.append(key)
         self._keys.add(key)
         if len(of_bin) > _LONGEST_CHAIN and len(self._bins) < _LEAST_BINS_WITH_TREES:
@@ -48,7 +51,7 @@ class HashMapOrder:
     def remove(self, key: str) -> None:
         """Remove a key that is there; the table keeps its bins."""
         self._keys.remove(key)
-        self._bins[_spread(key) & (len(self._bins) - 1)].remove(key)
+        self._bins[spread_hash(string_hash(key)) & (len(self._bins) - 1)].remove(key)
 
     def compute_if_absent(self, key: str) -> None:
         """Put a key as ``computeIfAbsent`` does: before the others of its bin, and doubling first, known keys too."""
@@ -56,7 +59,7 @@ class HashMapOrder:
             self._double()
         if key in self._keys:
             return
-        of_bin = self._bins[_spread(key) & (len(self._bins) - 1)]
+        of_bin = self._bins[spread_hash(string_hash(key)) & (len(self._bins) - 1)]
         of_bin.insert(0, key)
         self._keys.add(key)
         if len(of_bin) >= _LONGEST_CHAIN and len(self._bins) < _LEAST_BINS_WITH_TREES:
@@ -65,8 +68,8 @@ class HashMapOrder:
     def _double(self) -> None:
         """Split every bin by one more bit of the hash; both halves keep the order that they had."""
         bit = len(self._bins)
-        low = [[key for key in keys if not _spread(key) & bit] for keys in self._bins]
-        high = [[key for key in keys if _spread(key) & bit] for keys in self._bins]
+        low = [[key for key in keys if not spread_hash(string_hash(key)) & bit] for keys in self._bins]
+        high = [[key for key in keys if spread_hash(string_hash(key)) & bit] for keys in self._bins]
         self._bins = low + high
 
 
@@ -116,8 +119,3 @@ class MemberTable:
         self._slots = [[] for _ in range(2 * len(self._slots))]
         for member in members:
             self._slots[self._slot(member)].append(member)
-
-
-def _spread(key: str) -> int:
-    value = string_hash(key) & 0xFFFFFFFF
-    return value ^ value >> 16
