@@ -17,6 +17,7 @@ from typing import Any
 
 from kstream_plan.documents.java_properties import parse_properties
 from kstream_plan.errors import ConfigError
+from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
 
 _SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 #: Mechanism → the login modules that Kafka has for it.
@@ -71,7 +72,7 @@ def load_client_properties(path: Path) -> Mapping[str, Any]:
     """
     where = str(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path, SETTINGS_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
     settings = {setting.name: str(setting.value).strip() for setting in parse_properties(text, where)}
@@ -194,7 +195,7 @@ def _pem_text(settings: Mapping[str, str], inline: str, location: str) -> str:
         return ""
     path = Path(settings[location])
     try:
-        return path.read_text(encoding="utf-8")
+        return read_file(path, SETTINGS_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
 

@@ -6,7 +6,6 @@ it. What the newest row's decision led to is told by its ``decision``, if it has
 
 from __future__ import annotations
 
-import gzip
 import re
 import sys
 import zlib
@@ -20,6 +19,7 @@ from kstream_plan.comparison.sides import Pair, history_course, snapshot_side, w
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Copy, Group, Holding, TaskId
 from kstream_plan.protocols import gives_up
+from kstream_plan.snapshots.files.content import TooLargeError, read_file, standard_input, unpacked
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import (
     STDIN,
@@ -279,7 +279,7 @@ def history_rows(path: str, stdin: BinaryIO) -> Iterator[tuple[Row, str]]:
         SnapshotError: a file cannot be read, or is no history.
     """
     if path == STDIN:
-        yield from _rows_of(stdin.read(), "standard input")
+        yield from _rows_of(standard_input(stdin), "standard input")
         return
     checked = check_paths([path])
     if checked.remote:
@@ -290,12 +290,10 @@ def history_rows(path: str, stdin: BinaryIO) -> Iterator[tuple[Row, str]]:
 
 def _content(file: LocalFile) -> bytes:
     try:
-        with open(file.path, "rb") as stream:
-            return stream.read()
+        return read_file(file.path)
     except OSError as error:
-        raise SnapshotError(
-            f"cannot be read: {error.strerror}", where=printable(file.name), fix="check the file"
-        ) from None
+        what = f"cannot be read: {error.strerror or error}"
+        raise SnapshotError(what, where=printable(file.name), fix="check the file") from None
 
 
 def _rows_of(content: bytes, name: str) -> Iterator[tuple[Row, str]]:
@@ -307,11 +305,7 @@ def _rows_of(content: bytes, name: str) -> Iterator[tuple[Row, str]]:
     if form is Form.PARQUET:
         fix = "give the JSON that kstream-plan snapshot --all writes"
         raise SnapshotError("a history is read as JSON, this is Parquet", where=printable(name), fix=fix)
-    if head.zipped:
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise broken_gzip(name, str(error)) from None
+    content = _unpacked(content, name)
     if form is Form.LINES:
         for number, line in enumerate(content.splitlines(), start=1):
             if line.strip():
@@ -324,6 +318,16 @@ def _rows_of(content: bytes, name: str) -> Iterator[tuple[Row, str]]:
         if not isinstance(row, Mapping):
             raise SnapshotError("holds something that is no snapshot row", where=where, fix="give objects")
         yield row, where
+
+
+def _unpacked(content: bytes, name: str) -> bytes:
+    try:
+        return unpacked(content)
+    except TooLargeError as error:
+        what = f"cannot be read: {error.strerror}"
+        raise SnapshotError(what, where=printable(name), fix="check the file") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise broken_gzip(name, str(error)) from None
 
 
 def _document(content: bytes, name: str) -> list[Any]:

@@ -11,12 +11,25 @@ from kstream_plan.policy.limits import Percent
 _MS_PER_UNIT = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3_600}
 
+_BYTES_PER_UNIT = {
+    "B": 1,
+    "kB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KiB": 1 << 10,
+    "MiB": 1 << 20,
+    "GiB": 1 << 30,
+    "TiB": 1 << 40,
+}
+
 _NUMBER = r"\d{1,19}(?:\.\d{1,9})?"
 _PART = re.compile(rf"({_NUMBER})(ms|s|m|h|d)", re.ASCII)
 _DURATION = re.compile(rf"(?:{_NUMBER}(?:ms|s|m|h|d))+", re.ASCII)
 _BARE = re.compile(r"\d{1,19}", re.ASCII)
 _COUNT = re.compile(r"\d{1,19}(?:_\d{1,19})*", re.ASCII)
 _PERCENT = re.compile(rf"({_NUMBER})[ ]?%", re.ASCII)
+_SIZE = re.compile(rf"({_NUMBER}) ?(B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)?", re.ASCII)
 _RATE = re.compile(rf"({_NUMBER})(?:/(s|m|h))?", re.ASCII)
 
 
@@ -60,6 +73,19 @@ def parse_count(text: str) -> int:
     if not _COUNT.fullmatch(text) or len(text) > 60 or int(text) > MAX_LONG:
         raise ValueError(f"{text!r} is not a whole number like 20 or 2_000_000")
     return int(text)
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes of ``512MiB``, ``4GiB``, ``1.5 GB``; a bare number is bytes.
+
+    Raises:
+        ValueError: ``text`` is no such size, not whole bytes, or beyond 64 bits.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    size = None if match is None else Decimal(match[1]) * _BYTES_PER_UNIT[match[2] or "B"]
+    if size is None or size != int(size) or size > MAX_LONG:
+        raise ValueError(f"{text!r} is not a size like 512MiB or 4GiB (a bare number is bytes)")
+    return int(size)
 
 
 def parse_share(text: str) -> int | Percent:

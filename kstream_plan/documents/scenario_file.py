@@ -28,6 +28,7 @@ from kstream_plan.model.scenario import (
     Threads,
 )
 from kstream_plan.model.settings import MAX_INT, MAX_LONG
+from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
 
 #: what an event's value says, when it happens → the event
 _Read: TypeAlias = Callable[[YamlNode, int], Event]
@@ -45,7 +46,7 @@ def load_scenario(path: str | Path) -> Scenario:
     """
     where = str(path)
     try:
-        text = Path(path).read_bytes()
+        text = read_file(path, SETTINGS_BYTES)
     except OSError as error:
         raise ScenarioError(
             f"cannot read the file: {error.strerror or error}", where=where, fix="check the name of the scenario file"

@@ -16,6 +16,7 @@ from kstream_plan.documents.yaml_settings import parse_yaml
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import CONFIG_NAMES, RACK_STRATEGIES, RANGES, AssignmentConfig
+from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
 
 #: Prefixes that Kafka Streams gives its consumers' settings; a later one beats an earlier one.
 _CONSUMER_PREFIXES = ("", "consumer_", "main_consumer_")
@@ -100,7 +101,7 @@ def setting_value(setting: Setting, name_where: str, where: str) -> tuple[str, S
 
 def _read(path: Path) -> str:
     try:
-        data = path.read_bytes()
+        data = read_file(path, SETTINGS_BYTES)
     except OSError as error:
         raise ConfigError(
             f"cannot read the file: {error.strerror or error}", where=str(path), fix="check --streams-config"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-import sys
+import math
+import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +18,7 @@ from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.plans import Plan
 from kstream_plan.snapshots import reading
+from kstream_plan.snapshots.files.content import at_hand, read_file, standard_input
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import HEAD_BYTES, STDIN, check_paths, local_path
 from kstream_plan.snapshots.rows.fields import printable, shown
@@ -32,7 +34,7 @@ class Given(NamedTuple):
 class _Source(NamedTuple):
     """One side as found.
 
-    ``content`` is ``None`` for a folder, a pattern, or what is neither a plan nor a JSON object on this machine.
+    ``content`` is ``None`` for what is neither standard input nor a file of plans on this machine.
     """
 
     given: Given
@@ -92,17 +94,25 @@ def _source(given: Given) -> _Source:
 
 def _content(path: str) -> bytes | None:
     if path == STDIN:
-        return sys.stdin.buffer.read()
+        return standard_input()
     local = local_path(path)
     try:
-        if local is None or not Path(local).is_file():
+        if local is None or not os.path.exists(local) or os.path.isdir(local):
             return None
-        with open(local, "rb") as file:
+        with open(at_hand(local), "rb") as file:
             head = file.read(HEAD_BYTES)
-            begins = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-            return head + file.read() if begins == b"{" or are_plans(head) else None
+        return read_file(local) if are_plans(head) else None
     except OSError as error:
-        raise SnapshotError(f"cannot be read: {error.strerror}", where=printable(path), fix="check the file") from None
+        what = f"cannot be read: {error.strerror or error}"
+        raise SnapshotError(what, where=printable(path), fix="check the file") from None
+
+
+def _size(source: _Source) -> float:
+    """Return how many bytes a side has, unending for what is no single file on this machine."""
+    if source.content is not None:
+        return len(source.content)
+    local = local_path(source.given.path)
+    return math.inf if local is None or not Path(local).is_file() else Path(local).stat().st_size
 
 
 def _plans(source: _Source, wanted: Selection) -> list[Plan]:
@@ -135,7 +145,7 @@ def _read_both(sources: tuple[_Source, _Source], wanted: Selection, spark: Mappi
         if not any(source.holds_plans for source in sources):
             from kstream_plan.snapshots.spark.session import open_session  # noqa: PLC0415 - loads Spark
 
-            little = all(of.content is not None and len(of.content) <= reading.LITTLE_BYTES for of in sources)
+            little = all(_size(source) <= reading.LITTLE_BYTES for source in sources)
             stack.enter_context(open_session(**spark, little_work=little))
         return [_parts(source, wanted, spark) for source in sources]
 

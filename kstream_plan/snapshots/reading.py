@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.snapshots.files.content import reading_within
 from kstream_plan.snapshots.files.selection import Selection, selection
 from kstream_plan.snapshots.files.sources import (
     BrokenFileError,
@@ -100,7 +101,7 @@ def read(
     """
     wanted = selection(application_ids, as_of)
     snapshot_paths, lag_paths = _checked(paths, lags)
-    with temporary_folder() as folder:
+    with reading_within(), temporary_folder() as folder:
         snapshots = _look_into(snapshot_paths, Path(folder, "snapshots"), stdin, keep_going)
         histories = _look_into(lag_paths, Path(folder, "lags"), stdin, keep_going=False)
         from kstream_plan.snapshots.spark.session import open_session  # noqa: PLC0415 - loads Spark

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +21,7 @@ from kstream_plan.plans.garbage_collector import without_cycle_collector
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard
+from kstream_plan.snapshots.files.content import standard_input
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import check_paths
 
@@ -47,7 +47,7 @@ def sort_paths(asked: CheckOptions) -> Source:
         UsageError: an option that is for snapshots, and there are only saved plans.
     """
     paths = check_paths(asked.paths)
-    data = sys.stdin.buffer.read() if paths.stdin else None
+    data = standard_input() if paths.stdin else None
     piped_plans = data is not None and are_plans(data)
     plans: list[str] = []
     snapshots = [*paths.remote, *([STDIN] if paths.stdin and not piped_plans else [])]

@@ -98,9 +98,10 @@ def topology_in(path: Path | None) -> Topology | None:
     if path is None:
         return None
     from kstream_plan.snapshots.broker.topology_text import read_topology  # noqa: PLC0415 - only where it is needed
+    from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file  # noqa: PLC0415
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path, SETTINGS_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = (error.strerror or str(error)) if isinstance(error, OSError) else "it is not UTF-8"
         raise SnapshotError(f"cannot be read: {reason}", where=str(path), fix="check --topology") from None

@@ -164,7 +164,7 @@ def _cluster(group: RunningGroup, asked: SnapshotOptions) -> Any:
     from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster  # noqa: PLC0415 - only where it is needed
 
     path = asked.command_config
-    return KafkaCluster(group.servers, {} if path is None else load_client_properties(path))
+    return KafkaCluster(group.servers, {} if path is None else load_client_properties(path), asked.limits.wait_ms)
 
 
 def _named(row: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import typer
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Spark
+from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, Page, check_target, page, say, talk, written_at_once
 from kstream_plan.cli.progress import progress
@@ -35,7 +35,7 @@ from kstream_plan.render.diff.table import diff_table
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
 
 
-class DiffOptions(Spark):
+class DiffOptions(Spark, Limited):
     """What ``diff`` is asked."""
 
     old: Annotated[str, typer.Argument(metavar="OLD", help="A snapshot or a saved plan; alone, a plan or a history.")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -10,7 +9,8 @@ import typer
 
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.parameters import Options, takes
+from kstream_plan.cli.options.groups import Limited
+from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, page, say
 from kstream_plan.cli.pages import excerpts_page
 from kstream_plan.cli.simulation_pages import saved_page
@@ -22,11 +22,12 @@ from kstream_plan.plans import Plan
 from kstream_plan.render.plan.detail import Focus
 from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.instance_names import process_id_of
+from kstream_plan.snapshots.files.content import standard_input
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import check_paths
 
 
-class ShowOptions(Options):
+class ShowOptions(Limited):
     """What ``show`` is asked."""
 
     files: Annotated[
@@ -68,7 +69,7 @@ def _read(files: Sequence[str]) -> list[SavedPlan]:
     saved: list[SavedPlan] = []
     for given in files:
         paths = check_paths([given])
-        saved += read_saved(sys.stdin.buffer.read(), "standard input") if paths.stdin else []
+        saved += read_saved(standard_input(), "standard input") if paths.stdin else []
         for file in [*(local.name for local in paths.local), *paths.remote]:
             saved += read_saved_file(file)
     return saved

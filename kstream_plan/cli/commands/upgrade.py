@@ -10,7 +10,7 @@ from kstream_plan import snapshots
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Spark
+from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import Options, takes
 from kstream_plan.cli.options.shared import one_of
 from kstream_plan.cli.output import OutputForm, page, say
@@ -27,7 +27,7 @@ class Debugging(Options):
     debug: shared.Debug = False
 
 
-class UpgradeOptions(Spark, Debugging):
+class UpgradeOptions(Spark, Limited, Debugging):
     """What ``upgrade`` is asked."""
 
     paths: shared.Snapshots

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,11 @@ from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.settings import Settings
-from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, one_of
+from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, one_of, parser
+from kstream_plan.documents.quantities import parse_size
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.protocols import PROTOCOLS
+from kstream_plan.snapshots.files.content import Limits, reading_within
 
 _USUAL = PlanOptions()
 
@@ -117,5 +120,33 @@ class Applications(Options):
     debug: shared.Debug = False
 
 
-class PlansSnapshots(Reading, Measuring, Settings, Deciding, Spark, Applications):
+class Limited(Options):
+    """How long others are waited for, and how much is read."""
+
+    timeout: Annotated[
+        int | None,
+        typer.Option("--timeout", **A_WHILE, help="How long a silent pipe or broker is waited for (default 15s)."),
+    ] = None
+    max_text: Annotated[
+        int | None,
+        typer.Option(
+            "--max-text",
+            metavar="SIZE",
+            parser=parser(parse_size, 1),
+            help="The most text to read of one input, unpacked (default 4GiB).",
+        ),
+    ] = None
+
+    @property
+    def limits(self) -> Limits:
+        """What holds while the command runs."""
+        given = {"wait_ms": self.timeout, "text_bytes": self.max_text}
+        return Limits(**{name: value for name, value in given.items() if value is not None})
+
+    def in_force(self) -> AbstractContextManager[None]:
+        """Return the context in which these limits hold."""
+        return reading_within(self.limits)
+
+
+class PlansSnapshots(Reading, Measuring, Settings, Deciding, Spark, Limited, Applications):
     """What every command takes that reads snapshots and plans."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from inspect import Parameter, Signature
 from typing import Any, Never, TypeVar, dataclass_transform, get_type_hints
@@ -18,6 +19,10 @@ class Options:
 
     def __init__(self, **given: Any) -> None:
         self.__dict__.update(given)
+
+    def in_force(self) -> AbstractContextManager[None]:
+        """Return the context in which the command runs with these options."""
+        return nullcontext()
 
     def __setattr__(self, name: str, value: object) -> Never:
         raise AttributeError(f"{name!r} cannot be changed: options are what was given")
@@ -51,7 +56,9 @@ def takes(of: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., 
     def extended(command: Callable[[Asked], None]) -> Callable[..., None]:
         @wraps(command)
         def run(**given: Any) -> None:
-            command(of(**given))
+            asked = of(**given)
+            with asked.in_force():
+                command(asked)
 
         run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}

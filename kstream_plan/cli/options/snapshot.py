@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Measuring
+from kstream_plan.cli.options.groups import Limited, Measuring
 
 
-class SnapshotOptions(Measuring):
+class SnapshotOptions(Measuring, Limited):
     """From where a snapshot is made, what of it is wanted, what is known besides, and where it goes."""
 
     more_logs: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="More logs.", show_default=False)] = (

@@ -9,7 +9,8 @@ from pathlib import Path
 from kstream_plan.documents.plan.read import SavedPlan, all_sound, each_saved
 from kstream_plan.errors import PlanFileError
 from kstream_plan.plans import Plan
-from kstream_plan.snapshots.files.sources import GZIP_MAGIC, HEAD_BYTES
+from kstream_plan.snapshots.files.content import GZIP_MAGIC, at_hand, read_file
+from kstream_plan.snapshots.files.sources import HEAD_BYTES
 from kstream_plan.snapshots.rows.document_kind import kind_of
 
 
@@ -34,7 +35,7 @@ def read_saved_file(path: str | Path) -> list[SavedPlan]:
 def each_saved_in(path: str | Path) -> Iterator[SavedPlan | PlanFileError]:
     """Yield every plan of one file, or what is wrong with it, if only that the file cannot be read."""
     try:
-        data = Path(path).read_bytes()
+        data = read_file(path)
     except OSError as error:
         yield PlanFileError(f"cannot read the file: {error.strerror or error}", where=str(path), fix="check the path")
         return
@@ -44,7 +45,7 @@ def each_saved_in(path: str | Path) -> Iterator[SavedPlan | PlanFileError]:
 def is_plan_file(path: str | Path) -> bool:
     """Tell by a look at its beginning whether a path is a file of saved plans; what cannot be read is none."""
     try:
-        with Path(path).open("rb") as file:
+        with open(at_hand(path), "rb") as file:
             return are_plans(file.read(HEAD_BYTES))
     except OSError:
         return False

@@ -7,7 +7,10 @@ them and gives texts in place of bytes.
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -26,12 +29,12 @@ _CLIENT_ID = "kstream-plan"
 #: Older ones do not tell a refused login from a lost connection, and try it again and again.
 _OLDEST = (3, 0, 12)
 _OFFSETS_TOPIC = "__consumer_offsets"
-#: How long to look for a broker that answers at all.
-_BOOTSTRAP_TIMEOUT_MS = 10_000
 _POLL_MS = 1_000
 _POLL_RECORDS = 10_000
-#: A partition of which nothing comes for so long is given up.
-_SILENCE_MS = 30_000
+#: The client's own clock may be so late.
+_GRACE_SECONDS = 0.5
+#: Whoever fails after so much of the time has waited for an answer.
+_NEARLY = 0.9
 _UNKNOWN_TOPIC = 3
 _LATEST = -1
 _EARLIEST = -2
@@ -43,21 +46,29 @@ class KafkaCluster:
     Args:
         bootstrap_servers: ``HOST:PORT``, several with commas between them.
         arguments: how to connect, as ``config.client_properties.load_client_properties`` gives it.
+        timeout_ms: how long the brokers may take to be found, to answer a request, or to give the next record.
 
     Raises:
         ClusterError: kafka-python is not installed; no broker can be reached, or it refuses the login.
     """
 
-    def __init__(self, bootstrap_servers: str, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, bootstrap_servers: str, arguments: Mapping[str, Any], timeout_ms: int = 15_000) -> None:
         self._kafka = _kafka_python()
         self._servers = bootstrap_servers
         servers = [server.strip() for server in bootstrap_servers.split(",")]
-        self._arguments = {"client_id": _CLIENT_ID, **arguments, "bootstrap_servers": servers}
+        self._timeout_ms = timeout_ms
+        self._arguments = {
+            "client_id": _CLIENT_ID,
+            **arguments,
+            "bootstrap_servers": servers,
+            "bootstrap_timeout_ms": timeout_ms,
+            "request_timeout_ms": min(timeout_ms, arguments.get("request_timeout_ms", timeout_ms)),
+        }
         with_login = str(arguments.get("security_protocol", "")).startswith("SASL")
         self._watch = ConnectionWatch(self._kafka.errors, with_login=with_login, servers=len(servers))
         _only_handler(logging.getLogger("kafka"), self._watch)
         with self._asking("the connection"):
-            self._admin = self._kafka.KafkaAdminClient(**self._arguments, bootstrap_timeout_ms=_BOOTSTRAP_TIMEOUT_MS)
+            self._admin = self._connected()
 
     def __enter__(self) -> KafkaCluster:
         return self
@@ -148,7 +159,6 @@ class KafkaCluster:
                 max_poll_records=_POLL_RECORDS,
                 allow_auto_create_topics=False,
                 check_crcs=False,  # in plain Python it takes three times as long, and every payload is checked anyway
-                bootstrap_timeout_ms=_BOOTSTRAP_TIMEOUT_MS,
             )
         try:
             with self._asking(where):
@@ -160,15 +170,34 @@ class KafkaCluster:
                 with self._asking(where):
                     if consumer.position(partition) >= end:
                         return
-                    records = consumer.poll(timeout_ms=_POLL_MS).get(partition, [])
-                silent_ms = 0 if records else silent_ms + _POLL_MS
-                if silent_ms >= _SILENCE_MS:
+                    wait_ms = min(_POLL_MS, self._timeout_ms)
+                    records = consumer.poll(timeout_ms=wait_ms).get(partition, [])
+                silent_ms = 0 if records else silent_ms + wait_ms
+                if silent_ms >= self._timeout_ms:
                     raise self._silent(where)
                 for record in records:
                     if record.key is not None:
                         yield OffsetsRecord(record.timestamp, record.offset, record.key, record.value)
         finally:
             consumer.close()
+
+    def _connected(self) -> Any:
+        """Return a client that has found a broker; in a thread, as one never stops that reads what never stops."""
+        made: Future[Any] = Future()
+
+        def connect() -> None:
+            try:
+                made.set_result(self._kafka.KafkaAdminClient(**self._arguments))
+            except Exception as error:  # raised again where the result is asked for
+                made.set_exception(error)
+
+        threading.Thread(target=connect, daemon=True).start()
+        try:
+            return made.result(self._timeout_ms / 1000 + _GRACE_SECONDS)
+        except TimeoutError:
+            if made.done():
+                raise
+            raise self._kafka.errors.KafkaTimeoutError("what it sends has no end") from None
 
     async def _describe(self, group_id: str) -> Any:
         request = self._kafka.DescribeGroupsRequest(groups=[group_id])
@@ -194,17 +223,20 @@ class KafkaCluster:
 
     @contextmanager
     def _asking(self, where: str) -> Iterator[None]:
+        started = time.monotonic()
         try:
             yield
         except (self._kafka.errors.KafkaError, OSError, ValueError) as error:
-            raise cluster_error(self._kafka.errors, error, self._servers, where, self._watch.reason) from None
+            waited_ms = (time.monotonic() - started) * 1000
+            within = f"{self._timeout_ms / 1000:g} s" if waited_ms > _NEARLY * self._timeout_ms else ""
+            raise cluster_error(self._kafka.errors, error, self._servers, where, self._watch.reason, within) from None
 
     def _refused(self, code: int, where: str) -> ClusterError:
         error = self._kafka.errors.for_code(code)("")
         return cluster_error(self._kafka.errors, error, self._servers, where, "")
 
     def _silent(self, where: str) -> ClusterError:
-        what = f"has given nothing for {_SILENCE_MS // 1000} s"
+        what = f"has given nothing for {self._timeout_ms / 1000:g} s (--timeout)"
         return ClusterError(
             what, where=f"{where} at {self._servers}", fix="check the partition's leader, and try again"
         )

@@ -74,7 +74,9 @@ class ConnectionWatch(logging.Handler):
                 raise self._errors.KafkaConnectionError(self.reason)
 
 
-def cluster_error(errors: Any, error: Exception, servers: str, where: str, heard: str) -> ClusterError:
+def cluster_error(
+    errors: Any, error: Exception, servers: str, where: str, heard: str, within: str = ""
+) -> ClusterError:
     """Return the error to show.
 
     Args:
@@ -83,8 +85,11 @@ def cluster_error(errors: Any, error: Exception, servers: str, where: str, heard
         servers: the bootstrap servers.
         where: what was asked for.
         heard: why the last connection failed, empty if none did.
+        within: how long it was waited for, empty if it failed before.
     """
     what, fix = _meaning(errors, error, where, _plain(heard) or _plain(str(error)) or type(error).__name__)
+    if within:
+        what = what.replace("no answer", f"no answer within {within} (--timeout)", 1)
     return ClusterError(what, where=f"{where} at {printable(servers)}", fix=fix)
 
 

@@ -22,6 +22,7 @@ from typing import BinaryIO, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlparse
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.files.content import GZIP_MAGIC, at_hand, counted, waited_for
 from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
 from kstream_plan.snapshots.rows.fields import printable, shown
 
@@ -33,9 +34,6 @@ STDIN = "-"
 
 #: How much of a file is looked at to tell what is in it.
 HEAD_BYTES = 1 << 20
-
-#: How a gzip file begins.
-GZIP_MAGIC = b"\x1f\x8b"
 
 _PARQUET_MAGIC = b"PAR1"
 _UTF8_MARK = b"\xef\xbb\xbf"
@@ -140,11 +138,15 @@ def spool(stream: BinaryIO, folder: Path) -> LocalFile:
     """Save what ``stream`` (standard input) still holds as a file in ``folder``.
 
     Raises:
-        SnapshotError: there is nothing in it.
+        SnapshotError: there is nothing in it, or it cannot be read.
     """
     path = folder / "standard-input"
-    with path.open("wb") as file:
-        shutil.copyfileobj(stream, file)
+    try:
+        with path.open("wb") as file:
+            shutil.copyfileobj(counted(waited_for(stream)), file)
+    except OSError as error:
+        what = f"cannot be read: {error.strerror or error}"
+        raise SnapshotError(what, where="standard input", fix="check what is piped into it") from None
     if path.stat().st_size == 0:
         raise SnapshotError("is empty", where="standard input", fix="pipe a snapshot into it")
     return LocalFile(str(path), "standard input")
@@ -159,6 +161,7 @@ def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) ->
     Raises:
         BrokenFileError: it cannot be read, is neither JSON nor Parquet, or is something that this tool has written.
     """
+    file = _kept(file)
     head = read_head(file)
     kind = kind_of(head.content)
     if kind is not None:
@@ -174,6 +177,18 @@ def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) ->
     return Input(str(link), file.name, form)
 
 
+def _kept(file: LocalFile) -> LocalFile:
+    """Return the file; a pipe as a copy, which can be read again."""
+    try:
+        return file._replace(path=at_hand(file.path))
+    except OSError as error:
+        raise _unreadable(file, error) from None
+
+
+def _unreadable(file: LocalFile, error: OSError) -> BrokenFileError:
+    return BrokenFileError(file.name, f"cannot be read: {error.strerror or error}", "check the file")
+
+
 def read_head(file: LocalFile) -> Head:
     """Return the beginning of a file, unzipped.
 
@@ -184,7 +199,7 @@ def read_head(file: LocalFile) -> Head:
         with open(file.path, "rb") as stream:
             return unzipped_head(stream.read(HEAD_BYTES), file.name)
     except OSError as error:
-        raise BrokenFileError(file.name, f"cannot be read: {error.strerror}", "check the file") from None
+        raise _unreadable(file, error) from None
 
 
 def unzipped_head(head: bytes, name: str) -> Head:

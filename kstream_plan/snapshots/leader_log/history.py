@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.files.content import at_hand, waited_for
 from kstream_plan.snapshots.files.sources import check_paths
 from kstream_plan.snapshots.leader_log.copy_ages import copies_since
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
@@ -105,13 +106,17 @@ def _records(paths: Sequence[str], stdin: BinaryIO) -> Iterator[Record]:
         raise SnapshotError("is not on this machine", where=printable(checked.remote[0]), fix="copy the log here")
     for file in checked.local:
         try:
-            with open(file.path, "rb") as stream:
+            with open(at_hand(file.path), "rb") as stream:
                 yield from read_records(stream, file.name)
         except OSError as error:
             what = f"cannot be read: {error.strerror or error}"
             raise SnapshotError(what, where=printable(file.name), fix="check the file") from None
     if checked.stdin:
-        yield from read_records(stdin, "standard input")
+        try:
+            yield from read_records(waited_for(stdin), "standard input")
+        except OSError as error:
+            what = f"cannot be read: {error.strerror or error}"
+            raise SnapshotError(what, where="standard input", fix="check what is piped into it") from None
 
 
 def _entries(

@@ -9,17 +9,19 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.files.content import GZIP_MAGIC, within_limit
 from kstream_plan.snapshots.files.sources import broken_gzip
 from kstream_plan.snapshots.rows.fields import printable
 
 BLOCK_BYTES = 1 << 20
 
-_GZIP_MAGIC = b"\x1f\x8b"
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 #: So much of a line without any marker is kept, in case that a marker begins at its end.
 _KEPT_BYTES = 128
 #: A line without any marker is given up once it is longer than this.
 _LONG_LINE_BYTES = 4 << 20
+#: One with a marker may be so long. A message about 100,000 tasks has a few MiB.
+LONGEST_LINE_BYTES = 64 << 20
 #: When a line was logged: the time at its beginning or, of JSON, in a field of its own. As text the greatest is the
 #: newest. Other times in a line may be still to come.
 _LINE_TIME = re.compile(
@@ -54,7 +56,7 @@ class Sign(NamedTuple):
 class LogLines:
     """Walks through a log, from one line that matters to the next, or line by line.
 
-    Memory is bounded by a few blocks and the longest line that has a marker in it.
+    Memory is bounded by a few blocks and the longest line that has a marker in it, which may have 64 MiB.
 
     Args:
         stream: the log; it is read once, from where it is.
@@ -65,6 +67,7 @@ class LogLines:
 
     def __init__(self, stream: BinaryIO, name: str, markers: Sequence[bytes], sign: Sign | None = None) -> None:
         self._blocks = _blocks(stream, name)
+        self._name = name
         self._markers = markers
         self._sign = sign
         self._sign_is_likely = False
@@ -132,7 +135,10 @@ class LogLines:
                 self._start(b"".join([*self._rest, memoryview(block)[:end]]), [block[end:]])
                 return True
             self._rest.append(block)
-            if not self._rest_matters and sum(map(len, self._rest)) > _LONG_LINE_BYTES:
+            length = sum(map(len, self._rest))
+            if length > LONGEST_LINE_BYTES:
+                raise self._too_long()
+            if not self._rest_matters and length > _LONG_LINE_BYTES:
                 self._shorten_rest()
         self._start(b"".join(self._rest), [])
         return bool(self._whole)
@@ -156,6 +162,12 @@ class LogLines:
         end = self._whole.find(b"\n", at)
         return end if end >= 0 else len(self._whole)
 
+    def _too_long(self) -> SnapshotError:
+        what = f"a line is longer than {LONGEST_LINE_BYTES >> 20} MiB"
+        return SnapshotError(
+            what, where=f"{printable(self._name)}, line {self._number}", fix="give the log as it was written"
+        )
+
     def _shorten_rest(self) -> None:
         text = b"".join(self._rest)
         self._rest_matters = any(marker in text for marker in self._markers)
@@ -177,24 +189,29 @@ def _newest_line(lines: bytes) -> bytes:
 
 
 def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the log block by block, unzipped, in UTF-8 if it is marked as UTF-16.
+    """Yield the log block by block, as :func:`_texts` does.
 
     Raises:
-        SnapshotError: it cannot be read, or is damaged gzip.
+        SnapshotError: it cannot be read, is damaged gzip, or there is more text in it than the limit.
     """
     try:
-        head = stream.read(BLOCK_BYTES)
-        if head.startswith(_GZIP_MAGIC):
-            yield from _unzipped(head, stream, name)
-            return
-        # what PowerShell's > writes; everything else is read as the bytes that it is
-        decoder = codecs.getincrementaldecoder("utf-16")("replace") if head.startswith(_UTF_16_MARKS) else None
-        while head:
-            yield decoder.decode(head).encode("utf-8", "replace") if decoder else head
-            head = stream.read(BLOCK_BYTES)
+        yield from within_limit(_texts(stream, name))
     except OSError as error:
         what = f"cannot be read: {error.strerror or error}"
         raise SnapshotError(what, where=printable(name), fix="check the file") from None
+
+
+def _texts(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield the log block by block, unzipped, in UTF-8 if it is marked as UTF-16."""
+    head = stream.read(BLOCK_BYTES)
+    if head.startswith(GZIP_MAGIC):
+        yield from _unzipped(head, stream, name)
+        return
+    # what PowerShell's > writes; everything else is read as the bytes that it is
+    decoder = codecs.getincrementaldecoder("utf-16")("replace") if head.startswith(_UTF_16_MARKS) else None
+    while head:
+        yield decoder.decode(head).encode("utf-8", "replace") if decoder else head
+        head = stream.read(BLOCK_BYTES)
 
 
 def _unzipped(head: bytes, stream: BinaryIO, name: str) -> Iterator[bytes]:

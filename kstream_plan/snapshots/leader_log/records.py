@@ -87,7 +87,11 @@ class _Reader:
 
     def records(self) -> Iterator[Record]:
         while line := self._next():
-            for whole in self._split.add(line, self._lines.before()):
+            try:
+                whole_lines = list(self._split.add(line, self._lines.before()))
+            except CutLineError as error:
+                raise self._cut(LogPlace(self._name, line.number), str(error)) from None
+            for whole in whole_lines:
                 yield from self._read(whole)
         for whole in self._split.rest():
             yield from self._read(whole)

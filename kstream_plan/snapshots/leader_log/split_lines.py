@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kstream_plan.snapshots.leader_log.envelope import Envelope, unwrap
-from kstream_plan.snapshots.leader_log.lines import Line, Sign
+from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, unwrap
+from kstream_plan.snapshots.leader_log.lines import LONGEST_LINE_BYTES, Line, Sign
 from kstream_plan.snapshots.leader_log.message_wording import is_marked
 
 #: What stands behind the text in a line of Docker's own log, and in hardly any other.
@@ -54,7 +54,14 @@ class _Begun:
     matters: bool = False
 
     def add(self, part: Envelope, number: int) -> None:
+        """Add a part.
+
+        Raises:
+            CutLineError: the line matters, and is longer than a line may be.
+        """
         self.text.write(part.text)
+        if self.matters and self.text.tell() > LONGEST_LINE_BYTES:
+            raise CutLineError(f"its line is longer than {LONGEST_LINE_BYTES >> 20} MiB")
         self.last = number
         if not self.matters and self.text.tell() > _LONG_LINE:
             text = self.text.getvalue()
@@ -84,6 +91,9 @@ class SplitLines:
         Args:
             line: the next line, or one farther on if no line is begun.
             before: the line before it.
+
+        Raises:
+            CutLineError: a line that matters is too long.
         """
         if self._begun:
             yield from self._given_up(line.number)

@@ -21,6 +21,7 @@ from typing import IO, BinaryIO, NamedTuple, cast
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
+from kstream_plan.snapshots.files.content import GZIP_MAGIC, at_hand, counted, waited_for
 from kstream_plan.snapshots.metrics.names import (
     Meaning,
     StoreLabel,
@@ -35,7 +36,6 @@ from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.times import parse_time
 
 _STDIN = "-"
-_GZIP_MAGIC = b"\x1f\x8b"
 #: No line of a scrape is longer; what is, is no scrape.
 _LONGEST_LINE = 1 << 16
 #: A comment at the top may say when the scrape was taken.
@@ -135,11 +135,12 @@ def opened(source: TextSource) -> Iterator[IO[bytes]]:
     where = printable(source.name)
     try:
         with ExitStack() as stack:
-            stream = source.stream if source.stream is not None else stack.enter_context(open(source.name, "rb"))
+            given = source.stream
+            stream = stack.enter_context(open(at_hand(source.name), "rb")) if given is None else waited_for(given)
             buffered = io.BufferedReader(cast(io.RawIOBase, stream))
             stack.callback(buffered.detach)  # a stream that was given stays open
-            packed = buffered.peek(2)[:2] == _GZIP_MAGIC
-            yield cast(IO[bytes], gzip.GzipFile(fileobj=buffered) if packed else buffered)
+            packed = buffered.peek(2)[:2] == GZIP_MAGIC
+            yield counted(cast(BinaryIO, gzip.GzipFile(fileobj=buffered) if packed else buffered))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         what = f"ends in the middle of what is zipped, or is damaged: {error}"
         raise SnapshotError(what, where=where, fix="copy or fetch it again") from None

@@ -1,0 +1,243 @@
+"""The content of files, pipes and standard input that are read here and not by Spark: all of it, and no more than that.
+
+A device is refused, a silent pipe is waited for so long, and so much text is read of one input. What is wrong is told
+as the system tells it, by the ``strerror`` of an :class:`OSError`: who reads knows the place and the fix.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import os
+import select
+import shutil
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.files.temporary import temporary_folder
+
+#: How a gzip file begins.
+GZIP_MAGIC = b"\x1f\x8b"
+#: So much of a file of settings, a policy or a scenario is read; they are kept whole, and have a few lines.
+SETTINGS_BYTES = 64 << 20
+
+_BLOCK_BYTES = 1 << 20
+
+
+class Limits(NamedTuple):
+    """How long a silent pipe or broker is waited for, and how much text of one input is read, unpacked."""
+
+    wait_ms: int = 15_000
+    text_bytes: int = 4 << 30
+
+
+@dataclass(slots=True)
+class _Command:
+    """What holds as long as one command runs: its limits, and copies of the pipes that it has read."""
+
+    limits: Limits
+    copies: dict[tuple[int, int], str | OSError] = field(default_factory=dict)
+    stack: ExitStack = field(default_factory=ExitStack)
+
+
+_command: ContextVar[_Command | None] = ContextVar("_command", default=None)
+
+
+@contextmanager
+def reading_within(limits: Limits | None = None) -> Iterator[None]:
+    """Let these limits hold, and a pipe be read more than once, until the end of the context.
+
+    Without limits those that hold go on, or the usual ones begin.
+    """
+    if limits is None and _command.get() is not None:
+        yield
+        return
+    command = _Command(limits or Limits())
+    token = _command.set(command)
+    try:
+        with command.stack:
+            yield
+    finally:
+        _command.reset(token)
+
+
+def limits() -> Limits:
+    """Return the limits that hold."""
+    command = _command.get()
+    return Limits() if command is None else command.limits
+
+
+def at_hand(path: str | Path) -> str:
+    """Return a path of what ``path`` leads to that can be opened again and again: of a pipe, that of a copy.
+
+    Outside of :func:`reading_within` nothing is copied, and a pipe can be read once.
+
+    Raises:
+        OSError: it is a device or a socket, is not there, or a pipe that nobody writes to.
+    """
+    status = os.stat(path)
+    if _is_device(status):
+        raise OSError(errno.EINVAL, "it is a device, not a file")
+    command = _command.get()
+    if not stat.S_ISFIFO(status.st_mode) or command is None:
+        return str(path)
+    key = status.st_dev, status.st_ino
+    if key not in command.copies:
+        try:
+            command.copies[key] = _copy(str(path), command.stack.enter_context(temporary_folder()))
+        except OSError as error:
+            command.copies[key] = error
+    copy = command.copies[key]
+    if isinstance(copy, OSError):
+        raise copy
+    return copy
+
+
+def read_file(path: str | Path, most_bytes: int | None = None) -> bytes:
+    """Return what a file or pipe holds, packed as it is.
+
+    Raises:
+        OSError: it cannot be read, as of :func:`at_hand`, or is larger than ``most_bytes``, by default the limit.
+    """
+    with open(at_hand(path), "rb") as stream:
+        return _read(stream, limits().text_bytes if most_bytes is None else most_bytes)
+
+
+def standard_input(stream: BinaryIO | None = None) -> bytes:
+    """Return what is still in standard input, or in what stands in for it.
+
+    Raises:
+        SnapshotError: nobody writes to it, it cannot be read, or there is more in it than the limit.
+    """
+    try:
+        return _read(waited_for(stream or sys.stdin.buffer), limits().text_bytes)
+    except OSError as error:
+        what = f"cannot be read: {error.strerror or error}"
+        raise SnapshotError(what, where="standard input", fix="check what is piped into it") from None
+
+
+def waited_for(stream: BinaryIO) -> BinaryIO:
+    """Return a stream as soon as there is something in it, or its end.
+
+    Raises:
+        OSError: it is a pipe, and nobody writes to it; or a device.
+    """
+    try:
+        number = stream.fileno()
+        status = os.fstat(number)
+    except (OSError, ValueError, AttributeError):
+        return stream  # it stands in for standard input
+    if _is_device(status) and not os.isatty(number) and status.st_rdev != os.stat(os.devnull).st_rdev:
+        raise OSError(errno.EINVAL, "it is a device, not a file")
+    if stat.S_ISFIFO(status.st_mode):
+        _wait(number)
+    return stream
+
+
+def counted(stream: BinaryIO) -> BinaryIO:
+    """Return the stream as one that fails with :class:`TooLargeError` beyond the limit of text."""
+    return cast(BinaryIO, io.BufferedReader(_Counted(stream, limits().text_bytes), _BLOCK_BYTES))
+
+
+def within_limit(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield blocks of text, up to the limit.
+
+    Raises:
+        TooLargeError: there is more.
+    """
+    most_bytes, size = limits().text_bytes, 0
+    for block in blocks:
+        size += len(block)
+        if size > most_bytes:
+            raise TooLargeError(most_bytes)
+        yield block
+
+
+def unpacked(data: bytes) -> bytes:
+    """Return data as they are, or what they are when gzip is taken off.
+
+    Raises:
+        TooLargeError: they hold more text than the limit.
+        OSError: they are damaged.
+        EOFError: they end too early.
+        zlib.error: they are damaged.
+    """
+    if not data.startswith(GZIP_MAGIC):
+        return data
+    return _read(cast(BinaryIO, gzip.GzipFile(fileobj=io.BytesIO(data))), limits().text_bytes)
+
+
+class TooLargeError(OSError):
+    """An input holds more than ``most_bytes``."""
+
+    def __init__(self, most_bytes: int) -> None:
+        option = "" if most_bytes == SETTINGS_BYTES else " (--max-text)"
+        super().__init__(errno.EFBIG, f"it holds more than {_size(most_bytes)} of text{option}")
+
+
+def _read(stream: BinaryIO, most_bytes: int) -> bytes:
+    found = io.BytesIO()
+    while block := stream.read(_BLOCK_BYTES):
+        if found.tell() + len(block) > most_bytes:
+            raise TooLargeError(most_bytes)
+        found.write(block)
+    return found.getvalue()
+
+
+def _is_device(status: os.stat_result) -> bool:
+    mode = status.st_mode
+    return stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISSOCK(mode)
+
+
+def _copy(path: str, folder: Path) -> str:
+    """Copy what comes out of a pipe; without ``O_NONBLOCK`` opening alone would wait for somebody who writes."""
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(number, "rb") as pipe, (folder / "pipe").open("wb") as file:
+        _wait(number)
+        os.set_blocking(number, True)
+        shutil.copyfileobj(counted(pipe), file)
+    return file.name
+
+
+def _wait(number: int) -> None:
+    wait_ms = limits().wait_ms
+    poll = select.poll()
+    poll.register(number, select.POLLIN)
+    if not poll.poll(wait_ms):
+        seconds = f"{wait_ms / 1000:g}"
+        raise OSError(errno.ETIMEDOUT, f"nobody has written to this pipe within {seconds} s (--timeout)")
+
+
+def _size(size: int) -> str:
+    for unit, of in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= of:
+            return f"{size / of:g} {unit}"
+    return f"{size} bytes"
+
+
+class _Counted(io.RawIOBase):
+    """A stream that fails after so many bytes."""
+
+    def __init__(self, stream: BinaryIO, most_bytes: int) -> None:
+        super().__init__()
+        self._stream = stream
+        self._most = self._left = most_bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._stream.read(min(len(memoryview(buffer)), _BLOCK_BYTES))
+        self._left -= len(block)
+        if self._left < 0:
+            raise TooLargeError(self._most)
+        memoryview(buffer)[: len(block)] = block
+        return len(block)
