@@ -70,6 +70,21 @@ def test_the_newest_generation_is_the_snapshot(config: str, capsys: pytest.Captu
     assert said == "kstream-plan: warning: generations are without a number: a plan counts them from 0\n"
 
 
+def test_a_log_takes_the_settings_of_its_application(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown, _ = snapshot(capsys, "--leader-log", LOG)
+    name = json.loads(shown)["application_id"]
+    path = tmp_path / f"{name}.properties"
+    path.write_text("num.standby.replicas=3\n")
+    for given in (str(path), f"{name}={path}", str(tmp_path)):
+        shown, said = snapshot(capsys, "--leader-log", LOG, "--streams-config", given)
+        assert json.loads(shown)["config"] == {"num_standby_replicas": 3}
+        assert "Kafka's defaults" not in said
+    shown, said = snapshot(capsys, "--leader-log", LOG, "--streams-config", f"other={path}")
+    assert json.loads(shown)["config"] == {}
+    assert "--streams-config other=… is for an application that is not there" in said
+    assert f"--streams-config holds nothing for {name}: Kafka's defaults will count" in said
+
+
 def test_warnings_say_what_it_costs(capsys: pytest.CaptureFixture[str]) -> None:
     _, said = snapshot(capsys, "--leader-log", LOG)
     assert [line.partition("warning: ")[2][:60] for line in said.splitlines()] == [

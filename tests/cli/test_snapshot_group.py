@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kstream_plan.cli import run
+from kstream_plan.errors import ClusterError
 from kstream_plan.snapshots.broker import kafka_cluster
 from tests.helpers import metric_texts
 from tests.helpers.captured import REAL, rows
@@ -32,7 +33,12 @@ class OnTheNetwork(CapturedCluster):
         super().__init__(SCENARIO)
         type(self).reached = (servers, dict(arguments))
 
+    def streams_groups(self) -> list[str]:
+        return ["S2b", "gone", "payments"]
+
     def describe_group(self, group_id: str) -> Any:
+        if group_id == "gone":
+            raise ClusterError("does not exist on this cluster", where="group gone")
         self._described = DESCRIBED
         return super().describe_group(group_id)
 
@@ -121,6 +127,70 @@ def test_the_list_of_the_group_s_generations(capsys: pytest.CaptureFixture[str])
     assert 1 < len(part.splitlines()) < len(shown.splitlines())
 
 
+def rows_of(shown: str) -> dict[str, dict[str, Any]]:
+    return {row["application_id"]: row for row in map(json.loads, shown.splitlines())}
+
+
+def test_several_groups_in_the_order_given(capsys: pytest.CaptureFixture[str]) -> None:
+    shown, said = snapshot(capsys, *GROUP, "--group", "payments", "--group", "S2b")
+    assert list(rows_of(shown)) == ["S2b", "payments"]
+    warnings = [line.removeprefix("kstream-plan: warning: ").split(":")[0] for line in said.splitlines()]
+    assert list(dict.fromkeys(warnings)) == ["S2b", "payments"]
+    turned = snapshot(capsys, *GROUP[:2], "--group", "payments", *GROUP[2:])[0]
+    assert list(rows_of(turned)) == ["payments", "S2b"]
+
+
+def test_one_group_that_fails_does_not_stop_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "groups.jsonl"
+    options = (*GROUP[:2], "--all-groups", "--out", str(out))
+    shown, said = snapshot(capsys, *options, code=1)
+    assert shown == ""
+    assert "kstream-plan: error: group gone: does not exist on this cluster\n" in said
+    assert list(rows_of(out.read_text())) == ["S2b", "payments"]
+    assert snapshot(capsys, *GROUP[:2], "--group", "gone", code=1)[0] == ""
+
+
+def test_all_groups_where_none_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(OnTheNetwork, "streams_groups", lambda _: [])
+    shown, said = snapshot(capsys, *GROUP[:2], "--all-groups", code=1)
+    assert shown == ""
+    assert said.startswith("kstream-plan: error: broker:9092: no group of Kafka Streams runs there. Fix: start")
+
+
+def test_a_group_given_twice_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    alone = snapshot(capsys, *GROUP, "--offsets-topic", "--list")[0]
+    assert snapshot(capsys, *GROUP, "--group", "S2b", "--offsets-topic", "--list")[0] == alone
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_each_group_has_its_own_topology_and_settings(
+    folder: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, standbys in (("S2b", 1), ("payments", 2)):
+        (tmp_path / f"{name}.properties").write_text(f"num.standby.replicas={standbys}\n")
+    (tmp_path / "topologies").mkdir()
+    (tmp_path / "topologies" / "S2b.txt").write_text(Path(TOPOLOGY).read_text())
+    given = [
+        *("--streams-config", str(tmp_path) if folder else f"S2b={tmp_path}/S2b.properties"),
+        *("--topology", str(tmp_path / "topologies") if folder else f"S2b={TOPOLOGY}"),
+        *(() if folder else ("--streams-config", str(tmp_path / "payments.properties"))),
+    ]
+    found = rows_of(snapshot(capsys, *GROUP, "--group", "payments", *given)[0])
+    assert {name: row["config"]["num_standby_replicas"] for name, row in found.items()} == {"S2b": 1, "payments": 2}
+    assert all("end_offset_sum" in task for task in found["S2b"]["tasks"] if task["stateful"])
+    assert not any("end_offset_sum" in task for task in found["payments"]["tasks"])
+
+
+def test_what_is_given_for_nobody_is_told(config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = snapshot(capsys, *GROUP, "--streams-config", f"orders={config}")[1]
+    assert "warning: --streams-config orders=… is for an application that is not there\n" in said
+    assert "Give --streams-config" in said
+    for name in ("S2b.properties", "S2b.yaml"):
+        (tmp_path / name).write_text("num.standby.replicas: 1\n")
+    said = snapshot(capsys, *GROUP, "--streams-config", str(tmp_path), code=2)[1]
+    assert "S2b.properties and S2b.yaml are both named 'S2b'" in said
+
+
 def test_the_history_of_a_group_as_a_file(config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "history.jsonl.gz"
     options = ("--offsets-topic", "--all", "--topology", TOPOLOGY, "--streams-config", config, "--out", str(out))
@@ -188,7 +258,12 @@ def test_the_command_config_says_how_to_log_in(tmp_path: Path, capsys: pytest.Ca
         ((*GROUP, "--as-of", "2026-11-21T13:05:00Z"), "--as-of is about a history"),
         ((*GROUP, "--offsets-topic", "--from", "noon"), "--from: 'noon' is not a time"),
         ((*GROUP, "--offsets-topic", "--as-of", "noon"), "--as-of: 'noon' is not a time"),
-        (("--bootstrap-server", "b:1", "--group", "a", "--group", "b"), "--group is given more than once"),
+        ((*GROUP, "--all-groups"), "--all-groups takes in every --group"),
+        (("--all-groups",), "--all-groups is about a running group"),
+        ((*GROUP, "--group", "b", "--topology", TOPOLOGY), "a topology is of one application"),
+        (("--bootstrap-server", "b:1", "--all-groups", "--topology", TOPOLOGY), "a topology is of one application"),
+        ((*GROUP, "--topology", TOPOLOGY, "--topology", TOPOLOGY), "--topology: is given more than once"),
+        ((*GROUP, "--topology", f"a={TOPOLOGY}", "--topology", f"a={TOPOLOGY}"), "--topology: is given more than once"),
         (("--group", "S2b", "--bootstrap-server", ""), "--bootstrap-server: '' is no HOST:PORT"),
         (("--group", "S2b", "--bootstrap-server", "broker"), "--bootstrap-server: 'broker' is no HOST:PORT"),
         (("--group", "S2b", "--bootstrap-server", "b:1,c:x"), "--bootstrap-server: 'c:x' is no HOST:PORT"),

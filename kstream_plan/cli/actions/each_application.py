@@ -41,6 +41,7 @@ def each_application(
         KstreamPlanError: an application cannot be read or worked on, and ``keep_going`` is not set.
     """
     work: Work[T] = Work()
+    settings.files.check_used([_application_id(found) for found in outcomes])
     for done, found in enumerate(outcomes):
         try:
             if isinstance(found, KstreamPlanError):
@@ -53,3 +54,7 @@ def each_application(
                 raise
             work.errors.append(error)
     return work
+
+
+def _application_id(found: Snapshot | SnapshotError) -> str:
+    return found.state.group.application_id if isinstance(found, Snapshot) else found.application_id or ""

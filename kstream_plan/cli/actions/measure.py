@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.options.groups import Measuring
 from kstream_plan.cli.output import talk
 from kstream_plan.errors import SnapshotError, UsageError
@@ -38,7 +39,7 @@ def check_measuring(asked: Measuring, *, reads_stdin: bool) -> None:
         raise UsageError("standard input is to be read twice", fix="give - once")
 
 
-def measurements(asked: Measuring, topology: Topology | None = None) -> Measurements | None:
+def measurements(asked: Measuring) -> Measurements | None:
     """Read what was measured, ``None`` if nothing is given.
 
     Raises:
@@ -53,7 +54,7 @@ def measurements(asked: Measuring, topology: Topology | None = None) -> Measurem
         end_offsets=asked.end_offsets or (),
         start_offsets=asked.start_offsets or (),
         store_lags=asked.store_lags or (),
-        topology=topology,
+        topology_of=topologies(asked).of,
         now_ms=time.time_ns() // 1_000_000,
     )
 
@@ -89,14 +90,17 @@ def tell_coverage(snapshot: Snapshot) -> None:
             talk(f"{printable(snapshot.state.group.application_id)}: {note.message}")
 
 
-def topology_in(path: Path | None) -> Topology | None:
-    """Read the text of ``Topology.describe()`` in a file, if one is given.
+def topologies(asked: Measuring) -> PerApplication[Topology]:
+    """Return the texts of ``Topology.describe()`` that are given, by application.
 
     Raises:
-        SnapshotError: it cannot be read.
+        SnapshotError: one cannot be read.
+        UsageError: two are for the same application.
     """
-    if path is None:
-        return None
+    return per_application(asked.topology, "--topology", _topology_in)
+
+
+def _topology_in(path: Path) -> Topology:
     from kstream_plan.snapshots.broker.topology_text import read_topology  # noqa: PLC0415 - only where it is needed
     from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file  # noqa: PLC0415
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.output import talk
 from kstream_plan.documents.streams_config import load_streams_config, with_overrides
@@ -15,8 +17,12 @@ from kstream_plan.model.settings import CONFIG_NAMES
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """Settings by name of :class:`AssignmentConfig`, and rates in records per second; ``None``: not given."""
+    """What is given by hand: settings of an application's file, settings that beat it, and rates.
 
+    Settings are by name of :class:`AssignmentConfig`, rates in records per second; ``None``: not given.
+    """
+
+    files: PerApplication[Mapping[str, SettingValue]]
     settings: Mapping[str, SettingValue]
     restore_rate: float | None = None
     produce_rate: float | None = None
@@ -25,33 +31,39 @@ class Overrides:
         """Return ``snapshot`` with what is given in place of its own.
 
         Raises:
-            ConfigError: the settings do not go together.
+            ConfigError: a file cannot be read, a value in it is wrong, or the settings do not go together.
+            UsageError: a folder has two files of the application.
         """
         rates = snapshot.rates
         if self.restore_rate is not None:
             rates = replace(rates, restore_per_instance=self.restore_rate)
         if self.produce_rate is not None:
             rates = replace(rates, produce_per_task=self.produce_rate)
-        return replace(snapshot, config=with_overrides(snapshot.config, self.settings), rates=rates)
+        of_file = self.files.of(snapshot.state.group.application_id) or {}
+        return replace(snapshot, config=with_overrides(snapshot.config, {**of_file, **self.settings}), rates=rates)
 
 
 def overrides(asked: Settings) -> Overrides:
-    """Collect the settings that are asked for: options beat the file of ``--streams-config``.
+    """Collect the settings that are asked for: options beat the files of ``--streams-config``.
 
     Raises:
-        ConfigError: the file cannot be read, or a value in it is wrong.
+        ConfigError: a file cannot be read, or a value in it is wrong.
+        UsageError: two files are for the same applications.
     """
     settings: dict[str, SettingValue] = {}
-    if asked.streams_config is not None:
-        file = load_streams_config(asked.streams_config)
-        settings |= file.overrides
-        for warning in file.warnings:
-            talk(f"warning: {warning}")
     for name in CONFIG_NAMES:
         value = getattr(asked, name.removesuffix("_ms"))
         if value is not None:
             settings[name] = _tags(value) if name == "rack_aware_assignment_tags" else value
-    return Overrides(settings, asked.restore_rate, asked.produce_rate)
+    files = per_application(asked.streams_config, "--streams-config", _settings_in)
+    return Overrides(files, settings, asked.restore_rate, asked.produce_rate)
+
+
+def _settings_in(path: Path) -> Mapping[str, SettingValue]:
+    file = load_streams_config(path)
+    for warning in file.warnings:
+        talk(f"warning: {warning}")
+    return file.overrides
 
 
 def _tags(text: str) -> tuple[str, ...]:

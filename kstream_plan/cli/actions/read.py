@@ -29,6 +29,8 @@ def check_before_reading(asked: PlansSnapshots, out: Path | None) -> None:
         raise UsageError("--lags-tolerance goes with --lags", fix="give --lags, or leave it out")
     if asked.lags and (asked.metrics or asked.store_lags):
         raise UsageError("--lags is what was reported, --metrics what is true now", fix="give one of them")
+    if asked.topology and not (asked.metrics or asked.store_lags):
+        raise UsageError("--topology tells whose metrics are meant", fix="give --metrics, or leave it out")
     if asked.balance_factor is not None and asked.assignor != "balanced":
         raise UsageError("--balance-factor goes with --assignor balanced", fix="give both, or leave it out")
     if out is not None:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from kstream_plan.cli.actions.measure import measurements, topology_in
+from kstream_plan.cli.actions.per_application import PerApplication
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.documents.client_properties import load_client_properties
-from kstream_plan.errors import UsageError
+from kstream_plan.errors import ClusterError, KstreamPlanError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.render.generations import HistoryLine
-from kstream_plan.snapshots.broker.source import Taken, group_decisions, group_history, running_group
+from kstream_plan.snapshots.broker.source import Cluster, Taken, group_decisions, group_history, running_group
 from kstream_plan.snapshots.leader_log.naming import client_of
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.times import format_time
 
 if TYPE_CHECKING:
+    from kstream_plan.snapshots.broker.topology_text import Topology
     from kstream_plan.snapshots.metrics.overlay import Measurements
+
+T = TypeVar("T")
 
 #: An address of IPv6 is in brackets.
 _SERVER = re.compile(r"(?:\[[^\s\[\]]+\]|[^\s:\[\]]+):(?P<port>\d{1,5})")
@@ -31,15 +34,20 @@ _NO_CONFIG = (
 )
 
 
-class RunningGroup(NamedTuple):
-    """A group, and the brokers to ask for it."""
+class RunningGroups(NamedTuple):
+    """Groups, and the brokers to ask for them; without ``group_ids`` every one of Kafka Streams that runs there."""
 
     servers: str
-    group_id: str
+    group_ids: tuple[str, ...]
+
+    @property
+    def several(self) -> bool:
+        """Whether there may be more than one."""
+        return len(self.group_ids) != 1
 
 
-def running_group_of(asked: SnapshotOptions) -> RunningGroup | None:
-    """Return the group that is to be asked for, ``None`` where logs are read: one source, and what belongs to it.
+def running_groups_of(asked: SnapshotOptions) -> RunningGroups | None:
+    """Return the groups that are to be asked for, ``None`` where logs are read: one source, and what belongs to it.
 
     Raises:
         UsageError: no source or both; an option that does not go with the source; an address that is none.
@@ -55,23 +63,25 @@ def running_group_of(asked: SnapshotOptions) -> RunningGroup | None:
             fix = "name the application's logs: --leader-log FILE; or ask its cluster: --bootstrap-server, --group"
             raise UsageError("nothing to make a snapshot of is given", fix=fix)
         return None
-    if not asked.group:
-        raise UsageError("--bootstrap-server says where, not what", fix="name the application's id: --group ID")
-    if len(asked.group) > 1:
-        raise UsageError("--group is given more than once", fix="ask for one group at a time")
+    if not asked.group and not asked.all_groups:
+        fix = "name the application's id: --group ID; or take them all: --all-groups"
+        raise UsageError("--bootstrap-server says where, not what", fix=fix)
+    if asked.group and asked.all_groups:
+        raise UsageError("--all-groups takes in every --group", fix="give one of them")
     if asked.application_id:
         raise UsageError("--group names the application already", fix="leave --application-id out")
     _check_servers(servers)
     past = _of_history(asked)
     if past and not asked.offsets_topic:
         raise UsageError(f"{past[0]} is about a history", fix="read it from the broker's own topic: --offsets-topic")
-    return RunningGroup(servers, asked.group[0])
+    return RunningGroups(servers, tuple(dict.fromkeys(asked.group or ())))
 
 
 def _of_group(asked: SnapshotOptions) -> list[str]:
     """Return which of the options are given that are about a group."""
     options = {
         "--group": asked.group,
+        "--all-groups": asked.all_groups,
         "--command-config": asked.command_config,
         "--topology": None if asked.metrics or asked.store_lags else asked.topology,
         "--offsets-topic": asked.offsets_topic,
@@ -99,54 +109,104 @@ def _check_servers(servers: str) -> None:
             raise UsageError(f"{shown(server)} is no HOST:PORT", where="--bootstrap-server", fix=fix)
 
 
+def each_group(
+    groups: RunningGroups, asked: SnapshotOptions, answer: Callable[[Cluster, str], T]
+) -> tuple[list[T], list[KstreamPlanError]]:
+    """Ask the cluster about one group after the other, in the order given; all of them by name.
+
+    What goes wrong with one of several does not stop the others.
+
+    Raises:
+        KstreamPlanError: the cluster, or the only group, is not as it must be.
+    """
+    answers: list[T] = []
+    errors: list[KstreamPlanError] = []
+    with _cluster(groups, asked) as cluster:
+        for group_id in groups.group_ids or _all_groups(cluster, groups.servers):
+            try:
+                answers.append(answer(cluster, group_id))
+            except KstreamPlanError as error:
+                if not groups.several:
+                    raise
+                errors.append(error)
+    return answers, errors
+
+
+def _all_groups(cluster: Cluster, servers: str) -> list[str]:
+    found = cluster.streams_groups()
+    if not found:
+        fix = "start an application, or name a group that has run: --group ID --offsets-topic"
+        raise ClusterError("no group of Kafka Streams runs there", where=printable(servers), fix=fix)
+    return found
+
+
+class GroupFiles(NamedTuple):
+    """What is known of groups beside what the cluster tells."""
+
+    configs: PerApplication[Mapping[str, Any]]
+    topologies: PerApplication[Topology]
+    measured: Measurements | None
+
+    def check(self, groups: RunningGroups) -> None:
+        """Check that nothing that is of one group counts for several, or for none.
+
+        Raises:
+            UsageError: a single topology for several groups.
+        """
+        if groups.several and self.topologies.others is not None:
+            fix = "give --topology ID=FILE for each, or a folder of files named by their groups"
+            raise UsageError("a topology is of one application, and there are several groups", fix=fix)
+        for files in (self.configs, self.topologies) if groups.group_ids else ():
+            files.check_used(groups.group_ids)
+
+
+class GroupSnapshots(NamedTuple):
+    """A group's rows, what is not known of them, and what was measured of its copies."""
+
+    group_id: str
+    taken: Taken
+    measured: Measurements | None
+
+
 def take_group(
-    group: RunningGroup,
-    asked: SnapshotOptions,
-    config: Mapping[str, Any],
-    names: Mapping[str, Mapping[str, str]],
-    wanted: Callable[[int], bool],
-) -> tuple[Taken, Measurements | None]:
+    cluster: Cluster, group_id: str, asked: SnapshotOptions, files: GroupFiles, wanted: Callable[[int], bool]
+) -> GroupSnapshots:
     """Ask the cluster for the rows that the options want, and for the offsets of changelogs that were measured.
 
     Args:
-        group: what is asked for, and where.
+        cluster: where the group is.
+        group_id: the group.
         asked: the command's options.
-        config: the application's settings.
-        names: host and rack by process id, client id or host.
+        files: what is known beside.
         wanted: tells of a time, since 1970, whether it is in what the options select.
 
     Raises:
         KstreamPlanError: the cluster, the group or a file is not as it must be.
     """
-    topology = topology_in(asked.topology)
-    measured = measurements(asked, topology)
-    now_ms = time.time_ns() // 1_000_000
-    newest_only = not asked.wants_history
-    name = group.group_id
-    with _cluster(group, asked) as cluster:
-        if asked.offsets_topic:
-            taken = group_history(cluster, name, topology, now_ms, wanted, newest_only=newest_only, config=config)
-        else:
-            taken = running_group(cluster, name, topology, now_ms, config)
-        if measured is not None:
-            from kstream_plan.snapshots.metrics.overlay import with_asked_offsets  # noqa: PLC0415 - not without --metrics
+    topology, config, measured = files.topologies.of(group_id), files.configs.of(group_id), files.measured
+    now_ms, newest_only = time.time_ns() // 1_000_000, not asked.wants_history
+    if asked.offsets_topic:
+        newest = newest_only
+        taken = group_history(cluster, group_id, topology, now_ms, wanted, newest_only=newest, config=config or {})
+    else:
+        taken = running_group(cluster, group_id, topology, now_ms, config or {})
+    if measured is not None:
+        from kstream_plan.snapshots.metrics.overlay import with_asked_offsets  # noqa: PLC0415 - not without --metrics
 
-            measured = with_asked_offsets(measured, cluster, name, time.time_ns() // 1_000_000)
-    notes = [*taken.notes, *([] if config else [Note("no-config", _NO_CONFIG)]), *_unused(names, taken.rows)]
-    return Taken([_named(row, names) for row in taken.rows], notes), measured
+        measured = with_asked_offsets(measured, cluster, group_id, time.time_ns() // 1_000_000)
+    notes = [] if config is not None else [Note("no-config", _NO_CONFIG)]
+    return GroupSnapshots(group_id, Taken(taken.rows, [*taken.notes, *notes]), measured)
 
 
-def list_group(group: RunningGroup, asked: SnapshotOptions, wanted: Callable[[int], bool]) -> list[HistoryLine]:
+def list_group(cluster: Cluster, group_id: str, wanted: Callable[[int], bool]) -> list[HistoryLine]:
     """Return the generations that the broker's own records hold, one line each.
 
     Raises:
         KstreamPlanError: the cluster or the group is not as it must be.
     """
-    with _cluster(group, asked) as cluster:
-        found = group_decisions(cluster, group.group_id, wanted)
     return [
         HistoryLine(
-            group.group_id,
+            group_id,
             format_time(decision.at_ms),
             decision.generation,
             decision.trigger,
@@ -156,15 +216,25 @@ def list_group(group: RunningGroup, asked: SnapshotOptions, wanted: Callable[[in
             decision.withheld_tasks,
             decision.probing,
         )
-        for decision in found
+        for decision in group_decisions(cluster, group_id, wanted)
     ]
 
 
-def _cluster(group: RunningGroup, asked: SnapshotOptions) -> Any:
+def _cluster(groups: RunningGroups, asked: SnapshotOptions) -> Any:
     from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster  # noqa: PLC0415 - only where it is needed
 
     path = asked.command_config
-    return KafkaCluster(group.servers, {} if path is None else load_client_properties(path), asked.limits.wait_ms)
+    return KafkaCluster(groups.servers, {} if path is None else load_client_properties(path), asked.limits.wait_ms)
+
+
+def with_names(
+    rows: Sequence[Mapping[str, Any]], names: Mapping[str, Mapping[str, str]]
+) -> tuple[list[dict[str, Any]], list[Note]]:
+    """Return rows with the hosts and racks that are given, and which of these are nobody's.
+
+    ``names`` are by process id, client id or host.
+    """
+    return [_named(row, names) for row in rows], _unused(names, rows)
 
 
 def _named(row: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:

@@ -6,22 +6,35 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kstream_plan.cli.actions.measure import check_measuring, measured_rows, measurements, topology_in
-from kstream_plan.cli.actions.snapshot_group import RunningGroup, list_group, running_group_of, take_group
-from kstream_plan.cli.failures import expected_failures
+import typer
+
+from kstream_plan.cli.actions.measure import check_measuring, measured_rows, measurements, topologies
+from kstream_plan.cli.actions.per_application import PerApplication, per_application
+from kstream_plan.cli.actions.snapshot_group import (
+    GroupFiles,
+    GroupSnapshots,
+    RunningGroups,
+    each_group,
+    list_group,
+    running_groups_of,
+    take_group,
+    with_names,
+)
+from kstream_plan.cli.exit_codes import ExitCode
+from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import bytes_written_at_once, check_target, say, talk
 from kstream_plan.cli.progress import progress
 from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.documents.streams_config import load_streams_config
-from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.render.generations import HistoryLine, history
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.notes import notes_about, notes_about_logs
-from kstream_plan.snapshots.rows.fields import shown
+from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.times import format_time, time_asked_for
 from kstream_plan.snapshots.rows.write import check_ending, file_bytes, row_lines
 
@@ -30,31 +43,32 @@ from kstream_plan.snapshots.rows.write import check_ending, file_bytes, row_line
 def snapshot(asked: SnapshotOptions) -> None:
     """Make snapshots of a group: from its leader's log, or of the running group and its broker's own records."""
     with expected_failures(debug=asked.debug):
-        group = _checked_source(asked)
+        groups = _checked_source(asked)
         in_range = _in_range(asked)
-        if group is not None:
-            _of_group(group, asked, in_range)
+        if groups is not None:
+            _of_groups(groups, asked, in_range)
             return
         with progress() as tell:
             tell("reading the logs")
-            measured = measurements(asked, topology_in(asked.topology))
-            found = _read(asked)
+            measured, configs = measurements(asked), _configs(asked)
+            found = _read(asked, configs)
         wanted = _selected(found.entries, asked, in_range)
-        _warn(notes_about_logs(found) if asked.listed else notes_about(found, wanted), asked)
+        notes = notes_about_logs(found) if asked.listed else notes_about(found, wanted)
+        _warn(notes if asked.streams_config is None else _notes_beside_config(notes, found, wanted, configs))
         if asked.listed:
             say(history([_line(entry) for entry in wanted]))
             return
         _deliver(measured_rows(checked_rows(wanted), measured), asked.out)
 
 
-def _checked_source(asked: SnapshotOptions) -> RunningGroup | None:
-    """Check what does not need the input; return the group to ask the cluster for, ``None`` where logs are read.
+def _checked_source(asked: SnapshotOptions) -> RunningGroups | None:
+    """Check what does not need the input; return the groups to ask the cluster for, ``None`` where logs are read.
 
     Raises:
         UsageError: no source, or options that do not go together.
         KstreamPlanError: the place for ``--out`` cannot be written to.
     """
-    group = running_group_of(asked)
+    groups = running_groups_of(asked)
     if asked.as_of is not None and asked.wants_history:
         raise UsageError("--as-of is about one snapshot, --from, --to and --all are about many", fix="give one of them")
     if (asked.metrics or asked.store_lags) and (asked.listed or asked.wants_history):
@@ -65,24 +79,46 @@ def _checked_source(asked: SnapshotOptions) -> RunningGroup | None:
             raise UsageError("--list shows what there is", fix="leave out --out, or --list")
         check_ending(asked.out.name)
         check_target(asked.out)
-    return group
+    return groups
 
 
-def _of_group(group: RunningGroup, asked: SnapshotOptions, in_range: Callable[[int], bool]) -> None:
-    """Ask the cluster instead of a log."""
+def _of_groups(groups: RunningGroups, asked: SnapshotOptions, in_range: Callable[[int], bool]) -> None:
+    """Ask the cluster instead of logs: one answer for each group; one that has none ends in exit code 1."""
     if asked.listed:
         with progress() as tell:
-            tell("reading the group's records")
-            lines = list_group(group, asked, in_range)
-        say(history(lines))
-        return
-    config = _config(asked.streams_config)
+            tell("reading the groups' records")
+            listed, errors = each_group(groups, asked, lambda cluster, of: list_group(cluster, of, in_range))
+        _report(errors, asked)
+        say(history([line for lines in listed for line in lines]))
+    else:
+        files = GroupFiles(_configs(asked), topologies(asked), measurements(asked))
+        files.check(groups)
+        with progress() as tell:
+            tell("asking the cluster")
+            found, errors = each_group(
+                groups, asked, lambda cluster, of: take_group(cluster, of, asked, files, in_range)
+            )
+        _report(errors, asked)
+        _deliver_groups(found, asked, several=groups.several)
+    if errors:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _report(errors: Sequence[KstreamPlanError], asked: SnapshotOptions) -> None:
+    for error in errors:
+        report(error, debug=asked.debug)
+
+
+def _deliver_groups(found: Sequence[GroupSnapshots], asked: SnapshotOptions, *, several: bool) -> None:
     names = {} if asked.names is None else load_instance_names(asked.names)
-    with progress() as tell:
-        tell("asking the cluster")
-        taken, measured = take_group(group, asked, config, names, in_range)
-    _warn(taken.notes, asked)
-    _deliver(measured_rows(taken.rows, measured), asked.out)
+    rows: list[Mapping[str, Any]] = []
+    for of in found:
+        _warn([note._replace(message=f"{of.group_id}: {note.message}") if several else note for note in of.taken.notes])
+        rows += measured_rows(of.taken.rows, of.measured)
+    named, unused = with_names(rows, names)
+    _warn(unused)
+    if named:
+        _deliver(named, asked.out)
 
 
 def _in_range(asked: SnapshotOptions) -> Callable[[int], bool]:
@@ -96,11 +132,11 @@ def _in_range(asked: SnapshotOptions) -> Callable[[int], bool]:
     return lambda at_ms: (first is None or first <= at_ms) and (last is None or at_ms <= last)
 
 
-def _read(asked: SnapshotOptions) -> LogHistory:
+def _read(asked: SnapshotOptions, configs: PerApplication[Mapping[str, Any]]) -> LogHistory:
     return read_leader_logs(
         [*(asked.leader_log or ()), *(asked.more_logs or ())],
         application_id=_only_application(asked.application_id),
-        config=_config(asked.streams_config),
+        config=lambda application_id: configs.of(application_id) or {},
         names=None if asked.names is None else load_instance_names(asked.names),
     )
 
@@ -112,9 +148,24 @@ def _only_application(application_ids: Sequence[str] | None) -> str | None:
     return application_ids[0]
 
 
-def _config(path: Path | None) -> dict[str, Any]:
-    if path is None:
-        return {}
+def _configs(asked: SnapshotOptions) -> PerApplication[Mapping[str, Any]]:
+    return per_application(asked.streams_config, "--streams-config", _settings_in)
+
+
+def _notes_beside_config(
+    notes: Sequence[Note], found: LogHistory, wanted: Sequence[Entry], configs: PerApplication[Mapping[str, Any]]
+) -> list[Note]:
+    """Return what is not known where settings are given: those of some applications may not be among them."""
+    configs.check_used({entry.application_id for entry in found.entries})
+    missing = sorted({entry.application_id for entry in wanted if configs.of(entry.application_id) is None})
+    without = [
+        Note("no-config", f"--streams-config holds nothing for {printable(name)}: Kafka's defaults will count")
+        for name in missing
+    ]
+    return [*(note for note in notes if note.code != "no-config"), *without]
+
+
+def _settings_in(path: Path) -> Mapping[str, Any]:
     file = load_streams_config(path)
     for warning in file.warnings:
         talk(f"warning: {warning}")
@@ -123,11 +174,9 @@ def _config(path: Path | None) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in file.overrides.items()}
 
 
-def _warn(notes: Sequence[Note], asked: SnapshotOptions) -> None:
-    """Say what is not known; the configuration is if it was given, though it may set nothing."""
+def _warn(notes: Sequence[Note]) -> None:
     for note in notes:
-        if note.code != "no-config" or asked.streams_config is None:
-            talk(f"warning: {note.message}")
+        talk(f"warning: {note.message}")
 
 
 def _selected(entries: Sequence[Entry], asked: SnapshotOptions, in_range: Callable[[int], bool]) -> list[Entry]:

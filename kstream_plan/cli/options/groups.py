@@ -76,6 +76,15 @@ class Measuring(Options):
             help="Lags now: JSON of allLocalStorePartitionLags() by host or process id; repeatable.",
         ),
     ] = None
+    topology: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--topology",
+            metavar="[ID=]FILE",
+            help="What Topology.describe() prints: stores, and so changelogs' end offsets; of one application, or a "
+            "folder of files named by their applications.",
+        ),
+    ] = None
 
 
 class Deciding(Options):

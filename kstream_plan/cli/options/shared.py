@@ -83,9 +83,12 @@ Snapshots = Annotated[
     ),
 ]
 StreamsConfig = Annotated[
-    Path | None,
+    list[str] | None,
     typer.Option(
-        "--streams-config", metavar="FILE", help="Kafka Streams settings: .properties, or YAML with the same names."
+        "--streams-config",
+        metavar="[ID=]FILE",
+        help="Kafka Streams settings: .properties, or YAML with the same names; of one application, or a folder of "
+        "files named by their applications.",
     ),
 ]
 AsOf = Annotated[

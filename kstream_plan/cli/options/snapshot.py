@@ -52,20 +52,15 @@ class SnapshotOptions(Measuring, Limited):
     ] = None
     group: Annotated[
         list[str] | None,
-        typer.Option("--group", metavar="ID", help="The running group: the application.id of its application."),
+        typer.Option("--group", metavar="ID", help="A running group: its application.id; repeatable."),
     ] = None
+    all_groups: Annotated[bool, typer.Option("--all-groups", help="Every group of Kafka Streams that runs there.")] = (
+        False
+    )
     command_config: Annotated[
         Path | None,
         typer.Option(
             "--command-config", metavar="FILE", help="client.properties of Kafka's own tools: how to log in, TLS."
-        ),
-    ] = None
-    topology: Annotated[
-        Path | None,
-        typer.Option(
-            "--topology",
-            metavar="FILE",
-            help="What Topology.describe() prints: stores, and so changelogs' end offsets.",
         ),
     ] = None
     offsets_topic: Annotated[

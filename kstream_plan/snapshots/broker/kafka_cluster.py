@@ -22,7 +22,7 @@ from kstream_plan.snapshots.broker.group_rows import EndOffsets
 from kstream_plan.snapshots.broker.group_tasks import Topics
 from kstream_plan.snapshots.broker.history import OffsetsRecord
 from kstream_plan.snapshots.broker.kafka_failures import ConnectionWatch, cluster_error
-from kstream_plan.snapshots.broker.streams_group import DescribedGroup
+from kstream_plan.snapshots.broker.streams_group import STREAMS_PROTOCOL, DescribedGroup, may_be_streams
 from kstream_plan.snapshots.rows.fields import printable
 
 _CLIENT_ID = "kstream-plan"
@@ -100,6 +100,20 @@ class KafkaCluster:
             for member in group.members
         ]
         return DescribedGroup(group.group_state, group.protocol_type, group.protocol_data, members)
+
+    def streams_groups(self) -> list[str]:
+        """Return the running groups of Kafka Streams (``ListGroups``, ``DescribeGroups``), sorted.
+
+        While a group rebalances the broker does not tell whether it is one: such a group is among them.
+        """
+        with self._asking("the groups"):
+            listed = [
+                group["group_id"]
+                for group in self._admin.list_groups()
+                if group["protocol_type"] == STREAMS_PROTOCOL[0]
+                and str(group.get("group_type") or "classic").lower() == "classic"
+            ]
+        return [group_id for group_id in sorted(listed) if may_be_streams(self.describe_group(group_id))]
 
     def topics(self, names: Sequence[str]) -> Topics:
         """Return the partitions of those topics that exist (``Metadata``, ``DescribeCluster``)."""

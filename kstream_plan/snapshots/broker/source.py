@@ -42,6 +42,9 @@ class Cluster(Protocol):
     def describe_group(self, group_id: str) -> DescribedGroup:
         """Return the group as it is."""
 
+    def streams_groups(self) -> list[str]:
+        """Return the running groups of Kafka Streams, and those of which that cannot be told now, sorted."""
+
     def topics(self, names: Sequence[str]) -> Topics:
         """Return the partitions of those topics that exist."""
 

@@ -49,6 +49,13 @@ def check_stable_streams_group(group_id: str, group: DescribedGroup) -> None:
         raise not_streams(group_id, group.protocol_type, group.protocol, where)
 
 
+def may_be_streams(group: DescribedGroup) -> bool:
+    """Tell whether a group runs and is one of Kafka Streams, as far as the broker tells: not while it rebalances."""
+    if group.state in _GONE or group.protocol_type != STREAMS_PROTOCOL[0]:
+        return False
+    return group.state != _STABLE or group.protocol == STREAMS_PROTOCOL[1]
+
+
 def no_members(group_id: str, where: str) -> SnapshotError:
     """Return the error about a group that is empty."""
     fix = "start the application, or take its history with --offsets-topic --all"

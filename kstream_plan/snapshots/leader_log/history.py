@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
@@ -55,7 +55,7 @@ def read_leader_logs(
     paths: Sequence[str],
     *,
     application_id: str | None = None,
-    config: Mapping[str, Any] | None = None,
+    config: Mapping[str, Any] | Callable[[str], Mapping[str, Any]] | None = None,
     names: Names | None = None,
     stdin: BinaryIO | None = None,
 ) -> LogHistory:
@@ -64,7 +64,7 @@ def read_leader_logs(
     Args:
         paths: files, folders and globs, plain or gzip; ``-`` is standard input.
         application_id: the application of generations whose log does not name it.
-        config: settings, by the names of the snapshot's ``config``.
+        config: settings, by the names of the snapshot's ``config``; or what gives those of an application.
         names: ``host`` and ``rack`` by process id, client id or host.
         stdin: what ``-`` stands for, by default the process's standard input.
 
@@ -83,7 +83,7 @@ def read_leader_logs(
     entries = [
         entry
         for name, generations in sorted(by_application.items())
-        for entry in _entries(name, generations, config or {}, known, ended)
+        for entry in _entries(name, generations, config(name) if callable(config) else config or {}, known, ended)
     ]
     entries.sort(key=lambda entry: (entry.at_ms is not None, entry.at_ms or 0))
     return LogHistory(tuple(entries), tuple(found.incomplete), unused)

@@ -5,7 +5,7 @@ Measured lags lie over the group's metadata and replace nothing but lags: who ru
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 _Seat = tuple[str, str]
 
 
+def no_topology(_application_id: str) -> None:
+    """Tell the topology of no application."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measurements:
     """What was measured of whatever group: scrapes, store lags, and offsets of changelogs.
@@ -41,7 +45,7 @@ class Measurements:
         store_lags: what applications say of their own stores.
         ends: end offsets of changelogs.
         starts: start offsets of changelogs.
-        topology: which task a changelog is of, where a snapshot does not tell.
+        topology_of: which task a changelog is of, by application id, where a snapshot does not tell.
         notes: warnings about what was read.
     """
 
@@ -49,7 +53,7 @@ class Measurements:
     store_lags: tuple[StoreLags, ...] = ()
     ends: Offsets = field(default_factory=Offsets)
     starts: Offsets = field(default_factory=Offsets)
-    topology: Topology | None = None
+    topology_of: Callable[[str], Topology | None] = no_topology
     notes: tuple[Note, ...] = ()
 
 
@@ -66,7 +70,7 @@ def read_measurements(
     end_offsets: Sequence[str] = (),
     start_offsets: Sequence[str] = (),
     store_lags: Sequence[str] = (),
-    topology: Topology | None = None,
+    topology_of: Callable[[str], Topology | None] = no_topology,
     stdin: BinaryIO | None = None,
     now_ms: int | None = None,
 ) -> Measurements:
@@ -81,7 +85,7 @@ def read_measurements(
         read_store_lags(store_lags, stdin, now_ms),
         read_offsets(end_offsets, stdin, now_ms),
         read_offsets(start_offsets, stdin, now_ms),
-        topology,
+        topology_of,
         (*notes, *notes_about_scrapes(scrapes)),
     )
 
@@ -132,7 +136,8 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
             apart.
     """
     ends = measured.ends or _own_ends(row)
-    seats = seats_of(row, measured.topology, _stores(measured.scrapes), _published(measured, ends))
+    topology = measured.topology_of(row["application_id"])
+    seats = seats_of(row, topology, _stores(measured.scrapes), _published(measured, ends))
     copies, notes = of_group(measured.scrapes, seats)
     lags = measured_lags(copies, seats, ends, measured.starts) | lags_of_stores(measured.store_lags, seats)
     held = _Held.of(row)

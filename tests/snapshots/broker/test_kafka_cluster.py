@@ -15,6 +15,7 @@ from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
 from kstream_plan.snapshots.broker.history import OffsetsRecord
 from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster, offsets_partition
 from kstream_plan.snapshots.broker.kafka_failures import ConnectionWatch
+from kstream_plan.snapshots.broker.streams_group import DescribedGroup
 from tests.helpers.fake_kafka import Answers, TopicPartition, errors
 
 
@@ -56,6 +57,21 @@ def test_a_group_that_is_not_described_is_told_apart(answers: Answers, unknown: 
         cluster.describe_group("shop")
     answers.listed = [{"group_id": "shop", "group_type": "Streams", "group_state": "Stable"}]
     assert cluster.describe_group("shop").group_type == "streams"
+
+
+def test_the_groups_of_kafka_streams_that_run(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a group rebalances nobody tells what it is of, so it is one that is asked for."""
+    described = {
+        "orders": DescribedGroup("Stable", "consumer", "stream"),
+        "billing": DescribedGroup("PreparingRebalance", "consumer", ""),
+        "reader": DescribedGroup("Stable", "consumer", "range"),
+        "stopped": DescribedGroup("Empty", "consumer", ""),
+    }
+    kinds = {"connect": "connect"} | dict.fromkeys(described, "consumer")
+    answers.listed = [{"group_id": name, "protocol_type": kind} for name, kind in kinds.items()]
+    answers.listed.append({"group_id": "newer", "protocol_type": "consumer", "group_type": "Consumer"})
+    monkeypatch.setattr(KafkaCluster, "describe_group", lambda _, name: described[name])
+    assert KafkaCluster("a:9092", {}).streams_groups() == ["billing", "orders"]
 
 
 def test_topics_with_the_racks_of_their_replicas(answers: Answers) -> None:

@@ -105,7 +105,7 @@ def test_the_least_is_nothing_to_go_by_for_a_copy_that_has_reported_nothing() ->
         "    Processor: p (stores: [A, B])\n      --> none\n      <-- s\n",
         "topology.txt",
     )
-    found = overlaid(text(lags({("A", 0): 0, ("B", 0): 0})), row=row, topology=topology)
+    found = overlaid(text(lags({("A", 0): 0, ("B", 0): 0})), row=row, topology_of=lambda _: topology)
     assert found.row["lags"] == []
 
 
