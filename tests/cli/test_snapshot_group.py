@@ -29,7 +29,7 @@ class OnTheNetwork(CapturedCluster):
 
     reached: tuple[str, dict[str, Any]]
 
-    def __init__(self, servers: str, arguments: dict[str, Any]) -> None:
+    def __init__(self, servers: str, arguments: dict[str, Any], _wait_ms: int) -> None:
         super().__init__(SCENARIO)
         type(self).reached = (servers, dict(arguments))
 
