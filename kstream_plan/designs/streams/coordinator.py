@@ -52,6 +52,8 @@ class Coordinator:
         self.group_epoch = 1
         self.target_epoch = 1
         self.targets: Mapping[str, MemberTarget] = MappingProxyType({})
+        self._active: dict[int, str] = {}
+        self._standby: dict[int, frozenset[str]] = {}
         self._computed_at_ms: int | None = None
         self._delayed_until_ms: int | None = None
 
@@ -84,7 +86,7 @@ class Coordinator:
     def leave(self, at_ms: int, member_id: str) -> Mapping[str, MemberTarget] | None:
         """Take a member out, with all that it holds; return what the end of the initial delay computed before."""
         by_timer = self.end_delay(at_ms)
-        del self.members[member_id]
+        self._release(self.members.pop(member_id))
         self.table.remove(member_id)
         self.targets = MappingProxyType({member: of for member, of in self.targets.items() if member != member_id})
         self.group_epoch += 1
@@ -135,7 +137,7 @@ class Coordinator:
             member,
             self.targets.get(member.member_id, _NOTHING),
             self.target_epoch,
-            self.holders(),
+            Holders(self._active, self._standby),
             owned,
             by_current=self.settings.by_current,
         )
@@ -144,16 +146,22 @@ class Coordinator:
         return after
 
     def _put(self, member: StreamsMember) -> None:
+        before = self.members.get(member.member_id)
+        if before is not None:
+            self._release(before)
+        self._hold(member)
         self.members[member.member_id] = member
         self.table.put(member.member_id)
 
-    def holders(self) -> Holders:
-        """Return who holds what."""
-        active: dict[int, str] = {}
-        standby: dict[int, set[str]] = {}
-        for member in self.members.values():
-            for task in (*member.active, *member.revoking_active):
-                active[task] = member.process_id
-            for task in (*member.standby, *member.revoking_standby):
-                standby.setdefault(task, set()).add(member.process_id)
-        return Holders(active, {task: frozenset(processes) for task, processes in standby.items()})
+    def _hold(self, member: StreamsMember) -> None:
+        for task in (*member.active, *member.revoking_active):
+            self._active[task] = member.process_id
+        for task in (*member.standby, *member.revoking_standby):
+            self._standby[task] = self._standby.get(task, frozenset()) | {member.process_id}
+
+    def _release(self, member: StreamsMember) -> None:
+        """Forget what a member held: nobody else of its process holds the same, and an active task has one holder."""
+        for task in (*member.active, *member.revoking_active):
+            del self._active[task]
+        for task in (*member.standby, *member.revoking_standby):
+            self._standby[task] -= {member.process_id}
