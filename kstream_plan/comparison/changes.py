@@ -54,12 +54,17 @@ class Between:
     """What is known of the way from one side to the other.
 
     ``starts``: the last start of each task on another instance; ``restored``: records of the copies placed, by task
-    and process (``None``: not known); ``pauses_ms``: how long each task stood still in all.
+    and process (``None``: not known); ``pauses_ms``: how long each task stood still in all. ``seen``: that is what
+    happened, by its own times, and ``restore_records`` what all copies restored on the way (``None``: not known); since
+    when the tasks stood still is not told that are in ``left``: their instance had gone.
     """
 
     starts: Mapping[WorkId, Start] = field(default_factory=lambda: MappingProxyType({}))
     restored: Mapping[tuple[WorkId, str], int | None] = field(default_factory=lambda: MappingProxyType({}))
     pauses_ms: Mapping[WorkId, int] | None = None
+    seen: bool = False
+    restore_records: int | None = None
+    left: tuple[str, ...] = ()
 
 
 class TaskClass(StrEnum):
@@ -159,8 +164,9 @@ class Totals:
     """The sums. ``tasks`` are those on either side, ``moved`` those that one instance ran and another runs.
 
     ``started`` are those that nobody ran, withheld ones for instance, and somebody runs.
-    ``restore_records`` is ``None`` if not known of all; ``pause_ms`` the expected pause over all tasks, ``floor`` if
-    a cold start makes one longer by what it restores, else ``estimate``.
+    ``restore_records`` is ``None`` if not known of all, and what was restored on the way if that was seen; ``pause_ms``
+    the pause over all tasks, ``floor`` if a cold start makes one longer by what it restores, or since when one stood
+    still is not told, ``seen`` if it is what happened, else an ``estimate``.
     """
 
     tasks: int

@@ -38,7 +38,8 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
         course: what is known of the way between them, which then counts instead of ``old``'s lags.
     """
     before, after = _Seats(old), _Seats(new)
-    evidence = Evidence(old, new, course or Between())
+    course = course or Between()
+    evidence = Evidence(old, new, course)
     changes = []
     unchanged = stopped_ms = 0
     for task_id in _all_tasks(old.group, new.group):
@@ -53,7 +54,7 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
         new=new,
         tasks=tuple(changes),
         instances=tuple(_instance_changes(old, new)),
-        totals=_totals(old, new, changes, unchanged, stopped_ms),
+        totals=_totals(old, new, changes, course, unchanged, stopped_ms),
         notes=evidence.notes(changes),
         untold=evidence.untold,
     )
@@ -194,7 +195,9 @@ def _host(instance: Instance) -> list[str]:
     return [instance.host] if instance.host else []
 
 
-def _totals(old: Side, new: Side, changes: Sequence[TaskChange], unchanged: int, stopped_ms: int) -> Totals:
+def _totals(
+    old: Side, new: Side, changes: Sequence[TaskChange], course: Between, unchanged: int, stopped_ms: int
+) -> Totals:
     classes = Counter(change.kind for change in changes)
     classes[TaskClass.STAYED] += unchanged
     copies = [copy for change in changes for copy in change.copies]
@@ -209,12 +212,17 @@ def _totals(old: Side, new: Side, changes: Sequence[TaskChange], unchanged: int,
         moved=moved,
         started=sum(change.kind.is_move and change.from_ is None for change in changes),
         moved_share=moved / tasks if tasks else 0.0,
-        restore_records=None if None in amounts else sum(amount for amount in amounts if amount is not None),
+        restore_records=course.restore_records if course.seen else _sum(amounts),
         pause_ms=stopped_ms + sum(change.pause_ms for change in changes),
-        pause_is="floor" if classes[TaskClass.COLD] else "estimate",
+        pause_is="floor" if classes[TaskClass.COLD] or course.left else "seen" if course.seen else "estimate",
         skew_before=_skew(old),
         skew_after=_skew(new),
     )
+
+
+def _sum(amounts: Sequence[int | None]) -> int | None:
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if len(known) == len(amounts) else None
 
 
 def _skew(side: Side) -> Skew:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
-from kstream_plan.comparison.changes import Between, Side, Start, TaskClass
-from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.changes import Between, Side, Start
 from kstream_plan.comparison.warmth import held_copies
-from kstream_plan.model import LATEST, UNKNOWN, Group, Note, Snapshot, WorkId
+from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Note, Snapshot, WorkId
 from kstream_plan.model.starting_state import newcomers
 from kstream_plan.plans import (
     Demote,
@@ -103,18 +101,25 @@ def _gone(plan: Plan, number: int) -> set[str]:
 
 
 def without(side: Side, process_ids: set[str]) -> Side:
-    """Leave out instances that are not members then and hold nothing; what a side reports is left out with them."""
+    """Leave out instances that are not members then and hold nothing, and what they report."""
     group = side.group
     kept = [index for index, instance in enumerate(group.instances) if instance.process_id not in process_ids]
     consumers = [consumer for index in kept for consumer in group.consumers_of[index]]
+    place = {index: new for new, index in enumerate(kept)}
     return replace(
         side,
         group=Group(group.application_id, group.tasks, tuple(group.instances[index] for index in kept)),
         holdings=tuple(side.holdings[consumer] for consumer in consumers),
         stopping=frozenset(index for index, consumer in enumerate(consumers) if consumer in side.stopping),
-        copies=None,
+        copies=None if side.copies is None else [_of_instances(copies, place) for copies in side.copies],
         newcomers=side.newcomers - process_ids,
         decided=None if side.decided is None else tuple(side.decided[consumer] for consumer in consumers),
+    )
+
+
+def _of_instances(copies: Sequence[Copy], place: Mapping[int, int]) -> tuple[Copy, ...]:
+    return tuple(
+        copy._replace(instance=place[copy.instance], reporters=()) for copy in copies if copy.instance in place
     )
 
 
@@ -168,30 +173,3 @@ def plan_course(plan: Plan, first: int, last: int) -> Between:
                 is_held = isinstance(step, Promote) or key in held
                 starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
     return Between(starts=starts, restored=restored, pauses_ms=plan.pauses_between(first, last).ms)
-
-
-def history_course(sides: Sequence[Side]) -> Between:
-    """Return what the generations between two tell, the two included: each move with the lags it was decided by."""
-    starts: dict[WorkId, Start] = {}
-    pauses_ms: dict[WorkId, int] = {}
-    holders: dict[WorkId, frozenset[str]] = {}
-    for before, after in pairwise(sides):
-        for change in compare(before, after).tasks:
-            pauses_ms[change.task_id] = pauses_ms.get(change.task_id, 0) + change.pause_ms
-            if change.kind is TaskClass.ORPHANED:
-                holders[change.task_id] = _holders(before, change.task_id)
-            if change.start is not None and change.to is not None:
-                withheld = change.from_ is None and change.task_id in holders
-                held = change.to.process_id in holders[change.task_id] if withheld else change.start.held
-                starts[change.task_id] = change.start._replace(held=held)
-    return Between(starts=starts, pauses_ms=pauses_ms)
-
-
-def _holders(side: Side, task_id: WorkId) -> frozenset[str]:
-    """The processes that have state of a task: the one that runs it and those that hold a copy."""
-    task, group = side.group.task_index[task_id], side.group
-    return frozenset(
-        group.instances[group.instance_of[consumer]].process_id
-        for consumer, held in enumerate(side.holdings)
-        if any(task in role for role in held)
-    )

@@ -71,6 +71,9 @@ class Evidence:
     def notes(self, changes: Sequence[TaskChange]) -> tuple[Note, ...]:
         """Return how sure the starts are that were asked for, ``changes`` being all that was found."""
         notes = []
+        if self._course.left:
+            message = "Since when tasks stood still whose instance had gone is not told: no pause counts that"
+            notes.append(Note("left-before", message, self._course.left))
         if self._guessed:
             message = "No lags are known: a copy that is held counts as caught up, everything else as cold"
             notes.append(Note("no-lags", message, tuple(map(str, self._guessed))))

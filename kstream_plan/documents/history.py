@@ -15,7 +15,8 @@ from dataclasses import replace
 from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.comparison.changes import Side
-from kstream_plan.comparison.sides import Pair, history_course, snapshot_side, without
+from kstream_plan.comparison.history_course import history_course
+from kstream_plan.comparison.sides import Pair, snapshot_side, without
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Copy, Group, Holding, TaskId
 from kstream_plan.protocols import gives_up

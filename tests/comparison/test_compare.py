@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from kstream_plan.comparison.changes import Comparison, CopyChangeKind, InstanceChangeKind, Side, TaskClass
 from kstream_plan.comparison.compare import compare
-from kstream_plan.comparison.sides import history_course, plan_course, plan_side, snapshot_side, starts_at
+from kstream_plan.comparison.history_course import history_course
+from kstream_plan.comparison.sides import plan_course, plan_side, snapshot_side, starts_at
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Snapshot, TaskId
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.scenario import Return, Scenario, Stop
@@ -19,6 +20,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Role, Seat
 from kstream_plan.render.diff.table import diff_table
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers import captured, captured_scenarios, plan_cases
 from tests.helpers.small_groups import group, state
 from tests.helpers.strategies import snapshots, two_snapshots
@@ -219,7 +221,7 @@ def test_a_history_tells_each_move_with_the_lags_it_was_decided_by(scenario: str
     moved = [change for change in found.tasks if change.start is not None]
     assert all(change.kind is TaskClass.PROMOTED for change in moved if scenario == "scale-out")
     assert moved
-    assert found.notes == ()
+    assert {note.code for note in found.notes} <= {"left-before"}
     without = compare(history[1], history[-1])
     assert [note.code for note in without.notes] == ["old-lags"]
     assert without.totals.classes[TaskClass.COLD] > found.totals.classes[TaskClass.COLD]
@@ -231,6 +233,44 @@ def test_a_history_tells_each_move_with_the_lags_it_was_decided_by(scenario: str
     assert f"0-{without.cold_starts[1]} cold: {without.untold} generations lie between" in shown
     assert f"RESTORE  not known: {without.untold} generations lie between" in shown
     assert f"PAUSES   not known: {without.untold} generations lie between" in shown
+
+
+def test_pauses_and_restores_of_a_history_are_those_that_were_seen() -> None:
+    """Of the decisions from the first to the follow-up that gave everything out, by the leader's own lines."""
+    snapshots = captured.inputs("scale-out")
+    times = [parse_time(str(snapshot.captured_at)) for snapshot in snapshots]
+    observed = captured.rows("scale-out", "observed")
+    withheld = [
+        {
+            TaskId.parse(task)
+            for process in of["decided"].values()
+            for consumer in process["consumers"].values()
+            for task in consumer["withheld"]
+        }
+        for of in observed
+    ]
+    expected: Counter[TaskId] = Counter()
+    for number in range(1, len(snapshots) - 1):
+        owned = {TaskId.parse(str(task.task_id)) for task in snapshots[number].state.group.tasks}
+        for task in withheld[number] & owned:
+            expected[task] += times[number + 1] - times[number]
+    history = [snapshot_side(snapshot) for snapshot in snapshots[1:]]
+    course = history_course(history)
+    seen = {task: ms for task, ms in (course.pauses_ms or {}).items() if ms}
+    assert seen
+    assert all(ms <= expected[task] for task, ms in seen.items())
+    found = compare(history[0], history[-1], course)
+    assert found.totals.pause_is == "seen"
+    assert found.totals.restore_records == 58_000, "as many as the plan from there restores"
+    assert "\nPAUSES   3m" in diff_table(found, width=200)
+
+
+def test_since_when_the_tasks_of_a_gone_instance_stood_still_is_not_told() -> None:
+    history = [snapshot_side(snapshot) for snapshot in captured.inputs("scale-out-standbys")]
+    found = compare(history[1], history[-1], history_course(history[1:]))
+    assert found.totals.pause_is == "floor"
+    assert "PAUSES   ≥ " in diff_table(found, width=200)
+    assert "left-before" in {note.code for note in found.notes}
 
 
 @pytest.mark.parametrize(

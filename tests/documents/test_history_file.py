@@ -150,7 +150,9 @@ def test_a_lost_member_s_tasks_start_where_their_standbys_are(folder: Path) -> N
     assert found.instances[0].process_id in names
     lost = [of for of in found.tasks if of.from_ and of.from_.process_id == found.instances[0].process_id]
     assert {of.kind for of in lost} == {TaskClass.PROMOTED, TaskClass.WARM, TaskClass.STATELESS_MOVED}
-    assert {of.pause_ms for of in lost} == {found.new.config.session_timeout_ms}
+    assert {of.pause_ms for of in lost} == {0}, "since when it was gone is not told"
+    assert found.totals.pause_is == "floor"
+    assert [note.code for note in found.notes] == ["left-before"]
 
 
 @pytest.mark.parametrize("scenario", captured.SCENARIOS)

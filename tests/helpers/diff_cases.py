@@ -8,7 +8,9 @@ from types import MappingProxyType
 
 from kstream_plan.comparison.changes import Comparison
 from kstream_plan.comparison.compare import compare
-from kstream_plan.comparison.sides import history_course, plan_course, plan_side, snapshot_side
+from kstream_plan.comparison.history_course import history_course
+from kstream_plan.comparison.sides import plan_course, plan_side, snapshot_side
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured, plan_cases
 
 
@@ -19,7 +21,8 @@ def _plan(name: str, first: int = 0, last: int | None = None) -> Comparison:
 
 
 def _history(scenario: str, first: int, last: int) -> Comparison:
-    sides = [snapshot_side(snapshot) for snapshot in captured.inputs(scenario)[first : last + 1]]
+    rows = captured.rows(scenario, "inputs")[first : last + 1]
+    sides = [snapshot_side(snapshot_from_row(row, scenario, lags_as_reported=True)) for row in rows]
     return compare(sides[0], sides[-1], history_course(sides))
 
 

@@ -210,7 +210,7 @@ def _pauses(found: Comparison, names: Names) -> Fact:
     if not totals.pause_ms:
         return Fact("PAUSES", ("none",))
     worst = max(found.tasks, key=lambda change: change.pause_ms, default=None)
-    sure = "≥ " if totals.pause_is == "floor" else "~"
+    sure = {"floor": "≥ ", "estimate": "~"}.get(totals.pause_is, "")
     whole = f"{sure}{duration(totals.pause_ms)} over all tasks"
     if worst is None or not worst.pause_ms:
         return Fact("PAUSES", (whole,))
