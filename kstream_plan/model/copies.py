@@ -20,7 +20,8 @@ class Copy(NamedTuple):
     ``reporters`` are the consumers that reported it (the split calls it their previous task).
     ``remaining`` is what there is still to restore, reported or not. ``consumer`` is the one that holds it, in
     whatever role, ``active`` tells whether that role is active. ``placed_in`` is the generation whose assignment put
-    the copy there; ``lost_at_ms`` the time since which it is left over (``None`` while it is assigned).
+    the copy there; ``lost_at_ms`` the time since which it is left over (``None`` while it is assigned), ``made_at_ms``
+    when there was none before it (``None``: not known).
     """
 
     instance: int
@@ -31,6 +32,7 @@ class Copy(NamedTuple):
     active: bool = False
     placed_in: int = -1
     lost_at_ms: int | None = None
+    made_at_ms: int | None = None
 
 
 def whole_sum(lag: int | None, end_offset_sum: int) -> int:

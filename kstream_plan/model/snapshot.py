@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from statistics import median_low
 from types import MappingProxyType
@@ -68,6 +69,10 @@ class Rates:
             return self.produce_of[task]
         return self.produce.get(task, 0.0) if self.produce_per_task is None else self.produce_per_task
 
+    def knows_produce(self, task: int) -> bool:
+        """Whether it is known what is written to a task's changelogs."""
+        return self.produce_per_task is not None or task in self.produce or task in self.produce_of
+
     @cached_property
     def usual_restore(self) -> float | None:
         """What the instances that were measured restore in the middle; ``None`` if none was."""
@@ -83,9 +88,10 @@ class Snapshot:
     happened. ``decision`` is what was made of ``state``, if that is known: the group has gone on since.
     ``assumptions`` are those that reading it took.
 
+    ``started_ms`` tells, by process id, when instances have started, where that is known.
+
     About copies, by (task, instance): ``since_ms`` tells since when they are assigned, ``reported_ms`` when their lag
-    was reported, both where that is known; ``old_lags`` was reported before ``captured_at``, and of ``least_lags`` only
-    the least that they are behind is known.
+    was reported, both where that is known; of ``least_lags`` only the least that they are behind is known.
     """
 
     state: GroupState
@@ -94,12 +100,23 @@ class Snapshot:
     rates: Rates = Rates()
     warnings: tuple[Note, ...] = ()
     assumptions: tuple[Note, ...] = ()
-    old_lags: frozenset[tuple[int, int]] = frozenset()
     least_lags: frozenset[tuple[int, int]] = frozenset()
     decision: KnownDecision | None = None
     known_until_ms: int = 0
     since_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     reported_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
+    started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def captured_at_ms(self) -> int | None:
+        """When it was taken, in milliseconds since 1970."""
+        if self.captured_at is None:
+            return None
+        return round(datetime.fromisoformat(self.captured_at).timestamp() * 1000)
+
+    def before_decision(self) -> Snapshot:
+        """Return the same without the decision, as the leader knew the group when it made it."""
+        return replace(self, decision=None, known_until_ms=0, since_ms=MappingProxyType({}))
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields; read-only views, which cannot be pickled, as plain dictionaries."""

@@ -1,10 +1,112 @@
-"""The state a plan starts from, completed: who holds which copy, and who has only just come."""
+"""The state a plan starts from: what a snapshot tells, on the plan's clock, completed; and who has only just come."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Literal, TypeAlias
 
-from kstream_plan.model import LATEST, Copy, GroupState
+from kstream_plan.model import LATEST, Copy, Group, GroupState, KnownDecision, Snapshot
+from kstream_plan.model.settings import MAX_LONG
+
+#: (task, instance)
+_Seat = tuple[int, int]
+
+#: When left-over state is deleted, where nobody knows it: as is likely, or as early or as late as can be.
+Cleaning: TypeAlias = Literal["likely", "early", "late"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """What is known of a group beside the state that a snapshot tells: that state's memory, on the plan's clock.
+
+    The plan's clock counts from now, so these times are past, but for what is due. ``decision`` was made of the state.
+    ``reported_ms`` tells when lags were reported and ``since_ms`` since when copies are assigned, where that is known.
+    ``started_ms`` tells when instances, by process id, have started. ``ready`` tells how copies count of which nobody
+    knows whether they have caught up by now: as if they had, or as they were reported; ``cleaning`` likewise when
+    left-over state is deleted.
+    """
+
+    decision: KnownDecision | None = None
+    reported_ms: Mapping[_Seat, int] = field(default_factory=lambda: MappingProxyType({}))
+    since_ms: Mapping[_Seat, int] = field(default_factory=lambda: MappingProxyType({}))
+    started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    ready: bool = False
+    cleaning: Cleaning = "likely"
+
+
+def beginning_of(snapshot: Snapshot, now_ms: int, *, ready: bool = False, cleaning: Cleaning = "likely") -> Beginning:
+    """Return what a snapshot tells beside its state; ``now_ms`` is counted from when it was taken."""
+    decision = snapshot.decision
+    if decision is not None:
+        at_ms = None if decision.at_ms is None else min(0, decision.at_ms - now_ms)
+        next_ms = None if decision.next_ms is None else decision.next_ms - now_ms
+        decision = replace(decision, at_ms=at_ms, next_ms=next_ms)
+    return Beginning(
+        decision=decision,
+        reported_ms=MappingProxyType({seat: at_ms - now_ms for seat, at_ms in snapshot.reported_ms.items()}),
+        since_ms=MappingProxyType({seat: at_ms - now_ms for seat, at_ms in snapshot.since_ms.items()}),
+        started_ms=MappingProxyType({of: at_ms - now_ms for of, at_ms in snapshot.started_ms.items()}),
+        ready=ready,
+        cleaning=cleaning,
+    )
+
+
+def state_now(snapshot: Snapshot, now_ms: int, *, ready: bool = False, cleaning: Cleaning = "likely") -> GroupState:
+    """Return a snapshot's state with its times on the plan's clock, which counts from now.
+
+    ``now_ms`` is counted from when the snapshot was taken; ``ready`` and ``cleaning`` as in :class:`Beginning`. The
+    state's own time is that of the decision made of it, or of the oldest report. Nothing is played forward yet, but for
+    the end offsets.
+    """
+    state, beginning = snapshot.state, beginning_of(snapshot, now_ms, ready=ready, cleaning=cleaning)
+    decision = beginning.decision
+    if decision is None or decision.at_ms is None:
+        from_ms = min([-now_ms, *beginning.reported_ms.values()])
+    else:
+        from_ms = decision.at_ms
+    shifted = tuple(tuple(_shifted(copy, now_ms) for copy in of_task) for of_task in state.copies)
+    memory = beginning if state.memory is None else state.memory
+    found = replace(state, at_ms=min(0, from_ms), copies=shifted, memory=memory)
+    return _with_what_was_written(found, snapshot, decision)
+
+
+def _shifted(copy: Copy, now_ms: int) -> Copy:
+    if copy.lost_at_ms is None and copy.made_at_ms is None:
+        return copy
+    times = (None if at_ms is None else at_ms - now_ms for at_ms in (copy.lost_at_ms, copy.made_at_ms))
+    return Copy(*copy[:-2], *times)
+
+
+def _with_what_was_written(state: GroupState, snapshot: Snapshot, decision: KnownDecision | None) -> GroupState:
+    """Return the state with end offsets of now.
+
+    Where nothing had been written yet when the group first started, and nobody knows how much has been since, it counts
+    as little, but too much for anybody without a copy: those who got theirs then have followed the changelog.
+    """
+    rates, limit = snapshot.rates, snapshot.config.acceptable_recovery_lag
+    changed, begun = list(state.group.tasks), list[int]()
+    for index in state.group.stateful if state.at_ms < 0 else ():
+        task = changed[index]
+        if not task.end_offset_known:
+            continue
+        if rates.knows_produce(index):
+            written = int(rates.produce_rate(index) * -state.at_ms / 1000)
+            if written:
+                changed[index] = replace(task, end_offset_sum=min(task.end_offset_sum + written, MAX_LONG - 1))
+        elif task.end_offset_sum == 0:
+            changed[index] = replace(task, end_offset_sum=min(limit + 1, MAX_LONG - 1), end_offset_known=False)
+            begun.append(index)
+    group = Group(state.group.application_id, tuple(changed), state.group.instances)
+    held = state.holdings if decision is None or decision.consumers is None else decision.consumers
+    copies = list(state.copies)
+    for consumer, holding in enumerate(held) if begun else ():
+        instance = group.instance_of[consumer]
+        for place in sorted({*holding.active, *holding.standby}.intersection(begun)):
+            if all(copy.instance != instance for copy in copies[place]):
+                copies[place] = tuple(sorted([*copies[place], Copy(instance, 0, lost_at_ms=state.at_ms)]))
+    return replace(state, group=group, copies=tuple(copies)) if group.tasks != state.group.tasks else state
 
 
 def seated(state: GroupState) -> GroupState:

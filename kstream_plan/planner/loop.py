@@ -18,7 +18,7 @@ from kstream_plan.planner.restore_totals import Restored
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.running_balance import RunningBalance
 from kstream_plan.plans import Phase, Round, Step, Trigger, Verdict
-from kstream_plan.plans.design import Coordinator, Due, Lapse, Turn
+from kstream_plan.plans.design import Coordinator, Doubt, Due, Lapse, Turn
 from kstream_plan.plans.membership import Disk, GroupChange, TakingIn, disk_of, first_joined
 from kstream_plan.plans.rounds import MemberTurn
 from kstream_plan.plans.stateless_steps import single_steps
@@ -49,6 +49,7 @@ class Outcome:
     restored: Restored
     settings: tuple[tuple[int, AssignmentConfig], ...]
     notes: tuple[Note, ...]
+    doubts: tuple[Doubt, ...]
 
 
 def rehearse(
@@ -69,13 +70,17 @@ def rehearse(
     decision before the plan, the first turn is what follows from that one. A change while a turn is on its way is taken
     in by it; else it brings a turn of its own, in place of the one that is due.
     """
-    restored = Restored(state.group, coordinator.under_way(state), outside.rates_from(0))
     before = coordinator.last(state)
+    if before is None:
+        lapse = Lapse(state.at_ms, 0, outside.spans(state.at_ms, 0), idle=True)
+        state = coordinator.until_now(state, lapse)
+    restored = Restored(state.group, coordinator.under_way(state), outside.rates_from(0))
     run = _Run(state, config, coordinator, outside, everyone, restored, first_trigger, before)
     if before is None:
+        run.may_end = True
         run.take_in(outside.due(0))
-    elif not run.follow(before):
-        return run.ended(run.take(), _NOTHING_CHANGES)
+    else:
+        run.follow(before)
     while True:
         turn = run.take()
         if run.may_wait(turn):
@@ -103,6 +108,7 @@ class _Run:
     trigger: Trigger
     before: Turn | None
     at_ms: int = 0
+    may_end: bool = False
     begun: bool = False
     rounds: list[Round] = field(default_factory=list)
     balance: RunningBalance | None = None
@@ -145,17 +151,15 @@ class _Run:
             return None
         return _SETTLED if due is None else repeats
 
-    def follow(self, before: Turn) -> bool:
-        """Begin with what follows from the turn before the plan; return whether anything does."""
+    def follow(self, before: Turn) -> None:
+        """Begin with what follows from the turn before the plan; a turn of its own comes now if nothing does."""
         self.at_ms = before.at_ms
         steps = single_steps(before.steps)
         self.restored.add(self.at_ms, before.state.group, self.outside.rates, steps, self.outside.steady)
         due = self.coordinator.next(before, partial(self.outside.ahead, self.at_ms))
         if due is None and self.outside.next_change_ms() is None:
-            self._pass(before, 0)
-            return False
+            due, self.may_end = Due(0, self.trigger), True
         self.go_on(before, due)
-        return True
 
     def go_on(self, turn: Turn, due: Due | None) -> None:
         """Let the time until the next turn pass; what is due after a change from outside gives way to it."""
@@ -170,7 +174,7 @@ class _Run:
 
     def may_wait(self, turn: Turn) -> bool:
         """Tell whether nothing can be decided at the beginning, or nothing would change and nobody came or went."""
-        if self.rounds or self.before is not None:
+        if self.rounds or not self.may_end:
             return False
         somebody_is_away = self._earliest_ms(self.at_ms) > self.at_ms
         return somebody_is_away or (not self.arrived and self.coordinator.changes_nothing(turn))
@@ -216,6 +220,7 @@ class _Run:
             restored=self.restored,
             settings=tuple(self.settings),
             notes=ending.notes,
+            doubts=ending.doubts,
         )
 
     def _round(self, turn: Turn) -> Round:

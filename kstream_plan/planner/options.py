@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypedDict
 
+from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.plans import Trigger
 
 
@@ -17,6 +18,12 @@ class PlanOptions:
     ``manual``); ``max_rounds`` ends a plan that goes on, as ``unfinished`` (default: 4 · (stateful tasks + 10), as
     often as the group changes); with ``bounds`` the summary has the least that had to be restored, which takes a solver
     (an optimal assignor's has it anyway).
+
+    ``now_ms`` is the time that the plan begins at, since 1970 (default: until when the snapshot is known); with
+    ``replay`` it begins with the decision that the snapshot knows, which is made from its own input again. ``ready``:
+    copies of which nobody knows whether they have caught up by now have; by default they have not. ``cleaning`` tells
+    when left-over state is deleted, where nobody knows it. ``ranges``: find both ends of what hangs on either.
+    ``floor``: where a restore rate is not known, find the least that the plan takes.
     """
 
     design: str = "classic"
@@ -25,6 +32,12 @@ class PlanOptions:
     trigger: Trigger | None = None
     max_rounds: int | None = None
     bounds: bool = False
+    now_ms: int | None = None
+    replay: bool = False
+    ready: bool = False
+    cleaning: Cleaning = "likely"
+    ranges: bool = True
+    floor: bool = True
 
 
 class PlanKeywords(TypedDict, total=False):
@@ -36,3 +49,9 @@ class PlanKeywords(TypedDict, total=False):
     trigger: Trigger | None
     max_rounds: int | None
     bounds: bool
+    now_ms: int | None
+    replay: bool
+    ready: bool
+    cleaning: Cleaning
+    ranges: bool
+    floor: bool

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime
+from math import ceil, inf
 
+from kstream_plan.errors import UsageError
 from kstream_plan.model import GroupState, Holdings, Note, Rates, Snapshot
 from kstream_plan.model.scenario import Burst, ProduceRate, Scenario
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.starting_state import newcomers
+from kstream_plan.model.starting_state import Beginning, Cleaning, beginning_of, newcomers, state_now
 from kstream_plan.planner.loop import OnRound, Outcome, rehearse
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.summarize import least_moves, summarize
-from kstream_plan.planner.timeline import timeline
-from kstream_plan.plans import Plan, Trigger
+from kstream_plan.planner.timeline import Timeline, timeline
+from kstream_plan.plans import FigureRange, Plan, Summary, Trigger
 from kstream_plan.plans.balance import initial_balance
-from kstream_plan.plans.design import Design, Played
+from kstream_plan.plans.design import Design, Doubt, Played
 from kstream_plan.plans.garbage_collector import without_cycle_collector
 from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import pauses_of
@@ -43,22 +47,13 @@ def plan(
 
     Raises:
         ScenarioError: the scenario does not fit the group.
+        UsageError: the plan is to begin before the snapshot was taken.
     """
-    state, config = design.start(snapshot.state, scenario), snapshot.config
-    outside = timeline(state.group.instances, config, scenario.events if scenario else ())
-    everyone = Roster(state.group, outside.everyone if scenario else None)
-    outcome = rehearse(
-        state,
-        config,
-        design.coordinator(config),
-        OutsideEvents(state.group, snapshot.rates, outside.changes, outside.outages, outside.paces),
-        everyone,
-        first_trigger=options.trigger or (Trigger.JOIN if newcomers(state) else Trigger.MANUAL),
-        max_rounds=4 * (len(state.group.stateful) + 10) * (1 + len(outside.changes))
-        if options.max_rounds is None
-        else options.max_rounds,
-        on_round=on_round or (lambda _rounds, _queued: None),
-    )
+    snapshot = snapshot.before_decision() if options.replay else snapshot
+    config = snapshot.config
+    outside = timeline(snapshot.state.group.instances, config, scenario.events if scenario else ())
+    case = _Case(snapshot, options, scenario, outside, _now_ms(snapshot, options))
+    state, everyone, outcome = case.played(design, snapshot.rates, ready=options.ready, on_round=on_round)
     group, rounds, before = everyone.group, tuple(outcome.rounds), outcome.before
     held = Holdings.of(state.group, state.holdings) if before is None else before.held
     initial = everyone.holdings(state.group, held)
@@ -77,10 +72,23 @@ def plan(
         goes_on=before is not None,
     )
     moves = least_moves(group, initial, outcome.group, outcome.target)
-    snapshot_digest = input_digest(snapshot.state, config, snapshot.rates)
+    bounds = design.lower_bounds(moves, played, solve=options.bounds)
+    summary = summarize(
+        group,
+        initial,
+        rounds,
+        bounds,
+        paused,
+        rate_known=not played.unrated,
+        max_cold_restore_ms=outcome.restored.max_cold_ms,
+    )
+    made_from = snapshot.state, config, snapshot.rates
+    begins = beginning_of(snapshot, case.now_ms)
+    snapshot_digest = input_digest(*made_from, beginning=begins)
+    summary, warnings = case.ranged(case.with_floor(summary, design, played), design, outcome)
     return Plan(
         group=group,
-        digest=snapshot_digest if scenario is None else input_digest(snapshot.state, config, snapshot.rates, scenario),
+        digest=snapshot_digest if scenario is None else input_digest(*made_from, scenario, begins),
         snapshot_digest=snapshot_digest,
         generation=state.generation if before is None else before.generation,
         captured_at=snapshot.captured_at,
@@ -89,7 +97,7 @@ def plan(
         assignor=design.assignor,
         protocol=design.protocol,
         config=config,
-        assumptions=design.assumptions(played) + _assumptions(played, outcome) + outcome.notes,
+        assumptions=design.assumptions(played) + _assumptions(played, outcome, case.now_ms) + outcome.notes,
         initial=initial,
         initial_balance=initial_balance(group, initial, rounds),
         stopping=stopping,
@@ -98,16 +106,8 @@ def plan(
         members=tuple((instance.process_id, instance.capacity) for instance in outcome.group.instances),
         target=everyone.target(outcome.group, outcome.target),
         pauses=paused,
-        summary=summarize(
-            group,
-            initial,
-            rounds,
-            design.lower_bounds(moves, played, solve=options.bounds),
-            paused,
-            rate_known=not played.unrated,
-            max_cold_restore_ms=outcome.restored.max_cold_ms,
-        ),
-        warnings=snapshot.warnings + outcome.warnings,
+        summary=summary,
+        warnings=snapshot.warnings + warnings,
         verdict=outcome.verdict,
         later_configs=outcome.settings,
         outages=outside.unnoticed,
@@ -115,7 +115,99 @@ def plan(
     )
 
 
-def _assumptions(played: Played, outcome: Outcome) -> tuple[Note, ...]:
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One snapshot with what happens to it, to be played as it is, and as it might be; private to one plan."""
+
+    snapshot: Snapshot
+    options: PlanOptions
+    scenario: Scenario | None
+    outside: Timeline
+    now_ms: int
+
+    def played(
+        self, design: Design, rates: Rates, *, ready: bool, on_round: OnRound | None = None
+    ) -> tuple[GroupState, Roster, Outcome]:
+        """Play it; ``ready`` as in :class:`PlanOptions`."""
+        snapshot, outside, config = self.snapshot, self.outside, self.snapshot.config
+        now = state_now(snapshot, self.now_ms, ready=ready, cleaning=self.options.cleaning)
+        state = design.start(now, self.scenario)
+        everyone = Roster(state.group, outside.everyone if self.scenario else None)
+        most = 4 * (len(state.group.stateful) + 10) * (1 + len(outside.changes))
+        outcome = rehearse(
+            state,
+            config,
+            design.coordinator(config),
+            OutsideEvents(state.group, rates, outside.changes, outside.outages, outside.paces),
+            everyone,
+            first_trigger=self.options.trigger or (Trigger.JOIN if newcomers(state) else Trigger.MANUAL),
+            max_rounds=most if self.options.max_rounds is None else self.options.max_rounds,
+            on_round=on_round or (lambda _rounds, _queued: None),
+        )
+        return state, everyone, outcome
+
+    def with_floor(self, summary: Summary, design: Design, played: Played) -> Summary:
+        """Add the least that it takes, where a restore rate is not known."""
+        if not (self.options.floor and played.unrated and played.rounds):
+            return summary
+        soonest = self._soonest(design)
+        least_ms = soonest.rounds[-1].ends_ms if soonest.rounds else 0
+        return replace(summary, floor_ms=min(least_ms, summary.duration_ms))
+
+    def ranged(self, summary: Summary, design: Design, outcome: Outcome) -> tuple[Summary, tuple[Note, ...]]:
+        """Add the ranges of what hangs on what nobody knows; return the outcome's warnings as far as they matter."""
+        if not self.options.ranges:
+            return summary, outcome.warnings
+        options, warnings = replace(self.options, bounds=False, floor=False, ranges=False), outcome.warnings
+        ends = [summary]
+        if outcome.doubts:
+            ends.append(self._again(design, replace(options, ready=not options.ready)))
+        if any(note.code == "left-over-cleanup" for note in warnings):
+            cleaned = [self._again(design, replace(options, cleaning=when)) for when in _OTHERWISE]
+            if [*_ranges([summary, *cleaned])]:
+                ends += cleaned
+            else:
+                warnings = tuple(note for note in warnings if note.code != "left-over-cleanup")
+        return replace(summary, ranges=tuple(_ranges(ends))), warnings
+
+    def _again(self, design: Design, options: PlanOptions) -> Summary:
+        return plan(self.snapshot, design, options, scenario=self.scenario).summary
+
+    def _soonest(self, design: Design) -> Outcome:
+        """Play it with everything restored at once and every rebalance as early as it can be."""
+        config, events = self.snapshot.config, self.scenario.events if self.scenario else ()
+        noticed_ms = max(0, config.session_timeout_ms - config.heartbeat_interval_ms)
+        outside = timeline(self.snapshot.state.group.instances, replace(config, session_timeout_ms=noticed_ms), events)
+        rates = replace(self.snapshot.rates, restore_per_instance=inf)
+        return replace(self, outside=outside).played(design.soonest(), rates, ready=True)[2]
+
+
+#: When left-over state is deleted, if not when it is likely.
+_OTHERWISE: Sequence[Cleaning] = ("early", "late")
+
+#: The figures of a summary that may be ranges.
+_FIGURES = [field.name for field in fields(Summary) if field.type in ("int", "int | None") and field.name != "floor_ms"]
+
+
+def _ranges(summaries: Sequence[Summary]) -> Iterator[FigureRange]:
+    for figure in _FIGURES:
+        ends = [getattr(summary, figure) for summary in summaries]
+        if None not in ends and min(ends) != max(ends):
+            yield FigureRange(figure, min(ends), max(ends))
+
+
+def _now_ms(snapshot: Snapshot, options: PlanOptions) -> int:
+    """Return when the plan begins, counted from when the snapshot was taken."""
+    if options.now_ms is None or snapshot.captured_at_ms is None:
+        return snapshot.known_until_ms
+    now_ms = options.now_ms - snapshot.captured_at_ms
+    if now_ms < 0:
+        where = f"application {snapshot.state.group.application_id!r}"
+        raise UsageError(f"now is before the snapshot, which is of {snapshot.captured_at}", where=where)
+    return now_ms
+
+
+def _assumptions(played: Played, outcome: Outcome, now_ms: int) -> tuple[Note, ...]:
     """Say what is taken for granted whatever the design."""
     snapshot, state, scenario, rounds = played.snapshot, played.state, played.scenario, played.rounds
     notes = []
@@ -125,9 +217,13 @@ def _assumptions(played: Played, outcome: Outcome) -> tuple[Note, ...]:
     if rounds and outcome.restored.any and played.rates.any_restore and not written:
         notes.append(Note("no-produce-rate", "No produce rate is known: nothing counts as written meanwhile"))
     notes += snapshot.assumptions
-    left_over = {task for task, copies in enumerate(state.copies) if any(copy.consumer is None for copy in copies)}
+    left_over = [
+        task
+        for task, copies in enumerate(state.copies)
+        if any(copy.consumer is None and (task, copy.instance) not in snapshot.since_ms for copy in copies)
+    ]
     if rounds and left_over:
-        names = tuple(str(state.group.tasks[task].task_id) for task in sorted(left_over))
+        names = tuple(str(state.group.tasks[task].task_id) for task in left_over)
         notes.append(Note("left-over-age", "The snapshot's left-over state counts as left over since just now", names))
     new = sorted(set(played.group.instance_index).difference(state.group.instance_index))
     if new and snapshot.rates.restore and snapshot.rates.restore_per_instance is None:
@@ -137,9 +233,41 @@ def _assumptions(played: Played, outcome: Outcome) -> tuple[Note, ...]:
     if rounds and unmeasured:
         message = "Instances that were not seen restoring restore as fast as the others do in the middle"
         notes.append(Note("restore-rate-of-others", message, unmeasured))
+    if outcome.doubts:
+        notes.append(_doubts_note(outcome.doubts, snapshot, now_ms))
     if snapshot.captured_at is None:
         notes.append(Note("no-capture-time", "The snapshot does not say when it was taken"))
     return tuple(notes)
+
+
+def _doubts_note(doubts: Sequence[Doubt], snapshot: Snapshot, now_ms: int) -> Note:
+    """Say of which copies nobody knows whether they have caught up, and by what rate they would have."""
+    tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
+    what = f"Nobody knows whether {len(doubts)} {'copies have' if len(doubts) > 1 else 'copy has'} caught up"
+    rate = _deciding_rate(doubts)
+    if rate is None or snapshot.captured_at_ms is None:
+        since = "nor since when they restore (snapshot --offsets-topic reads when the group last joined)"
+        message = f"{what}, {since}" if any(doubt.since_ms is None for doubt in doubts) else what
+        return Note("copies-maybe-ready", message, tasks)
+    since_ms = min(doubt.since_ms for doubt in doubts if doubt.since_ms is not None)
+    at = datetime.fromtimestamp((snapshot.captured_at_ms + now_ms + since_ms) / 1000, UTC)
+    message = f"{what}: none is behind if their instances restored ≥ {rate:,} records/s since {at:%H:%M:%S}"
+    return Note("copies-maybe-ready", message, tasks)
+
+
+def _deciding_rate(doubts: Sequence[Doubt]) -> int | None:
+    """Return how many records per second each instance had to restore; ``None`` if nobody knows."""
+    of_instance: dict[str, list[Doubt]] = {}
+    for doubt in doubts:
+        of_instance.setdefault(doubt.process_id, []).append(doubt)
+    rates = []
+    for found in of_instance.values():
+        for doubt in found:
+            if doubt.records is None or doubt.since_ms is None or doubt.to_ms <= doubt.since_ms:
+                return None
+        elapsed_ms = min(doubt.to_ms - doubt.since_ms for doubt in found if doubt.since_ms is not None)
+        rates.append(sum(doubt.records for doubt in found if doubt.records is not None) * 1000 / elapsed_ms)
+    return ceil(max(rates))
 
 
 def _unmeasured(snapshot: Snapshot) -> tuple[str, ...]:
@@ -151,12 +279,18 @@ def _unmeasured(snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(instance.process_id for i, instance in enumerate(instances) if i not in known)
 
 
-def input_digest(state: GroupState, config: AssignmentConfig, rates: Rates, scenario: Scenario | None = None) -> str:
+def input_digest(
+    state: GroupState,
+    config: AssignmentConfig,
+    rates: Rates,
+    scenario: Scenario | None = None,
+    beginning: Beginning | None = None,
+) -> str:
     """Return the SHA-256 (hex) of the selected input in canonical form.
 
     Tasks, members, what they hold, what is on disk, the generation, the rates and the settings the plan is made with
-    count, and what happens to the group meanwhile; the time of the capture and the order of anything in the
-    input do not.
+    count, and what happens to the group meanwhile; and, as far from now as they are, the decision that is known
+    (``beginning``) and when lags were reported. The time of the capture and the order of anything in the input do not.
     """
     group = state.group
     canonical = {
@@ -186,6 +320,12 @@ def input_digest(state: GroupState, config: AssignmentConfig, rates: Rates, scen
     }
     if state.memory is not None:
         canonical["memory"] = repr(state.memory)
+    if beginning is not None:
+        decision = None if beginning.decision is None else asdict(beginning.decision)
+        reported = sorted(report for report in beginning.reported_ms.items() if report[1])
+        known = [decision, reported, sorted(beginning.since_ms.items()), sorted(beginning.started_ms.items())]
+        if any(known):
+            canonical["beginning"] = known
     if rates.restore_of or rates.produce_of:
         canonical["rates_of_some"] = [sorted(rates.restore_of.items()), sorted(rates.produce_of.items())]
     if scenario is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from kstream_plan.model import Group, Rates
+from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.plans import HandOver, Place, Promote, Step
 from kstream_plan.plans.restoring import cold_restoring_ms
 
@@ -59,5 +60,5 @@ class Restored:
 
     def _add(self, group: Group, rates: Rates, task: int, instance: int) -> None:
         self.any = True
-        if not group.tasks[task].end_offset_known or rates.restore_rate(instance) is None:
+        if group.tasks[task].end_offset_sum == MAX_LONG or rates.restore_rate(instance) is None:
             self._unrated.add(task)

@@ -70,7 +70,7 @@ def summarize(
         rebalances=len(rounds),
         probing_rebalances=sum(rnd.trigger is Trigger.PROBING for rnd in rounds),
         duration_ms=rounds[-1].ends_ms if rounds else 0,
-        duration_is="estimate" if rate_known else "floor",
+        duration_is="estimate" if rate_known else "probes",
         moves=_moves(group, initial, final),
         hops=tally.hops,
         warmups=tally.warmups,

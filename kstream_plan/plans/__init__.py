@@ -27,7 +27,7 @@ from kstream_plan.plans.steps import (
     Withhold,
     restores_anew,
 )
-from kstream_plan.plans.summary import LowerBounds, PausedTask, Summary
+from kstream_plan.plans.summary import FigureRange, LowerBounds, PausedTask, Summary
 from kstream_plan.plans.verdict import Cause, CauseCode, Verdict
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "CauseCode",
     "Demote",
     "Drop",
+    "FigureRange",
     "HandOver",
     "KeepTemporary",
     "LowerBounds",

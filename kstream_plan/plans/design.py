@@ -80,12 +80,26 @@ class Lapse(NamedTuple):
 Ahead: TypeAlias = Callable[[int], Sequence[Span]]
 
 
+class Doubt(NamedTuple):
+    """A copy of which nobody knows whether it has caught up by ``to_ms``, the first decision of a plan.
+
+    It has ``records`` to restore (``None``: not known) since ``since_ms`` of the plan's clock (``None``: not known).
+    """
+
+    task_id: WorkId
+    process_id: str
+    records: int | None
+    since_ms: int | None
+    to_ms: int
+
+
 class Ending(NamedTuple):
-    """How a plan ends, what it warns of, and what is worth knowing about its first decision."""
+    """How a plan ends, what it warns of, what is worth knowing about its first decision, and what nobody knows."""
 
     verdict: Verdict
     warnings: tuple[Note, ...] = ()
     notes: tuple[Note, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
 
 T = TypeVar("T", bound=Turn)
@@ -117,6 +131,10 @@ class Coordinator(ABC, Generic[T]):
             for copy in copies
             if copy.consumer is not None and copy.remaining
         )
+
+    def until_now(self, state: GroupState, _lapse: Lapse) -> GroupState:
+        """Return the group as it is now, where nothing was decided since what the state tells of."""
+        return state
 
     @abstractmethod
     def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> T:
@@ -200,8 +218,15 @@ class Design(ABC):
         """How work changes hands."""
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
-        """Complete the state that a plan starts from, with work that the scenario brings later: run by nobody yet."""
+        """Complete the state that a plan starts from, with work that the scenario brings later: run by nobody yet.
+
+        The state's memory, unless it is the design's own, is a :class:`~kstream_plan.model.starting_state.Beginning`.
+        """
         return state
+
+    def soonest(self) -> Design:
+        """Return the same design with every rebalance as early as it can be, for the least that a plan takes."""
+        return self
 
     @abstractmethod
     def coordinator(self, config: AssignmentConfig) -> Coordinator[Any]:

@@ -63,11 +63,15 @@ class GroupChange:
 
 
 class DiskCopy(NamedTuple):
-    """State of one task on the disk of an instance that is no member: how far behind it was at ``at_ms``."""
+    """State of one task on the disk of an instance that is no member: how far behind it was at ``at_ms``.
+
+    ``made_at_ms`` as of a copy.
+    """
 
     task: int
     lag: int
     at_ms: int
+    made_at_ms: int | None = None
 
 
 Disk: TypeAlias = tuple[DiskCopy, ...]
@@ -142,7 +146,7 @@ def disk_of(state: GroupState, instance: int, stopped_at_ms: int, at_ms: int, pr
                 behind = 0 if copy.active else produced(task, stopped_at_ms, at_ms)
                 whole = state.group.tasks[task].end_offset_sum
                 lag = UNKNOWN if copy.lag == UNKNOWN else min(max(copy.remaining, behind), whole)
-                found.append(DiskCopy(task, lag, at_ms))
+                found.append(DiskCopy(task, lag, at_ms, copy.made_at_ms))
     return tuple(found)
 
 
@@ -247,10 +251,10 @@ def _brought(group: Group, disks: Mapping[str, Disk], at_ms: int, produced: Prod
     for process_id, disk in disks.items():
         instance = group.instance_index[process_id]
         first = group.consumers_of[instance].start
-        for task, lag, since_ms in disk:
+        for task, lag, since_ms, made_at_ms in disk:
             whole = group.tasks[task].end_offset_sum
             now = lag if lag == UNKNOWN else min(lag + produced(task, since_ms, at_ms), whole)
             found.setdefault(task, []).append(
-                Copy(instance, now, (first,), whole if now == UNKNOWN else now, None, False, -1, at_ms)
+                Copy(instance, now, (first,), whole if now == UNKNOWN else now, None, False, -1, at_ms, made_at_ms)
             )
     return found

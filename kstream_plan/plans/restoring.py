@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
 
 from kstream_plan.model import Copy, Group, Rates, WorkId
+from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.plans import HandOver, Promote
 
+#: What is restored at a time: ``max.poll.records`` as Kafka Streams sets it.
+POLL_RECORDS = 1000
+
 _NOTHING: Mapping[int, int] = MappingProxyType({})
+_AT_ONCE: Mapping[tuple[int, int], int] = MappingProxyType({})
 
 
 class Span(NamedTuple):
@@ -46,24 +53,46 @@ def beginning(phases: Iterable[Span], elapsed_ms: int) -> tuple[Span, ...]:
     return tuple(kept)
 
 
+def _cut(phases: Sequence[Span], at_ms: Iterable[int]) -> Sequence[Span]:
+    """Divide phases at times that are counted from their beginning."""
+    cuts, found, start_ms = sorted(set(at_ms)), [], 0
+    for phase in phases:
+        end_ms = start_ms + phase.elapsed_ms
+        edges = [start_ms, *(cut for cut in cuts if start_ms < cut < end_ms), end_ms]
+        for first, (start, end) in enumerate(pairwise(edges)):
+            found.append(phase._replace(elapsed_ms=end - start, burst=_NOTHING if first else phase.burst))
+        start_ms = end_ms
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Restoring:
     """How much every restoring copy has left after some time.
 
     ``rate_known`` is by instance; ``left`` maps (task, instance) to records for the copies of instances with a known
-    rate that had anything left at the start or fell behind.
+    rate that had anything left at the start or fell behind. ``at_once``: every rate is infinite.
     """
 
     group: Group
     rate_known: tuple[bool, ...]
     left: dict[tuple[int, int], int]
+    at_once: bool = False
 
     @classmethod
-    def over(cls, group: Group, copies: Mapping[int, tuple[Copy, ...]], phases: Sequence[Span]) -> Restoring:
+    def over(
+        cls,
+        group: Group,
+        copies: Mapping[int, tuple[Copy, ...]],
+        phases: Sequence[Span],
+        from_ms: Mapping[tuple[int, int], int] = _AT_ONCE,
+        beginners: Collection[int] = (),
+    ) -> Restoring:
         """Restore through all ``phases``, starting from what ``copies`` have ``remaining``.
 
         While an instance restores an active task, its standbys and warm-ups wait. An instance's rate is known if it is
-        in every phase.
+        in every phase. What a copy, by (task, instance), has remaining may be that of a later time than the beginning
+        (``from_ms``): until then nothing becomes of it. The ``beginners``, instances, start to restore with the first
+        phase: they are ahead of their rate by what is left of a poll, for the first one comes at once.
         """
         instances = range(len(group.instances))
         if not all(phase.rates.any_restore for phase in phases):
@@ -71,14 +100,18 @@ class Restoring:
         known = tuple(all(phase.rates.restore_rate(i) is not None for phase in phases) for i in instances)
         left: dict[tuple[int, int], int] = {}
         if any(known):
-            for phase in phases:
-                for instance, queues in _restoring_copies(copies, known, phase, left).items():
-                    _restore(phase, instance, queues, group, left)
-        return cls(group, known, left)
+            at_ms, ahead = 0, {i: _rest_of_a_poll(i, phases) for i in beginners if known[i]}
+            for phase in _cut(phases, from_ms.values()):
+                waiting = {seat for seat, first_ms in from_ms.items() if first_ms > at_ms}
+                for instance, queues in _restoring_copies(copies, known, phase, left, waiting).items():
+                    _restore(phase, instance, queues, group, left, ahead.pop(instance, 0))
+                at_ms += phase.elapsed_ms
+        at_once = all(phase.rates.restore_rate(i) == inf for phase in phases for i in instances)
+        return cls(group, known, left, at_once)
 
     def known(self, task: int, instance: int) -> bool:
-        """Whether it is known how long the instance takes for the task: its restore rate and the task's end offset."""
-        return self.rate_known[instance] and self.group.tasks[task].end_offset_known
+        """Whether it is known how long the instance takes for the task: its restore rate and how much there is."""
+        return self.rate_known[instance] and (self.at_once or self.group.tasks[task].end_offset_sum < MAX_LONG)
 
     def remaining(self, task: int, copy: Copy) -> int:
         """Records the copy has left (0 if it had none left at the start)."""
@@ -94,6 +127,7 @@ def _restoring_copies(
     known: Sequence[bool],
     phase: Span,
     left: Mapping[tuple[int, int], int],
+    waiting: Collection[tuple[int, int]],
 ) -> dict[int, tuple[_Queue, _Queue]]:
     queues: dict[int, tuple[_Queue, _Queue]] = {}
     for task, of_task in copies.items():
@@ -102,7 +136,7 @@ def _restoring_copies(
         grown = 0 if is_down else phase.produced(task)
         for copy in of_task:
             instance = copy.instance
-            if copy.consumer is None or not known[instance]:
+            if copy.consumer is None or not known[instance] or (task, instance) in waiting:
                 continue
             remaining = left.get((task, instance), copy.remaining)
             falls_behind = not copy.active and (instance in phase.stopped or task in phase.burst)
@@ -111,13 +145,34 @@ def _restoring_copies(
     return queues
 
 
+def _rest_of_a_poll(instance: int, phases: Sequence[Span]) -> int:
+    """Return what is missing to whole polls after these phases; nothing if the instance restores less than one."""
+    rates = [phase.rates.restore_rate(instance) or 0.0 for phase in phases]
+    if inf in rates:
+        return 0
+    restored = int(sum(rate * phase.elapsed_ms / 1000 for rate, phase in zip(rates, phases, strict=True)))
+    return POLL_RECORDS - restored % POLL_RECORDS if restored >= POLL_RECORDS else 0
+
+
 def _restore(
-    phase: Span, instance: int, queues: tuple[_Queue, _Queue], group: Group, left: dict[tuple[int, int], int]
+    phase: Span,
+    instance: int,
+    queues: tuple[_Queue, _Queue],
+    group: Group,
+    left: dict[tuple[int, int], int],
+    ahead: int,
 ) -> None:
-    """Let an instance restore; what grows faster than that is at most as far behind as no state at all."""
+    """Let an instance restore, so much ``ahead``; what grows faster is at most as far behind as no state at all."""
     rate = phase.rates.restore_rate(instance)
     assert rate is not None
-    records = 0 if instance in phase.stopped else int(rate * phase.elapsed_ms / 1000)
+    if instance in phase.stopped:
+        records = 0
+    else:
+        records = (
+            sum(left for queue in queues for left, _ in queue)
+            if rate == inf
+            else int(rate * phase.elapsed_ms / 1000) + ahead
+        )
     for queue in queues:
         records = _restore_evenly(queue, records, instance, left)
         left.update(

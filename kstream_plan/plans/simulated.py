@@ -10,6 +10,7 @@ from kstream_plan.model.scenario import Event, Scenario, in_time
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.rounds import Phase, Round
 from kstream_plan.plans.steps import HandOver, Promote
+from kstream_plan.plans.summary import DurationIs
 
 
 class Range(NamedTuple):
@@ -80,7 +81,7 @@ class WhatIf:
     value: int
     verdict: Literal["settled", "stuck", "cyclic", "unfinished"]
     duration_ms: int
-    duration_is: Literal["floor", "estimate"]
+    duration_is: DurationIs
     rebalances: int
     moves: int
     peak_extra_copies: int

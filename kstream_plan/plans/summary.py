@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from kstream_plan.model import WorkId
 
@@ -30,12 +30,27 @@ class LowerBounds:
     restored_records: int | None = None
 
 
+#: What a time is that a plan gives.
+DurationIs: TypeAlias = Literal["floor", "probes", "estimate"]
+
+
+class FigureRange(NamedTuple):
+    """A figure of the summary that hangs on what nobody knows: both its ends."""
+
+    figure: str
+    low: int
+    high: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """The plan in figures (README, "How a plan reads").
 
-    ``duration_is``: ``floor`` if anything is restored at a rate nobody knows (copies may need more than one tick), else
-    ``estimate``. ``moves``: stateful tasks whose owning instance differs at the end (one that nobody ran at first has
+    ``duration_is``: ``probes`` if anything is restored at a rate nobody knows: then it is how long the plan takes if
+    every copy is ready at the next probe, and ``floor_ms`` the least that it takes, every copy being there at once;
+    else ``estimate``. (``floor`` is what plans of before say instead of ``probes``.) ``ranges`` are the figures that
+    hang on whether copies have caught up by now, where nobody knows that: the figures themselves say that they have
+    not. ``moves``: stateful tasks whose owning instance differs at the end (one that nobody ran at first has
     not moved); ``hops``: changes of owning instance on the way, starts of tasks that nobody ran included;
     ``stateless_hops`` those of stateless tasks. ``cold_handovers``: hand-overs of a stateful task to a copy above the
     limit; the slowest restores for ``max_cold_restore_ms`` before it runs (0 if there is none, ``None`` if that is not
@@ -46,7 +61,7 @@ class Summary:
     rebalances: int
     probing_rebalances: int
     duration_ms: int
-    duration_is: Literal["floor", "estimate"]
+    duration_is: DurationIs
     moves: int
     hops: int
     warmups: int
@@ -58,3 +73,11 @@ class Summary:
     peak_extra_copies: int
     stateless_hops: int
     lower_bounds: LowerBounds
+    floor_ms: int | None = None
+    ranges: tuple[FigureRange, ...] = ()
+
+    def worst(self, figure: str) -> int | None:
+        """Return a figure, of a range its higher end."""
+        value: int | None = getattr(self, figure)
+        highs = [found.high for found in self.ranges if found.figure == figure]
+        return value if not highs or value is None else max(value, *highs)

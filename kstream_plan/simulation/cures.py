@@ -60,7 +60,7 @@ def cures(
 
     def check_again(other: Snapshot) -> Iterator[CheckedPlan]:
         if scenario is None:
-            yield check_plan(plan_checked(other, options, on_round=on_round), standard)
+            yield check_plan(plan_checked(other, options, on_round=on_round, floor=False), standard)
             return
         for number in (*glance, number_of_draws):
             again = simulate(

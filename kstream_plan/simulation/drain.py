@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Unpack
 
-from kstream_plan.model import UNKNOWN, Group, Note, Snapshot, WorkId
+from kstream_plan.model import Group, Note, Snapshot, WorkId
 from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.plans import HandOver, Plan, Promote
@@ -37,7 +37,8 @@ class Drain:
     """The answer for instances that stop at once, and for the same after waiting until everything has settled.
 
     ``now`` and ``later`` are in task order; ``wait_ms`` is how long that waiting is, ``None`` if nothing is under way
-    (then ``later`` is empty, for waiting changes nothing) or if the group does not settle. ``plan`` is what follows
+    (then ``later`` is empty, for waiting changes nothing) or if the group does not settle. Where nobody knows whether
+    copies have caught up by now, ``now`` is if they have not, and ``at_best`` if they have. ``plan`` is what follows
     now, ``waiting`` what goes on meanwhile. ``warnings`` are about the snapshot, ``doubts`` why ``now`` may be colder
     than it says: where there are any, nobody may call it warm.
     """
@@ -46,6 +47,7 @@ class Drain:
     waiting: Plan
     process_ids: tuple[str, ...]
     now: tuple[DrainedTask, ...]
+    at_best: tuple[DrainedTask, ...]
     wait_ms: int | None
     later: tuple[DrainedTask, ...]
     warnings: tuple[Note, ...]
@@ -55,6 +57,11 @@ class Drain:
     def cold_now(self) -> tuple[DrainedTask, ...]:
         """The tasks that would start cold now."""
         return tuple(task for task in self.now if not task.caught_up)
+
+    @property
+    def cold_at_best(self) -> tuple[DrainedTask, ...]:
+        """The tasks that would start cold now if the copies of which nobody knows it have caught up."""
+        return tuple(task for task in self.at_best if not task.caught_up)
 
     @property
     def cold_later(self) -> tuple[DrainedTask, ...]:
@@ -82,7 +89,7 @@ def drain(
     group = snapshot.state.group
     process_ids = tuple(dict.fromkeys(process_id_of(group, name) for name in names))
 
-    def stopped_at(at_ms: int) -> tuple[Plan, tuple[DrainedTask, ...]]:
+    def stopped_at(at_ms: int, options: PlanOptions) -> tuple[Plan, tuple[DrainedTask, ...]]:
         end = Leave if leave else Stop
         scenario = Scenario(events=(end(at_ms=at_ms, process_ids=process_ids),))
         made = plan_checked(snapshot, options, scenario=scenario)
@@ -91,14 +98,16 @@ def drain(
     waiting = plan_checked(snapshot, options)
     under_way = bool(waiting.rounds) and waiting.verdict.kind == "settled"
     wait_ms = waiting.rounds[-1].at_ms + snapshot.config.probing_rebalance_interval_ms if under_way else None
-    made, now = stopped_at(0)
+    made, now = stopped_at(0, options)
+    unknown = any(note.code == "copies-maybe-ready" for note in made.assumptions)
     return Drain(
         plan=made,
         waiting=waiting,
         process_ids=process_ids,
         now=now,
+        at_best=stopped_at(0, replace(options, ready=True))[1] if unknown else now,
         wait_ms=wait_ms,
-        later=() if wait_ms is None else stopped_at(wait_ms)[1],
+        later=() if wait_ms is None else stopped_at(wait_ms, options)[1],
         warnings=snapshot.warnings,
         doubts=_doubts(snapshot, process_ids),
     )
@@ -110,23 +119,11 @@ def _doubts(snapshot: Snapshot, gone: Sequence[str]) -> tuple[Note, ...]:
     stopped = {group.instance_index[process_id] for process_id in gone}
     ran = sorted(t for i in stopped for consumer in group.consumers_of[i] for t in state.holdings[consumer].active)
     elsewhere = [(task, copy) for task in ran for copy in state.copies[task] if copy.instance not in stopped]
-    unknown = [task for task, copy in elsewhere if copy.lag is None or copy.lag == UNKNOWN]
-    old = [task for task, copy in elsewhere if (task, copy.instance) in snapshot.old_lags]
     least = [task for task, copy in elsewhere if (task, copy.instance) in snapshot.least_lags]
-    doubts = []
-    if snapshot.decision is not None:
-        message = "The snapshot stands before a decision that it knows: who runs and copies what has changed since"
-        doubts.append(Note("before-decision", message))
-    if unknown:
-        message = "Nobody knows how far behind the copies of these tasks are"
-        doubts.append(Note("unknown-lag", message, _names(group, unknown)))
-    if old:
-        message = "How far behind the copies of these tasks are was reported before the snapshot was taken"
-        doubts.append(Note("old-lag", message, _names(group, old)))
-    if least:
-        message = "Only the least that the copies of these tasks are behind is known"
-        doubts.append(Note("least-lag", message, _names(group, least)))
-    return tuple(doubts)
+    if not least:
+        return ()
+    message = "Only the least that the copies of these tasks are behind is known"
+    return (Note("least-lag", message, _names(group, least)),)
 
 
 def _names(group: Group, tasks: Sequence[int]) -> tuple[str, ...]:

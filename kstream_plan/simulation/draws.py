@@ -88,7 +88,7 @@ def processors() -> int:
 
 
 def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw: int) -> _Outcome:
-    made = plan(snapshot, options, scenario=drawn(scenario, snapshot.state.group, draw))
+    made = plan(snapshot, options, scenario=drawn(scenario, snapshot.state.group, draw), floor=False)
     return _outcome_of(made, measured(made))
 
 

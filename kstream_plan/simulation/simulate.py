@@ -60,7 +60,7 @@ def simulate(
 
     def play(config: AssignmentConfig) -> Plan:
         other = replace(snapshot, config=config)
-        return plan_checked(other, options, scenario=played, on_round=on_round, bounds=False)
+        return plan_checked(other, options, scenario=played, on_round=on_round, bounds=False, floor=False, ranges=False)
 
     made = plan_checked(snapshot, options, scenario=played, on_round=on_round)
     return Simulation(

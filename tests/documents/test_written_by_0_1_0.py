@@ -71,6 +71,7 @@ def test_a_plan_is_saved_again_as_it_was(name: str) -> None:
         full = any("decided" in rnd for rnd in was["rounds"])
         again = json.loads(plan_json(made, full=full))
         of_the_plan = was.keys() - {"tool", "simulation"}
+        assert (again["summary"].pop("floor_ms"), again["summary"].pop("ranges")) == (None, {})
         assert {key: again[key] for key in of_the_plan} == {key: was[key] for key in of_the_plan}
 
 
@@ -91,7 +92,7 @@ def test_an_answer_of_drain_is_what_the_schema_says(path: Path) -> None:
 @pytest.mark.parametrize("name", SNAPSHOTS)
 def test_a_snapshot_is_the_same_input(name: str) -> None:
     row = json.loads(gzip.decompress((FOLDER / "snapshots" / name).read_bytes()))
-    assert plan(snapshot_from_row(row, name)).digest == SNAPSHOTS[name]
+    assert plan(snapshot_from_row(row, name), replay=True).digest == SNAPSHOTS[name]
 
 
 @pytest.mark.parametrize("name", [name.removesuffix(".json.gz") for name in SNAPSHOTS])

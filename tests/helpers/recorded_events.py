@@ -159,7 +159,7 @@ def scenario(event: Recorded) -> Scenario:
 
 def planned(event: Recorded, **options: Any) -> Plan:
     """The plan of an event, made from what was known before it."""
-    return plan(before(event, **options), scenario=scenario(event))
+    return plan(before(event, **options), scenario=scenario(event), now_ms=event.at_ms)
 
 
 def outcome(event: Recorded, made: Plan) -> Outcome:

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from kstream_plan.designs.classic.advance import Interval, advance
+from kstream_plan.designs.classic.cleaner import Cleaner
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Holdings, Rates
 from kstream_plan.model.holding_changes import unlike
-from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.restoring import Span
 from kstream_plan.protocols.transition import ActiveChange, Transition, Withheld
 from tests.helpers.small_groups import group, state
 
 GROUP = group()
-CONFIG = AssignmentConfig(state_cleanup_delay_ms=600_000)
+CLEANER = Cleaner(600_000)
 FOLLOW_UP = Interval(0, 3_000, tick=False)
 TICK = Interval(0, 63_000, tick=True)
 #: i1 runs 0_0 on its first thread
@@ -50,7 +50,7 @@ def _advance(
         revoking=revoking,
         waiting=frozenset(entry.consumer for entry in withheld),
     )
-    return advance(before, transition, interval, CONFIG, rates or Rates(), phases)
+    return advance(before, transition, interval, CLEANER, rates or Rates(), phases)
 
 
 def _copy_on(after: GroupState, instance: int, task: int = 0) -> Copy | None:
@@ -149,7 +149,8 @@ def test_standbys_wait_while_an_active_restores_on_their_instance() -> None:
     after = _advance(
         state(members, {}, {}), held, Interval(0, 10_000, tick=True), rates=Rates(restore_per_instance=140.0)
     )
-    assert [after.copies[task][0].remaining for task in range(3)] == [0, 800, 800]
+    # two polls of a thousand: the second one has begun
+    assert [after.copies[task][0].remaining for task in range(3)] == [0, 500, 500]
 
 
 def test_at_a_rate_of_nothing_nothing_is_restored() -> None:

@@ -49,7 +49,7 @@ def test_every_option_may_be_given_on_its_own() -> None:
 
 def test_one_known_rate_does_not_make_the_whole_plan_an_estimate() -> None:
     made = plan(_snapshot(rates=Rates(restore_of={0: 1e5})))
-    assert made.summary.duration_is == "floor"
+    assert made.summary.duration_is == "probes"
     assert "no-restore-rate" in _codes(made.assumptions)
 
 
@@ -75,23 +75,23 @@ def test_where_nothing_is_restored_no_rate_is_needed_to_know_the_time() -> None:
     assert "no-restore-rate" not in _codes(made.assumptions)
 
 
-def test_a_copy_under_way_at_a_rate_nobody_knows_makes_a_floor() -> None:
+def test_a_copy_under_way_at_a_rate_nobody_knows_makes_no_estimate() -> None:
     warming = (*JOIN.copies[0], Copy(2, 1000, (3,), 1000, 3))
     holdings = {0: Holding((0,)), 1: Holding((1,)), 3: Holding(warmup=(0,))}
     of = state(JOIN.group, holdings, {0: warming, 1: JOIN.copies[1]})
     rates = Rates(restore_of={0: 1e5, 1: 1e5})
     made = plan(_snapshot(of, rates, replace(CONFIG, max_warmup_replicas=1)))
-    assert made.summary.duration_is == "floor"
+    assert made.summary.duration_is == "probes"
     assert [note.subjects for note in made.assumptions if note.code == "no-restore-rate"] == [("0_0",)]
 
 
-def test_a_floor_for_what_is_under_way_says_so() -> None:
+def test_what_is_under_way_at_a_rate_nobody_knows_is_told() -> None:
     warming = (*JOIN.copies[1], Copy(1, 1000, (2,), 1000, 2))
     holdings = {0: Holding((0,)), 1: Holding((1,)), 2: Holding(warmup=(1,))}
     made = plan(_snapshot(state(JOIN.group, holdings, {0: JOIN.copies[0], 1: warming})))
     assert made.summary.restored_records == 0
-    assert made.summary.duration_is == "floor"
-    assert "what is under way: the time is a floor" in " ".join(table(made).split())
+    assert made.summary.duration_is == "probes"
+    assert "at an unknown rate what is under way" in " ".join(table(made).split())
 
 
 def test_a_start_without_a_copy_restores_its_state_within_the_limit_too() -> None:
@@ -109,7 +109,7 @@ def test_a_state_of_unknown_size_is_ready_at_the_next_probe_whatever_the_rate() 
     of = replace(JOIN, group=replace(JOIN.group, tasks=tuple(unknown)))
     made = plan(_snapshot(of, Rates(restore_per_instance=1e5)))
     assert made.verdict.kind == "settled"
-    assert made.summary.duration_is == "floor"
+    assert made.summary.duration_is == "probes"
     assert made.summary.restored_records is None
 
 

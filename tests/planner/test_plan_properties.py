@@ -154,5 +154,5 @@ def test_what_is_settled_follows_from_the_state_before(snapshot: Snapshot, rates
         return after
 
     with mock.patch.object(GroupState, "followed_by", checked):
-        made = plan(replace(snapshot, rates=rates), max_rounds=20)
+        made = plan(replace(snapshot, rates=rates), max_rounds=20, floor=False, ranges=False)
     assert len(looked_at) == max(len(made.rounds) - 1, 0)

@@ -7,7 +7,19 @@ import pytest
 from tests.helpers.recorded_events import BY_NAME, before, outcome, planned
 
 #: So many generations have to come out, by instance.
-AT_LEAST = {"bounce": 1, "drain": 2, "big4": 15, "bigcrash": 1, "bigremove": 1, "twocrash": 2}
+AT_LEAST = {
+    "fresh": 4,
+    "duo3": 6,
+    "bounce": 1,
+    "drain": 4,
+    "big4": 15,
+    "bigcrash": 1,
+    "bigremove": 13,
+    "two": 5,
+    "twocrash": 2,
+}
+#: Of these everything came out, so their times can be compared.
+WHOLE = ("fresh", "duo3", "drain", "big4", "bigremove")
 
 
 @pytest.mark.parametrize("name", sorted(AT_LEAST))
@@ -15,6 +27,14 @@ def test_what_followed_was_planned_before(name: str) -> None:
     event = BY_NAME[name]
     found = outcome(event, planned(event))
     assert sum(found.alike) >= AT_LEAST[name], str(found)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_it_came_when_it_was_said(name: str) -> None:
+    """Give or take a heartbeat interval per rebalance, and the seconds that an instance takes to start or to stop."""
+    event = BY_NAME[name]
+    found = outcome(event, planned(event))
+    assert all(abs(late_ms) <= 3_000 * (place + 2) for place, late_ms in enumerate(found.late_ms)), str(found)
 
 
 @pytest.mark.parametrize("name", ["big4", "bigcrash", "bigremove"])

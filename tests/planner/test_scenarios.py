@@ -354,7 +354,7 @@ def test_a_restore_rate_that_is_known_later_makes_no_estimate_of_what_was_before
         at: _play(captured_scenarios.before("scale-out"), f"{{leave: i3}}, {{at: {at}, restore_rate: 5000/s}}")
         for at in ("0s", "4m")
     }
-    assert {at: made.summary.duration_is for at, made in known_at.items()} == {"0s": "estimate", "4m": "floor"}
+    assert {at: made.summary.duration_is for at, made in known_at.items()} == {"0s": "estimate", "4m": "probes"}
 
 
 @pytest.mark.parametrize("written", ["burst: 1000", "produce_rate: 10/s"])

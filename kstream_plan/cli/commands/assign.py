@@ -35,6 +35,10 @@ class AssignOptions(PlansSnapshots):
     out: shared.Out = None
     full: shared.Full = False
     verbose: shared.Verbose = False
+    replay: Annotated[
+        bool,
+        typer.Option("--replay", help="Make the decision that a snapshot knows again, from what it was made of."),
+    ] = False
     show_ranks: Annotated[bool, typer.Option("--show-ranks", help="Who could run each task.")] = False
     fail_on_changes: Annotated[bool, typer.Option("--fail-on-changes", help="Exit code 5 if anything would move.")] = (
         False
@@ -43,7 +47,8 @@ class AssignOptions(PlansSnapshots):
     @property
     def plan_options(self) -> PlanOptions:
         """How to plan."""
-        return replace(super().plan_options, trigger=self.trigger, max_rounds=self.max_rounds, bounds=self.bounds)
+        options = replace(super().plan_options, trigger=self.trigger, max_rounds=self.max_rounds, bounds=self.bounds)
+        return replace(options, replay=self.replay)
 
 
 @takes(AssignOptions)
@@ -75,6 +80,8 @@ def _check(asked: AssignOptions) -> None:
     """
     if asked.show_ranks and asked.output is OutputForm.JSON:
         raise UsageError("--show-ranks is for people", fix="leave out --output json, or save the plan with --out")
+    if asked.replay and asked.now is not None:
+        raise UsageError("--replay begins when the decision was made", fix="leave out --now")
     check_before_reading(asked, asked.out)
 
 

@@ -96,8 +96,10 @@ def _drain(snapshot: Snapshot, asked: DrainOptions, *, several: bool) -> Drain:
 def _not_warm(drained: Drain) -> bool:
     """Say on stderr why this is not known to be warm, if it is not."""
     reasons = [doubt_text(doubt) for doubt in drained.doubts]
-    if drained.cold_now:
-        reasons.insert(0, f"{len(drained.cold_now):,} of {len(drained.now):,} tasks would start cold")
+    best, worst = sorted((len(drained.cold_at_best), len(drained.cold_now)))
+    if worst:
+        cold = f"{worst:,}" if best == worst else f"{best:,}-{worst:,}"
+        reasons.insert(0, f"{cold} of {len(drained.now):,} tasks would start cold")
     for reason in reasons:
         talk(f"--require-warm: {reason}")
     return bool(reasons)

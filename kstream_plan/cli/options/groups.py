@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from kstream_plan.documents.quantities import parse_size
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.snapshots.files.content import Limits, reading_within
+from kstream_plan.snapshots.rows.times import parse_time
 
 _USUAL = PlanOptions()
 
@@ -39,6 +41,12 @@ class Reading(Options):
         ),
     ] = False
     as_of: shared.AsOf = None
+    now: shared.Now = None
+
+    @property
+    def now_ms(self) -> int | None:
+        """When plans begin, since 1970; ``None``: when a snapshot says."""
+        return parse_time(self.as_of) if self.now is None and self.as_of is not None else self.now
 
 
 class Measuring(Options):
@@ -159,3 +167,8 @@ class Limited(Options):
 
 class PlansSnapshots(Reading, Measuring, Settings, Deciding, Spark, Limited, Applications):
     """What every command takes that reads snapshots and plans."""
+
+    @property
+    def plan_options(self) -> PlanOptions:
+        """How to plan, and from when on."""
+        return replace(super().plan_options, now_ms=self.now_ms)

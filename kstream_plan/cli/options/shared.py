@@ -13,6 +13,7 @@ import typer
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.plans import Trigger
+from kstream_plan.snapshots.rows.times import parse_time
 
 
 class KeyValue(NamedTuple):
@@ -94,6 +95,15 @@ StreamsConfig = Annotated[
 AsOf = Annotated[
     str | None,
     typer.Option("--as-of", metavar="TIME", help="Ignore what is newer: 2026-11-21T12:00:00Z."),
+]
+Now = Annotated[
+    int | None,
+    typer.Option(
+        "--now",
+        metavar="TIME",
+        parser=parser(parse_time),
+        help="When the plan begins (default: --as-of, else the log's last line, or when the group was asked).",
+    ),
 ]
 ApplicationId = Annotated[
     list[str] | None,

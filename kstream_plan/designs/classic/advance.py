@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from kstream_plan.designs.classic.cleaner import Cleaner
+from kstream_plan.designs.classic.readiness import Readiness
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Rates
-from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.state import is_settled
 from kstream_plan.plans.restoring import Restoring, Span, beginning, produced
 from kstream_plan.protocols.transition import Transition
@@ -28,19 +29,22 @@ class Interval(NamedTuple):
     ``tick``: long enough for every copy to be caught up if no restore rate says otherwise: the next rebalance is a
     probing one, or comes no earlier than one would. A follow-up never is.
     ``idle``: nothing was assigned at its beginning; what is known of the copies is what a snapshot says.
+    ``readiness``: it is the first one of a plan; of copies whose restore rate is not known this tells, instead of the
+    length of the interval, whether they are caught up at its end. Copies may have been reported within it.
     """
 
     from_ms: int
     to_ms: int
     tick: bool
     idle: bool = False
+    readiness: Readiness | None = None
 
 
 def advance(
     state: GroupState,
     transition: Transition,
     interval: Interval,
-    config: AssignmentConfig,
+    cleaner: Cleaner,
     rates: Rates,
     phases: Sequence[Span] = (),
 ) -> GroupState:
@@ -48,8 +52,8 @@ def advance(
 
     ``state`` is the group as this rebalance found it and ``transition`` what it changed. Without a restore rate every
     assigned copy is caught up at a tick, else only one placed two or more generations before; with one, lags
-    shrink by time. Left-over state grows with the produce rate and is gone after ``state_cleanup_delay_ms``.
-    ``phases`` divide an interval within which rates change or instances stop; without any, ``rates`` hold throughout.
+    shrink by time. Left-over state grows with the produce rate until the ``cleaner`` deletes it. ``phases`` divide an
+    interval within which rates change or instances stop; without any, ``rates`` hold throughout.
     """
     phases = phases or (Span(rates, interval.to_ms - interval.from_ms),)
     generation = state.generation + 1
@@ -58,7 +62,9 @@ def advance(
     copies = {task: state.copies[task] for task in restless}
     for task, seats in _changed_seats(state, transition).items():
         copies[task] = _seated(state, task, seats, generation, interval.from_ms)
-    report = _Report(state=state, transition=transition, interval=interval, config=config, phases=phases, copies=copies)
+    report = _Report(
+        state=state, transition=transition, interval=interval, cleaner=cleaner, phases=phases, copies=copies
+    )
     reported = {task: report.of(task, copies[task]) for task in sorted(copies)}
     resting = {task for task, of_task in reported.items() if _is_at_rest(state.group, rates, task, of_task)}
     return state.followed_by(
@@ -127,7 +133,7 @@ def _seated(state: GroupState, task: int, seats: _Seats, generation: int, at_ms:
                 by_instance[instance] = _left_over(copy, at_ms)
         elif copy is None:
             whole = state.group.tasks[task].end_offset_sum
-            by_instance[instance] = Copy(instance, None, (), whole, seat[0], seat[1], generation)
+            by_instance[instance] = Copy(instance, None, (), whole, *seat, generation, made_at_ms=at_ms)
         elif (copy.consumer, copy.active) != seat:
             placed_in = copy.placed_in if copy.consumer is not None else generation
             by_instance[instance] = copy._replace(
@@ -155,22 +161,28 @@ class _Report:
         state: GroupState,
         transition: Transition,
         interval: Interval,
-        config: AssignmentConfig,
+        cleaner: Cleaner,
         phases: Sequence[Span],
         copies: Mapping[int, tuple[Copy, ...]],
     ) -> None:
         self._state = state
         self._generation = state.generation + 1
         self._interval = interval
-        self._cleanup_delay_ms = config.state_cleanup_delay_ms
+        self._cleaner = cleaner
         self._phases = phases
         self._revoking = transition.revoking if not interval.tick else frozenset()
         self._disturbed = transition.disturbed if not interval.tick else frozenset()
         self._first_to_rejoin = _first_to_rejoin(state, self._revoking)
-        self._restoring = Restoring.over(state.group, copies, phases)
+        reported_in = {} if interval.readiness is None else interval.readiness.reported_in()
+        created = interval.to_ms - interval.from_ms > AT_ONCE_MS and phases[0].rates.any_restore
+        beginners = _beginners(copies, self._generation) if created else ()
+        self._restoring = Restoring.over(state.group, copies, phases, reported_in, beginners)
         self._restoring_at_once = (
-            Restoring.over(state.group, copies, beginning(phases, AT_ONCE_MS)) if self._disturbed else self._restoring
+            Restoring.over(state.group, copies, beginning(phases, AT_ONCE_MS), reported_in)
+            if self._disturbed
+            else self._restoring
         )
+        self._to_restore = {} if interval.readiness is None else _to_restore(copies)
 
     def of(self, task: int, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
         reported = tuple(
@@ -184,9 +196,7 @@ class _Report:
 
     def _left_over(self, task: int, copy: Copy) -> Copy | None:
         """Its directory is reported by the first consumer of the instance to rejoin, as long as it is there."""
-        assert copy.lost_at_ms is not None
-        age_ms = self._interval.to_ms - copy.lost_at_ms
-        if copy.lag is None or age_ms > self._cleanup_delay_ms:
+        if copy.lag is None or self._cleaner.deletes(self._state.group, copy, self._interval.to_ms):
             return None
         reporters = (self._first_to_rejoin[copy.instance],)
         grown = produced(self._phases, task)
@@ -200,16 +210,33 @@ class _Report:
         assert consumer is not None
         if copy.lag == LATEST:
             return copy if copy.reporters == (consumer,) else copy._replace(reporters=(consumer,))
-        if self._interval.idle and not self._interval.tick and not self._restoring.known(task, copy.instance):
-            return copy  # as reported: it has not been seen to catch up, and nobody knows how fast it would
-        remaining = self._remaining(task, copy)
-        if copy.placed_in == self._generation and not self._interval.tick:
+        tick, readiness = self._interval.tick, self._interval.readiness
+        if not self._restoring.known(task, copy.instance):
+            if readiness is not None:
+                tick = readiness.of(self._state.group, task, copy, self._to_restore)
+                if not tick:
+                    return self._unready(task, copy, consumer)
+            elif self._interval.idle and not tick:
+                return copy  # as reported: it has not been seen to catch up, and nobody knows how fast it would
+        remaining = self._remaining(task, copy, tick=tick)
+        if copy.placed_in == self._generation and not tick:
             return self._just_placed(task, copy, consumer, remaining)
         lag = LATEST if copy.active and not remaining and consumer not in self._disturbed else self._lag_now(task, copy)
         reporters = copy.reporters if consumer in self._revoking and copy.reporters else (consumer,)
         if (copy.lag, copy.reporters, copy.remaining) == (lag, reporters, remaining):
             return copy
         return copy._replace(lag=lag, reporters=reporters, remaining=remaining)
+
+    def _unready(self, task: int, copy: Copy, consumer: int) -> Copy:
+        """Nobody knows how fast it restores, so it counts as it was reported, behind by what was written since."""
+        whole = self._state.group.tasks[task].end_offset_sum
+        grown = 0 if copy.active else produced(self._phases, task)
+        behind = copy._replace(remaining=min(copy.remaining + grown, whole))
+        if copy.placed_in == self._generation:
+            return self._just_placed(task, behind, consumer, behind.remaining)
+        lag = copy.lag if copy.lag == UNKNOWN else behind.remaining
+        reporters = copy.reporters if consumer in self._revoking and copy.reporters else (consumer,)
+        return behind._replace(lag=lag, reporters=reporters)
 
     def _just_placed(self, task: int, copy: Copy, consumer: int, remaining: int) -> Copy:
         """A follow-up reads a copy placed in the generation just before.
@@ -229,10 +256,10 @@ class _Report:
             lag = self._state.group.tasks[task].end_offset_sum
         return copy._replace(lag=lag, reporters=(consumer,), remaining=remaining)
 
-    def _remaining(self, task: int, copy: Copy) -> int:
+    def _remaining(self, task: int, copy: Copy, *, tick: bool) -> int:
         if self._restoring.known(task, copy.instance):
             return self._restoring.remaining(task, copy)
-        if self._interval.tick or copy.placed_in < self._generation or copy.active:
+        if tick or copy.placed_in < self._generation or copy.active:
             return 0
         return copy.remaining
 
@@ -248,6 +275,13 @@ class _Report:
         return max(min(remaining, self._state.group.tasks[task].end_offset_sum), standing)
 
 
+def _beginners(copies: Mapping[int, tuple[Copy, ...]], generation: int) -> set[int]:
+    """Return the instances of which every copy that has anything to restore was placed just now."""
+    restoring = [copy for copy in chain.from_iterable(copies.values()) if copy.consumer is not None and copy.remaining]
+    goes_on = {copy.instance for copy in restoring if copy.placed_in < generation}
+    return {copy.instance for copy in restoring} - goes_on
+
+
 def _first_to_rejoin(state: GroupState, revoking: frozenset[int]) -> list[int]:
     """Per instance its consumer that rejoins first and so locks, and reports, all its left-over directories.
 
@@ -258,3 +292,12 @@ def _first_to_rejoin(state: GroupState, revoking: frozenset[int]) -> list[int]:
     for consumer in sorted(revoking, reverse=True):
         first[state.group.instance_of[consumer]] = consumer
     return first
+
+
+def _to_restore(copies: Mapping[int, tuple[Copy, ...]]) -> dict[int, int]:
+    """Return what each instance has to restore in all."""
+    found: dict[int, int] = {}
+    for copy in chain.from_iterable(copies.values()):
+        if copy.consumer is not None:
+            found[copy.instance] = found.get(copy.instance, 0) + copy.remaining
+    return found

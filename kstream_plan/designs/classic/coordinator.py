@@ -8,15 +8,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import NamedTuple
 
 from kstream_plan.assignors import Assignor
 from kstream_plan.designs.classic import uncertainty
 from kstream_plan.designs.classic.advance import AT_ONCE_MS, Interval, advance
+from kstream_plan.designs.classic.cleaner import Cleaner
 from kstream_plan.designs.classic.ending import Recurrence, cause
+from kstream_plan.designs.classic.readiness import Readiness, silent_copies
 from kstream_plan.designs.classic.round_steps import steps_of
-from kstream_plan.model import Assignment, Group, GroupState, Holding, Holdings, Note, Rates, WorkId
+from kstream_plan.model import (
+    Assignment,
+    Group,
+    GroupState,
+    Holding,
+    Holdings,
+    KnownDecision,
+    Note,
+    Rates,
+    Target,
+    WorkId,
+)
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.starting_state import Beginning
 from kstream_plan.plans import (
     HandOver,
     Phase,
@@ -35,16 +50,23 @@ from kstream_plan.protocols import Protocol
 from kstream_plan.protocols.transition import Transition
 
 
-@dataclass(frozen=True, slots=True)
-class LastDecision:
-    """What a group's leader decided last, at ``at_ms`` of the plan's clock: the memory of a state that was found then.
+class Clock(NamedTuple):
+    """How long after an assignment the next rebalance comes.
 
-    Its follow-up or probing rebalance is still to come. Only ``consumers`` and ``probing_rebalance`` of ``assignment``
-    have to be known.
+    A follow-up: ``at_once_ms`` if every consumer has a reason of its own to rejoin, else ``heartbeat`` of a heartbeat
+    interval; a probing rebalance: ``tick`` of one after the probing interval. ``all_ready``: whatever was restored by
+    then is reported, though its consumer may rejoin too soon for that; one that is late makes it so.
     """
 
-    at_ms: int
-    assignment: Assignment
+    at_once_ms: int
+    heartbeat: float
+    tick: float
+    all_ready: bool = False
+
+
+TYPICAL = Clock(AT_ONCE_MS, 1.0, 1.0)
+#: The least that was seen of 131 rebalances was 44 ms, 0.96, and 0.02 heartbeat intervals.
+SOONEST = Clock(0, 0.95, 0.0, all_ready=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +82,12 @@ class ClassicTurn(Turn):
 class ClassicCoordinator(Coordinator[ClassicTurn]):
     """Coordinates one group by an assignor and a rebalance protocol."""
 
-    def __init__(self, assign: Assignor, rebalance: Protocol, config: AssignmentConfig) -> None:
+    def __init__(self, assign: Assignor, rebalance: Protocol, config: AssignmentConfig, clock: Clock = TYPICAL) -> None:
         self._assign = assign
         self._rebalance = rebalance
         self._config = config
+        self._cleaner = Cleaner(config.state_cleanup_delay_ms)
+        self._clock = clock
         self._recurrence = Recurrence(config)
         self._previous: tuple[GroupState, Assignment] | None = None
         self._stateless: StatelessSteps | None = None
@@ -73,13 +97,21 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._short: set[int] = set()
         self._races: set[int] = set()
         self._deletions: set[int] = set()
+        self._beginning: Beginning | None = None
+        self._known: KnownDecision | None = None
+        self._readiness: Readiness | None = None
 
     def last(self, state: GroupState) -> ClassicTurn | None:
-        """Return the decision that the state remembers, and what the members hold since."""
-        if not isinstance(state.memory, LastDecision):
+        """Return the decision that is known of the group, and what the members hold since."""
+        beginning = state.memory
+        if not isinstance(beginning, Beginning) or beginning.decision is None:
             return None
-        turn = self._turn(replace(state, memory=None), state.memory.assignment, state.memory.at_ms, None, ())
+        known = beginning.decision
+        found = replace(state, memory=None, generation=known.generation - 1)
+        turn = self._turn(found, _assignment(found, known), state.at_ms, None, ())
         self._stateless = None  # whose decision it was is not known
+        self._beginning, self._known = beginning, known
+        self._begin(beginning)
         return turn
 
     def under_way(self, state: GroupState) -> Iterable[tuple[int, int]]:
@@ -91,6 +123,21 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             for copy in copies
             if copy.consumer is not None and not is_caught_up(copy.remaining, limit)
         )
+
+    def until_now(self, state: GroupState, lapse: Lapse) -> GroupState:
+        """Let copies restore, fall behind and age that were reported before now, where no decision is known."""
+        beginning = state.memory
+        if not isinstance(beginning, Beginning):
+            return state
+        self._begin(beginning)
+        found, aged = replace(state, memory=None), lapse.to_ms > lapse.from_ms
+        rates = lapse.spans[0].rates
+        self._readiness = Readiness(beginning, lapse.from_ms, lapse.to_ms, aged, self._config, rates)
+        if not aged:
+            return replace(found, copies=silent_copies(found, self._readiness, rates))
+        interval = Interval(lapse.from_ms, lapse.to_ms, tick=False, idle=True, readiness=self._readiness)
+        after = advance(found, _nothing(found), interval, self._cleaner, rates, lapse.spans)
+        return replace(after, generation=state.generation)
 
     def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> ClassicTurn:
         """Rebalance: decide, and withhold what its owner has to give up first."""
@@ -109,6 +156,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def took(self, turn: ClassicTurn) -> None:
         """Remember what of the decision is told at the end."""
+        self._deletions |= uncertainty.taken_up(turn.state, turn.stateful, turn.at_ms, self._cleaner)
         if self._previous is None:
             self._short |= {task for task, _ in turn.assignment.short_standbys}
         if self._notes is None:
@@ -117,35 +165,48 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             self._races |= uncertainty.taken_back(turn.state, turn.stateful)
 
     def next(self, turn: ClassicTurn, _ahead: Ahead) -> Due | None:
-        """Say when the follow-up or the probing rebalance comes, typically (README, clock)."""
-        heartbeat_ms = self._config.heartbeat_interval_ms
+        """Say when the follow-up or the probing rebalance comes (README, clock)."""
+        config, clock = self._config, self._clock
+        tick_ms = int(clock.tick * config.heartbeat_interval_ms)
+        known, self._known = self._known, None
+        if known is not None and known.next_ms is not None:
+            return Due(known.next_ms + tick_ms, Trigger.PROBING)
         if turn.transition.follow_up:
             everyone_at_once = len(turn.transition.disturbed) == len(turn.held)
-            due_ms = turn.at_ms + (AT_ONCE_MS if everyone_at_once else heartbeat_ms)
-            return Due(due_ms, Trigger.FOLLOW_UP, begun=True)
+            after_ms = clock.at_once_ms if everyone_at_once else int(clock.heartbeat * config.heartbeat_interval_ms)
+            return Due(turn.at_ms + after_ms, Trigger.FOLLOW_UP, begun=True)
         if turn.probing_rebalance:
-            return Due(turn.at_ms + self._config.probing_rebalance_interval_ms + heartbeat_ms, Trigger.PROBING)
+            return Due(turn.at_ms + config.probing_rebalance_interval_ms + tick_ms, Trigger.PROBING)
         return None
 
     def later(self, turn: ClassicTurn, lapse: Lapse) -> GroupState:
         """Let copies catch up and fall behind, and members report what they then have."""
         transition = _nothing(turn.state) if lapse.idle else turn.transition
         long = lapse.to_ms - lapse.from_ms >= self._config.probing_rebalance_interval_ms
-        interval = Interval(lapse.from_ms, lapse.to_ms, tick=long and not transition.follow_up, idle=lapse.idle)
+        tick = self._clock.all_ready or (long and not transition.follow_up)
+        interval = Interval(lapse.from_ms, lapse.to_ms, tick=tick, idle=lapse.idle)
+        beginning, self._beginning = self._beginning, None
+        if beginning is not None:
+            self._readiness = Readiness(beginning, lapse.from_ms, lapse.to_ms, True, self._config, lapse.spans[0].rates)
+            interval = interval._replace(readiness=self._readiness)
         if lapse.paced:
             self._recurrence = Recurrence(self._config)
-        after = advance(turn.state, transition, interval, self._config, lapse.spans[0].rates, lapse.spans)
+        after = advance(turn.state, transition, interval, self._cleaner, lapse.spans[0].rates, lapse.spans)
         if lapse.idle:
             return replace(after, generation=turn.state.generation)
         self._revoked_by = {task: owner for task, owner, _, _ in transition.withheld}
         if turn.trigger is not None:
             self._previous = turn.state, turn.assignment
-        self._deletions |= uncertainty.cleaned_up(turn.state, after, turn.assignment, self._config)
+        limit = self._config.acceptable_recovery_lag
+        self._deletions |= uncertainty.cleaned_up(turn.state, after, lapse.to_ms, turn.assignment, limit, self._cleaner)
         return after
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
         """Let members come and go, and settings change: nothing that was known of the group before saves work now."""
         self._config = taking.config
+        self._cleaner.delay_ms = taking.config.state_cleanup_delay_ms
+        for arrival in taking.change.joined:
+            self._cleaner.started_ms[arrival.instance.process_id] = taking.change.at_ms
         self._recurrence = Recurrence(taking.config)
         self._previous = self._stateless = None
         old, group = state.group, taking.group
@@ -177,7 +238,12 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             + turn.assignment.warnings
             + uncertainty.notes(turn.state, self._races, self._deletions),
             self._notes or (),
+            () if self._readiness is None else tuple(doubt for _, doubt in sorted(self._readiness.doubts.items())),
         )
+
+    def _begin(self, beginning: Beginning) -> None:
+        self._cleaner.started_ms = dict(beginning.started_ms)
+        self._cleaner.when = beginning.cleaning
 
     def _turn(
         self,
@@ -213,6 +279,22 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             transition=transition,
             stateful=stateful,
         )
+
+
+def _assignment(state: GroupState, known: KnownDecision) -> Assignment:
+    """Return a decision of which only the outcome is known."""
+    consumers = state.holdings if known.consumers is None else known.consumers
+    instances = [
+        Holding(*(tuple(sorted(sum(roles, ()))) for roles in zip(*(consumers[c] for c in of), strict=True)))
+        for of in state.group.consumers_of
+    ]
+    target = Target(tuple(held.active for held in instances), tuple(held.standby for held in instances))
+    return Assignment(
+        instances=instances,
+        consumers=tuple(consumers),
+        probing_rebalance=bool(known.probing_rebalance),
+        target=target,
+    )
 
 
 def _settled(assignment: Assignment, transition: Transition) -> bool:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.designs.classic import MODELS
-from kstream_plan.designs.classic.coordinator import ClassicCoordinator, LastDecision
+from kstream_plan.designs.classic.coordinator import SOONEST, TYPICAL, ClassicCoordinator
 from kstream_plan.model import Group, GroupState, Note
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
@@ -19,17 +19,19 @@ from kstream_plan.protocols import PROTOCOLS, gives_up
 
 @dataclass(frozen=True, slots=True)
 class Classic(Design):
-    """A leader that decides by ``assignor``, members that rebalance by ``protocol``, both names in their registries."""
+    """A leader that decides by ``assignor``, members that rebalance by ``protocol``, both names in their registries.
+
+    ``at_the_soonest``: rebalances come no later than they can, instead of when they typically do.
+    """
 
     assignor: str = "high-availability"
     protocol: str = "cooperative"
+    at_the_soonest: bool = False
     name: ClassVar[str] = "classic"
     models: ClassVar[str] = MODELS
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
-        """Let every copy name who holds it; what is left over was so before the last decision that is known."""
-        if isinstance(state.memory, LastDecision):
-            state = replace(state, at_ms=min(state.at_ms, state.memory.at_ms))
+        """Let every copy name who holds it; what is left over is so since the state's time, unless it says when."""
         return seated(state)
 
     def coordinator(self, config: AssignmentConfig) -> ClassicCoordinator:
@@ -38,7 +40,12 @@ class Classic(Design):
         Raises:
             KeyError: no such assignor or protocol.
         """
-        return ClassicCoordinator(ASSIGNORS[self.assignor], PROTOCOLS[self.protocol], config)
+        clock = SOONEST if self.at_the_soonest else TYPICAL
+        return ClassicCoordinator(ASSIGNORS[self.assignor], PROTOCOLS[self.protocol], config, clock)
+
+    def soonest(self) -> Classic:
+        """Return the same design with every rebalance as early as it can be."""
+        return replace(self, at_the_soonest=True)
 
     def stopping(self, group: Group) -> frozenset[int]:
         """Return the consumers that the protocol makes give up everything before they join."""
@@ -64,13 +71,14 @@ class Classic(Design):
             notes.append(Note("protocols-not-used", message))
         if rounds and played.unrated and not played.rates.any_restore:
             message = (
-                "No restore rate is known: every copy counts as caught up at the next probe, so the time is a floor"
+                "No restore rate is known: every copy counts as caught up at the next probe; the least time is that of "
+                "copies that are ready at once"
             )
             notes.append(Note("no-restore-rate", message))
         elif rounds and played.unrated:
             message = (
                 "Of some copies the restore rate or the end offset is not known: they count as caught up at the next "
-                "probe, so it is a floor"
+                "probe"
             )
             notes.append(Note("no-restore-rate", message, played.unrated))
         return tuple(notes)

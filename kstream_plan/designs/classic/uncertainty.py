@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kstream_plan.designs.classic.cleaner import Cleaner
 from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note
 from kstream_plan.model.movement_queue import MovementQueue
 from kstream_plan.model.ranking import is_caught_up
-from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.plans import HandOver, KeepTemporary, Place, Step, Withhold
+from kstream_plan.plans import HandOver, KeepTemporary, Place, Promote, Step, Withhold
 
 
 def taken_back(state: GroupState, steps: Iterable[Step]) -> set[int]:
@@ -26,15 +26,36 @@ def taken_back(state: GroupState, steps: Iterable[Step]) -> set[int]:
     return tasks
 
 
-def cleaned_up(before: GroupState, after: GroupState, decision: Assignment, config: AssignmentConfig) -> set[int]:
-    """Return the tasks still under way of which caught-up left-over state has just been taken as deleted.
+def cleaned_up(
+    before: GroupState, after: GroupState, by_ms: int, decision: Assignment, limit: int, cleaner: Cleaner
+) -> set[int]:
+    """Return the tasks still under way of which caught-up left-over state counts as deleted ``by_ms``, perhaps wrongly.
 
-    The cleaner runs every ``state_cleanup_delay_ms`` at a phase nobody knows, so the state may live twice as long.
+    ``limit`` is ``acceptable_recovery_lag``.
     """
-    deleted = {
-        task for task in after.changed_since(before) if _lost_caught_up(before.copies[task], after.copies[task], config)
+    return {
+        task
+        for task in after.changed_since(before)
+        if any(
+            not cleaner.is_sure(before.group, copy, by_ms)
+            for copy in _lost_caught_up(before.copies[task], after.copies[task], limit)
+        )
+        and _is_queued(task, decision.movements)
     }
-    return {task for task in deleted if _is_queued(task, decision.movements)}
+
+
+def taken_up(state: GroupState, steps: Iterable[Step], at_ms: int, cleaner: Cleaner) -> set[int]:
+    """Return the tasks of which an instance takes up left-over state again that may have been deleted before."""
+    group, tasks = state.group, set()
+    for step in steps:
+        if isinstance(step, Place | HandOver | Promote | KeepTemporary | Withhold):
+            task, instance = group.task_index[step.task_id], group.instance_index[step.to.process_id]
+            if any(
+                copy.instance == instance and copy.consumer is None and not cleaner.is_sure(group, copy, at_ms)
+                for copy in state.copies[task]
+            ):
+                tasks.add(task)
+    return tasks
 
 
 def _is_queued(task: int, movements: Sequence[Movement]) -> bool:
@@ -43,15 +64,16 @@ def _is_queued(task: int, movements: Sequence[Movement]) -> bool:
     return any(movement.task == task for movement in movements)
 
 
-def _lost_caught_up(before: tuple[Copy, ...], after: tuple[Copy, ...], config: AssignmentConfig) -> bool:
+def _lost_caught_up(before: tuple[Copy, ...], after: tuple[Copy, ...], limit: int) -> list[Copy]:
     still = {copy.instance for copy in after}
-    return any(
-        copy.consumer is None
+    return [
+        copy
+        for copy in before
+        if copy.consumer is None
         and copy.lag is not None
         and copy.instance not in still
-        and is_caught_up(copy.lag, config.acceptable_recovery_lag)
-        for copy in before
-    )
+        and is_caught_up(copy.lag, limit)
+    ]
 
 
 def notes(state: GroupState, races: set[int], deletions: set[int]) -> tuple[Note, ...]:
@@ -69,8 +91,8 @@ def notes(state: GroupState, races: set[int], deletions: set[int]) -> tuple[Note
         found.append(
             Note(
                 "left-over-cleanup",
-                "Caught-up left-over state passes state.cleanup.delay.ms while the task is still under way; when it is "
-                "deleted is not known exactly: it may live for as long again",
+                "Left-over state decides here, and when it is deleted is not known: instances look every "
+                "state.cleanup.delay.ms, and go by when a directory was changed",
                 _names(state.group, deletions),
             )
         )

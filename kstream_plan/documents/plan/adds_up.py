@@ -34,6 +34,7 @@ def check_plan(plan: Plan) -> None:
     if not plan.summary.cold_handovers and plan.summary.max_cold_restore_ms != 0:
         what = f"is {_figure(plan.summary.max_cold_restore_ms)}, and no start is cold"
         raise _edited(what, ".max_cold_restore_ms", ".summary")
+    _check_ends(plan.summary)
     _check_verdict(plan)
 
 
@@ -150,7 +151,7 @@ def _summary(plan: Plan) -> Summary:
     """Return what the summary has to be; what hangs on rates or on the design, no round tells."""
     said, group = plan.summary, plan.group
     moves = least_moves(group, plan.initial, _present(plan), _target(plan))
-    return summarize(
+    given = summarize(
         group,
         plan.initial,
         plan.rounds,
@@ -159,6 +160,19 @@ def _summary(plan: Plan) -> Summary:
         rate_known=said.duration_is == "estimate",
         max_cold_restore_ms=said.max_cold_restore_ms,
     )
+    return replace(given, duration_is=said.duration_is, floor_ms=said.floor_ms, ranges=said.ranges)
+
+
+def _check_ends(summary: Summary) -> None:
+    """Check that the least time is no longer than the time, and that every range takes in its figure."""
+    least_ms = summary.floor_ms
+    if least_ms is not None and (summary.duration_is != "probes" or least_ms > summary.duration_ms):
+        what = f"is {least_ms}, and the time is {summary.duration_ms}, {summary.duration_is}"
+        raise _edited(what, ".floor_ms", ".summary")
+    for figure, low, high in summary.ranges:
+        value = getattr(summary, figure)
+        if value is None or not low <= value <= high:
+            raise _edited(f"is {low} to {high}, and the plan has {_figure(value)}", f".{figure}", ".ranges", ".summary")
 
 
 def _present(plan: Plan) -> Group:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, NamedTuple
 
 from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.codec import (
     NUMBER,
     TEXT,
     WHOLE,
+    Codec,
     Field,
     Json,
     WrongValueError,
     list_of,
+    mapping_of,
     one_of,
     or_null,
     parsed,
@@ -34,6 +36,7 @@ from kstream_plan.plans import (
     Balance,
     Cause,
     CauseCode,
+    FigureRange,
     LowerBounds,
     MemberTurn,
     Outage,
@@ -170,7 +173,7 @@ FORM.record(
     ref="round",
     number=whole(1).said("From 1."),
     generation="The group's generation.",
-    at_ms="Milliseconds since round 1.",
+    at_ms="Milliseconds from now, where the plan begins.",
     trigger="What started the rebalance.",
     probing_rebalance="Whether the decision asks for a probing rebalance, also when a follow-up comes first.",
     steps=list_of(STEP).said("In task order."),
@@ -190,14 +193,44 @@ FORM.record(
     probing_rebalances="Probes that these take at max.warmup.replicas at a time.",
     restored_records="Null unless computed.",
 )
+#: Figures of which a plan may know both ends only.
+_RANGED = [field.name for field in fields(Summary) if field.type in ("int", "int | None") and field.name != "floor_ms"]
+
+
+def _ranges_codec() -> Codec[tuple[FigureRange, ...]]:
+    by_figure = mapping_of(list_of(WHOLE))
+
+    def read(value: Any) -> tuple[FigureRange, ...]:
+        found = []
+        for figure, ends in by_figure.read(value).items():
+            if figure not in _RANGED:
+                raise WrongValueError("is no figure of the summary", figure)
+            if len(ends) != 2 or ends[0] > ends[1]:
+                raise WrongValueError("is not two numbers, the lower one first", figure)
+            found.append(FigureRange(figure, *ends))
+        return tuple(sorted(found, key=lambda one: _RANGED.index(one.figure)))
+
+    def write(ranges: tuple[FigureRange, ...]) -> Json:
+        return {one.figure: [one.low, one.high] for one in ranges}
+
+    items: dict[str, Json] = {"type": "array", "items": WHOLE.schema, "minItems": 2, "maxItems": 2}
+    schema: dict[str, Json] = {
+        "type": "object",
+        "propertyNames": {"enum": list(_RANGED)},
+        "additionalProperties": items,
+    }
+    return Codec(read, write, schema)
+
+
 FORM.record(
     Summary,
     "The plan in figures.",
     ref="summary",
     rebalances="Rounds.",
     probing_rebalances="Of them, those that a probing timer started.",
-    duration_ms="From round 1 to the last.",
-    duration_is="floor: something is restored at a rate that is not known, so copies may need more than one probe.",
+    duration_ms="From now to the last round.",
+    duration_is="probes: something is restored at a rate that is not known, and every copy counts as ready at the next "
+    "probe; floor_ms is the least that it takes. estimate: nothing is. floor: what 0.1.0 says instead of probes.",
     moves="Stateful tasks whose owning instance differs at the end.",
     hops="Changes of owning instance of stateful tasks on the way.",
     warmups="Warm-up copies placed.",
@@ -210,6 +243,17 @@ FORM.record(
     max_paused_task="The task that stands still longest in all; null if none does.",
     peak_extra_copies="Most warm-up and temporary copies at once.",
     stateless_hops="Changes of owning instance of stateless tasks.",
+    floor_ms=Field(
+        description="The least that it takes, if whatever is restored were there at once; null where all rates are "
+        "known, and in what 0.1.0 saved.",
+        missing=None,
+    ),
+    ranges=Field(
+        _ranges_codec(),
+        "Figures that hang on whether copies have caught up by now, where nobody knows that: both ends, the lower one "
+        "first. The figures themselves, and the rounds, are those of copies that have not.",
+        missing=(),
+    ),
 )
 _CAUSES = {
     CauseCode.RESTORE_TOO_SLOW: "What its instance restores grows at least as fast as it is restored.",

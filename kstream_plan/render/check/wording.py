@@ -171,7 +171,8 @@ def _figure(finding: Finding, value: int | None, plan: Plan) -> str:
 def _length(plan: Plan, milliseconds: int) -> str:
     if not milliseconds:
         return "at once"
-    return f"{'≥ ' if plan.summary.duration_is == 'floor' else '~'}{duration(milliseconds)}"
+    no_rate = "" if plan.summary.duration_is == "estimate" else " (no rate known)"
+    return f"~{duration(milliseconds)}{no_rate}"
 
 
 def _waiver(finding: Finding, names: Names) -> list[str]:

@@ -210,8 +210,8 @@ def _pauses(found: Comparison, names: Names) -> Fact:
     if not totals.pause_ms:
         return Fact("PAUSES", ("none",))
     worst = max(found.tasks, key=lambda change: change.pause_ms, default=None)
-    sure = {"floor": "≥ ", "estimate": "~"}.get(totals.pause_is, "")
-    whole = f"{sure}{duration(totals.pause_ms)} over all tasks"
+    sure, more = {"floor": ("~", " or more"), "estimate": ("~", "")}.get(totals.pause_is, ("", ""))
+    whole = f"{sure}{duration(totals.pause_ms)}{more} over all tasks"
     if worst is None or not worst.pause_ms:
         return Fact("PAUSES", (whole,))
     return Fact("PAUSES", (f"{whole}, worst {names.task_and_topic(worst.task_id)} {duration(worst.pause_ms)}", whole))

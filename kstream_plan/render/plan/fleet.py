@@ -129,4 +129,4 @@ def outcome(plan: Plan, duration_ms: int) -> str:
         return f"{kinds[plan.verdict.kind]} after {length}"
     if not duration_ms:
         return "settles at once"
-    return f"settles {'≥ ' if plan.summary.duration_is == 'floor' else '~'}{length}"
+    return f"settles ~{duration(duration_ms)}"

@@ -21,6 +21,7 @@ from kstream_plan.render.text.numbers import (
     interval,
     records,
     several,
+    takes_at_least,
 )
 from kstream_plan.render.text.page import Fact
 
@@ -91,7 +92,7 @@ def _verdict(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
                 f"{how_long}: {short_made_of}. {cold}",
                 f"{how_long}: {short_made_of}. {short_cold}",
                 f"{how_long}: {total}, {count(summary.probing_rebalances, 'probe')}. {short_cold}",
-            ),
+            )[: 4 if summary.duration_is != "probes" else 3],
         )
     label = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}[kind]
     tasks = several([names.task(task_id) for task_id in plan.verdict.tasks])
@@ -119,10 +120,10 @@ def next_facts(plan: Plan) -> list[Fact]:
 
 
 def _how_long(plan: Plan) -> str:
-    if not plan.summary.duration_ms:
+    summary = plan.summary
+    if not summary.duration_ms:
         return "at once"
-    sure = "≥ " if plan.summary.duration_is == "floor" else "~"
-    return f"in {sure}{duration(plan.summary.duration_ms)}"
+    return f"in {takes_at_least(summary.duration_ms, summary.duration_is, summary.floor_ms)}"
 
 
 def _rebalances(plan: Plan, found: Sequence[Event]) -> tuple[str, str]:
@@ -197,13 +198,13 @@ def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
     """
     summary = plan.summary
     if summary.restored_records == 0:
-        under_way = ", and at an unknown rate what is under way: the time is a floor"
-        return Fact("RESTORE", (f"nothing new{under_way if summary.duration_is == 'floor' else ''}",))
+        under_way = ", and at an unknown rate what is under way"
+        return Fact("RESTORE", (f"nothing new{'' if summary.duration_is == 'estimate' else under_way}",))
     amount = f"{records(summary.restored_records)} records" if summary.restored_records else "unknown"
     if any(note.code == "no-restore-rate" and note.subjects for note in plan.assumptions):
-        sure = ("Some rates or sizes are unknown: the time is a floor", "Some unknown: a floor", "A floor")
-    elif summary.duration_is == "floor":
-        sure = ("No --restore-rate: the time is a floor", "No --restore-rate: a floor", "A floor")
+        sure = ("Some rates or sizes are unknown", "Some rates are unknown", "Some unknown")
+    elif summary.duration_is != "estimate":
+        sure = ("No --restore-rate is known", "No --restore-rate", "No rate")
     else:
         sure = ("At the known rates: an estimate", "At known rates", "An estimate")
     bound = summary.lower_bounds.restored_records

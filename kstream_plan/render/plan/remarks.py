@@ -11,6 +11,13 @@ from kstream_plan.render.text.numbers import count, duration, records, several
 
 #: The headline says it already.
 _SAID_IN_HEADLINE = frozenset({"no-restore-rate"})
+#: The figures of which both ends are told, beside the time.
+_RANGED = {
+    "rebalances": "rebalances",
+    "moves": "moves",
+    "cold_handovers": "cold starts",
+    "restored_records": "records restored",
+}
 #: Stateless tasks that change the instance so often each are worth a remark.
 _MANY_HOPS = 3
 
@@ -18,8 +25,19 @@ _MANY_HOPS = 3
 def remarks(plan: Plan, found: Sequence[Event], names: Names) -> tuple[str, ...]:
     """Return one text per remark: the plan's warnings first, then what its rounds show, then its assumptions."""
     warnings = [names.escape_message(note.message) for note in plan.warnings]
-    shown = [*_cold_starts(plan, found, names), *_churn(plan, found), *_threads(plan, found)]
+    shown = [*_between(plan), *_cold_starts(plan, found, names), *_churn(plan, found), *_threads(plan, found)]
     return (*warnings, *shown, *_assumed(plan, names))
+
+
+def _between(plan: Plan) -> list[str]:
+    """Return both ends of what hangs on what nobody knows, of the figures that the first lines have."""
+    said = []
+    for figure, low, high in plan.summary.ranges:
+        if figure == "duration_ms":
+            said.append(f"{duration(low)}-{duration(high)}")
+        elif figure in _RANGED:
+            said.append(f"{low:,}-{high:,} {_RANGED[figure]}")
+    return [f"Not known, so between: {', '.join(said)}"] if said else []
 
 
 def _cold_starts(plan: Plan, found: Sequence[Event], names: Names) -> list[str]:

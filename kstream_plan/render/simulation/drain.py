@@ -69,9 +69,9 @@ def _doubt(doubt: Note, names: Names) -> str:
 def _title(drained: Drain, names: Names) -> Fact:
     who = several(names.instances(drained.process_ids))
     verb = "stops" if len(drained.process_ids) == 1 else "stop"
-    cold = len(drained.cold_now)
+    cold = _between(drained)
     warm = "every task starts warm" if drained.now else "no task has to start elsewhere"
-    answer = f"{cold:,} of {count(len(drained.now), 'task')} START COLD" if cold else warm
+    answer = f"{cold} of {count(len(drained.now), 'task')} START COLD" if drained.cold_now else warm
     label = names.escape(drained.plan.group.application_id)
     return Fact(label, (f"if {who} {verb} now, {answer}. {generation(drained.plan.generation).capitalize()}",))
 
@@ -85,8 +85,27 @@ def _now(drained: Drain, names: Names) -> Fact:
         if not stateful:
             return Fact("NOW", (f"0 cold: none of {count(len(drained.now), 'task')} is stateful",))
         return Fact("NOW", (f"0 cold: all {count(stateful, 'stateful task')} go to copies that are caught up",))
-    shown = several([names.task(task.task_id) for task in cold], 5)
-    return Fact("NOW", (f"{len(cold):,} cold: {shown}; {_amount(cold)} records to restore",))
+    shown = f"{several([names.task(task.task_id) for task in cold], 5)}; {_amount(cold)} records to restore"
+    deciding = _deciding(drained)
+    if not deciding:
+        return Fact("NOW", (f"{_between(drained)} cold: {shown}",))
+    return Fact("NOW", (f"{_between(drained)} cold: {deciding}. At worst {shown}",))
+
+
+def _between(drained: Drain) -> str:
+    """Return how many tasks start cold: both ends where nobody knows which it is."""
+    best, worst = len(drained.cold_at_best), len(drained.cold_now)
+    return f"{worst:,}" if best == worst else f"{min(best, worst):,}-{max(best, worst):,}"
+
+
+def _deciding(drained: Drain) -> str:
+    """Return what decides how many it is; empty if that is known."""
+    if len(drained.cold_at_best) == len(drained.cold_now):
+        return ""
+    note = next(note for note in drained.plan.assumptions if note.code == "copies-maybe-ready")
+    told = note.message.partition(": none is behind if ")[2]
+    none = "none" if not drained.cold_at_best else f"{len(drained.cold_at_best):,}"
+    return f"{none} if {told}" if told else f"{none} if the copies have caught up, which nobody knows"
 
 
 def _pauses(drained: Drain, names: Names) -> Fact:
@@ -97,7 +116,7 @@ def _pauses(drained: Drain, names: Names) -> Fact:
     is_floor = any(task.pause_is == "floor" for task in drained.now)
     if is_floor and not worst.pause_ms:
         return Fact("PAUSES", (f"{tasks}; each that starts cold for as long as it restores",))
-    each = f"{tasks}, the longest {'≥ ' if is_floor else '~'}{duration(worst.pause_ms)}"
+    each = f"{tasks}, the longest ~{duration(worst.pause_ms)}{' and what it restores' if is_floor else ''}"
     return Fact("PAUSES", (f"{each} ({names.task_and_topic(worst.task_id)})", each))
 
 
@@ -110,10 +129,10 @@ def _later(drained: Drain, names: Names) -> Fact:
     cold = drained.cold_later
     shown = several([names.task(task.task_id) for task in cold], 5)
     then = f"{len(cold):,} cold: {shown}" if cold else "0 cold"
-    floor = "≥ " if drained.waiting.summary.duration_is == "floor" else "~"
+    wait = f"~{duration(drained.wait_ms)}"
     return Fact(
         "WAIT",
-        (f"{floor}{duration(drained.wait_ms)}, until all has settled, and a probing interval more: then {then}",),
+        (f"{wait}, until all has settled, and a probing interval more: then {then}",),
     )
 
 
@@ -144,9 +163,7 @@ def _cold(task: DrainedTask, names: Names) -> str:
     amount = f"with {records(task.restore_records)} records to restore"
     if task.pause_is == "estimate":
         return f"{starts} {amount}, and runs after ~{duration(task.pause_ms)}"
-    return (
-        f"{starts} {amount}, after {duration(task.pause_ms)} or more" if task.pause_ms else f"{starts} {amount} first"
-    )
+    return f"{starts} {amount}, after ~{duration(task.pause_ms)}" if task.pause_ms else f"{starts} {amount} first"
 
 
 def _amount(tasks: Sequence[DrainedTask]) -> str:

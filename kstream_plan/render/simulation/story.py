@@ -40,6 +40,7 @@ from kstream_plan.render.text.numbers import (
     generation,
     interval,
     several,
+    takes_at_least,
 )
 from kstream_plan.render.text.page import Fact
 from kstream_plan.simulation.what_ifs import starts_empty
@@ -137,7 +138,6 @@ def _threads(instances: Sequence[Instance]) -> str:
 def _takes(simulated: Simulation, names: Names) -> Fact:
     plan, draws = simulated.plan, simulated.draws
     summary = plan.summary
-    sure = "≥ " if summary.duration_is == "floor" else "~"
     cold = cold_starts(summary.cold_handovers)
     if draws is not None and draws.cold_handovers.most > summary.cold_handovers:
         cold += f" (up to {draws.cold_handovers.most:,})"
@@ -148,12 +148,14 @@ def _takes(simulated: Simulation, names: Names) -> Fact:
         after = f"after {duration(summary.duration_ms)}: {reason}. {cold}"
         return Fact(label, (f"{after}{cause_sentence(plan, names)}",))
     if draws is None:
-        how_long = f"{sure}{duration(summary.duration_ms)}" if summary.duration_ms else "no time"
+        how_long = takes_at_least(summary.duration_ms, summary.duration_is, summary.floor_ms)
         made_of = f"{count(summary.probing_rebalances, 'probe')}, {count(summary.rebalances, 'rebalance')}"
-        return Fact(label, (f"{how_long}, {made_of}. {cold}",))
-    long = f"{sure}{duration(draws.duration_ms.median)}" if draws.duration_ms.median else "no time"
+        return Fact(label, (f"{how_long if summary.duration_ms else 'no time'}, {made_of}. {cold}",))
     least, most = duration(draws.duration_ms.least), duration(draws.duration_ms.most)
-    long += f" ({least}-{most})" if least != most else ""
+    between = f"{least}-{most}" if least != most else ""
+    long = takes_at_least(draws.duration_ms.median, summary.duration_is, summary.floor_ms, between)
+    if not draws.duration_ms.median:
+        long = f"no time{f' ({between})' if between else ''}"
     probes = f"{_ranged(draws.probing_rebalances, 'probe')}"
     rebalances = f"{_ranged(draws.rebalances, 'rebalance')}"
     short = cold.replace(" starts", "")
@@ -253,12 +255,11 @@ def _cure(simulated: Simulation) -> str:
         return ""
     if cure is None:
         return "none of the settings that were tried makes it settle"
-    sure = "≥ " if cure.duration_is == "floor" else "~"
     cold = f", {count(cure.cold_handovers, 'cold start')}" if cure.cold_handovers else ""
     empty = starts_empty(simulated.plan, cure.setting, cure.value)
     but = ", but then tasks start on empty disks, and restore before they run" if empty else ""
     settles = f"{_setting(cure.setting)}={_value(cure)} settles"
-    return f"{settles}, in {sure}{duration(cure.duration_ms)}{cold}: simulated{but}"
+    return f"{settles}, in ~{duration(cure.duration_ms)}{cold}: simulated{but}"
 
 
 def _alternatives(simulated: Simulation) -> Iterator[Alternatives]:
@@ -280,5 +281,4 @@ def _what_if(of: WhatIf) -> str:
     value = _value(of)
     if of.verdict != "settled":
         return f"{value}: {of.verdict}"
-    sure = "≥ " if of.duration_is == "floor" else "~"
-    return f"{value}: {sure}{duration(of.duration_ms)}"
+    return f"{value}: ~{duration(of.duration_ms)}"

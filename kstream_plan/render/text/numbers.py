@@ -45,6 +45,20 @@ def duration(milliseconds: int) -> str:
     return f"{days:,}d{hours:02}h"
 
 
+def takes_at_least(milliseconds: int, duration_is: str, floor_ms: int | None, between: str = "") -> str:
+    """Return how long a plan takes, where no restore rate is known with the least that it does.
+
+    ``≥ 22.0 s; ~4m34s if copies are ready only at probes``. ``between`` is the range over all draws.
+    """
+    length = f"~{duration(milliseconds)}{f' ({between})' if between else ''}"
+    if duration_is == "estimate":
+        return length
+    unit_ms = _SECOND if (floor_ms or 0) >= _MINUTE else _SECOND // 10
+    least_ms = (floor_ms or 0) // unit_ms * unit_ms
+    least = f"≥ {duration(least_ms)}; " if least_ms >= _SECOND else ""
+    return f"{least}{length} if copies are ready only at probes"
+
+
 def interval(milliseconds: int) -> str:
     """Return a setting's length without digits that say nothing: ``60 s``, ``10 min``, ``1.5 h``, ``250 ms``."""
     for unit, length, at_least in (("h", _HOUR, _HOUR), ("min", _MINUTE, 2 * _MINUTE), ("s", _SECOND, _SECOND)):

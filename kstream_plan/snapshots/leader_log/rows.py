@@ -18,7 +18,7 @@ Names = Mapping[str, Mapping[str, str]]
 def row_of(
     generation: Generation,
     before: Generation | None,
-    since: Ages,
+    ages: Ages,
     *,
     application_id: str,
     config: Mapping[str, Any],
@@ -30,7 +30,7 @@ def row_of(
         generation: what it is about.
         before: the generation that it followed, ``None`` if the logs do not hold it. It tells which standbys were
             assigned; without it whatever was reported counts as assigned.
-        since: since when copies are where they are.
+        ages: since when copies are where they are, and members run.
         application_id: its application.
         config: settings, by the names of the snapshot's ``config``.
         names: what is known of processes from elsewhere.
@@ -45,11 +45,14 @@ def row_of(
     row["config"] = dict(config)
     row["tasks"] = [_task(task, generation) for task in _tasks(generation)]
     ids = sorted(generation.clients.states)
-    row["instances"] = [_instance(process_id, generation, before, names.get(process_id, {})) for process_id in ids]
+    row["instances"] = [
+        _instance(process_id, generation, before, names.get(process_id, {}), ages.started.get(process_id))
+        for process_id in ids
+    ]
     row["lags"] = [lag for process_id in ids for lag in _lags(process_id, generation)]
-    ages = [age for process_id in ids for age in _ages(process_id, generation, since)]
-    if ages:
-        row["copies_since"] = ages
+    copies = [age for process_id in ids for age in _ages(process_id, generation, ages)]
+    if copies:
+        row["copies_since"] = copies
     return row
 
 
@@ -79,10 +82,16 @@ def _task(task: TaskId, generation: Generation) -> dict[str, Any]:
 
 
 def _instance(
-    process_id: str, generation: Generation, before: Generation | None, known: Mapping[str, str]
+    process_id: str,
+    generation: Generation,
+    before: Generation | None,
+    known: Mapping[str, str],
+    started: Moment | None,
 ) -> dict[str, Any]:
     instance: dict[str, Any] = {"process_id": process_id}
     instance |= {name: known[name] for name in ("host", "rack") if name in known}
+    if started is not None:
+        instance["started_at"] = time_text(started)
     instance["client_tags"] = dict(generation.clients.states[process_id].tags)
     if generation.leader is not None:
         instance["leader"] = process_id == generation.leader
@@ -114,14 +123,18 @@ def _standby(process_id: str, generation: Generation, before: Generation | None)
     return found
 
 
-def _ages(process_id: str, generation: Generation, since: Ages) -> list[dict[str, str]]:
+def _ages(process_id: str, generation: Generation, ages: Ages) -> list[dict[str, str]]:
     running = {task for tasks in generation.splits[process_id].owned.values() for task in tasks}
-    copies = (task for of, task in since if of == process_id and task in generation.clients.stateful)
-    return [
-        {"process_id": process_id, "task_id": str(task), "since": time_text(since[process_id, task])}
-        for task in sorted(copies, key=lambda task: task.sort_key)
-        if task not in running
-    ]
+    known = {task for of, task in (*ages.since, *ages.made) if of == process_id and task in generation.clients.stateful}
+    found = []
+    for task in sorted(known, key=lambda task: task.sort_key):
+        age = {"process_id": process_id, "task_id": str(task)}
+        if (process_id, task) in ages.since and task not in running:
+            age["since"] = time_text(ages.since[process_id, task])
+        if (process_id, task) in ages.made:
+            age["made_at"] = time_text(ages.made[process_id, task])
+        found += [age] if len(age) > 2 else []
+    return found
 
 
 def _lags(process_id: str, generation: Generation) -> list[dict[str, Any]]:

@@ -84,40 +84,47 @@ def copies_of(
     return tuple(map(tuple, found)), doubts.notes()
 
 
-def read_copies_since(row: Row, group: Group, zero_ms: int | None) -> dict[tuple[int, int], int]:
-    """Read since when copies are where they are, by (task, instance), in milliseconds counted from ``zero_ms``.
+class CopyAges(NamedTuple):
+    """By (task, instance): since when copies are where they are, and when they were made, as far as it is known."""
+
+    since_ms: Mapping[tuple[int, int], int]
+    made_ms: Mapping[tuple[int, int], int]
+
+
+def read_copies_since(row: Row, group: Group, zero_ms: int | None) -> CopyAges:
+    """Read how old copies are, in milliseconds counted from ``zero_ms``.
 
     Without a time to count from nothing is known; what is about members or tasks that are not there is passed over.
 
     Raises:
         FieldError: a field of the wrong type, or not a time.
     """
-    found: dict[tuple[int, int], int] = {}
+    since: dict[tuple[int, int], int] = {}
+    made: dict[tuple[int, int], int] = {}
     for number, item in enumerate(optional_rows(row, "copies_since")):
         try:
             process_id, task_id = normal_process_id(required_text(item, "process_id")), required_text(item, "task_id")
-            at_ms = optional_time(item, "since")
+            times = optional_time(item, "since"), optional_time(item, "made_at")
         except FieldError as error:
             raise error.inside(f"copies_since[{number}]") from None
         task, instance = group.task_index_by_text.get(task_id), group.instance_index.get(process_id)
-        if None not in (task, instance, at_ms, zero_ms):
-            found[task, instance] = at_ms - zero_ms  # type: ignore[index, operator]
-    return found
+        if task is None or instance is None or zero_ms is None:
+            continue
+        for found, at_ms in zip((since, made), times, strict=True):
+            if at_ms is not None:
+                found[task, instance] = at_ms - zero_ms
+    return CopyAges(since, made)
 
 
-def with_ages(
-    copies: Sequence[tuple[Copy, ...]], since_ms: Mapping[tuple[int, int], int]
-) -> tuple[tuple[Copy, ...], ...]:
-    """Return the copies, each that nobody is assigned with the time since which it is left over, if that is known."""
-    return tuple(
-        tuple(
-            copy._replace(lost_at_ms=since_ms[task, copy.instance])
-            if copy.lost_at_ms is not None and (task, copy.instance) in since_ms
-            else copy
-            for copy in of_task
-        )
-        for task, of_task in enumerate(copies)
-    )
+def with_ages(copies: Sequence[tuple[Copy, ...]], ages: CopyAges) -> tuple[tuple[Copy, ...], ...]:
+    """Return the copies as old as they are; of those that nobody is assigned, left over for so long."""
+
+    def aged(task: int, copy: Copy) -> Copy:
+        seat = (task, copy.instance)
+        lost_ms = None if copy.lost_at_ms is None else ages.since_ms.get(seat, copy.lost_at_ms)
+        return copy._replace(lost_at_ms=lost_ms, made_at_ms=ages.made_ms.get(seat))
+
+    return tuple(tuple(aged(task, copy) for copy in of_task) for task, of_task in enumerate(copies))
 
 
 class _Doubts(NamedTuple):

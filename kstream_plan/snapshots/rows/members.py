@@ -19,6 +19,7 @@ from kstream_plan.snapshots.rows.fields import (
     wrong_type,
 )
 from kstream_plan.snapshots.rows.tasks import parsed_task_id
+from kstream_plan.snapshots.rows.times import optional_time
 
 #: The roles a snapshot can tell.
 _ROLES = ("active", "standby", "warmup")
@@ -61,6 +62,23 @@ def read_instances(row: Row) -> tuple[list[Instance], str | None]:
         instances[instance.process_id] = instance
         leader = instance.process_id if leads else leader
     return list(instances.values()), leader
+
+
+def read_starts(row: Row, zero_ms: int | None) -> dict[str, int]:
+    """Read when instances started, by process id, in milliseconds counted from ``zero_ms``, where that is known.
+
+    Raises:
+        FieldError: not a time.
+    """
+    found = {}
+    for number, item in enumerate(row["instances"]):
+        try:
+            at_ms = optional_time(item, "started_at")
+        except FieldError as error:
+            raise error.inside(f"instances[{number}]") from None
+        if at_ms is not None and zero_ms is not None:
+            found[normal_process_id(item["process_id"])] = at_ms - zero_ms
+    return found
 
 
 def read_holdings(row: Row, group: Group) -> tuple[Holding, ...]:

@@ -42,6 +42,7 @@ SNAPSHOT: Mapping[str, Type] = {
             "rack": "text",
             "client_tags": "texts",
             "leader": "boolean",
+            "started_at": "time",
             "consumers": [
                 {
                     "consumer_id": "text",
@@ -68,7 +69,7 @@ SNAPSHOT: Mapping[str, Type] = {
             "source": "text",
         }
     ],
-    "copies_since": [{"process_id": "text", "task_id": "text", "since": "time"}],
+    "copies_since": [{"process_id": "text", "task_id": "text", "since": "time", "made_at": "time"}],
     "decision": {
         "at": "time",
         "generation": "integer",

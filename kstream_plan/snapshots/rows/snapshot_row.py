@@ -36,7 +36,7 @@ from kstream_plan.snapshots.rows.fields import (
 from kstream_plan.snapshots.rows.lag_age import coverage, still_caught_up
 from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
 from kstream_plan.snapshots.rows.lags import LagSource, read_lag_rows
-from kstream_plan.snapshots.rows.members import read_holdings, read_instances
+from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts
 from kstream_plan.snapshots.rows.rates import read_rates
 from kstream_plan.snapshots.rows.tasks import TaskRow, complete_tasks, read_task_rows
 from kstream_plan.snapshots.rows.times import format_time, optional_time
@@ -112,13 +112,13 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
     copies, copy_notes = copies_of(group, holdings, reports)
     decision = read_decision(row, group, header.generation, header.captured_at_ms)
     held_now = holdings if decision is None or decision.consumers is None else decision.consumers
-    since_ms = read_copies_since(row, group, header.captured_at_ms)
+    ages = read_copies_since(row, group, header.captured_at_ms)
     state = GroupState(
         group=group,
         generation=header.generation,
         at_ms=0,
         holdings=holdings,
-        copies=with_ages(copies, since_ms),
+        copies=with_ages(copies, ages),
         leader=None if leader is None else group.instance_index[leader],
     )
     return Snapshot(
@@ -128,14 +128,14 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         rates=read_rates(row, group) if lags is None else rates_of(lags.stores, group, config.acceptable_recovery_lag),
         warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes),
         assumptions=(*coverage(reports, held_now, group, header.captured_at_ms), *assumptions),
-        old_lags=_old_lags(reports, header.captured_at_ms, config.probing_rebalance_interval_ms),
         least_lags=frozenset(
             seat for seat, rows in reports.items() for row in rows if row.source is LagSource.METRICS_AT_LEAST
         ),
         decision=decision,
         known_until_ms=_known_until_ms(row, header.captured_at_ms),
-        since_ms=MappingProxyType(since_ms),
+        since_ms=MappingProxyType(dict(ages.since_ms)),
         reported_ms=MappingProxyType(_reported_ms(reports, header.captured_at_ms)),
+        started_ms=MappingProxyType(read_starts(row, header.captured_at_ms)),
     )
 
 
@@ -158,22 +158,6 @@ def _reported_ms(reports: Reports, captured_at_ms: int | None) -> dict[tuple[int
         if captured_at_ms is not None and known and len(known) == len(times):
             found[seat] = max(known) - captured_at_ms
     return found
-
-
-def _old_lags(reports: Reports, captured_at_ms: int | None, probing_interval_ms: int) -> frozenset[tuple[int, int]]:
-    """Return the seats (task, instance) of which a row is older than the snapshot.
-
-    What was measured is of now for a probing interval: by then the group looks again itself.
-    """
-    if captured_at_ms is None:
-        return frozenset()
-    return frozenset(
-        seat
-        for seat, rows in reports.items()
-        for row in rows
-        if (at_ms := row.at_ms if row.reported_at_ms is None else row.reported_at_ms) is not None
-        and at_ms + (0 if row.source is LagSource.JOIN else probing_interval_ms) < captured_at_ms
-    )
 
 
 def _read_header(row: Row) -> _Header:

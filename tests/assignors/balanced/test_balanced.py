@@ -12,6 +12,7 @@ from kstream_plan.assignors.balanced.assign import assign
 from kstream_plan.assignors.balanced.standby_flow import place_standbys
 from kstream_plan.assignors.balanced.task_costs import Prospect, prospects
 from kstream_plan.designs.classic.advance import Interval, advance
+from kstream_plan.designs.classic.cleaner import Cleaner
 from kstream_plan.model import (
     LATEST,
     Assignment,
@@ -192,7 +193,7 @@ def test_progress_never_makes_the_target_flip(seed: int) -> None:
                     state,
                     transition,
                     Interval(state.at_ms, state.at_ms + 60_000, tick=tick),
-                    config,
+                    Cleaner(config.state_cleanup_delay_ms),
                     Rates(restore_per_instance=1e-6),
                 ),
             )
@@ -212,7 +213,13 @@ def test_what_the_target_cannot_keep_to_does_not_depend_on_the_copies() -> None:
     config = AssignmentConfig(acceptable_recovery_lag=100, num_standby_replicas=1, rack_aware_assignment_tags=keys)
     before = seated(small_state(Group(plain.application_id, plain.tasks, instances), {}, {1: (Copy(0, 0, (0,)),)}))
     decision = assign(before, config)
-    after = advance(before, rebalance(before, decision), Interval(0, 60_000, tick=True), config, Rates())
+    after = advance(
+        before,
+        rebalance(before, decision),
+        Interval(0, 60_000, tick=True),
+        Cleaner(config.state_cleanup_delay_ms),
+        Rates(),
+    )
     carried_on, afresh = assign(after, config, (before, decision)), assign(after, config)
     assert carried_on.target is decision.target
     assert carried_on == afresh

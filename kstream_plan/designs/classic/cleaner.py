@@ -1,0 +1,61 @@
+"""When Kafka Streams deletes left-over state: as far as that is known, and between which times otherwise.
+
+Every instance looks at its disk each ``state.cleanup.delay.ms`` from its start on, and deletes what nobody is assigned
+and has not been changed for longer than that (``KafkaStreams``, ``StateDirectory``). What counts is the time of the
+task's directory: since 4.3, which keeps offsets inside the stores, the one at which it was made; before, closing the
+task changed it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import inf
+
+from kstream_plan.model import Copy, Group
+from kstream_plan.model.starting_state import Cleaning
+
+
+@dataclass(slots=True)
+class Cleaner:
+    """Tells whether left-over state is still there; private to one plan, whose members come and go.
+
+    ``started_ms`` is by process id, where it is known when it started; ``in_stores``: offsets are kept inside the
+    stores (``None``: not known, so likely). ``when``: what is not known is as likely, or as early or late as can be.
+    """
+
+    delay_ms: int
+    started_ms: dict[str, int] = field(default_factory=dict)
+    in_stores: bool | None = None
+    when: Cleaning = "likely"
+
+    def deletes(self, group: Group, copy: Copy, by_ms: int) -> bool:
+        """Say whether a copy that is left over is gone by a time."""
+        assert copy.lost_at_ms is not None
+        started_ms = self.started_ms.get(group.instances[copy.instance].process_id)
+        if started_ms is None:
+            return self._some_time(copy, copy.lost_at_ms, by_ms)
+        every_ms = max(1, self.delay_ms)
+        cleaned_ms = started_ms + (by_ms - started_ms) // every_ms * every_ms
+        if cleaned_ms <= max(started_ms, copy.lost_at_ms):
+            return False
+        return cleaned_ms - self._changed_ms(copy, copy.lost_at_ms) > self.delay_ms
+
+    def is_sure(self, group: Group, copy: Copy, by_ms: int) -> bool:
+        """Say whether what :meth:`deletes` says is certain."""
+        return replace(self, when="early").deletes(group, copy, by_ms) == replace(self, when="late").deletes(
+            group, copy, by_ms
+        )
+
+    def _some_time(self, copy: Copy, lost_ms: int, by_ms: int) -> bool:
+        """The same where nobody knows when the instance looks."""
+        if self.when == "early":
+            return by_ms > lost_ms and by_ms - self._changed_ms(copy, lost_ms) > self.delay_ms
+        return by_ms - lost_ms > self.delay_ms * (2 if self.when == "late" else 1)
+
+    def _changed_ms(self, copy: Copy, lost_ms: int) -> float:
+        """Return when the directory was changed."""
+        if self.in_stores is False or (self.when == "late" and not self.in_stores):
+            return lost_ms
+        if copy.made_at_ms is not None:
+            return copy.made_at_ms
+        return -inf if self.when == "early" else lost_ms

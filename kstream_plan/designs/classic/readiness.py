@@ -1,0 +1,81 @@
+"""Whether copies have caught up by the first rebalance of a plan, of which no restore rate is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kstream_plan.model import Copy, Group, GroupState, Rates
+from kstream_plan.model.ranking import is_caught_up
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.starting_state import Beginning
+from kstream_plan.plans.design import Doubt
+
+_Seat = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Readiness:
+    """Tells of assigned copies whether they count as caught up at ``to_ms``; private to one plan's first rebalance.
+
+    ``from_ms`` is the time of the state that ``beginning`` is about; ``assigned_then`` tells that copies of which
+    nothing else is known have been assigned since then at the latest. ``doubts`` collects those that nobody knows of.
+    """
+
+    beginning: Beginning
+    from_ms: int
+    to_ms: int
+    assigned_then: bool
+    config: AssignmentConfig
+    rates: Rates
+    doubts: dict[_Seat, Doubt] = field(default_factory=dict)
+
+    def of(self, group: Group, task: int, copy: Copy, on_instance: Mapping[int, int]) -> bool:
+        """Say whether a copy counts as caught up.
+
+        One does that had caught up when it was reported, for it follows its changelog; or that has been assigned for a
+        whole probing interval since; or for which the least that its instance was seen to restore is enough.
+        ``on_instance`` is what each instance has to restore in all.
+        """
+        if copy.lag is not None and is_caught_up(copy.lag, self.config.acceptable_recovery_lag):
+            return True
+        since_ms = self._since(task, copy)
+        if since_ms is not None:
+            elapsed_ms = self.to_ms - since_ms
+            if elapsed_ms >= self.config.probing_rebalance_interval_ms:
+                return True
+            bound = self.rates.restore_at_least.get(copy.instance, 0.0)
+            if bound * elapsed_ms / 1000 >= on_instance.get(copy.instance, 0):
+                return True
+        self.doubts[task, copy.instance] = Doubt(
+            task_id=group.tasks[task].task_id,
+            process_id=group.instances[copy.instance].process_id,
+            records=copy.remaining if group.tasks[task].end_offset_known else None,
+            since_ms=since_ms,
+            to_ms=self.to_ms,
+        )
+        return self.beginning.ready
+
+    def reported_in(self) -> dict[_Seat, int]:
+        """Return, by (task, instance), how long after ``from_ms`` lags were reported that were reported later."""
+        times = self.beginning.reported_ms.items()
+        return {seat: at_ms - self.from_ms for seat, at_ms in times if self.from_ms < at_ms <= self.to_ms}
+
+    def _since(self, task: int, copy: Copy) -> int | None:
+        """Return since when a copy restores that had not caught up when it was last heard of; ``None``: not known."""
+        seat = (task, copy.instance)
+        if copy.lag is not None:
+            return self.beginning.reported_ms.get(seat, self.from_ms)
+        return self.beginning.since_ms.get(seat, self.from_ms if self.assigned_then else None)
+
+
+def silent_copies(state: GroupState, readiness: Readiness, rates: Rates) -> tuple[tuple[Copy, ...], ...]:
+    """Return the copies of a state of now: of those that have reported nothing nobody knows whether they caught up."""
+
+    def now(task: int, copy: Copy) -> Copy:
+        if copy.consumer is None or copy.lag is not None or rates.restore_rate(copy.instance) is not None:
+            return copy
+        ready = readiness.of(state.group, task, copy, {})
+        return copy._replace(lag=0, reporters=(copy.consumer,), remaining=0) if ready else copy
+
+    return tuple(tuple(now(task, copy) for copy in of_task) for task, of_task in enumerate(state.copies))
