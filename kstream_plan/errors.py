@@ -5,6 +5,16 @@ A bug is anything else and keeps its traceback.
 
 from __future__ import annotations
 
+#: Nobody reads more; a value out of a damaged file may have megabytes.
+_MOST_CHARACTERS = 1_000
+
+
+def _in_short(what: str) -> str:
+    if len(what) <= _MOST_CHARACTERS:
+        return what
+    half = _MOST_CHARACTERS // 2
+    return f"{what[:half]} […] {what[-half:]}"
+
 
 class KstreamPlanError(Exception):
     """An expected error; the command line prints it in one piece on stderr and exits with ``exit_code``.
@@ -26,7 +36,8 @@ class KstreamPlanError(Exception):
         self.application_id = application_id
 
     def __str__(self) -> str:
-        head = f"{self.where}: {self.what}" if self.where else self.what
+        what = _in_short(self.what)
+        head = f"{self.where}: {what}" if self.where else what
         return f"{head}. Fix: {self.fix}" if self.fix else head
 
     def came_up_in(self, application_id: str) -> None:

@@ -87,7 +87,7 @@ def _unwritten(error: OSError) -> KstreamPlanError:
 
 def talk(text: str) -> None:
     """Write a message for people to stderr, names in it made harmless."""
-    shown = "\n".join(printable(line) for line in text.splitlines())
+    shown = "\n".join(printable(line) for line in text.removesuffix("\n").split("\n"))
     with suppress(OSError):  # there is nobody to tell
         sys.stderr.write(encodable(f"kstream-plan: {shown}\n", sys.stderr.encoding or "utf-8"))
         sys.stderr.flush()

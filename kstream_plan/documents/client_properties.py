@@ -18,6 +18,7 @@ from typing import Any
 from kstream_plan.documents.java_properties import parse_properties
 from kstream_plan.errors import ConfigError
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
+from kstream_plan.snapshots.rows.fields import shown
 
 _SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 #: Mechanism → the login modules that Kafka has for it.
@@ -87,7 +88,7 @@ def _arguments(settings: Mapping[str, str], where: str) -> Mapping[str, Any]:
     protocol = settings.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in _SECURITY_PROTOCOLS:
         fix = f"give one of {', '.join(_SECURITY_PROTOCOLS)}"
-        raise ConfigError(f"security.protocol is {protocol!r}", where=where, fix=fix)
+        raise ConfigError(f"security.protocol is {shown(protocol)}", where=where, fix=fix)
     arguments: dict[str, Any] = {"security_protocol": protocol}
     if protocol.startswith("SASL"):
         arguments |= _sasl(settings, where)

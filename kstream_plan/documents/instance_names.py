@@ -10,6 +10,7 @@ from pathlib import Path
 
 import yaml
 
+from kstream_plan.documents.yaml_node import Loader
 from kstream_plan.errors import ConfigError
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
 
@@ -25,7 +26,7 @@ def load_instance_names(path: Path) -> dict[str, dict[str, str]]:
     """
     where = str(path)
     try:
-        root = yaml.compose(read_file(path, SETTINGS_BYTES), Loader=yaml.SafeLoader)
+        root = yaml.compose(read_file(path, SETTINGS_BYTES), Loader=Loader)
     except OSError as error:
         what = f"cannot read the file: {error.strerror or error}"
         raise ConfigError(what, where=where, fix="check --names") from error

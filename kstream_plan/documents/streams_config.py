@@ -80,7 +80,7 @@ def with_overrides(config: AssignmentConfig, overrides: Mapping[str, SettingValu
     """
     for name in overrides:
         if name not in CONFIG_NAMES:
-            nearest = difflib.get_close_matches(str(name).replace(".", "_"), CONFIG_NAMES, n=1, cutoff=0)[0]
+            nearest = difflib.get_close_matches(str(name)[:100].replace(".", "_"), CONFIG_NAMES, n=1, cutoff=0)[0]
             raise ConfigError(f"{name!r} is no setting", fix=f"is it {nearest}?")
     return replace(config, **overrides) if overrides else config  # type: ignore[arg-type]
 
@@ -94,7 +94,7 @@ def setting_value(setting: Setting, name_where: str, where: str) -> tuple[str, S
     """
     known = _KNOWN_NAMES.get(setting.name.replace(".", "_"))
     if known is None:
-        nearest = difflib.get_close_matches(setting.name.replace(".", "_"), CONFIG_NAMES, n=1, cutoff=0)[0]
+        nearest = difflib.get_close_matches(setting.name[:100].replace(".", "_"), CONFIG_NAMES, n=1, cutoff=0)[0]
         raise ConfigError(f"{setting.name!r} is no setting", where=name_where, fix=f"is it {kafka_name(nearest)}?")
     return known[0], _value(known[0], setting, where)
 
@@ -128,7 +128,7 @@ def _nothing_known(found: Sequence[Setting], typos: Sequence[str], where: str) -
 
 def _typo(setting: Setting, where: str) -> list[str]:
     """Warn of a name that is a known one but for a letter or two; every other unknown name is Kafka's business."""
-    written = setting.name.replace(".", "_")
+    written = setting.name[:100].replace(".", "_")
     alike = difflib.get_close_matches(written, CONFIG_NAMES, n=1, cutoff=_TYPO_LIKENESS)
     return [f"{where}, line {setting.line}: {setting.name} is ignored; is it {kafka_name(alike[0])}?"] if alike else []
 

@@ -20,6 +20,28 @@ _WHOLE = re.compile(r"[0-9]{1,19}", re.ASCII)
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
+#: Nothing that is written by people is nested so deeply; the parser's time grows with the square of the depth.
+_MOST_LEVELS = 40
+
+
+class Loader(yaml.SafeLoader):
+    """The parser of all YAML that is read here: nesting has its limit, which is told as any other mistake."""
+
+    _levels = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Return the next node, which may not lie too deep."""
+        self._levels += 1
+        if self._levels > _MOST_LEVELS:
+            raise yaml.MarkedYAMLError(
+                problem=f"nested deeper than {_MOST_LEVELS} levels",
+                problem_mark=self.peek_event().start_mark,  # type: ignore[no-untyped-call]
+            )
+        node = super().compose_node(parent, index)
+        self._levels -= 1
+        return node
+
+
 class YamlNode:
     """One value of a document, the file it is from, and what errors call it.
 
@@ -86,7 +108,7 @@ class YamlNode:
         found: dict[str, YamlNode] = {}
         for name, key, value in self.named():
             if name not in known:
-                near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
+                near = difflib.get_close_matches(name[:100], sorted(known), n=1, cutoff=0.6)
                 fix = f"is it {near[0]}?" if near else f"known are {', '.join(sorted(known))}"
                 raise key.fail("is not known here", fix)
             found[name] = value
@@ -198,15 +220,13 @@ def read_document(
         KstreamPlanError: not one YAML document; an ``error``, as all that the nodes raise.
     """
     try:
-        root = yaml.SafeLoader(data).get_single_node()
+        root = Loader(data).get_single_node()
     except yaml.MarkedYAMLError as broken:
         where = file if broken.problem_mark is None else _place(file, broken.problem_mark)
         raise error(f"not YAML: {broken.problem or broken.context}", where=where, fix="correct the line") from None
     except (yaml.YAMLError, ValueError) as broken:
         reason = getattr(broken, "reason", "not text")
         raise error(f"not YAML: {reason}", where=file, fix="save the file as UTF-8 text") from None
-    except RecursionError:
-        raise error("nested without end", where=file, fix="flatten it") from None
     if root is None or (isinstance(root, yaml.ScalarNode) and root.tag == _NULL):
         return None
     return YamlNode(root, file, name, error)

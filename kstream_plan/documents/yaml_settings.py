@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import yaml
 
 from kstream_plan.documents.java_properties import Setting
+from kstream_plan.documents.yaml_node import Loader
 from kstream_plan.errors import ConfigError
 
 _MAX_DEPTH = 20
@@ -21,7 +22,7 @@ def parse_yaml(text: str, where: str) -> list[Setting]:
             file.
     """
     try:
-        loader = yaml.SafeLoader(text)
+        loader = Loader(text)
         root = loader.get_single_node()
         if root is None:
             return []

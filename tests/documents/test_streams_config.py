@@ -162,6 +162,9 @@ def test_an_applications_file_may_leave_all_to_kafka(tmp_path: Path) -> None:
         ("s.yaml", "a: 1\n---\nb: 2", r"line 2: not YAML"),
         ("s.yaml", "a: &a {b: *a}", r"line 1: nested deeper"),
         ("s.yaml", "a: \x01", r"not YAML"),
+        ("s.yaml", "a: " + "[" * 20_000, r"s.yaml, line 1: not YAML: nested deeper than 40 levels"),
+        ("s.yaml", "- " * 20_000, r"s.yaml, line 1: not YAML: nested deeper than 40 levels"),
+        ("s.properties", "max.warmup.replicas=" + "a" * 100_000, r"aaa \[…\] aaa"),
     ],
 )
 def test_errors_name_file_line_and_fix(tmp_path: Path, name: str, text: str, message: str) -> None:

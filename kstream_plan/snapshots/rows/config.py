@@ -72,5 +72,5 @@ def _from_text(name: str, value: Any) -> Any:
 
 
 def _unknown_key(key: str) -> Note:
-    nearest = difflib.get_close_matches(key.replace(".", "_").lower(), CONFIG_NAMES, n=1, cutoff=0)
+    nearest = difflib.get_close_matches(key[:100].replace(".", "_").lower(), CONFIG_NAMES, n=1, cutoff=0)
     return Note("unknown-config-key", f"config has no setting {shown(key)}; the nearest is {nearest[0]}", (key,))

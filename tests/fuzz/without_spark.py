@@ -1,0 +1,90 @@
+"""Commands without Spark: the rows that it would read are read in plain Python, everything else is as it is."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cache
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest import mock
+
+from typer.main import get_command
+
+from kstream_plan.cli import application
+from kstream_plan.errors import SparkError
+from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows, rows_of
+from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.sources import Form, Input
+
+_APPLICATION = application.application
+_SPARK = "kstream_plan.snapshots.spark"
+
+
+@contextmanager
+def without_spark() -> Iterator[None]:
+    """Put stand-ins in the place of what starts Spark and of what it reads; Parquet and lag rows are refused."""
+    stands_in = {
+        f"{_SPARK}.session": _module(open_session=lambda *_, **__: nullcontext()),
+        f"{_SPARK}.newest_snapshots": _module(
+            newest_snapshots=_newest, newest_little_snapshots=_newest, known_applications=lambda *_: []
+        ),
+        f"{_SPARK}.newest_lags": _module(newest_lags=_refuse),
+        f"{_SPARK}.remote": _module(remote_inputs=_refuse),
+    }
+    kept = {name: sys.modules[name] for name in stands_in if name in sys.modules}
+    sys.modules.update(stands_in)
+    try:
+        with mock.patch.object(application, "application", _application):
+            yield
+    finally:
+        for name in stands_in:
+            del sys.modules[name]
+        sys.modules.update(kept)
+
+
+def _application(words: Sequence[str]) -> Any:
+    """The application as one that is built once for each command; nothing of a run is kept in it."""
+    return _built(next((word for word in words if word in application.COMMANDS), ""))
+
+
+@cache
+def _built(command: str) -> Any:
+    return get_command(_APPLICATION([command]))
+
+
+def _module(**names: Any) -> ModuleType:
+    found = ModuleType("stand_in")
+    found.__dict__.update(names)
+    return found
+
+
+def _newest(_: Any, inputs: Sequence[Input], selection: Selection) -> list[SimpleNamespace]:
+    rows = [row for file in inputs for row in _rows(file)]
+    return [
+        SimpleNamespace(
+            file=keyed.row.file, application_id=keyed.application_id, text=keyed.row.text, config_as_text=False
+        )
+        for keyed in newest_rows(rows, selection)
+    ]
+
+
+def _rows(file: Input) -> Iterator[RowText]:
+    if file.form is Form.PARQUET:
+        _refuse()
+    try:
+        data = Path(file.path).read_bytes()
+        text = gzip.decompress(data) if file.path.endswith(".gz") else data
+    except (OSError, EOFError) as error:
+        raise SparkError("cannot be read", where=file.name, fix="check it") from error
+    if file.form is Form.DOCUMENT:
+        yield from (row for row in rows_of(RowText(file.name, text)) if row.text.strip())
+        return
+    yield from (RowText(file.name, line.removeprefix(b"\xef\xbb\xbf")) for line in text.split(b"\n") if line.strip())
+
+
+def _refuse(*_: Any) -> Any:
+    raise SparkError("is only read by Spark", where="input", fix="run the targets of Spark")
