@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
-from operator import truediv
 from typing import TypeAlias
+
+import numpy as np
 
 from kstream_plan.assignors.java.priority_queue import Handled, InstanceQueue, uuid_hash
 from kstream_plan.model import Group
@@ -86,10 +87,7 @@ class OutOfPlace:
 
     def _raise(self, offered: Collection[int], below: _Key, counts: Sequence[int], capacities: Sequence[int]) -> None:
         """Let the lowest one be in place again; the next one may have been put below it."""
-        keys, lowest = zip(map(truediv, counts, capacities), range(len(counts)), strict=True), self.lowest
-        heavier = [key for key in keys if key > lowest and key[1] not in offered]
-        self.lowest, self.lowest_end = min(heavier, default=below), self.end
-        self.lowest = min(self.lowest, below)
+        self.lowest, self.lowest_end = min(_next_heavier(self.lowest, offered, counts, capacities), below), self.end
         if self.lowest == _HEAVIEST:
             self._forget()
 
@@ -191,6 +189,20 @@ class PrioritySet:
             self._queue.handle(entry)
         self._replayed = len(self._handled)
         return self._queue.copy()
+
+
+def _next_heavier(key: _Key, apart_from: Collection[int], counts: Sequence[int], capacities: Sequence[int]) -> _Key:
+    """Return the least key above one, of the others than some; on arrays, as there may be hundreds of instances."""
+    load, instance = key
+    loads = np.true_divide(counts, capacities)
+    heavier = loads > load
+    heavier[instance + 1 :] |= loads[instance + 1 :] == load
+    heavier[list(apart_from)] = False
+    if not heavier.any():
+        return _HEAVIEST
+    loads[~heavier] = inf
+    least = int(loads.argmin())
+    return float(loads[least]), least
 
 
 def _count(entry: Handled, counts: list[int], sign: int = 1) -> None:

@@ -8,8 +8,11 @@ Java's own way of sinking is followed.
 from __future__ import annotations
 
 import uuid
+from collections import deque
 from collections.abc import Collection, Sequence
+from functools import partial
 from heapq import heappop, heappush
+from itertools import repeat
 from math import lcm
 from typing import TypeAlias
 
@@ -76,21 +79,31 @@ class InstanceQueue:
 
     def first_of(self, accepted: Collection[int]) -> int:
         """Poll until an accepted instance comes out, and offer the others again; -1 if none does."""
-        keys, heap = self._keys, self._heap
-        wanted = [keys[instance] for instance in accepted]
-        refused: list[int] = []
-        found = -1
-        poll = heappop if self._is_heap else self._poll
-        while heap:
-            key = poll(heap)
-            if key in wanted:
-                found = key % self._number
-                break
-            refused.append(key)
-        for key in self._in_hash_order(refused):
-            heappush(heap, key)
+        wanted = [self._keys[instance] for instance in accepted]
+        found, refused = self._poll_in_order(wanted) if self._is_heap else self._poll_until(wanted)
+        deque(map(heappush, repeat(self._heap), self._in_hash_order(refused)), maxlen=0)
         self._is_heap = self._is_heap or self._check()
         return found
+
+    def _poll_in_order(self, wanted: Collection[int]) -> tuple[int, list[int]]:
+        """Poll a heap, which gives out the lightest of them after all that are lighter; return it and these."""
+        heap = self._heap
+        if not wanted:
+            refused = sorted(heap)
+            heap.clear()
+            return -1, refused
+        first = min(wanted)
+        return first % self._number, list(iter(partial(heappop, heap), first))
+
+    def _poll_until(self, wanted: Collection[int]) -> tuple[int, list[int]]:
+        """Poll until a wanted one comes out; return it (-1: none does) and those before."""
+        heap, refused = self._heap, list[int]()
+        while heap:
+            key = self._poll(heap)
+            if key in wanted:
+                return key % self._number, refused
+            refused.append(key)
+        return -1, refused
 
     def _change(self, instance: int, change: int) -> None:
         """Let an instance weigh more or less, in its place if it is queued."""
