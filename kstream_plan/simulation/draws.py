@@ -14,8 +14,9 @@ from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.model import Snapshot
+from kstream_plan.model import Group, Snapshot
 from kstream_plan.model.scenario import Scenario
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws, Figures, Range, figures_of
@@ -27,8 +28,8 @@ from kstream_plan.simulation.resolve import drawn
 OnDraw: TypeAlias = Callable[[int, int], None]
 
 MOST_DRAWS = 200
-#: So many squared stateful tasks are worth while to be simulated unless told otherwise: a few seconds.
-_WORTH = 4_000_000
+#: So much work (:func:`_work_of_one`) is worth while unless told otherwise: about as much as reading takes.
+_WORTH = 2_000
 #: Fewer changes of owner than this are simulated sooner than other processes are started.
 _ALONE = 2_000
 
@@ -46,10 +47,19 @@ class _Outcome(NamedTuple):
 _Simulate: TypeAlias = Callable[[int], _Outcome]
 
 
-def usual_number(stateful_tasks: int) -> int:
-    """Return how many draws are worth while for a group of this size: all of them take a few seconds."""
-    # the number of rounds grows with the tasks, and so does the work of a round
-    return min(MOST_DRAWS, max(1, _WORTH // max(1, stateful_tasks) ** 2))
+def usual_number(group: Group, config: AssignmentConfig) -> int:
+    """Return how many draws are worth while for a group of this size: all of them take a few seconds at most."""
+    return min(MOST_DRAWS, max(1, int(_WORTH / _work_of_one(len(group.stateful), config.num_standby_replicas))))
+
+
+def _work_of_one(stateful_tasks: int, standbys: int) -> float:
+    """Return about how many milliseconds one draw takes on one core: by its size alone, so that nothing hangs on that.
+
+    The number of rounds grows with the copies that move. With standbys, whom a movement falls on hangs on all those
+    before it, so that what a round changes grows with the tasks.
+    """
+    copies = stateful_tasks * (1 + standbys)
+    return 5 + copies * (1.2 + 0.022 * standbys * stateful_tasks)
 
 
 def draws(

@@ -44,7 +44,7 @@ def simulate(
     group = snapshot.state.group
     options = replace(options, **changed)
     random = is_random(scenario, group)
-    number = usual_number(len(group.stateful)) if number_of_draws is None else number_of_draws
+    number = usual_number(group, snapshot.config) if number_of_draws is None else number_of_draws
     found = None
     if random and number > 1:
         found = draws(
@@ -68,6 +68,6 @@ def simulate(
         scenario=played,
         draws=one_draw(made) if random and found is None else found,
         events=event_outcomes(made, played),
-        what_ifs=others.what_ifs(made, play) if what_ifs else (),
+        what_ifs=others.what_ifs(made, play, found.duration_ms if found else None) if what_ifs else (),
         cure=others.cure(made, play) if what_ifs else None,
     )

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from kstream_plan.model.settings import RANGES, AssignmentConfig
 from kstream_plan.plans import CauseCode, Plan
-from kstream_plan.plans.simulated import WhatIf
+from kstream_plan.plans.simulated import Range, WhatIf
 
 LEAST_INTERVAL_MS, _ = RANGES["probing_rebalance_interval_ms"]
 
@@ -16,12 +16,17 @@ LEAST_INTERVAL_MS, _ = RANGES["probing_rebalance_interval_ms"]
 Play: TypeAlias = Callable[[AssignmentConfig], Plan]
 
 
-def what_ifs(made: Plan, play: Play) -> tuple[WhatIf, ...]:
-    """Try what usually makes it shorter: more warm-ups at once, up to all of them, and a shorter interval."""
+def what_ifs(made: Plan, play: Play, drawn_ms: Range | None = None) -> tuple[WhatIf, ...]:
+    """Try what usually makes it shorter: more warm-ups at once, up to all of them, and a shorter interval.
+
+    Told are those that are shorter by more than chance alone may make it: ``drawn_ms`` is how long other draws take.
+    """
     if not made.summary.warmups:
         return ()
+    by_chance_ms = 0 if drawn_ms is None else drawn_ms.most - drawn_ms.least
     tried = (what_if(made.config, name, value, play) for name, value in _candidates(made))
-    return tuple(one for one in tried if one.verdict != "settled" or one.duration_ms < made.summary.duration_ms)
+    shorter_ms = made.summary.duration_ms - by_chance_ms
+    return tuple(one for one in tried if one.verdict != "settled" or one.duration_ms < shorter_ms)
 
 
 def _candidates(made: Plan) -> Sequence[tuple[str, int]]:

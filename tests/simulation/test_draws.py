@@ -12,6 +12,7 @@ import pytest
 from kstream_plan.errors import ScenarioError, UsageError
 from kstream_plan.model import Group, Instance, is_uuid
 from kstream_plan.model.scenario import Join, NewInstance, Return, Scenario, Stop
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.simulated import Figures
 from kstream_plan.simulation import draws
 from kstream_plan.simulation.instance_names import process_id_of
@@ -101,8 +102,11 @@ def test_draws_that_nobody_wants_any_more_are_not_waited_for() -> None:
         worker.join()  # would never return
 
 
-def test_the_number_of_draws_follows_the_size_of_the_group() -> None:
-    assert [draws.usual_number(tasks) for tasks in (0, 24, 200, 1_000, 50_000)] == [200, 200, 100, 4, 1]
+def test_the_number_of_draws_follows_the_work_of_one() -> None:
+    none, one = AssignmentConfig(), AssignmentConfig(num_standby_replicas=1)
+    sizes = [group(stateful=tasks) for tasks in (0, 24, 200, 3_000)]
+    assert [draws.usual_number(of_size, none) for of_size in sizes] == [200, 59, 8, 1]
+    assert [draws.usual_number(of_size, one) for of_size in sizes] == [200, 22, 1, 1]
 
 
 def test_new_instances_are_like_most_others_unless_told_otherwise() -> None:
