@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from kstream_plan.documents.quantities import parse_duration, parse_rate
 from kstream_plan.documents.streams_config import setting_value
@@ -128,14 +128,29 @@ def _crash(value: YamlNode, at_ms: int) -> Event:
 def _return(value: YamlNode, at_ms: int) -> Event:
     if not value.is_mapping:
         return Return(at_ms=at_ms, process_ids=value.names(), where=value.where)
-    fields = value.fields({"instances", "disk", "static"}, required={"instances"})
+    fields = value.fields({"instances", "disk", "static", "state"}, required={"instances"})
+    state, per_second = fields["state"].parsed(_state_left) if "state" in fields else (None, None)
     return Return(
         at_ms=at_ms,
         process_ids=fields["instances"].names(),
         keeps_disk=fields["disk"].boolean() if "disk" in fields else True,
         static=fields["static"].boolean() if "static" in fields else False,
+        state=state,
+        flushed_per_second=per_second,
         where=value.where,
     )
+
+
+def _state_left(text: str) -> tuple[Literal["kept", "lost", "flushed"], float | None]:
+    match text.split():
+        case ["kept"]:
+            return "kept", None
+        case ["lost"]:
+            return "lost", None
+        case ["flushed-at", rate]:
+            return "flushed", parse_rate(rate)
+        case _:
+            raise ValueError("is not kept, lost or flushed-at 400/s")
 
 
 def _bounce(value: YamlNode, at_ms: int) -> Event:

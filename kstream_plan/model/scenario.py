@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from kstream_plan.model import Instance
 
@@ -73,7 +73,7 @@ class Leave:
 class Stop:
     """Instances stop without leaving: Kafka Streams' default ``close()``, noticed by the session time-out.
 
-    ``crash`` tells what stopped them; the group cannot tell the difference.
+    ``crash`` tells what stopped them; the group cannot tell the difference until they are back: see :class:`Return`.
     """
 
     at_ms: int
@@ -88,6 +88,10 @@ class Return:
 
     The process id is kept with the disk; without it the instance comes as a new one, under ``new_process_ids`` if
     given (as many as ``process_ids``), else under random ones. ``static``: they count as static members.
+
+    ``state``: what their stores had when they stopped is ``kept``, ``lost``, or ``flushed`` at
+    ``flushed_per_second`` records a second; ``None``: kept, but after a crash lost, for since 4.3 offsets are inside
+    the stores, and what was not flushed is gone.
     """
 
     at_ms: int
@@ -95,6 +99,8 @@ class Return:
     keeps_disk: bool = True
     static: bool = False
     new_process_ids: tuple[str, ...] = ()
+    state: Literal["kept", "lost", "flushed"] | None = None
+    flushed_per_second: float | None = None
     where: str = ""
 
 

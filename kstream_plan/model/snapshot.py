@@ -88,7 +88,8 @@ class Snapshot:
     happened. ``decision`` is what was made of ``state``, if that is known: the group has gone on since.
     ``assumptions`` are those that reading it took.
 
-    ``started_ms`` tells, by process id, when instances have started, where that is known.
+    ``started_ms`` tells, by process id, when instances have started, where that is known, ``streams_version`` which
+    release of Kafka Streams runs (``4.3.1``; the oldest one that does).
 
     About copies, by (task, instance): ``since_ms`` tells since when they are assigned, ``reported_ms`` when their lag
     was reported, both where that is known; of ``least_lags`` only the least that they are behind is known.
@@ -106,6 +107,15 @@ class Snapshot:
     since_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     reported_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    streams_version: str | None = None
+
+    @property
+    def offsets_in_stores(self) -> bool:
+        """Whether Kafka Streams keeps the offsets of its state inside the stores: since 4.3, or if nobody says."""
+        if self.streams_version is None:
+            return True
+        numbers = [int(number) for number in self.streams_version.split(".")[:2]]
+        return numbers >= [4, 3]
 
     @property
     def captured_at_ms(self) -> int | None:

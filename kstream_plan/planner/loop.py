@@ -19,7 +19,7 @@ from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.running_balance import RunningBalance
 from kstream_plan.plans import Phase, Round, Step, Trigger, Verdict
 from kstream_plan.plans.design import Coordinator, Doubt, Due, Lapse, Turn
-from kstream_plan.plans.membership import Disk, GroupChange, TakingIn, disk_of, first_joined
+from kstream_plan.plans.membership import Disk, GroupChange, TakingIn, as_flushed, disk_of, first_joined
 from kstream_plan.plans.rounds import MemberTurn
 from kstream_plan.plans.stateless_steps import single_steps
 
@@ -289,7 +289,9 @@ class _Run:
             instance, produced = old.instance_index[process_id], self.outside.produced
             self.disks[process_id] = disk_of(self.state, instance, stopped_at_ms, self.at_ms, produced)
         disks = {
-            arrival.instance.process_id: self.disks.pop(arrival.disk_of, ())
+            arrival.instance.process_id: as_flushed(
+                self.disks.pop(arrival.disk_of, ()), group, arrival.flushed_per_second
+            )
             for arrival in change.joined
             if arrival.disk_of is not None
         }

@@ -51,7 +51,8 @@ def plan(
     """
     snapshot = snapshot.before_decision() if options.replay else snapshot
     config = snapshot.config
-    outside = timeline(snapshot.state.group.instances, config, scenario.events if scenario else ())
+    events = scenario.events if scenario else ()
+    outside = timeline(snapshot.state.group.instances, config, events, in_stores=snapshot.offsets_in_stores)
     case = _Case(snapshot, options, scenario, outside, _now_ms(snapshot, options))
     state, everyone, outcome = case.played(design, snapshot.rates, ready=options.ready, on_round=on_round)
     group, rounds, before = everyone.group, tuple(outcome.rounds), outcome.before
@@ -97,7 +98,12 @@ def plan(
         assignor=design.assignor,
         protocol=design.protocol,
         config=config,
-        assumptions=design.assumptions(played) + _assumptions(played, outcome, case.now_ms) + outcome.notes,
+        assumptions=(
+            design.assumptions(played)
+            + _assumptions(played, outcome, case.now_ms)
+            + _after_crashes(outside.crashed, snapshot)
+            + outcome.notes
+        ),
         initial=initial,
         initial_balance=initial_balance(group, initial, rounds),
         stopping=stopping,
@@ -177,7 +183,12 @@ class _Case:
         """Play it with everything restored at once and every rebalance as early as it can be."""
         config, events = self.snapshot.config, self.scenario.events if self.scenario else ()
         noticed_ms = max(0, config.session_timeout_ms - config.heartbeat_interval_ms)
-        outside = timeline(self.snapshot.state.group.instances, replace(config, session_timeout_ms=noticed_ms), events)
+        outside = timeline(
+            self.snapshot.state.group.instances,
+            replace(config, session_timeout_ms=noticed_ms),
+            events,
+            in_stores=self.snapshot.offsets_in_stores,
+        )
         rates = replace(self.snapshot.rates, restore_per_instance=inf)
         return replace(self, outside=outside).played(design.soonest(), rates, ready=True)[2]
 
@@ -238,6 +249,21 @@ def _assumptions(played: Played, outcome: Outcome, now_ms: int) -> tuple[Note, .
     if snapshot.captured_at is None:
         notes.append(Note("no-capture-time", "The snapshot does not say when it was taken"))
     return tuple(notes)
+
+
+def _after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...]:
+    """Say what is taken of the state of instances that come back from a crash."""
+    if not crashed:
+        return ()
+    release = "" if snapshot.streams_version is None else f" ({snapshot.streams_version})"
+    if snapshot.offsets_in_stores:
+        message = (
+            f"What a crash leaves counts as lost: since 4.3{release} offsets are inside the stores, and what was not "
+            "flushed is gone (return: {state: kept} says otherwise)"
+        )
+    else:
+        message = f"A crash leaves what was checkpointed last: before 4.3{release} offsets are kept beside the stores"
+    return (Note("state-after-crash", message, tuple(crashed)),)
 
 
 def _doubts_note(doubts: Sequence[Doubt], snapshot: Snapshot, now_ms: int) -> Note:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TypeAlias
 
 from kstream_plan.errors import ScenarioError
@@ -43,6 +44,7 @@ class Timeline:
     """All changes in time; ``everyone``: every instance that ever takes part, with all threads it ever has.
 
     ``unnoticed`` are those of the outages, in time, after which the group goes on as if nothing had happened.
+    ``crashed`` are the instances that come back from a crash of which no event says what is left of their state.
     """
 
     changes: tuple[GroupChange, ...]
@@ -50,15 +52,20 @@ class Timeline:
     unnoticed: tuple[Outage, ...]
     paces: tuple[PaceChange, ...]
     everyone: tuple[Instance, ...]
+    crashed: tuple[str, ...] = ()
 
 
-def timeline(members: Sequence[Instance], config: AssignmentConfig, events: Iterable[Event]) -> Timeline:
+def timeline(
+    members: Sequence[Instance], config: AssignmentConfig, events: Iterable[Event], *, in_stores: bool = True
+) -> Timeline:
     """Say what the group notices of ``events``, and when. New instances have their process ids already.
+
+    ``in_stores``: offsets are kept inside the stores, so a crash loses what was not flushed.
 
     Raises:
         ScenarioError: an event does not fit what is there: an unknown instance, one that stops twice, nobody left, …
     """
-    draft = _Draft({instance.process_id: instance for instance in members}, config.session_timeout_ms)
+    draft = _Draft({instance.process_id: instance for instance in members}, config.session_timeout_ms, in_stores)
     for event in in_time([*single(events)]):
         draft.notice_until(event.at_ms)
         draft.take(event)
@@ -69,6 +76,7 @@ def timeline(members: Sequence[Instance], config: AssignmentConfig, events: Iter
         unnoticed=_lasting(draft.unnoticed),
         paces=tuple(draft.paces),
         everyone=tuple(draft.everyone.values()),
+        crashed=tuple(draft.guessed),
     )
 
 
@@ -95,6 +103,9 @@ class _Draft:
 
     members: dict[str, Instance]
     session_timeout_ms: int
+    in_stores: bool
+    crashed: set[str] = field(default_factory=set)
+    guessed: dict[str, None] = field(default_factory=dict)
     everyone: dict[str, Instance] = field(default_factory=dict)
     gone: dict[str, Instance] = field(default_factory=dict)
     down: dict[str, _Down] = field(default_factory=dict)
@@ -158,6 +169,7 @@ class _Draft:
 
     def _stop(self, process_id: str, event: Stop) -> None:
         self._check_running(process_id, event)
+        (self.crashed.add if event.crash else self.crashed.discard)(process_id)
         noticed_at_ms = event.at_ms + self.session_timeout_ms
         if process_id in self.down:  # it was back, but the group has not taken it in yet
             self.down[process_id] = replace(self.down[process_id], noticed_at_ms=noticed_at_ms, event=event, back=None)
@@ -188,9 +200,15 @@ class _Draft:
             self._change(event.at_ms, Trigger.JOIN, event, joined=arrivals)
 
     def _back(self, known: Instance, event: Return, place: int) -> Arrival:
-        if event.keeps_disk:
-            return Arrival(known, known.process_id)
-        return Arrival(renamed(known, event.new_process_ids[place]))
+        if not event.keeps_disk:
+            return Arrival(renamed(known, event.new_process_ids[place]))
+        state = event.state
+        if state is None and known.process_id in self.crashed:
+            self.guessed[known.process_id] = None
+            state = "lost" if self.in_stores else "kept"
+        self.crashed.discard(known.process_id)
+        flushed = {"lost": 0.0, "flushed": event.flushed_per_second or 0.0}.get(state or "kept", inf)
+        return Arrival(known, known.process_id, flushed)
 
     def _resize(self, event: Threads) -> None:
         self._check_running(event.process_id, event)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -40,10 +41,14 @@ class Departure(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """An instance is a member from now on, with the disk of ``disk_of``, a former member, or an empty one."""
+    """An instance is a member from now on, with the disk of ``disk_of``, a former member, or an empty one.
+
+    Of what it ran or kept a copy of when it stopped, so much was flushed to that disk since it had each.
+    """
 
     instance: Instance
     disk_of: str | None = None
+    flushed_per_second: float = inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +70,14 @@ class GroupChange:
 class DiskCopy(NamedTuple):
     """State of one task on the disk of an instance that is no member: how far behind it was at ``at_ms``.
 
-    ``made_at_ms`` as of a copy.
+    ``made_at_ms`` as of a copy; ``open_until_ms`` is when the instance stopped, if it was assigned the task then.
     """
 
     task: int
     lag: int
     at_ms: int
     made_at_ms: int | None = None
+    open_until_ms: int | None = None
 
 
 Disk: TypeAlias = tuple[DiskCopy, ...]
@@ -146,8 +152,26 @@ def disk_of(state: GroupState, instance: int, stopped_at_ms: int, at_ms: int, pr
                 behind = 0 if copy.active else produced(task, stopped_at_ms, at_ms)
                 whole = state.group.tasks[task].end_offset_sum
                 lag = UNKNOWN if copy.lag == UNKNOWN else min(max(copy.remaining, behind), whole)
-                found.append(DiskCopy(task, lag, at_ms, copy.made_at_ms))
+                open_until_ms = None if copy.consumer is None else stopped_at_ms
+                found.append(DiskCopy(task, lag, at_ms, copy.made_at_ms, open_until_ms))
     return tuple(found)
+
+
+def as_flushed(disk: Disk, group: Group, per_second: float) -> Disk:
+    """Return what is left of a disk of which only so much was flushed since the instance had each task.
+
+    What it no longer was assigned was closed, and so is whole. Since when it had a task nobody may know: then nothing
+    of it is left.
+    """
+    return disk if per_second == inf else tuple(_as_flushed(copy, group, per_second) for copy in disk)
+
+
+def _as_flushed(copy: DiskCopy, group: Group, per_second: float) -> DiskCopy:
+    if copy.open_until_ms is None:
+        return copy
+    whole = group.tasks[copy.task].end_offset_sum
+    held_ms = 0 if copy.made_at_ms is None else max(0, copy.open_until_ms - copy.made_at_ms)
+    return copy._replace(lag=max(copy.lag, whole - int(per_second * held_ms / 1000)))
 
 
 def regrouped(
@@ -251,7 +275,7 @@ def _brought(group: Group, disks: Mapping[str, Disk], at_ms: int, produced: Prod
     for process_id, disk in disks.items():
         instance = group.instance_index[process_id]
         first = group.consumers_of[instance].start
-        for task, lag, since_ms, made_at_ms in disk:
+        for task, lag, since_ms, made_at_ms, _ in disk:
             whole = group.tasks[task].end_offset_sum
             now = lag if lag == UNKNOWN else min(lag + produced(task, since_ms, at_ms), whole)
             found.setdefault(task, []).append(

@@ -40,6 +40,7 @@ events:
   - {at: 5s, crash: i3}
   - {at: 6s, return: i1}
   - {at: 7s, return: {instances: [i2], disk: false, static: true}}
+  - {at: 7s, return: {instances: [i3], state: flushed-at 400/s}}
   - {at: 8s, bounce: {restart: 20s}}
   - {at: 9s, bounce: {instances: [i1], restart: 20s, pause: 1m, leave: true, static: true}}
   - {at: 10s, threads: {instance: i1, count: 4}}
@@ -74,6 +75,7 @@ def test_every_event_is_read() -> None:
         Stop(at_ms=5000, process_ids=("i3",), crash=True),
         Return(at_ms=6000, process_ids=("i1",)),
         Return(at_ms=7000, process_ids=("i2",), keeps_disk=False, static=True),
+        Return(at_ms=7000, process_ids=("i3",), state="flushed", flushed_per_second=400.0),
         Bounce(at_ms=8000, process_ids=(ALL,), restart_ms=20_000),
         Bounce(at_ms=9000, process_ids=("i1",), restart_ms=20_000, pause_ms=60_000, leaves=True, static=True),
         Threads(at_ms=10_000, process_id="i1", threads=4),
@@ -106,6 +108,7 @@ BAD = [
     ("events:\n  - {leave: a, stop: b}", "line 2, column 5: the event has 2 things"),
     ("events:\n  - {at: soon, leave: a}", "line 2, column 10: at is wrong: 'soon' is not a duration"),
     ("events:\n  - at: 1s\n    leve: a", "line 3, column 5: leve is not known here. Fix: is it leave?"),
+    ("events:\n  - return: {instances: a, state: gone}", "state is wrong: is not kept, lost or flushed-at 400/s"),
     ("events:\n  - leave: [a, a]", "line 2, column 12: leave names something twice"),
     ("events:\n  - leave: []", "line 2, column 12: leave names nobody"),
     ("events:\n  - leave: {a: b}", "line 2, column 12: leave is a mapping"),

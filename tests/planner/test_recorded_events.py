@@ -13,13 +13,13 @@ AT_LEAST = {
     "bounce": 1,
     "drain": 4,
     "big4": 15,
-    "bigcrash": 1,
+    "bigcrash": 3,
     "bigremove": 13,
     "two": 5,
-    "twocrash": 2,
+    "twocrash": 12,
 }
 #: Of these everything came out, so their times can be compared.
-WHOLE = ("fresh", "duo3", "drain", "big4", "bigremove")
+WHOLE = ("fresh", "duo3", "drain", "big4", "bigremove", "twocrash")
 
 
 @pytest.mark.parametrize("name", sorted(AT_LEAST))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from math import inf
 
 import pytest
 
@@ -12,8 +13,9 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.errors import ConfigError, ScenarioError
 from kstream_plan.model import Rates, Snapshot
-from kstream_plan.plans import Demote, MemberJoined, MemberLeft, Plan, Reason, ReasonCode, Revoke, Trigger
+from kstream_plan.plans import Demote, MemberJoined, MemberLeft, Place, Plan, Reason, ReasonCode, Revoke, Trigger
 from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.plans.membership import DiskCopy, as_flushed
 from kstream_plan.render.plan.activity import membership
 from kstream_plan.render.plan.table import table
 from kstream_plan.simulation.one_plan import plan
@@ -273,10 +275,10 @@ def test_new_instances_restore_as_fast_as_the_others() -> None:
 
 
 def test_a_rate_that_changes_after_all_has_settled_changes_nothing() -> None:
-    made = _play(_settled(), "{at: 0s, crash: i1}, {at: 1s, return: i1}, {at: 9h, produce_rate: 5/s}")
-    again = _play(_settled(), "{at: 0s, crash: i1}, {at: 1s, return: i1}")
+    made = _play(_settled(), "{at: 0s, stop: i1}, {at: 1s, return: i1}, {at: 9h, produce_rate: 5/s}")
+    again = _play(_settled(), "{at: 0s, stop: i1}, {at: 1s, return: i1}")
     assert made.rounds == again.rounds
-    scenario = read_scenario("events: [{at: 0s, crash: i1}, {at: 1s, return: i1}, {at: 9h, burst: 5}]", "s.yaml")
+    scenario = read_scenario("events: [{at: 0s, stop: i1}, {at: 1s, return: i1}, {at: 9h, burst: 5}]", "s.yaml")
     played = drawn(scenario, _settled().state.group, 0)
     assert plan(_settled(), scenario=played, max_rounds=1).verdict.kind == "settled"
 
@@ -376,3 +378,37 @@ def test_the_first_rebalance_waits_for_a_static_member_that_restarts_right_then(
     assert broken_invariants(made) == ()
     later = replace(made, rounds=(replace(made.rounds[0], at_ms=5_001), *made.rounds[1:]))
     assert any("rounds-in-order" in str(broken) for broken in broken_invariants(later))
+
+
+@pytest.mark.parametrize(
+    ("state", "version", "lags"),
+    [
+        ("", None, {2000, 4000}),
+        ("", "4.3.1", {2000, 4000}),
+        ("", "3.9.0", {0}),
+        (", state: kept", None, {0}),
+        (", state: lost", "3.9.0", {2000, 4000}),
+        (", state: flushed-at 1/s", None, {2000, 4000}),
+    ],
+)
+def test_what_is_left_after_a_crash_is_said_or_hangs_on_the_release(
+    state: str, version: str | None, lags: set[int]
+) -> None:
+    snapshot = replace(captured_scenarios.before("scale-out", 5000.0), streams_version=version)
+    made = _play(snapshot, f"{{at: 0s, crash: i3}}, {{at: 2m, return: {{instances: i3{state}}}}}")
+    back = next(rnd for rnd in made.rounds if rnd.at_ms >= 120_000)
+    i3 = next(instance.process_id for instance in made.group.instances if instance.host == "i3")
+    places = [step for rnd in made.rounds[back.number - 1 :] for step in rnd.single_steps if isinstance(step, Place)]
+    restored = {step.restore_records for step in places if step.to.process_id == i3}
+    assert (restored or {0}) == lags
+    notes = [note for note in made.assumptions if note.code == "state-after-crash"]
+    assert len(notes) == (not state)
+    assert all(note.subjects == (i3,) for note in notes)
+
+
+def test_what_was_flushed_of_a_copy_since_it_was_made_is_left() -> None:
+    group = captured_scenarios.before("scale-out").state.group
+    whole = group.tasks[0].end_offset_sum
+    disk = (DiskCopy(0, 0, 90_000, 10_000, 60_000), DiskCopy(1, 7, 90_000, 10_000, None), DiskCopy(2, 0, 9, None, 9))
+    assert [copy.lag for copy in as_flushed(disk, group, 10.0)] == [whole - 500, 7, group.tasks[2].end_offset_sum]
+    assert as_flushed(disk, group, inf) is disk

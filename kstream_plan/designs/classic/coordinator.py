@@ -243,6 +243,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def _begin(self, beginning: Beginning) -> None:
         self._cleaner.started_ms = dict(beginning.started_ms)
+        self._cleaner.in_stores = beginning.in_stores
         self._cleaner.when = beginning.cleaning
 
     def _turn(

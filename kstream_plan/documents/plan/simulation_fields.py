@@ -74,6 +74,8 @@ class EventDocument(NamedTuple):
     keeps_disk: Any = ABSENT
     static: Any = ABSENT
     new_process_ids: Any = ABSENT
+    state: Any = ABSENT
+    flushed_per_second: Any = ABSENT
     restart_ms: Any = ABSENT
     pause_ms: Any = ABSENT
     leaves: Any = ABSENT
@@ -135,6 +137,8 @@ FORM.record(
     keeps_disk=_own(BOOLEAN, "Of a return: with what it had on its disk."),
     static=_own(BOOLEAN, "Of a return or a bounce: as static members."),
     new_process_ids=_own(_TEXTS, "Of a return without its disk: the new process ids, in the order of `process_ids`."),
+    state=_own(or_null(one_of(["kept", "lost", "flushed"])), "Of a return: what is left of its state."),
+    flushed_per_second=_own(or_null(NUMBER), "Of a return: so much of its state was flushed; null: all, or nothing."),
     restart_ms=_own(COUNT, "Of a bounce: how long each is down."),
     pause_ms=_own(COUNT, "Of a bounce: how long until the next one."),
     leaves=_own(BOOLEAN, "Of a bounce: they leave the group cleanly."),

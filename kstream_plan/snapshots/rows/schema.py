@@ -24,6 +24,7 @@ SNAPSHOT: Mapping[str, Type] = {
     "generation": "integer",
     "captured_at": "time",
     "known_until": "time",
+    "streams_version": "text",
     "group_protocol": "text",
     "config": "settings",
     "tasks": [

@@ -44,6 +44,7 @@ from kstream_plan.snapshots.rows.times import format_time, optional_time
 #: The major number of the format that this reader understands.
 FORMAT_MAJOR = 1
 
+_RELEASE = re.compile(r"\d{1,4}\.\d{1,4}[\w.-]*", re.ASCII)
 _FORMAT_VERSION = re.compile(r"(\d+)(?:\.\d+)*", re.ASCII)
 
 
@@ -136,6 +137,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         since_ms=MappingProxyType(dict(ages.since_ms)),
         reported_ms=MappingProxyType(_reported_ms(reports, header.captured_at_ms)),
         started_ms=MappingProxyType(read_starts(row, header.captured_at_ms)),
+        streams_version=_streams_version(row),
     )
 
 
@@ -147,6 +149,13 @@ def _known_until_ms(row: Row, captured_at_ms: int | None) -> int:
         what = f"is {shown(row['known_until'])}, before captured_at"
         raise FieldError("known_until", what, "give a time at or after captured_at")
     return until_ms - captured_at_ms
+
+
+def _streams_version(row: Row) -> str | None:
+    version = optional_text(row, "streams_version")
+    if version is not None and _RELEASE.fullmatch(version) is None:
+        raise FieldError("streams_version", f"is {shown(version)}, not a release of Kafka Streams", 'write "4.3.1"')
+    return version
 
 
 def _reported_ms(reports: Reports, captured_at_ms: int | None) -> dict[tuple[int, int], int]:
