@@ -128,6 +128,19 @@ class Snapshot:
         """Return the same without the decision, as the leader knew the group when it made it."""
         return replace(self, decision=None, known_until_ms=0, since_ms=MappingProxyType({}))
 
+    def at_worst(self) -> Snapshot:
+        """Return the same with everything to restore for copies of which only the least they are behind is known."""
+        copies = tuple(
+            tuple(
+                copy._replace(lag=task.end_offset_sum, remaining=task.end_offset_sum)
+                if (index, copy.instance) in self.least_lags
+                else copy
+                for copy in of_task
+            )
+            for index, (task, of_task) in enumerate(zip(self.state.group.tasks, self.state.copies, strict=True))
+        )
+        return replace(self, state=replace(self.state, copies=copies), least_lags=frozenset())
+
     def __getstate__(self) -> dict[str, object]:
         """Return the fields; read-only views, which cannot be pickled, as plain dictionaries."""
         return _plain(self)

@@ -168,6 +168,8 @@ class _Case:
         ends = [summary]
         if outcome.doubts:
             ends.append(self._again(design, replace(options, ready=not options.ready)))
+        if self.snapshot.least_lags:
+            ends.append(replace(self, snapshot=self.snapshot.at_worst())._again(design, replace(options, ready=False)))
         if any(note.code == "left-over-cleanup" for note in warnings):
             cleaned = [self._again(design, replace(options, cleaning=when)) for when in _OTHERWISE]
             if [*_ranges([summary, *cleaned])]:

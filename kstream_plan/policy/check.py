@@ -89,6 +89,7 @@ def _find(name: str, rule: Rule, limit: Limit, subject: MeasuredPlan, earlier: M
         figures=measurement.figures,
         at_least=rule.at_least,
         worst_of=measurement.worst_of,
+        between=measurement.between,
         before=None if before is None else before.value,
         kept_before=None if before is None else not before.offences,
     )
@@ -98,7 +99,7 @@ def _measure(name: str, rule: Rule, limit: Limit, subject: MeasuredPlan) -> tupl
     allowed = rule.resolved(limit.value, subject.plan)
     if allowed is None:
         return None, Measurement(None, (Offence(None, note="end offsets are not known"),))
-    shown = rule.measure(subject, allowed)
+    shown = rule.worst(subject, allowed)
     return allowed, shown if subject.draws is None else over_draws(name, rule, shown, subject.draws, allowed)
 
 

@@ -40,8 +40,9 @@ class Finding:
     empty if and only if the rule is kept; ``figures`` as of :class:`~kstream_plan.policy.rules.Measurement`.
     ``waiver`` is in force, ``expired`` would have covered the violation until its day. ``before`` is what the baseline
     measures, ``kept_before`` whether it keeps to the rule (``None``: there is no baseline). ``worst_of``: what is
-    measured is that of the worst of so many draws, of which the plan is a better one. ``invariant`` marks a broken
-    invariant of the plan instead of a rule; ``was_saved``: of a plan that was read from a file.
+    measured is that of the worst of so many draws, of which the plan is a better one; ``between``: it is the worse end
+    of this range. ``invariant`` marks a broken invariant of the plan instead of a rule; ``was_saved``: of a plan that
+    was read from a file.
     """
 
     rule: str
@@ -59,6 +60,7 @@ class Finding:
     kept_before: bool | None = None
     cure: Cure | None = None
     worst_of: int | None = None
+    between: tuple[int, int] | None = None
     invariant: bool = False
     was_saved: bool = False
 

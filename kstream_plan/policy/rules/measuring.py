@@ -44,13 +44,15 @@ class Measurement(NamedTuple):
     """What a plan has of what a rule limits (``None``: unknown), and what breaks the rule (nothing if it is kept).
 
     ``figures``, by name: what the value was found from, for rules that limit several figures at once. ``worst_of``: the
-    value is not the plan's own but that of the worst of so many draws, of which the plan is one.
+    value is not the plan's own but that of the worst of so many draws, of which the plan is one. ``between``: it is the
+    worse end of this range, for nobody knows more.
     """
 
     value: int | None
     offences: tuple[Offence, ...] = ()
     figures: tuple[tuple[str, int], ...] = ()
     worst_of: int | None = None
+    between: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,8 @@ class Rule(NamedTuple):
 
     ``whole`` gives what a limit in percent is a part of; ``None``: percent has no meaning. ``lowest`` is the least
     limit that makes sense; ``at_least``: the limit is a minimum, not a maximum; ``of_input``: it is about what the
-    plan was made from, so that another plan's figure says nothing about it.
+    plan was made from, so that another plan's figure says nothing about it. ``figure``: of a plan's summary that it is
+    about, where that may be a range.
     """
 
     kind: Kind
@@ -95,6 +98,16 @@ class Rule(NamedTuple):
     lowest: int = 0
     at_least: bool = False
     of_input: bool = False
+    figure: str = ""
+
+    def worst(self, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
+        """Measure a plan; where what is limited hangs on what nobody knows, the worse end counts."""
+        shown = self.measure(subject, limit)
+        ends = next((one for one in subject.plan.summary.ranges if one.figure == self.figure), None)
+        if ends is None or shown.value is None or ends.high <= shown.value:
+            return shown
+        offences = shown.offences or ((Offence(ends.high),) if ends.high > number(limit) else ())
+        return shown._replace(value=ends.high, offences=offences, between=(ends.low, ends.high))
 
     def resolved(self, value: LimitValue, plan: Plan) -> LimitValue | None:
         """Return the limit as a number where it is a part of a whole; ``None``: the whole is not known."""

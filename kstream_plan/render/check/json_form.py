@@ -52,6 +52,7 @@ def _finding(finding: Finding, checked: CheckedPlan, names: Names) -> Json:
         "invariant": finding.invariant,
         "measured": _measured(finding, finding.measured),
         "worst_of_draws": finding.worst_of,
+        "between": None if finding.between is None else list(finding.between),
         "figures": dict(finding.figures),
         "limit": _limit(finding.limit.value),
         "allowed": _limit(finding.allowed),

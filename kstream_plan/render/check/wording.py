@@ -124,7 +124,11 @@ def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
 
 
 def _of_draws(finding: Finding) -> str:
-    return "" if finding.worst_of is None else f", the worst of {finding.worst_of:,} draws"
+    draws = "" if finding.worst_of is None else f", the worst of {finding.worst_of:,} draws"
+    if finding.between is None:
+        return draws
+    low, high = (measure(finding.kind, end) for end in finding.between)
+    return f"{draws}, the worse end of {low}-{high}: nobody knows more"
 
 
 def allowed(value: LimitValue | None, finding: Finding) -> str:

@@ -6,13 +6,14 @@ import csv
 import gzip
 import io
 import json
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kstream_plan.simulation.drain import drain
+from kstream_plan.simulation.drain import Drain, DrainedTask, drain
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
 from kstream_plan.snapshots.metrics.lags import CopyScrape, measured_lags, of_group
 from kstream_plan.snapshots.metrics.names import StoreLabel
@@ -156,57 +157,40 @@ def test_micrometer_calls_the_same_things_otherwise() -> None:
     assert len(by_jmx.positions) == 8
 
 
-def after_its_decision(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of the log as the running group would have given it just after."""
-    decided = row["decision"]["decided"]
-    instances = [
-        {
-            **instance,
-            "consumers": [
-                {
-                    "consumer_id": consumer_id,
-                    "active": [task for task in held["active"] if task not in held["withheld"]],
-                    "standby": [*held["standby"], *held["temporary"]],
-                }
-                for consumer_id, held in decided[instance["process_id"]]["consumers"].items()
-            ],
-        }
-        for instance in row["instances"]
-    ]
-    runs = {
-        (instance["process_id"], task)
-        for instance in instances
-        for consumer in instance["consumers"]
-        for task in consumer["active"]
-    }
-    lags = [lag for lag in row["lags"] if (lag["process_id"], lag["task_id"]) not in runs]
-    plain = {name: value for name, value in row.items() if name not in ("decision", "known_until", "copies_since")}
-    return {**plain, "instances": instances, "lags": lags}
-
-
-def drained_at(decided_at: str, captures: str, gone: str, **config: int) -> tuple[set[str], set[str]]:
-    """The tasks that would start cold if an instance stopped, and those that would not, with what was measured."""
-    row = after_its_decision(next(row for row in rows_of_the_log() if row["captured_at"] == decided_at))
+def drained_at(decided_at: str, now: str, captures: str, gone: str, **config: int) -> tuple[Drain, Drain]:
+    """What a drain says by the leader's log alone, and with what was measured then."""
+    row = {**next(row for row in rows_of_the_log() if row["captured_at"] == decided_at), "config": config}
+    row.pop("known_until", None)
     measured = read_measurements(metrics=captured(captures), end_offsets=[str(REAL / "changelog_ends.jsonl.gz")])
-    drained = drain(snapshot_from_row(with_measured_lags({**row, "config": config}, measured).row, ""), [gone])
-    cold = {str(task.task_id) for task in drained.cold_now}
-    return cold, {str(task.task_id) for task in drained.now} - cold
+    found = [
+        drain(snapshot_from_row(of, ""), [gone], now_ms=parse_time(now))
+        for of in (row, with_measured_lags(row, measured).row)
+    ]
+    return found[0], found[1]
+
+
+def cold(tasks: Iterable[DrainedTask]) -> set[str]:
+    return {str(task.task_id) for task in tasks if not task.caught_up}
 
 
 def test_a_drain_names_the_tasks_that_the_leader_then_found_cold() -> None:
     """The other instance's copies were restored at 12,000 to 60,000 bytes a second."""
-    cold, warm = drained_at("2026-11-22T14:00:25.784Z", "09-active-restore2.i?", "i1")
-    of_others = [
-        row
+    alone, measured = drained_at("2026-11-22T14:00:25.784Z", "2026-11-22T14:00:43.626Z", "09-active-restore2.i?", "i1")
+    of_others = {
+        row["task"]: int(row["leader_lag"])
         for row in csv.DictReader(lines("validation.csv.gz"))
-        if row["assign"] == "2026-11-22T14:01:01.844Z" and row["inst"] == "i4" and row["task"] in cold | warm
-    ]
-    assert warm == {row["task"] for row in of_others if int(row["leader_lag"]) <= 10_000}
-    assert len(cold) == 12
+        if row["assign"] == "2026-11-22T14:01:01.844Z" and row["inst"] == "i4"
+    }
+    ran = {str(task.task_id) for task in measured.now} & of_others.keys()
+    assert cold(measured.now) & ran == {task for task in ran if of_others[task] > 10_000}
+    assert len(cold(measured.now)) == 12
+    assert cold(alone.at_best) == set(), "without metrics nobody can tell which"
+    assert cold(measured.now) <= cold(alone.now)
 
 
 def test_a_drain_tells_a_standby_that_is_just_behind_the_limit() -> None:
-    for limit, cold in ((800, {"1_0"}), (900, set())):
-        found, warm = drained_at("2026-11-22T13:58:00.713Z", "04-warmup.i*", "i3", acceptable_recovery_lag=limit)
-        assert found == cold
-        assert len(warm) == 6 - len(cold)
+    for limit, behind in ((800, {"1_0"}), (900, set())):
+        moments = "2026-11-22T13:58:00.713Z", "2026-11-22T13:58:13.625Z"
+        _, measured = drained_at(*moments, "04-warmup.i*", "i3", acceptable_recovery_lag=limit)
+        assert cold(measured.now) == behind
+        assert len(measured.now) == 6

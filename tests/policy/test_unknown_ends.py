@@ -1,0 +1,83 @@
+"""Rules on plans of which nobody knows all: the worse end of a range counts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.model import LATEST, Copy, Holding, Snapshot
+from kstream_plan.model.scenario import Scenario, Stop
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans import FigureRange, Plan
+from kstream_plan.policy.check import check_all, check_plan
+from kstream_plan.policy.findings import Finding, Standard, Status
+from kstream_plan.policy.limits import Limit, Policy
+from kstream_plan.policy.rules import RULES
+from kstream_plan.render.check import REPORTS
+from kstream_plan.render.check.table import table_report
+from kstream_plan.simulation.one_plan import plan
+from tests.helpers import plan_cases
+from tests.helpers.small_groups import group, state
+
+NOW = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
+
+
+def snapshot(**beside: object) -> Snapshot:
+    """i3's only task has a copy on i1 that is caught up, as far as anybody says."""
+    held = {0: Holding((0,), standby=(2,)), 2: Holding((1,)), 4: Holding((2,))}
+    runs = {task: Copy(task, LATEST, (2 * task,), 0, 2 * task, True) for task in range(3)}
+    copies = {0: (runs[0],), 1: (runs[1],), 2: (Copy(0, 0, (0,), 0, 0), runs[2])}
+    of = state(group(stateful=3, stateless=0), held, copies)
+    return replace(Snapshot(state=of, config=AssignmentConfig(acceptable_recovery_lag=0)), **beside)  # type: ignore[arg-type]
+
+
+def stopped(of: Snapshot) -> Plan:
+    i3 = of.state.group.instances[2].process_id
+    return plan(of, scenario=Scenario(events=(Stop(at_ms=0, process_ids=(i3,)),)))
+
+
+def finding(made: Plan, rule: str, value: int) -> Finding:
+    checked = check_plan(made, Standard(Policy(defaults={rule: Limit(value)}), NOW))
+    return next(one for one in checked.findings if one.rule == rule)
+
+
+def test_what_rests_on_the_least_that_a_copy_is_behind_is_not_called_safe() -> None:
+    sure, at_least = stopped(snapshot()), stopped(snapshot(least_lags=frozenset({(2, 0)})))
+    assert finding(sure, "max_cold_handovers", 0).status is Status.PASSED
+    found = finding(at_least, "max_cold_handovers", 0)
+    assert (found.status, found.measured, found.between) == (Status.ERROR, 1, (0, 1))
+    assert finding(at_least, "max_cold_handovers", 1).status is Status.PASSED
+    assert finding(at_least, "max_restored_records", 0).status is Status.ERROR
+    assert finding(sure, "max_restored_records", 0).status is Status.PASSED
+    [saved] = read_plans(plan_json(at_least).encode(), "plan")
+    assert finding(saved, "max_cold_handovers", 0) == found
+
+
+@pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.figure])
+def test_every_rule_about_a_figure_takes_the_worse_end(rule: str) -> None:
+    made = plan_cases.case("scale-out")
+    shown = finding(made, rule, 2**62)
+    assert shown.measured is not None
+    low, high = shown.measured, shown.measured + 7
+    ends = (FigureRange(RULES[rule].figure, low, high),)
+    ranged = replace(made, summary=replace(made.summary, ranges=ends))
+    assert finding(ranged, rule, high).status is Status.PASSED
+    found = finding(ranged, rule, high - 1)
+    assert (found.status, found.measured, found.between) == (Status.ERROR, high, (low, high))
+    assert finding(made, rule, high - 1).status is Status.PASSED
+
+
+def test_the_range_is_told() -> None:
+    made = stopped(snapshot(least_lags=frozenset({(2, 0)})))
+    for limit in (0, 1):
+        standard = Standard(Policy(defaults={"max_cold_handovers": Limit(limit)}), NOW)
+        check = check_all([check_plan(made, standard)], NOW)
+        if limit == 0:
+            assert "1 > 0, the worse end of 0-1: nobody knows more" in " ".join(table_report(check, width=200).split())
+        found = json.loads(REPORTS["json"](check))["plans"][0]["findings"]
+        assert [one["between"] for one in found if one["rule"] == "max_cold_handovers"] == [[0, 1]]
