@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from statistics import median_low
+from statistics import median
 from typing import NamedTuple
 
 from kstream_plan.model import Group, Rates
@@ -78,7 +78,7 @@ def _known(
         return None
     often = [intervals.get(of, 0) for of in measured]
     return KnownRate(
-        median=median_low(measured.values()),
+        median=median(measured.values()),
         least=min(measured.values()),
         most=max(measured.values()),
         measured=len(measured),

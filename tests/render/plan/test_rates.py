@@ -9,12 +9,15 @@ import pytest
 
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.model import Rates
 from kstream_plan.plans import Plan
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.table import table
 from kstream_plan.simulation.one_plan import plan
-from tests.helpers import plan_cases
+from kstream_plan.snapshots.leader_log.history import read_leader_logs
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import captured, plan_cases
 
 TASKS = range(24)
 WRITTEN = {
@@ -82,3 +85,20 @@ def test_a_saved_plan_keeps_them() -> None:
     assert again == of
     assert line(again) == line(of) != ""
     assert '"rates"' not in plan_json(made())
+
+
+@pytest.mark.parametrize("event", ["2026-11-22T12:26:47.584Z", "2026-11-22T12:46:11.652Z"])
+def test_the_figures_of_a_throttled_group_are_within_a_quarter(event: str) -> None:
+    """400 records a second were restored per thread, 5 to 8 written per task: as in the middle of all."""
+    folder = captured.REAL / "more" / "big"
+    config = dict(load_streams_config(folder / "app.properties").overrides)
+    entries = read_leader_logs([str(folder / "leader.log.gz")], config=config).entries
+    row = [entry.row for entry in entries if entry.row["captured_at"] < event][-1]
+    restore, produce = plan(snapshot_from_row(row, "before")).rates
+    assert restore is not None
+    assert produce is not None
+    assert restore.median == pytest.approx(400, rel=0.25)
+    assert 5 * 0.75 <= produce.median <= 8 * 1.25
+    assert (restore.sources, restore.at_least, restore.measured) == (("log",), False, restore.among)
+    assert restore.least_intervals >= 1
+    assert produce.measured == produce.among
