@@ -16,11 +16,11 @@ class MovementQueue(Sequence[Movement]):
     """At most one movement of each active task, by place, then at most one of a standby of each task, by place.
 
     Frozen; a changed version shares what did not change, and a task's movements are found without looking at the
-    others. It equals a tuple of the same movements. ``workings`` is what helps whoever made it to make the next one:
-    nobody else looks into it.
+    others. It equals a tuple of the same movements. ``number_of_tasks``: how many have any. ``workings`` is what helps
+    whoever made it to make the next one: nobody else looks into it.
     """
 
-    __slots__ = ("_by_task", "_number", "workings")
+    __slots__ = ("_by_task", "_number", "number_of_tasks", "workings")
 
     def __init__(
         self, tasks: int, active: Mapping[int, Queued], standby: Mapping[int, Queued], workings: object = None
@@ -29,6 +29,7 @@ class MovementQueue(Sequence[Movement]):
         kinds = (active, standby)
         self._by_task = tuple(SharedSequence([queued.get(task) for task in range(tasks)]) for queued in kinds)
         self._number = sum(map(len, kinds))
+        self.number_of_tasks = len(active.keys() | standby.keys())
         self.workings = workings
 
     def of(self, task: int) -> list[Movement]:
@@ -43,10 +44,14 @@ class MovementQueue(Sequence[Movement]):
         made._by_task = tuple(
             kind.replaced(queued) for kind, queued in zip(self._by_task, (active, standby), strict=True)
         )
-        more = 0
+        more = more_tasks = 0
         for before, queued in zip(self._by_task, (active, standby), strict=True):
             more += sum((now is not None) - (before[task] is not None) for task, now in queued.items())
+        for task in active.keys() | standby.keys():
+            had, has = (any(kind[task] is not None for kind in of._by_task) for of in (self, made))
+            more_tasks += has - had
         made._number = self._number + more
+        made.number_of_tasks = self.number_of_tasks + more_tasks
         made.workings = workings
         return made
 

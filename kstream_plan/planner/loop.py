@@ -23,7 +23,7 @@ from kstream_plan.plans.membership import Disk, GroupChange, TakingIn, as_flushe
 from kstream_plan.plans.rounds import MemberTurn
 from kstream_plan.plans.stateless_steps import single_steps
 
-#: Called after every round with the number of rounds so far and of movements still queued.
+#: Called after every round with the number of rounds so far and of tasks that still have to move.
 OnRound: TypeAlias = Callable[[int, int], None]
 
 _SETTLED = Verdict("settled", (), "what was decided is what everyone holds")

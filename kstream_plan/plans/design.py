@@ -32,8 +32,8 @@ class Turn:
     ``state.group``; ``decided_of`` the same by instance (``None``: what its consumers are to hold). ``target`` is what
     the decisions lead to. ``steps`` are all that happens now, members that come and go included. ``phases`` say what
     the turn is for, ``probing_rebalance`` whether the decision asks for a probing rebalance; ``queued`` is how many
-    movements still wait. ``member`` is whose turn it is (process id, consumer id): then it belongs to the round of the
-    decision before; ``None``: the group decides, and a round begins.
+    tasks still have to move. ``member`` is whose turn it is (process id, consumer id): then it belongs to the round of
+    the decision before; ``None``: the group decides, and a round begins.
     """
 
     at_ms: int

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, Unpack
 from kstream_plan.model import Group, Note, Snapshot, WorkId
 from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
+from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.simulation.instance_names import process_id_of
@@ -75,11 +76,12 @@ def drain(
     options: PlanOptions = PlanOptions(),
     *,
     leave: bool = False,
+    on_round: OnRound | None = None,
     **changed: Unpack[PlanKeywords],
 ) -> Drain:
     """Say what follows if the instances of these names stop (``leave``: leave the group cleanly).
 
-    The ``options`` may be given one by one as well.
+    The ``options`` may be given one by one as well. ``on_round`` is told how far each of the plans is that this takes.
 
     Raises:
         ScenarioError: there is no such instance, or none would be left.
@@ -92,10 +94,10 @@ def drain(
     def stopped_at(at_ms: int, options: PlanOptions) -> tuple[Plan, tuple[DrainedTask, ...]]:
         end = Leave if leave else Stop
         scenario = Scenario(events=(end(at_ms=at_ms, process_ids=process_ids),))
-        made = plan_checked(snapshot, options, scenario=scenario)
+        made = plan_checked(snapshot, options, scenario=scenario, on_round=on_round)
         return made, _drained(made, snapshot, process_ids, at_ms)
 
-    waiting = plan_checked(snapshot, options)
+    waiting = plan_checked(snapshot, options, on_round=on_round)
     under_way = bool(waiting.rounds) and waiting.verdict.kind == "settled"
     wait_ms = waiting.rounds[-1].at_ms + snapshot.config.probing_rebalance_interval_ms if under_way else None
     made, now = stopped_at(0, options)

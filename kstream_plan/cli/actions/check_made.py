@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import NamedTuple
 
 from kstream_plan.cli.actions.check_saved import Source, check_beside
 from kstream_plan.cli.actions.each_application import Work, each_application
 from kstream_plan.cli.actions.overrides import Overrides
-from kstream_plan.cli.actions.plan import on_round, plan_one
+from kstream_plan.cli.actions.plan import on_round, place_among, plan_one
 from kstream_plan.cli.actions.read import read_snapshots
 from kstream_plan.cli.actions.scenarios import ScenarioOf
 from kstream_plan.cli.actions.simulate import on_draw, simulate_one
@@ -61,7 +60,7 @@ def check_snapshots(
     def checked(snapshot: Snapshot, done: int) -> CheckedPlan:
         group = snapshot.state.group
         scenario = None if scenario_of is None else scenario_of(group)
-        made = _make(snapshot, scenario, asked, tell if scenario else partial(tell, done=done, total=len(outcomes)))
+        made = _make(snapshot, scenario, asked, tell, place_among(done, len(outcomes)))
         if asked.out is not None:
             lines.append(made.line())
         first = check_beside(before, made.plan, made.draws, standard, str(asked.out or ""))
@@ -74,9 +73,9 @@ def check_snapshots(
     return work
 
 
-def _make(snapshot: Snapshot, scenario: Scenario | None, asked: CheckOptions, tell: Report) -> _Made:
+def _make(snapshot: Snapshot, scenario: Scenario | None, asked: CheckOptions, tell: Report, place: str) -> _Made:
     if scenario is None:
-        plan = plan_one(snapshot, asked.plan_options, tell)
+        plan = plan_one(snapshot, asked.plan_options, tell, place)
         return _Made(plan, None, lambda: f"{plan_json(plan, full=asked.full)}\n")
     simulated = simulate_one(snapshot, scenario, asked.plan_options, asked, tell, what_ifs=False)
     return _Made(simulated.plan, simulated.over_draws, lambda: f"{simulation_json(simulated, full=asked.full)}\n")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.cli.actions.each_application import Work, each_application
@@ -12,7 +11,9 @@ from kstream_plan.cli.progress import Report
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Snapshot
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
+from kstream_plan.render.text.numbers import count
 from kstream_plan.simulation.one_plan import plan_checked
 
 
@@ -42,22 +43,35 @@ def plan_all(
     """
 
     def planned(snapshot: Snapshot, done: int) -> Planned:
-        return Planned(plan_one(snapshot, options, partial(tell, done=done, total=len(outcomes))), snapshot)
+        return Planned(plan_one(snapshot, options, tell, place_among(done, len(outcomes))), snapshot)
 
     return each_application(outcomes, settings, planned, keep_going=keep_going)
 
 
-def plan_one(snapshot: Snapshot, options: PlanOptions, tell: Callable[[str], None]) -> Plan:
-    """Plan one application; ``tell`` is told how far it is.
+def place_among(done: int, applications: int) -> str:
+    """Return which of several applications is planned after so many; empty if there is one."""
+    return f" ({done + 1:,} of {applications:,})" if applications > 1 else ""
+
+
+def plan_one(snapshot: Snapshot, options: PlanOptions, tell: Report, place: str = "") -> Plan:
+    """Plan one application, in this ``place``; ``tell`` is told how far it is.
 
     Raises:
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
-    what = f"planning {snapshot.state.group.application_id}"
+    what = f"planning {snapshot.state.group.application_id}{place}"
     tell(what)
     return plan_checked(snapshot, options, on_round=on_round(what, tell))
 
 
-def on_round(what: str, tell: Callable[[str], None]) -> Callable[[int, int], None]:
-    """Return what tells of every round of a plan how far ``what`` is."""
-    return lambda rounds, queued: tell(f"{what}: round {rounds}, {queued} tasks still to move")
+def on_round(what: str, tell: Report) -> OnRound:
+    """Return what tells of every round of a plan how far ``what`` is: how many of the tasks that move have."""
+    most = 0
+
+    def told(rounds: int, to_go: int) -> None:
+        nonlocal most
+        most = max(most, to_go)
+        text = f"{what}: round {rounds:,}, {count(to_go, 'task')} to go"
+        tell(text, most - to_go, most or None)
+
+    return told

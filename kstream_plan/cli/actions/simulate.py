@@ -32,7 +32,7 @@ def simulate_and_deliver(paths: Sequence[str], asked: SimulatesSnapshots, scenar
     """
     check_before_reading(asked, asked.out)
     settings = overrides(asked)
-    with progress() as tell:
+    with progress(quiet=asked.quiet) as tell:
         tell("reading")
 
         def simulated(found: Snapshot, _done: int) -> Simulation:

@@ -57,7 +57,7 @@ def assign(asked: AssignOptions) -> None:
     with expected_failures(debug=asked.debug):
         _check(asked)
         settings = overrides(asked)
-        with progress() as tell:
+        with progress(quiet=asked.quiet) as tell:
             tell("reading")
             needed_then = ("kstream_plan.cli.actions.plan", "kstream_plan.cli.pages", module_of(asked.assignor))
             outcomes = read_snapshots(asked.paths, asked, needed_then=needed_then)

@@ -43,7 +43,7 @@ def check(asked: CheckOptions) -> None:
         source = sort_paths(asked)
         happens = scenario_of(asked)
         before = baselines(asked.baseline or ())
-        with progress() as tell:
+        with progress(quiet=asked.quiet) as tell:
             work = check_saved(source, standard, before, asked, tell)
             if source.snapshots:
                 from kstream_plan.cli.actions.check_made import check_snapshots  # noqa: PLC0415 - not for saved plans

@@ -9,6 +9,7 @@ import typer
 
 from kstream_plan.cli.actions.each_application import Work, each_application
 from kstream_plan.cli.actions.overrides import overrides
+from kstream_plan.cli.actions.plan import on_round
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
@@ -16,7 +17,7 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, page, say, talk, written_at_once
-from kstream_plan.cli.progress import progress
+from kstream_plan.cli.progress import Report, progress
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError
 from kstream_plan.model import Snapshot
 from kstream_plan.render.simulation.drain import doubt_text, drain_markdown, drain_table
@@ -58,14 +59,14 @@ def drain(asked: DrainOptions) -> None:
     with expected_failures(debug=asked.debug):
         check_before_reading(asked, asked.out)
         settings = overrides(asked)
-        with progress() as tell:
+        with progress(quiet=asked.quiet) as tell:
             tell("reading")
             outcomes = read_snapshots([asked.path], asked)
             several = len(outcomes) > 1
             work = each_application(
                 outcomes,
                 settings,
-                lambda found, _done: _drain(found, asked, several=several),
+                lambda found, _done: _drain(found, asked, tell, several=several),
                 keep_going=asked.keep_going,
             )
         errors = _errors(work)
@@ -76,7 +77,7 @@ def drain(asked: DrainOptions) -> None:
     raise typer.Exit(first_that_applies(codes, errors))
 
 
-def _drain(snapshot: Snapshot, asked: DrainOptions, *, several: bool) -> Drain:
+def _drain(snapshot: Snapshot, asked: DrainOptions, tell: Report, *, several: bool) -> Drain:
     """Answer for one application; of ``several`` an error names it.
 
     Raises:
@@ -84,7 +85,8 @@ def _drain(snapshot: Snapshot, asked: DrainOptions, *, several: bool) -> Drain:
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
     try:
-        return drain_study(snapshot, asked.instances, asked.plan_options, leave=asked.leave)
+        told = on_round(f"playing {snapshot.state.group.application_id}", tell)
+        return drain_study(snapshot, asked.instances, asked.plan_options, leave=asked.leave, on_round=told)
     except ScenarioError as error:
         if not several:
             raise

@@ -134,6 +134,7 @@ class Applications(Options):
     keep_going: Annotated[bool, typer.Option("--keep-going", help="Report bad applications and plan the others.")] = (
         False
     )
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No word on stderr of how far the work is.")] = False
     debug: shared.Debug = False
 
 

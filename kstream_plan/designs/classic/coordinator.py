@@ -24,11 +24,13 @@ from kstream_plan.model import (
     Holding,
     Holdings,
     KnownDecision,
+    Movement,
     Note,
     Rates,
     Target,
     WorkId,
 )
+from kstream_plan.model.movement_queue import MovementQueue
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Beginning
@@ -274,7 +276,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             phases=_phases(assignment, transition, steps),
             decided_of=assignment.instances,
             probing_rebalance=assignment.probing_rebalance,
-            queued=len(assignment.movements),
+            queued=_tasks_of(assignment.movements),
             trigger=trigger,
             assignment=assignment,
             transition=transition,
@@ -300,6 +302,13 @@ def _assignment(state: GroupState, known: KnownDecision) -> Assignment:
 
 def _settled(assignment: Assignment, transition: Transition) -> bool:
     return not transition.follow_up and not assignment.probing_rebalance
+
+
+def _tasks_of(movements: Sequence[Movement]) -> int:
+    """Return how many tasks move: one of which the active copy and a standby do counts once."""
+    if isinstance(movements, MovementQueue):
+        return movements.number_of_tasks
+    return len({movement.task for movement in movements})
 
 
 def _nothing(state: GroupState) -> Transition:

@@ -112,11 +112,34 @@ def cause_sentence(plan: Plan, names: Names) -> str:
 
 
 def next_facts(plan: Plan) -> list[Fact]:
-    """Return how to see the rest of a plan that reached the limit of its rounds."""
+    """Return how much is left of a plan that reached the limit of its rounds, and what would shorten that."""
     if plan.verdict.kind != "unfinished":
         return []
-    limit = len(plan.rounds)
-    return [Fact("NEXT", (f"the limit was --max-rounds {limit}: plan it again with --max-rounds {2 * limit} or more",))]
+    limit, to_go, at_once = len(plan.rounds), len(plan.verdict.tasks), plan.config.max_warmup_replicas
+    if not (to_go and at_once):
+        more = f"plan it again with --max-rounds {2 * limit} or more"
+        return [Fact("NEXT", (f"the limit was --max-rounds {limit}: {more}",))]
+    probes = -(-to_go // at_once)
+    rounds = limit + -(-limit * probes // max(1, plan.summary.probing_rebalances))
+    larger = min(10 * at_once, to_go)
+    shorter = f"; with --max-warmup-replicas {larger} {_probes_left(plan, larger)}" if probes > 1 else ""
+    return [
+        Fact(
+            "NEXT",
+            (
+                f"{count(to_go, 'task')} to go, {at_once:,} warming up at a time: {_probes_left(plan, at_once)}"
+                f"{shorter}. Counted, not simulated",
+            ),
+        ),
+        Fact("NEXT", (f"the limit was --max-rounds {limit}: the whole plan needs about {rounds:,}",)),
+    ]
+
+
+def _probes_left(plan: Plan, at_once: int) -> str:
+    """Return how many probes are left if every task that waits has to warm up, so many at a time."""
+    probes = -(-len(plan.verdict.tasks) // at_once)
+    each_ms = plan.config.probing_rebalance_interval_ms + plan.config.heartbeat_interval_ms
+    return f"~{count(probes, 'probe')} (~{duration(probes * each_ms)})"
 
 
 def _how_long(plan: Plan) -> str:
