@@ -41,11 +41,19 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
     _open_what_is_closed()
+    ours: list[int] = []
     if hasattr(signal, "setitimer"):
-        ours = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-        for number in (number for number, default in ours.items() if signal.getsignal(number) == default):
-            signal.signal(number, _postpone_in_imports)
-    sys.exit(run())
+        usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+        ours = [number for number, handler in usual.items() if signal.getsignal(number) == handler]
+    for number in ours:
+        signal.signal(number, _postpone_in_imports)
+    code = run()
+    for number in ours:
+        signal.signal(number, signal.SIG_IGN)  # the answer is given; Python's own end would die of it
+    # an interrupt that came within exec() or eval() of a text, as named tuples are made, would still end ``python -m``
+    # by that signal, although it was caught: the next such call forgets it
+    eval("0")
+    sys.exit(code)
 
 
 def end_if_signalled() -> None:

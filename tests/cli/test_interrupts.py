@@ -72,6 +72,32 @@ def test_a_signal_within_the_last_import_still_counts_at_the_end(name: str, code
     assert (done.returncode, done.stderr) == (code, said)
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_after_the_answer_changes_nothing(name: str) -> None:
+    program = (
+        "import atexit, os, signal\n"
+        "from kstream_plan.cli import main\n"
+        f"atexit.register(lambda: os.kill(os.getpid(), signal.{name}))\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", program, "schema", "plan"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_interrupt_within_the_text_of_a_program_is_as_any(tmp_path: Path) -> None:
+    (tmp_path / "interrupted.py").write_text(
+        "import kstream_plan.cli.application as application\n"
+        "from kstream_plan.cli import main\n"
+        "application.run_command = lambda _: exec('raise KeyboardInterrupt')\n"
+        "main()"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    command = [sys.executable, "-m", "interrupted"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "kstream-plan: interrupted\n")
+
+
 def test_an_interrupt_outside_of_the_command_is_as_quiet_as_any(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,7 +6,20 @@ import random
 import uuid
 from dataclasses import replace
 
-from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Rates, Snapshot, Task, TaskId
+from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.designs import DESIGNS
+from kstream_plan.model import (
+    Consumer,
+    Group,
+    GroupState,
+    Holding,
+    Instance,
+    Partition,
+    Rates,
+    Snapshot,
+    Task,
+    TaskId,
+)
 from kstream_plan.model.scenario import (
     Bounce,
     Burst,
@@ -22,8 +35,10 @@ from kstream_plan.model.scenario import (
     Stop,
     Threads,
 )
-from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.settings import RACK_STRATEGIES, AssignmentConfig
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
+from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.resolve import drawn
 from tests.helpers.memberships import settled
@@ -71,6 +86,47 @@ def hard_case(seed: int) -> tuple[Snapshot, Scenario]:
     return Snapshot(state=state, config=config, rates=rates), Scenario(events=tuple(events))
 
 
+def varied_case(seed: int) -> tuple[Snapshot, Scenario]:
+    """A group as of :func:`random_case`, with racks of instances and replicas and with client tags, that go by them."""
+    rng = random.Random(f"varied {seed}")
+    snapshot, scenario = random_case(seed)
+    config = replace(
+        snapshot.config,
+        rack_aware_assignment_tags=rng.choice([(), ("zone",), ("cluster", "zone")]),
+        rack_aware_assignment_strategy=rng.choice(RACK_STRATEGIES),
+    )
+    group = snapshot.state.group
+    placed = Group.of(
+        group.application_id,
+        [_with_replicas(task, rng) for task in group.tasks],
+        [_with_place(instance, rng) for instance in group.instances],
+    )
+    state = settled(Snapshot(state=_nobody_has_anything(placed), config=config)).state
+    events = tuple(_joined_somewhere(event, rng) if isinstance(event, Join) else event for event in scenario.events)
+    return replace(snapshot, state=state, config=config), Scenario(events=events)
+
+
+def _with_replicas(task: Task, rng: random.Random) -> Task:
+    def partition(kind: str) -> Partition:
+        return Partition(
+            f"{kind}-{task.task_id.group}", task.task_id.partition, tuple(rng.sample("abc", rng.randint(1, 2)))
+        )
+
+    changelogs = (partition("changelog"),) if task.stateful else ()
+    return replace(task, source_partitions=(partition("source"),), changelog_partitions=changelogs)
+
+
+def _with_place(instance: Instance, rng: random.Random) -> Instance:
+    tags = tuple((key, rng.choice("xyz")) for key in ("zone", "cluster") if rng.random() < 0.8)
+    return replace(instance, rack=rng.choice("abc"), client_tags=tags)
+
+
+def _joined_somewhere(event: Join, rng: random.Random) -> Join:
+    return replace(
+        event, instances=tuple(_with_place(one, rng) if isinstance(one, Instance) else one for one in event.instances)
+    )
+
+
 def _settled_group(rng: random.Random, config: AssignmentConfig) -> GroupState:
     tasks = [
         Task(task_id=TaskId(s, p), stateful=s < 2, end_offset_sum=rng.choice([50, 5_000, 500_000]) if s < 2 else 0)
@@ -78,15 +134,18 @@ def _settled_group(rng: random.Random, config: AssignmentConfig) -> GroupState:
         for p in range(rng.randint(1, 4))
     ]
     group = Group.of("orders", tasks, [_instance(rng, number) for number in range(_MEMBERS)])
-    empty = GroupState(
+    return settled(Snapshot(state=_nobody_has_anything(group), config=config)).state
+
+
+def _nobody_has_anything(group: Group) -> GroupState:
+    return GroupState(
         group=group,
         generation=0,
         at_ms=0,
         holdings=(Holding(),) * len(group.consumer_ids),
-        copies=((),) * len(tasks),
+        copies=((),) * len(group.tasks),
         leader=0,
     )
-    return settled(Snapshot(state=empty, config=config)).state
 
 
 _MEMBERS = 4
@@ -178,3 +237,19 @@ def play(
     snapshot, scenario = random_case(seed)
     of = drawn(scenario, snapshot.state.group, 0)
     return plan(snapshot, scenario=of, max_rounds=max_rounds, assignor=assignor, protocol=protocol)
+
+
+#: Every way to decide and to get there: design, assignor, protocol.
+WAYS = [
+    PlanOptions(design=design, assignor=assignor, protocol=protocol, max_rounds=150)
+    for design in DESIGNS
+    for assignor in ASSIGNORS
+    for protocol in PROTOCOLS
+]
+
+
+def play_varied(seed: int) -> Plan:
+    """The plan of a varied case, in the way whose turn it is."""
+    snapshot, scenario = varied_case(seed)
+    of = drawn(scenario, snapshot.state.group, 0)
+    return plan(snapshot, WAYS[seed % len(WAYS)], scenario=of)

@@ -75,6 +75,8 @@ def _setting(low: int, high: int) -> Codec[int]:
 
 
 def _task(task_id: TaskId, stateful: bool, end_offset_sum: int | None, topics: tuple[str, ...]) -> Task:
+    if len(topics) > 1 and len(set(topics)) < len(topics):
+        raise WrongValueError("name a topic twice", ".topics")
     return Task(
         task_id=task_id,
         stateful=stateful,

@@ -143,6 +143,7 @@ def _document(name: str = "scale-out") -> Any:
         (("verdict", "kind"), "fine", r"verdict.kind is 'fine', not one of settled"),
         (("config", "max_warmup_replicas"), 0, r"config does not hold: max_warmup_replicas is 0"),
         (("tasks", 0, "task_id"), "0_1", r"tasks name something twice"),
+        (("tasks", 0, "topics"), ["orders", "orders"], r"tasks\[0\].topics name a topic twice"),
         (("tasks",), None, r"tasks is missing"),
         (("instances", 0, "consumers", 0, "consumer_id"), 7, r"consumers\[0\].consumer_id is not text"),
         (("input", "captured_at"), "noon", r"input.captured_at is not right: 'noon' is not a time"),

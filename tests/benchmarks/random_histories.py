@@ -1,0 +1,57 @@
+"""Random histories of random groups, until so many rebalances are simulated: how many of each kind, and what is broken.
+
+usage: python tests/benchmarks/random_histories.py [--rebalances 1000000] [--first 0] [--seconds S]
+
+Members join, leave, stop, return with their disk or without, are bounced and get other numbers of threads, rates and
+settings change, with standbys, racks and client tags or without; every design, assignor and protocol has its turn. Of
+every plan all invariants are checked. What is broken is printed with its seed, and the exit code is 1 then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+from collections import Counter
+
+from kstream_plan.plans.invariants import broken_invariants
+from tests.helpers.random_scenarios import WAYS, play_varied
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rebalances", type=int, default=1_000_000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    options = parser.parse_args()
+    started, done, broken = time.process_time(), 0, 0
+    verdicts: Counter[str] = Counter()
+    of_way: Counter[int] = Counter()
+    for seed in itertools.count(options.first):
+        if done >= options.rebalances or time.process_time() - started > options.seconds:
+            break
+        try:
+            made = play_varied(seed)
+        except Exception as error:
+            broken += 1
+            print(f"seed {seed}: {type(error).__name__}: {error}", flush=True)
+            continue
+        done += len(made.rounds)
+        of_way[seed % len(WAYS)] += len(made.rounds)
+        verdicts[made.verdict.kind] += 1
+        for offence in broken_invariants(made):
+            broken += 1
+            print(f"seed {seed}: {offence}", flush=True)
+    spent = time.process_time() - started
+    histories = seed - options.first
+    each = f"{spent / done * 1000:.1f} ms each"
+    print(f"{done:,} rebalances of {histories:,} histories in {spent:.0f} s, {each}: {broken} broken")
+    print(", ".join(f"{kind} {number:,}" for kind, number in sorted(verdicts.items())))
+    for place, way in enumerate(WAYS):
+        print(f"  {way.design} {way.assignor} {way.protocol}: {of_way[place]:,}")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
