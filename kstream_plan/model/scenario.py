@@ -9,7 +9,7 @@ Every event has the time it happens at on the plan's clock, in milliseconds, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -183,17 +183,3 @@ class Scenario:
 def in_time(events: Sequence[Event]) -> list[Event]:
     """Return the events by time, equal times as given."""
     return sorted(events, key=lambda event: event.at_ms)
-
-
-def single(events: Iterable[Event]) -> Iterable[Event]:
-    """Yield the events with every bounce as its single stops and returns."""
-    for event in events:
-        if not isinstance(event, Bounce):
-            yield event
-            continue
-        for place, process_id in enumerate(event.process_ids):
-            down_ms = event.at_ms + place * (event.restart_ms + event.pause_ms)
-            end = Leave if event.leaves else Stop
-            yield end(at_ms=down_ms, process_ids=(process_id,), where=event.where)
-            back_ms = down_ms + event.restart_ms
-            yield Return(at_ms=back_ms, process_ids=(process_id,), static=event.static, where=event.where)

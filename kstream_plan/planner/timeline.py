@@ -1,16 +1,18 @@
 """A scenario as the group notices it: who is counted in from when to when, and why a rebalance starts.
 
 An instance that stops without leaving counts as a member until the session time-out; a static one that is back by then
-was never gone. Meanwhile no rebalance can end, for the group waits for the absent member.
+was never gone. Meanwhile no rebalance can end, for the group waits for the absent member; and a default close that
+comes while one is on its way waits until it has ended, so bounces queue.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import heapify, heappop, heappush
 from math import inf
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Consumer, Instance
@@ -28,9 +30,7 @@ from kstream_plan.model.scenario import (
     SettingValue,
     Stop,
     Threads,
-    in_time,
     moment,
-    single,
 )
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Outage, Trigger
@@ -66,9 +66,7 @@ def timeline(
         ScenarioError: an event does not fit what is there: an unknown instance, one that stops twice, nobody left, …
     """
     draft = _Draft({instance.process_id: instance for instance in members}, config.session_timeout_ms, in_stores)
-    for event in in_time([*single(events)]):
-        draft.notice_until(event.at_ms)
-        draft.take(event)
+    draft.play(events)
     draft.notice_until(None)
     return Timeline(
         changes=tuple(draft.changes),
@@ -97,6 +95,15 @@ class _Down:
     back: Arrival | None = None
 
 
+class _Due(NamedTuple):
+    """An event, in the order of time and, at the same time, of the list; ``step`` of those that it stands for."""
+
+    at_ms: int
+    place: int
+    step: int
+    event: Event
+
+
 @dataclass(slots=True)
 class _Draft:
     """The group while the events are gone through; private to one call."""
@@ -104,6 +111,8 @@ class _Draft:
     members: dict[str, Instance]
     session_timeout_ms: int
     in_stores: bool
+    rebalances_until_ms: int = -1
+    put_off: dict[str, tuple[Stop, int]] = field(default_factory=dict)
     crashed: set[str] = field(default_factory=set)
     guessed: dict[str, None] = field(default_factory=dict)
     everyone: dict[str, Instance] = field(default_factory=dict)
@@ -116,6 +125,58 @@ class _Draft:
 
     def __post_init__(self) -> None:
         self.everyone.update(self.members)
+
+    def play(self, events: Iterable[Event]) -> None:
+        """Take all events in time; what waits for a rebalance to end is late, and so is what comes after it."""
+        queue: list[_Due] = [_Due(event.at_ms, place, 0, event) for place, event in enumerate(events)]
+        heapify(queue)
+        while queue:
+            due = heappop(queue)
+            self.notice_until(due.at_ms)
+            waits_until_ms = self._waits_until_ms(due)
+            if waits_until_ms > due.at_ms:
+                self._put_off(due.event, waits_until_ms)
+                heappush(queue, due._replace(at_ms=waits_until_ms))
+                continue
+            for later in self._taken(due):
+                heappush(queue, later)
+
+    def _waits_until_ms(self, due: _Due) -> int:
+        """Return when an event happens that is due: a default close not before a rebalance on its way has ended."""
+        event = due.event
+        if isinstance(event, Bounce) and not event.leaves and event.process_ids:
+            return max(due.at_ms, self._rebalance_over_ms(due.at_ms))
+        if isinstance(event, Stop) and not event.crash:
+            return max(due.at_ms, self._rebalance_over_ms(due.at_ms))
+        if isinstance(event, Return):
+            late = [self.put_off[of] for of in event.process_ids if of in self.put_off]
+            return max((stops_ms + event.at_ms - stop.at_ms for stop, stops_ms in late), default=due.at_ms)
+        return due.at_ms
+
+    def _rebalance_over_ms(self, at_ms: int) -> int:
+        """Return the first moment after the rebalance that is on its way; a past one if none is."""
+        return self.rebalances_until_ms + 1 if at_ms <= self.rebalances_until_ms else at_ms
+
+    def _put_off(self, event: Event, until_ms: int) -> None:
+        if isinstance(event, Stop):
+            self.put_off.update(dict.fromkeys(event.process_ids, (event, until_ms)))
+
+    def _taken(self, due: _Due) -> Iterator[_Due]:
+        """Let an event happen now, and yield what follows from it; a bounce goes on with the next instance."""
+        event, at_ms = due.event, due.at_ms
+        if not isinstance(event, Bounce):
+            self.take(event if event.at_ms == at_ms else replace(event, at_ms=at_ms))
+            return
+        if not event.process_ids:
+            return
+        first, rest = event.process_ids[:1], event.process_ids[1:]
+        end = Leave if event.leaves else Stop
+        self.take(end(at_ms=at_ms, process_ids=first, where=event.where))
+        back_ms = at_ms + event.restart_ms
+        back = Return(at_ms=back_ms, process_ids=first, static=event.static, where=event.where)
+        yield _Due(back_ms, due.place, due.step + 1, back)
+        next_ms = back_ms + event.pause_ms
+        yield _Due(next_ms, due.place, due.step + 2, replace(event, at_ms=next_ms, process_ids=rest))
 
     def take(self, event: Event) -> None:
         match event:
@@ -169,6 +230,7 @@ class _Draft:
 
     def _stop(self, process_id: str, event: Stop) -> None:
         self._check_running(process_id, event)
+        self.put_off.pop(process_id, None)
         (self.crashed.add if event.crash else self.crashed.discard)(process_id)
         noticed_at_ms = event.at_ms + self.session_timeout_ms
         if process_id in self.down:  # it was back, but the group has not taken it in yet
@@ -196,8 +258,13 @@ class _Draft:
                 del self.down[process_id]
             else:
                 down.back = arrival
+                self._rebalance()
         if arrivals:
             self._change(event.at_ms, Trigger.JOIN, event, joined=arrivals)
+
+    def _rebalance(self) -> None:
+        """Begin a rebalance: it ends when the group has noticed everybody who is away."""
+        self.rebalances_until_ms = max([self.rebalances_until_ms, *(of.noticed_at_ms for of in self.down.values())])
 
     def _back(self, known: Instance, event: Return, place: int) -> Arrival:
         if not event.keeps_disk:
@@ -272,6 +339,7 @@ class _Draft:
         for instance in self.members.values():
             self.everyone[instance.process_id] = with_threads_of(instance, self.everyone.get(instance.process_id))
         check_consumers(self.members, event.where)
+        self._rebalance()
         if not self.members:
             what = f"no instance is left at {moment(at_ms)}"
             raise ScenarioError(what, where=event.where, fix="let one of them stay, or another one run by then")

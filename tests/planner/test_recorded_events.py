@@ -10,7 +10,7 @@ from tests.helpers.recorded_events import BY_NAME, before, outcome, planned
 AT_LEAST = {
     "fresh": 4,
     "duo3": 6,
-    "bounce": 1,
+    "bounce": 3,
     "drain": 4,
     "big4": 15,
     "bigcrash": 3,
@@ -19,7 +19,7 @@ AT_LEAST = {
     "twocrash": 12,
 }
 #: Of these everything came out, so their times can be compared.
-WHOLE = ("fresh", "duo3", "drain", "big4", "bigremove", "twocrash")
+WHOLE = ("fresh", "bounce", "duo3", "drain", "big4", "bigremove", "twocrash")
 
 
 @pytest.mark.parametrize("name", sorted(AT_LEAST))

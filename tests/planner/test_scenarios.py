@@ -311,7 +311,7 @@ def test_a_copy_that_is_behind_has_not_caught_up_by_waiting_unless_its_rate_is_k
 
 
 def test_a_thread_that_stops_and_then_its_instance_in_the_same_rebalance_are_told_in_that_order() -> None:
-    events = "{at: 500ms, stop: i2}, {at: 500ms, threads: {instance: i1, count: 1}}, {at: 600ms, stop: i1}"
+    events = "{at: 500ms, stop: i2}, {at: 500ms, threads: {instance: i1, count: 1}}, {at: 600ms, crash: i1}"
     before = _settled()
     group = before.state.group
     i1 = next(instance for instance in group.instances if instance.host == "i1")
@@ -412,3 +412,22 @@ def test_what_was_flushed_of_a_copy_since_it_was_made_is_left() -> None:
     disk = (DiskCopy(0, 0, 90_000, 10_000, 60_000), DiskCopy(1, 7, 90_000, 10_000, None), DiskCopy(2, 0, 9, None, 9))
     assert [copy.lag for copy in as_flushed(disk, group, 10.0)] == [whole - 500, 7, group.tasks[2].end_offset_sum]
     assert as_flushed(disk, group, inf) is disk
+
+
+@pytest.mark.parametrize("pause", ["0s", "20s", "24s"])
+def test_restarts_that_come_too_soon_queue(pause: str) -> None:
+    """The session time-out is 10 s: each rebalance ends with it, and only then the next instance stops."""
+    made = _play(_settled(), f"{{at: 0s, bounce: {{restart: 2s, pause: {pause}}}}}")
+    ends = {"0s": [10_000, 20_001, 30_002], "20s": [10_000, 32_000, 54_000], "24s": [10_000, 36_000, 62_000]}[pause]
+    restarts = [rnd.at_ms for rnd in made.rounds if rnd.trigger is Trigger.MEMBER_RESTART]
+    assert restarts == pytest.approx(ends, abs=10)
+    most = max(len(held.active) for held in _settled().state.holdings) * 2
+    assert made.pauses.most_at_once <= most
+
+
+def test_an_instance_that_waits_for_a_rebalance_to_end_returns_as_late_as_it_stops() -> None:
+    events = "{at: 0s, stop: i1}, {at: 2s, return: i1}, {at: 3s, stop: i2}, {at: 5s, return: i2}"
+    restarts = [rnd.at_ms for rnd in _play(_settled(), events).rounds if rnd.trigger is Trigger.MEMBER_RESTART]
+    assert restarts == pytest.approx([10_000, 20_000], abs=10)
+    crashed = _play(_settled(), events.replace("stop: i2", "crash: i2"))
+    assert next(rnd.at_ms for rnd in crashed.rounds) == 13_000
