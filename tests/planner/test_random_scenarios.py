@@ -18,10 +18,10 @@ from kstream_plan.plans import Outage, Pause, Plan
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.table import table
-from tests.helpers.random_scenarios import play
+from tests.helpers.random_scenarios import play, play_varied
 
-#: ``KSTREAM_PLAN_SEQUENCES=10000 pytest`` plays more of them.
-SEQUENCES = int(os.environ.get("KSTREAM_PLAN_SEQUENCES", "1000"))
+#: ``KSTREAM_PLAN_SEQUENCES=10000 pytest`` plays more of them; a sequence has some 30 rebalances.
+SEQUENCES = int(os.environ.get("KSTREAM_PLAN_SEQUENCES", "700"))
 CHUNK = 100
 
 
@@ -45,6 +45,13 @@ def played(request: pytest.FixtureRequest) -> Mapping[int, Plan]:
 
 def test_every_sequence_of_events_keeps_every_invariant(played: Mapping[int, Plan]) -> None:
     for seed, made in played.items():
+        assert broken_invariants(made) == (), f"seed {seed}\n{_history(made)}"
+
+
+@pytest.mark.parametrize("first", range(0, SEQUENCES // 5, 50))
+def test_every_design_assignor_and_protocol_keeps_every_invariant(first: int) -> None:
+    for seed in range(first, first + 50):
+        made = play_varied(seed)
         assert broken_invariants(made) == (), f"seed {seed}\n{_history(made)}"
 
 
