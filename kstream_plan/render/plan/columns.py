@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from kstream_plan.render.plan.rows import Line
 from kstream_plan.render.plan.story import Story
-from kstream_plan.render.text.wrapping import at_most, padded
+from kstream_plan.render.text.wrapping import at_most, padded, wrapped
 
 _GAP = "  "
 #: From this width on there is room for one column more.
@@ -21,13 +21,17 @@ _NARROWEST_LIST = 9
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One column: two lines of heading, and for every row a list of items that are kept together."""
+    """One column: two lines of heading, and for every row a list of items that are kept together.
+
+    ``counts``: for every row what stands for a list that does not fit (empty: its first items do).
+    """
 
     heading: tuple[str, str]
     cells: tuple[tuple[str, ...], ...]
     gap: str = " "
     right: bool = False
     is_list: bool = False
+    counts: tuple[tuple[str, ...], ...] = ()
 
     @property
     def natural(self) -> int:
@@ -51,8 +55,8 @@ def time_table(story: Story, width: int) -> list[str]:
     columns = _fitting(story, width)
     widths = _widths(columns, width)
     lines = [_joined([column.heading[row] for column in columns], columns, widths) for row in (0, 1)]
-    for cells in zip(*(column.cells for column in columns), strict=True):
-        lines += _row(cells, columns, widths)
+    for row in range(len(story.lines)):
+        lines += _row(row, columns, widths)
     if story.ending is not None:
         at, what = story.ending
         closing = f"{at:>{widths[0]}}{_GAP}{what}"
@@ -87,14 +91,21 @@ def _columns(story: Story, gap: str, *, with_records: bool, short: bool) -> list
         _Column(("", "at".rjust(at_width)), tuple((line.at,) for line in lines), right=True),
         _Column(("", "gen"), tuple((line.generations,) for line in lines)),
         _Column(("why; warm-ups", "ready"), tuple(_why(line) for line in lines), is_list=True),
-        _Column(cut_over, tuple(line.cut_over for line in lines), gap, is_list=True),
+        _list_column(cut_over, [(line.cut_over, line.cut_over_counts) for line in lines], gap),
     ]
     if any(line.stateless for line in lines):
         columns.append(_Column(("+ no", "state"), tuple((line.stateless,) for line in lines), right=True))
-    columns.append(_Column(warm_up, tuple(line.warm_up for line in lines), gap, is_list=True))
+    columns.append(_list_column(warm_up, [(line.warm_up, line.warm_up_counts) for line in lines], gap))
     if with_records:
         columns.append(_Column(("records to", "restore"), tuple((line.records,) for line in lines), right=True))
     return columns
+
+
+def _list_column(
+    heading: tuple[str, str], cells: Sequence[tuple[tuple[str, ...], tuple[str, ...]]], gap: str
+) -> _Column:
+    lists, counts = zip(*cells, strict=True) if cells else ((), ())
+    return _Column(heading, lists, gap, is_list=True, counts=counts)
 
 
 def _why(line: Line) -> tuple[str, ...]:
@@ -120,14 +131,20 @@ def _widths(columns: Sequence[_Column], width: int) -> list[int]:
     return widths
 
 
-def _row(cells: Sequence[tuple[str, ...]], columns: Sequence[_Column], widths: Sequence[int]) -> list[str]:
-    filled = [
-        at_most(cell, column.gap, room, _MOST_LINES) for cell, column, room in zip(cells, columns, widths, strict=True)
-    ]
+def _row(number: int, columns: Sequence[_Column], widths: Sequence[int]) -> list[str]:
+    filled = [_filled(column, number, room) for column, room in zip(columns, widths, strict=True)]
     height = max(map(len, filled))
     return [
         _joined([lines[row] if row < len(lines) else "" for lines in filled], columns, widths) for row in range(height)
     ]
+
+
+def _filled(column: _Column, row: int, room: int) -> list[str]:
+    """Return the lines of one cell: its items, or how many there are of what if more would be left out than told."""
+    items, counts = column.cells[row], column.counts[row] if column.counts else ()
+    half = items[: (len(items) + 1) // 2]
+    too_many = counts and len(wrapped(half, column.gap, room)) > _MOST_LINES
+    return at_most(counts if too_many else items, column.gap, room, _MOST_LINES)
 
 
 def _joined(texts: Sequence[str], columns: Sequence[_Column], widths: Sequence[int]) -> str:

@@ -62,9 +62,14 @@ def _time_table(story: Story) -> str:
     heads += ["warm up: old runs on meanwhile", "records to restore"]
     rows = []
     for line in story.lines:
-        cells = [line.at, line.generations, f"**{line.why}**" if line.alarm else line.why, _listed(line.cut_over)]
+        cells = [
+            line.at,
+            line.generations,
+            f"**{line.why}**" if line.alarm else line.why,
+            _listed(line.cut_over, line.cut_over_counts),
+        ]
         cells += [line.stateless] if with_stateless else []
-        rows.append([*cells, _listed(line.warm_up), line.records])
+        rows.append([*cells, _listed(line.warm_up, line.warm_up_counts), line.records])
     if story.ending is not None:
         at, what = story.ending
         rows.append([at, "", what, *[""] * (len(heads) - 3)])
@@ -72,10 +77,12 @@ def _time_table(story: Story) -> str:
     return "\n".join(markdown_row(cells) for cells in (heads, rule, *rows))
 
 
-def _listed(items: Sequence[str]) -> str:
+def _listed(items: Sequence[str], counts: Sequence[str]) -> str:
     items = [item.removesuffix(",") for item in items]
     if len(items) <= _MOST_ITEMS:
         return ", ".join(items)
+    if counts and len(items) > 2 * _MOST_ITEMS:
+        return " ".join(counts)
     shown = items[: _MOST_ITEMS - 1]
     return ", ".join([*shown, f"+{len(items) - len(shown):,} more"])
 

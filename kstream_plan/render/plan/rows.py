@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Trigger
 from kstream_plan.render.plan.activity import Event, Move, only_return
+from kstream_plan.render.plan.counts import counts
 from kstream_plan.render.plan.folding import Row, Run
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import clock, count, records, several, span
@@ -15,7 +16,10 @@ from kstream_plan.render.text.numbers import clock, count, records, several, spa
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The cells of one row; ``cut_over`` and ``warm_up`` are lists of items, ``alarm`` marks what needs a look."""
+    """The cells of one row; ``cut_over`` and ``warm_up`` are lists of items, ``alarm`` marks what needs a look.
+
+    Where a list does not fit, its counts stand for it, unless there are none: what starts cold is told by name.
+    """
 
     at: str
     generations: str
@@ -24,6 +28,8 @@ class Line:
     stateless: str
     warm_up: tuple[str, ...]
     records: str
+    cut_over_counts: tuple[str, ...] = ()
+    warm_up_counts: tuple[str, ...] = ()
     alarm: bool = False
     is_probe: bool = True
 
@@ -47,6 +53,10 @@ def _event_line(event: Event, names: Names) -> Line:
         stateless=_number(event.stateless),
         warm_up=warm_up,
         records=records(event.records) if event.records != 0 else "",
+        cut_over_counts=()
+        if event.cold
+        else counts([(of.task_id, of.destination) for of in event.warm], ("task", "tasks"), names),
+        warm_up_counts=counts([of.place for of in event.kept_copies()], ("copy", "copies"), names),
         alarm=event.ready < event.expected or bool(event.cold),
         is_probe=event.probe is not None,
     )

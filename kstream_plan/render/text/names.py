@@ -15,6 +15,7 @@ _LEAST_PREFIX = 4
 _LONG_NAME = 12
 _LONGEST_NAME = 32
 _LEAST_CUT = 4
+_MOST_AREAS = 6
 _THREAD = re.compile(r"-StreamThread-(\d{1,9})(?:-|$)", re.ASCII)
 
 
@@ -30,6 +31,7 @@ class Names:
         self._escape, self._escape_sentence = escape
         self._short, self.common = _short_names(group.instances)
         self._topics = _first_topics(group)
+        self._areas = _areas(group.instances)
         self._threads = ({} if earlier is None else _thread_labels(earlier)) | _thread_labels(group)
 
     def escape(self, text: str) -> str:
@@ -47,6 +49,11 @@ class Names:
     def instances(self, process_ids: Sequence[str]) -> list[str]:
         """Return the short names of several instances, in the order people count in (``i2`` before ``i10``)."""
         return [self.instance(process_id) for process_id in sorted(process_ids, key=self.reading_order)]
+
+    def area(self, process_id: str) -> tuple[str, str] | None:
+        """Return the rack or zone of an instance (``zone``, ``a``), escaped, if all of them have one of a few."""
+        area = self._areas.get(process_id)
+        return None if area is None else (self._escape(area[0]), self._escape(area[1]))
 
     def reading_order(self, process_id: str) -> tuple[tuple[tuple[int, str], ...], str]:
         """Return a key that sorts instances by short name, numbers in it by value, then by id."""
@@ -75,6 +82,20 @@ class Names:
     def copies(self, task_ids: Sequence[WorkId], destination: str) -> str:
         """Return ``0_0 0_1 standby i5``; ``destination`` is a process id."""
         return self._escape(f"{' '.join(map(str, task_ids))} standby {self._short[destination]}")
+
+
+def _areas(instances: Sequence[Instance]) -> dict[str, tuple[str, str]]:
+    """Return by process id the rack, else the value of the first client tag, that tells few groups of them apart."""
+    if not instances:
+        return {}
+    known = [{"rack": of.rack} if of.rack else {} for of in instances]
+    tags = [dict(of.client_tags) for of in instances]
+    for labels, keys in ((known, {"rack"}), (tags, set(tags[0]))):
+        for key in sorted(keys):
+            values = [of.get(key) for of in labels]
+            if None not in values and 1 < len(set(values)) <= _MOST_AREAS:
+                return {of.process_id: (key, value) for of, value in zip(instances, values, strict=True) if value}
+    return {}
 
 
 def _short_names(instances: Sequence[Instance]) -> tuple[dict[str, str], str]:

@@ -1,16 +1,20 @@
 """Rounds become events, events become rows, and nothing important is folded away."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from kstream_plan.documents.scenario_file import read_scenario
+from kstream_plan.model import Consumer, Group, Instance, TaskId
 from kstream_plan.plans import Reason, ReasonCode, Trigger
 from kstream_plan.render.plan.activity import Event, events
+from kstream_plan.render.plan.counts import counts
 from kstream_plan.render.plan.folding import WHOLE, Run, fold
 from kstream_plan.render.plan.picture import picture
 from kstream_plan.render.plan.rows import line
 from kstream_plan.render.plan.sentences import because
+from kstream_plan.render.plan.story import tell
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import span
@@ -67,7 +71,9 @@ def test_who_returns_does_not_join_and_threads_are_no_members() -> None:
 def test_a_narrow_table_breaks_between_words_only(name: str) -> None:
     made = plan_cases.case(name)
     rows = table(made, width=60).partition("why; warm-ups")[2].partition(" tasks ")[0]
-    wide = table(made, width=1_000).split()
+    lines = tell(made, Names(made.group)).lines
+    counted = [word for of in lines for item in of.cut_over_counts + of.warm_up_counts for word in item.split()]
+    wide = table(made, width=1_000).split() + counted
     whole = {part for word in wide for part in (word, *re.split("(?<=→)", word))}
     assert {word for word in rows.split() if re.search(r"\d", word) and not word.startswith("+")} <= whole
     assert rows.count("standby") == rows.count("stand")
@@ -127,3 +133,20 @@ def test_every_reason_has_words() -> None:
             text = because(Reason(code, lag, 100, 7))
             assert text
             assert "{" not in text
+
+
+def test_a_long_list_is_told_as_how_many_of_what_go_where() -> None:
+    pods = [
+        Instance(
+            process_id=f"i{n}", consumers=(Consumer(consumer_id=f"i{n}-1"),), client_tags=(("zone", "abc"[n % 3]),)
+        )
+        for n in range(6)
+    ]
+    names = Names(Group.of("orders", [], pods))
+    places = [(TaskId(n % 2, n), f"i{n % 6}") for n in range(10)]
+    nouns = ("task", "tasks")
+    assert counts(places, nouns, names) == ("10 tasks:", "0_* 5,", "1_* 5", "to zone a 4,", "b 3,", "c 3")
+    many = [(TaskId(n % 8, n), "i0") for n in range(17)]
+    assert counts(many, nouns, names) == ("17 tasks", "of 8 subtopologies", "(2-3 each)", "to zone a 17")
+    bare = Names(Group.of("orders", [], [replace(pod, client_tags=()) for pod in pods]))
+    assert counts(places[:1], nouns, bare) == ("1 task",)
