@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from kstream_plan.comparison.decided import Decided, decided, differences
+from kstream_plan.comparison.decided import DecidedBeside, decided, differences
 from kstream_plan.comparison.said_and_happened import (
-    Cause,
     CopyEvidence,
+    DifferenceCause,
     FirstDifference,
     GenerationPair,
     Likeness,
@@ -93,11 +93,11 @@ def _everybody(group: Group, happened: Sequence[Recorded], names: Mapping[str, s
     return Group.of(group.application_id, list(group.tasks), [*group.instances, *more.values()]) if more else group
 
 
-def _said(plan: Plan, rnd: Round) -> Decided:
+def _said(plan: Plan, rnd: Round) -> DecidedBeside:
     return decided(plan.group, rnd.decided, sorted(_members_in(plan, rnd.number)))
 
 
-def _seen(one: Recorded, names: Mapping[str, str]) -> Decided:
+def _seen(one: Recorded, names: Mapping[str, str]) -> DecidedBeside:
     group, decision = one.snapshot.state.group, one.snapshot.decision
     assert decision is not None
     assert decision.consumers is not None
@@ -175,22 +175,22 @@ def _cause(
     since_seen_ms: int | None,
     copy: CopyEvidence | None,
     race: GenerationPair | None,
-) -> Cause:
+) -> DifferenceCause:
     """Return the first that applies, those that the records show before those that they leave open."""
     if pair.said is None or pair.seen is None:
-        return Cause.LENGTH
+        return DifferenceCause.LENGTH
     inside = {Trigger.PROBING.value, Trigger.FOLLOW_UP.value}
     said, seen = pair.said.trigger.value, pair.seen.trigger
     if pair.members_said or pair.members_seen or (seen is not None and (said in inside) != (seen in inside)):
-        return Cause.ANOTHER_MEMBER
+        return DifferenceCause.ANOTHER_MEMBER
     if pair.likeness is Likeness.OTHER_THREADS:
-        return Cause.THREAD_RACE
+        return DifferenceCause.THREAD_RACE
     late = abs((since_seen_ms or 0) - (since_said_ms or 0)) > _LATE_MS
     if Trigger.FOLLOW_UP.value in (said, seen) and (said != seen or late):
-        return Cause.LATE_FOLLOW_UP
+        return DifferenceCause.LATE_FOLLOW_UP
     if copy is not None and copy.lag is not None:
-        return Cause.RATE
-    return Cause.UNKNOWN if race is None else Cause.THREAD_RACE
+        return DifferenceCause.RATE
+    return DifferenceCause.UNKNOWN if race is None else DifferenceCause.THREAD_RACE
 
 
 def _evidence(plan: Plan, pair: GenerationPair, names: Mapping[str, str]) -> CopyEvidence | None:

@@ -20,7 +20,8 @@ class Side:
     ``copies`` are what the instances report (by task index), ``None`` where lags are not known, as in a plan.
     ``newcomers`` are the processes that have only just come and take part from the next generation on.
     ``stopping`` are the consumers that stop everything before a rebalance. ``decided`` is the decision that led here,
-    with what it withheld, if it is known; ``holdings`` is what came of it.
+    with what it withheld, if it is known; ``holdings`` is what came of it. ``models`` are the releases whose behaviour
+    led here, if it was planned.
     """
 
     group: Group
@@ -32,6 +33,7 @@ class Side:
     copies: Sequence[tuple[Copy, ...]] | None = None
     newcomers: frozenset[str] = frozenset()
     decided: tuple[Holding, ...] | None = None
+    models: str | None = None
 
 
 class Start(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.comparison.said_and_happened import Held, TaskDifference
+from kstream_plan.comparison.said_and_happened import HeldBy, TaskDifference
 from kstream_plan.model import Group, Holding, WorkId
 
 #: What somebody is to run, and what to keep copies of.
@@ -14,7 +14,7 @@ Tasks: TypeAlias = tuple[frozenset[WorkId], frozenset[WorkId]]
 _NOTHING: Tasks = (frozenset(), frozenset())
 
 
-class Decided(NamedTuple):
+class DecidedBeside(NamedTuple):
     """A decision: per process that takes part, what each of its threads was given, by consumer id."""
 
     members: Mapping[str, Mapping[str, Tasks]]
@@ -31,7 +31,7 @@ class Decided(NamedTuple):
         }
         return {name: held for name, held in found.items() if any(held)}
 
-    def same_threads(self, other: Decided) -> bool:
+    def same_threads(self, other: DecidedBeside) -> bool:
         """Whether the threads have the same; where an instance's threads have other ids, in whatever order."""
         for name in self.members.keys() | other.members.keys():
             mine, theirs = self.members.get(name, {}), other.members.get(name, {})
@@ -45,10 +45,10 @@ class Decided(NamedTuple):
 
 def decided(
     group: Group, holdings: Sequence[Holding], members: Iterable[str], names: Mapping[str, str] | None = None
-) -> Decided:
+) -> DecidedBeside:
     """Return a decision of ``holdings`` by consumer index; ``names`` are other process ids for some of ``members``."""
     present, known = set(members), names or {}
-    return Decided(
+    return DecidedBeside(
         {
             known.get(instance.process_id, instance.process_id): {
                 group.consumer_ids[of]: (
@@ -63,7 +63,7 @@ def decided(
     )
 
 
-def differences(group: Group, said: Decided, seen: Decided) -> Iterator[TaskDifference]:
+def differences(group: Group, said: DecidedBeside, seen: DecidedBeside) -> Iterator[TaskDifference]:
     """Yield every task of the group that an instance runs, or keeps, on one side only, in order."""
     mine, theirs = said.by_instance, seen.by_instance
     changed = set[WorkId]()
@@ -74,9 +74,9 @@ def differences(group: Group, said: Decided, seen: Decided) -> Iterator[TaskDiff
         yield TaskDifference(task_id, _held(mine, task_id), _held(theirs, task_id))
 
 
-def _held(by_instance: Mapping[str, Tasks], task_id: WorkId) -> Held:
+def _held(by_instance: Mapping[str, Tasks], task_id: WorkId) -> HeldBy:
     runs = [name for name, (active, _) in by_instance.items() if task_id in active]
-    return Held(min(runs, default=None), tuple(sorted(of for of, held in by_instance.items() if task_id in held[1])))
+    return HeldBy(min(runs, default=None), tuple(sorted(of for of, held in by_instance.items() if task_id in held[1])))
 
 
 def _ids(group: Group, tasks: Iterable[int]) -> frozenset[WorkId]:

@@ -29,7 +29,7 @@ class Likeness(StrEnum):
         return self in (Likeness.AS_SAID, Likeness.OTHER_THREADS)
 
 
-class Cause(StrEnum):
+class DifferenceCause(StrEnum):
     """What the first difference comes from, as far as the records tell."""
 
     #: Others took part than the plan has, or something happened that the plan does not have.
@@ -62,7 +62,7 @@ class Recorded:
         return self.snapshot.decision is not None and self.snapshot.decision.probing_rebalance is False
 
 
-class Held(NamedTuple):
+class HeldBy(NamedTuple):
     """Who runs a task and who has copies of it, by process id, in order."""
 
     active: str | None
@@ -73,8 +73,8 @@ class TaskDifference(NamedTuple):
     """A task that was decided otherwise than said; process ids are those of the plan where it has the instance."""
 
     task_id: WorkId
-    said: Held
-    seen: Held
+    said: HeldBy
+    seen: HeldBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ class FirstDifference:
     """
 
     pair: GenerationPair
-    cause: Cause
+    cause: DifferenceCause
     since_said_ms: int | None = None
     since_seen_ms: int | None = None
     copy: CopyEvidence | None = None

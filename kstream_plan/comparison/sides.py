@@ -78,6 +78,7 @@ def plan_side(plan: Plan, number: int | None = None) -> Side:
         generation=plan.generation if rnd is None else rnd.generation,
         captured_at=plan.captured_at if rnd is None else None,
         decided=None if rnd is None else tuple(rnd.decided),
+        models=plan.models,
     )
     joining, gone = _joining(plan, number), _gone(plan, number)
     later = {process_id for process_id, at in joining.items() if at > number + 1}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kstream_plan.plans.design import Design
 
 
-class Options(Protocol):
+class DesignOptions(Protocol):
     """What designs take of the options that a group is planned with."""
 
     @property
@@ -27,11 +27,11 @@ class Options(Protocol):
         ...
 
 
-def _classic(options: Options) -> Design:
+def _classic(options: DesignOptions) -> Design:
     from kstream_plan.designs.classic.design import Classic  # noqa: PLC0415 - who only reads plans needs none of it
 
     return Classic(options.assignor, options.protocol)
 
 
 #: Every design by its name: options → the design.
-DESIGNS: Mapping[str, Callable[[Options], Design]] = MappingProxyType({"classic": _classic})
+DESIGNS: Mapping[str, Callable[[DesignOptions], Design]] = MappingProxyType({"classic": _classic})

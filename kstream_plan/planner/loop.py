@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from kstream_plan.model import Group, GroupState, Holding, Holdings, Note, Rates, Target
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.outside_events import OutsideEvents
-from kstream_plan.planner.restore_totals import Restored
+from kstream_plan.planner.restore_totals import RestoreTotals
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.running_balance import RunningBalance
 from kstream_plan.plans import Phase, Round, Step, Trigger, Verdict
@@ -31,7 +31,7 @@ _NOTHING_CHANGES = Verdict("settled", (), "nothing would change")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Rehearsal:
     """What came out: the rounds, by the indices of everyone.
 
     ``before`` is the turn before the plan that the first round follows from, if it does. ``group``, ``rates`` and
@@ -46,7 +46,7 @@ class Outcome:
     warnings: tuple[Note, ...]
     group: Group
     rates: Rates
-    restored: Restored
+    restored: RestoreTotals
     settings: tuple[tuple[int, AssignmentConfig], ...]
     notes: tuple[Note, ...]
     doubts: tuple[Doubt, ...]
@@ -62,7 +62,7 @@ def rehearse(
     first_trigger: Trigger,
     max_rounds: int,
     on_round: OnRound,
-) -> Outcome:
+) -> Rehearsal:
     """Play the turns of ``state``, and of what comes from ``outside``, until nothing follows any more.
 
     A decision comes at 0, unless it would change nothing: then with the first change from outside; nor while a member
@@ -74,7 +74,7 @@ def rehearse(
     if before is None:
         lapse = Lapse(state.at_ms, 0, outside.spans(state.at_ms, 0), idle=True)
         state = coordinator.until_now(state, lapse)
-    restored = Restored(state.group, coordinator.under_way(state), outside.rates_from(0))
+    restored = RestoreTotals(state.group, coordinator.under_way(state), outside.rates_from(0))
     run = _Run(state, config, coordinator, outside, everyone, restored, first_trigger, before)
     if before is None:
         run.may_end = True
@@ -104,7 +104,7 @@ class _Run:
     coordinator: Coordinator[Any]
     outside: OutsideEvents
     everyone: Roster
-    restored: Restored
+    restored: RestoreTotals
     trigger: Trigger
     before: Turn | None
     at_ms: int = 0
@@ -205,11 +205,11 @@ class _Run:
         if not self.begun:
             self.trigger = changes[0].trigger
 
-    def ended(self, turn: Turn, verdict: Verdict) -> Outcome:
+    def ended(self, turn: Turn, verdict: Verdict) -> Rehearsal:
         """Put together what came out."""
         self._close_round()
         ending = self.coordinator.ended(turn, verdict, self.outside.rates)
-        return Outcome(
+        return Rehearsal(
             before=self.before,
             rounds=self.rounds,
             target=turn.target,

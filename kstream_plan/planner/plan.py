@@ -14,7 +14,7 @@ from kstream_plan.model import GroupState, Holdings, Note, Rates, Snapshot
 from kstream_plan.model.scenario import Burst, ProduceRate, Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Beginning, Cleaning, beginning_of, newcomers, state_now
-from kstream_plan.planner.loop import OnRound, Outcome, rehearse
+from kstream_plan.planner.loop import OnRound, Rehearsal, rehearse
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.roster import Roster
@@ -133,7 +133,7 @@ class _Case:
 
     def played(
         self, design: Design, rates: Rates, *, ready: bool, on_round: OnRound | None = None
-    ) -> tuple[GroupState, Roster, Outcome]:
+    ) -> tuple[GroupState, Roster, Rehearsal]:
         """Play it; ``ready`` as in :class:`PlanOptions`."""
         snapshot, outside, config = self.snapshot, self.outside, self.snapshot.config
         now = state_now(snapshot, self.now_ms, ready=ready, cleaning=self.options.cleaning)
@@ -160,7 +160,7 @@ class _Case:
         least_ms = soonest.rounds[-1].ends_ms if soonest.rounds else 0
         return replace(summary, floor_ms=min(least_ms, summary.duration_ms))
 
-    def ranged(self, summary: Summary, design: Design, outcome: Outcome) -> tuple[Summary, tuple[Note, ...]]:
+    def ranged(self, summary: Summary, design: Design, outcome: Rehearsal) -> tuple[Summary, tuple[Note, ...]]:
         """Add the ranges of what hangs on what nobody knows; return the outcome's warnings as far as they matter."""
         if not self.options.ranges:
             return summary, outcome.warnings
@@ -181,7 +181,7 @@ class _Case:
     def _again(self, design: Design, options: PlanOptions) -> Summary:
         return plan(self.snapshot, design, options, scenario=self.scenario).summary
 
-    def _soonest(self, design: Design) -> Outcome:
+    def _soonest(self, design: Design) -> Rehearsal:
         """Play it with everything restored at once and every rebalance as early as it can be."""
         config, events = self.snapshot.config, self.scenario.events if self.scenario else ()
         noticed_ms = max(0, config.session_timeout_ms - config.heartbeat_interval_ms)
@@ -220,7 +220,7 @@ def _now_ms(snapshot: Snapshot, options: PlanOptions) -> int:
     return now_ms
 
 
-def _assumptions(played: Played, outcome: Outcome, now_ms: int) -> tuple[Note, ...]:
+def _assumptions(played: Played, outcome: Rehearsal, now_ms: int) -> tuple[Note, ...]:
     """Say what is taken for granted whatever the design."""
     snapshot, state, scenario, rounds = played.snapshot, played.state, played.scenario, played.rounds
     notes = []

@@ -14,7 +14,7 @@ from kstream_plan.plans.restoring import cold_restoring_ms
 _Steady: TypeAlias = Callable[[int, int], bool]
 
 
-class Restored:
+class RestoreTotals:
     """Follows a plan; a plan's own private draft.
 
     ``any``: something is restored. ``max_cold_ms``: how long the slowest cold start restores before its task runs (0:

@@ -23,7 +23,7 @@ class Action(StrEnum):
     RECEIVES = "receives"
 
 
-class Event(NamedTuple, Generic[T]):
+class Interleaved(NamedTuple, Generic[T]):
     """One step: who, what, and what the member owns after it."""
 
     member: int
@@ -46,7 +46,7 @@ def double_ownership(
     eager: Sequence[bool],
     *,
     leader_knows_owned: bool = True,
-) -> tuple[Event[T], ...] | None:
+) -> tuple[Interleaved[T], ...] | None:
     """Return the shortest sequence of steps after which two members own one task; ``None`` if there is none.
 
     Members join in any order, each gets its assignment at any time, and any may be told that it is not known any more.
@@ -60,7 +60,7 @@ def double_ownership(
     """
     nobody = (None,) * len(owned)
     start: _State[T] = _State(tuple(owned), nobody, nobody, joining=True)
-    before: dict[_State[T], tuple[_State[T], Event[T]] | None] = {start: None}
+    before: dict[_State[T], tuple[_State[T], Interleaved[T]] | None] = {start: None}
     queue = deque([start])
     while queue:
         state = queue.popleft()
@@ -73,7 +73,9 @@ def double_ownership(
     return None
 
 
-def _path(before: dict[_State[T], tuple[_State[T], Event[T]] | None], state: _State[T]) -> tuple[Event[T], ...]:
+def _path(
+    before: dict[_State[T], tuple[_State[T], Interleaved[T]] | None], state: _State[T]
+) -> tuple[Interleaved[T], ...]:
     events = []
     while (step := before[state]) is not None:
         state, event = step
@@ -83,7 +85,7 @@ def _path(before: dict[_State[T], tuple[_State[T], Event[T]] | None], state: _St
 
 def _steps(
     state: _State[T], decided: tuple[frozenset[T], ...], eager: Sequence[bool], leader_knows_owned: bool
-) -> Iterator[tuple[Event[T], _State[T]]]:
+) -> Iterator[tuple[Interleaved[T], _State[T]]]:
     for member, told in enumerate(state.told):
         if state.joined[member] is not None:
             continue
@@ -95,7 +97,7 @@ def _steps(
             reply = on_assignment(state.owned[member], told)
             owned = (state.owned[member] | reply.added) - reply.revoked
             after = state._replace(owned=_with(state.owned, member, owned), told=_with(state.told, member, None))
-            yield Event(member, Action.RECEIVES, owned), after
+            yield Interleaved(member, Action.RECEIVES, owned), after
 
 
 _TRIGGERS = {Action.JOINS: JoinTrigger.REBALANCE_IN_PROGRESS, Action.LOSES: JoinTrigger.UNKNOWN_MEMBER}
@@ -108,11 +110,11 @@ def _joined(
     decided: tuple[frozenset[T], ...],
     eager: bool,
     leader_knows_owned: bool,
-) -> tuple[Event[T], _State[T]]:
+) -> tuple[Interleaved[T], _State[T]]:
     """The member joins; when all have, the leader decides, and a flagged group begins to join again at once."""
     claim = before_joining(_TRIGGERS[action], state.owned[member], eager=eager).owned
     joined = _with(state.joined, member, claim)
-    event = Event(member, action, claim)
+    event = Interleaved(member, action, claim)
     after = _State(_with(state.owned, member, claim), joined, _with(state.told, member, None), joining=True)
     claims = [of for of in joined if of is not None]
     if len(claims) < len(joined):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import Consumer, Group, GroupState, Instance, WorkId
 from kstream_plan.protocols import gives_up
-from kstream_plan.protocols.interleavings import Event, double_ownership
+from kstream_plan.protocols.interleavings import Interleaved, double_ownership
 from kstream_plan.protocols.transition import COOPERATIVE, EAGER
 
 #: How ids begin that clients give themselves which are not Java's: they never run both protocols in one group.
@@ -33,7 +33,7 @@ class TwoOwners(NamedTuple):
 
     consumers: tuple[tuple[str, str], tuple[str, str]]
     task_id: WorkId
-    events: tuple[Event[WorkId], ...]
+    events: tuple[Interleaved[WorkId], ...]
 
 
 class Upgrade(NamedTuple):

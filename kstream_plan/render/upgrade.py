@@ -8,7 +8,7 @@ from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
 from kstream_plan.model import Group
 from kstream_plan.plans import Role, Seat
-from kstream_plan.protocols.interleavings import Action, Event
+from kstream_plan.protocols.interleavings import Action, Interleaved
 from kstream_plan.protocols.upgrade import TwoOwners, Upgrade
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
@@ -114,7 +114,7 @@ def _story(wrong: TwoOwners, names: Names) -> list[str]:
     return [*told, f"{task} has two owners: {seats[0]} runs it until it gets its own assignment"]
 
 
-def _event(event: Event, seats: list[str], task: str) -> str:  # type: ignore[type-arg]
+def _event(event: Interleaved, seats: list[str], task: str) -> str:  # type: ignore[type-arg]
     if event.action is Action.JOINS:
         return f"{seats[event.member]} joins" + (f" and keeps {task}" if event.owned else " and owns nothing any more")
     return f"{seats[event.member]} gets its assignment" + (f" and starts {task}" if event.owned else "")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kstream_plan.comparison.beside_history import said_and_happened
-from kstream_plan.comparison.said_and_happened import Cause, Likeness, Recorded
+from kstream_plan.comparison.said_and_happened import DifferenceCause, Likeness, Recorded
 from kstream_plan.model import Holding
 from kstream_plan.snapshots.leader_log.history import Entry
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -73,7 +73,7 @@ def test_a_follow_up_that_comes_late_and_decides_otherwise() -> None:
     found = said_and_happened(PLAN, [HAPPENED[0], swapped(late[0]), *late[1:]])
     assert found.came == 3
     assert found.first is not None
-    assert found.first.cause is Cause.LATE_FOLLOW_UP
+    assert found.first.cause is DifferenceCause.LATE_FOLLOW_UP
     assert found.first.pair.number == 2
     assert found.first.pair.tasks
 
@@ -81,14 +81,14 @@ def test_a_follow_up_that_comes_late_and_decides_otherwise() -> None:
 def test_another_event_in_between() -> None:
     found = said_and_happened(PLAN, [*HAPPENED[:2], replace(swapped(HAPPENED[2]), trigger="join")])
     assert found.first is not None
-    assert found.first.cause is Cause.ANOTHER_MEMBER
+    assert found.first.cause is DifferenceCause.ANOTHER_MEMBER
     assert found.elsewhere is None
 
 
 def test_a_copy_that_was_ready_earlier_than_said() -> None:
     found = said_and_happened(PLAN, [HAPPENED[0], HAPPENED[1], swapped(HAPPENED[2]), HAPPENED[3]])
     assert found.first is not None
-    assert found.first.cause in (Cause.RATE, Cause.UNKNOWN)
+    assert found.first.cause in (DifferenceCause.RATE, DifferenceCause.UNKNOWN)
     assert found.first.pair.number == 3
 
 
@@ -99,7 +99,7 @@ def test_a_plan_that_ends_before_the_group_does_and_after_it() -> None:
     ):
         found = said_and_happened(plan, history)
         assert found.first is not None
-        assert found.first.cause is Cause.LENGTH
+        assert found.first.cause is DifferenceCause.LENGTH
         assert found.pairs[-1].likeness is likeness
 
 
@@ -144,4 +144,4 @@ def test_threads_of_one_instance_that_raced() -> None:
     found = said_and_happened(one, [swapped(same, *consumers[:2])])
     assert found.pairs[0].likeness is Likeness.OTHER_THREADS
     assert found.first is not None
-    assert found.first.cause is Cause.THREAD_RACE
+    assert found.first.cause is DifferenceCause.THREAD_RACE

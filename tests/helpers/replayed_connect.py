@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kstream_plan.designs.connect.cluster import Cluster, Played, deal
+from kstream_plan.designs.connect.cluster import ConnectCluster, WorkerRound, deal
 from kstream_plan.designs.connect.incremental import (
     ConnectAnswer,
     ConnectRound,
@@ -63,7 +63,7 @@ def _decision(case: Mapping[str, Any], java: int) -> dict[str, Any]:
 
 def _sequence(case: Mapping[str, Any], java: int) -> dict[str, Any]:
     eager = case["protocol"] == "eager"
-    cluster = Cluster(case["connectors"], case["max_delay"], None if eager else decide, java)
+    cluster = ConnectCluster(case["connectors"], case["max_delay"], None if eager else decide, java)
     events, gone, rounds, now_ms = list(case["events"]), {}, [], case["start"]
     settled = False
     while len(rounds) < case["max_rounds"]:
@@ -87,7 +87,7 @@ def _sequence(case: Mapping[str, Any], java: int) -> dict[str, Any]:
     return {"settled": settled, "rounds": rounds, **({} if eager else {"final": final})}
 
 
-def _happen(cluster: Cluster, event: Mapping[str, Any], gone: dict[str, Any], now_ms: int) -> None:
+def _happen(cluster: ConnectCluster, event: Mapping[str, Any], gone: dict[str, Any], now_ms: int) -> None:
     for member in event.get("leave", ()):
         worker = cluster.leave(member)
         if worker is not None:
@@ -102,7 +102,7 @@ def _happen(cluster: Cluster, event: Mapping[str, Any], gone: dict[str, Any], no
             cluster.task_counts[name] = number
 
 
-def _shown(played: Played, java: int) -> dict[str, Any]:
+def _shown(played: WorkerRound, java: int) -> dict[str, Any]:
     told = {member: of for member, of in _told(played.answer, java).items() if any(of)}
     shown = {"t": played.at_ms, "gen": played.generation, "leader": played.leader, "members": told}
     error = {"error": played.answer.error} if played.answer.error else {}

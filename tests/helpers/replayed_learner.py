@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from kstream_plan.designs.learner.decision import LearnerDecision, LearnerSettings, Memory, decide
-from kstream_plan.designs.learner.group import Disk, LearnerGroup, LearnerRound, Process
+from kstream_plan.designs.learner.group import Disk, LearnerGroup, LearnerProcess, LearnerRound
 from kstream_plan.model import NOBODY, TaskId, process_order
 
 _NOTICED = {"crash noticed": "crash {} noticed", "static_gone noticed": "static_gone {} noticed"}
@@ -154,7 +154,7 @@ def _group(record: Mapping[str, Any], names: _Names) -> LearnerGroup:
         ),
         stateful=[state["tasks"][task]["stateful"] for task in names.tasks],
         ends=[state["tasks"][task]["end"] for task in names.tasks],
-        processes=[Process(1, member=False) for _ in names.instances],
+        processes=[LearnerProcess(1, member=False) for _ in names.instances],
         owner=[NOBODY] * number,
         standbys=[[] for _ in range(number)],
         learner=[NOBODY] * number,
@@ -174,7 +174,9 @@ def _group(record: Mapping[str, Any], names: _Names) -> LearnerGroup:
 
 
 def _report(group: LearnerGroup, names: _Names, instance: int, reported: Mapping[str, Any]) -> None:
-    group.processes[instance] = Process(reported["threads"], announced=reported["leaving"], absent=reported["absent"])
+    group.processes[instance] = LearnerProcess(
+        reported["threads"], announced=reported["leaving"], absent=reported["absent"]
+    )
     for name in reported["active"]:
         group.owner[names.task[name]] = instance
         group.disks[instance, names.task[name]] = Disk(0)

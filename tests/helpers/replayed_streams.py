@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kstream_plan.designs.streams.coordinator import Answer, Coordinator, StreamsSettings
-from kstream_plan.designs.streams.reconciliation import Owned, StreamsMember
+from kstream_plan.designs.streams.coordinator import Answer, GroupCoordinator, StreamsSettings
+from kstream_plan.designs.streams.reconciliation import Owned, ReconciledMember
 from kstream_plan.designs.streams.sticky import AssignedMember, MemberTarget, StreamsTasks, assign
 
 #: The releases that were recorded, and whether they go by what members hold.
@@ -59,7 +59,7 @@ class _Heartbeats:
         self._tasks = tasks
         self._number = {name: number for number, name in enumerate(tasks.names)}
         self._by_current = by_current
-        self._group = Coordinator(
+        self._group = GroupCoordinator(
             tasks,
             StreamsSettings(
                 num_standby_replicas=config["num_standby"],
@@ -113,7 +113,7 @@ class _Heartbeats:
         return shown
 
 
-def _member(member: StreamsMember, tasks: StreamsTasks) -> dict[str, Any]:
+def _member(member: ReconciledMember, tasks: StreamsTasks) -> dict[str, Any]:
     shown = {
         "e": member.epoch,
         "pe": member.previous_epoch,

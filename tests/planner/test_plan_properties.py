@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kstream_plan.assignors import ASSIGNORS, Assign, Assignor
 from kstream_plan.designs.classic import design as planner
 from kstream_plan.model import Copy, Group, GroupState, Holding, Rates, Snapshot
-from kstream_plan.planner import loop as rehearsal
+from kstream_plan.planner import loop
 from kstream_plan.plans import Balance, Plan, Trigger
 from kstream_plan.plans.balance import balance, instance_loads
 from kstream_plan.plans.invariants import broken_invariants
@@ -120,7 +120,7 @@ def _carried_on_and_anew(snapshot: Snapshot, **options: Any) -> tuple[Plan, Plan
     with (
         mock.patch.object(planner, "ASSIGNORS", every),
         mock.patch.object(GroupState, "followed_by", _followed_anew),
-        mock.patch.object(rehearsal, "RunningBalance", _FreshBalance),
+        mock.patch.object(loop, "RunningBalance", _FreshBalance),
     ):
         return carried_on, plan(snapshot, **options)
 

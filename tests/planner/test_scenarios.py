@@ -14,9 +14,9 @@ from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.errors import ConfigError, ScenarioError
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.plans import Demote, MemberJoined, MemberLeft, Place, Plan, Reason, ReasonCode, Revoke, Trigger
+from kstream_plan.plans.activity import membership
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.membership import DiskCopy, as_flushed
-from kstream_plan.render.plan.activity import membership
 from kstream_plan.render.plan.table import table
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.resolve import drawn

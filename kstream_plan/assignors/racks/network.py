@@ -11,10 +11,9 @@ from bisect import insort
 from collections.abc import Iterator, Sequence
 from operator import add
 
+from kstream_plan.model.holding import NOBODY
 from kstream_plan.model.java_hash import signed_int
 
-#: The client of a task that is not assigned yet.
-NOBODY = -1
 #: The cost of a step that no task can take.
 IMPASSABLE = 1 << 62
 _LEAST_INT = -(2**31)

@@ -15,8 +15,9 @@ from typing import TypeAlias
 from kstream_plan.assignors.racks.costs import RackCosts, racks_known
 from kstream_plan.assignors.racks.max_flow import assign_all
 from kstream_plan.assignors.racks.negative_cycles import minimize_cost
-from kstream_plan.assignors.racks.network import NOBODY, TaskNetwork
+from kstream_plan.assignors.racks.network import TaskNetwork
 from kstream_plan.model import Group
+from kstream_plan.model.holding import NOBODY
 from kstream_plan.model.settings import AssignmentConfig
 
 #: (source, destination, instances that hold the task in any role) → may a standby move there to save traffic?

@@ -21,20 +21,20 @@ from kstream_plan.render.check import REPORTS
 from kstream_plan.snapshots.rows.times import parse_time
 
 
-class Report(NamedTuple):
+class ReportFile(NamedTuple):
     """In which form what was found is written, and to which file."""
 
     form: str
     file: str
 
 
-def _report(text: str) -> Report:
+def _report(text: str) -> ReportFile:
     form, equals, file = text.partition("=")
     if not equals or not file:
         raise typer.BadParameter(f"{text!r} is not FORMAT=FILE")
     if form not in REPORTS:
         raise typer.BadParameter(f"{form!r} is not one of {', '.join(REPORTS)}")
-    return Report(form, file)
+    return ReportFile(form, file)
 
 
 def _moment(text: str) -> datetime:
@@ -81,7 +81,7 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
         typer.Option("--policy", metavar="FILE", help="The rules, as YAML; without, plans only have to settle."),
     ] = None
     report: Annotated[
-        list[Report] | None,
+        list[ReportFile] | None,
         typer.Option(
             "--report",
             metavar="FORMAT=FILE",

@@ -36,7 +36,7 @@ class Worker:
     joins_at_ms: int | None = None
 
 
-class Played(NamedTuple):
+class WorkerRound(NamedTuple):
     """A round as it was played: when, by whom it was led, and what came out of it."""
 
     at_ms: int
@@ -45,7 +45,7 @@ class Played(NamedTuple):
     answer: ConnectAnswer
 
 
-class Cluster:
+class ConnectCluster:
     """The members of one group, private to whoever plays it.
 
     Args:
@@ -92,7 +92,9 @@ class Cluster:
             (worker.joins_at_ms for worker in self.workers.values() if worker.joins_at_ms is not None), default=None
         )
 
-    def play(self, now_ms: int, *, behind: bool = False, synced: bool = True, without: Collection[str] = ()) -> Played:
+    def play(
+        self, now_ms: int, *, behind: bool = False, synced: bool = True, without: Collection[str] = ()
+    ) -> WorkerRound:
         """Play a round: all join, the leader decides, everybody is answered.
 
         Args:
@@ -124,7 +126,7 @@ class Cluster:
             worker.joins_at_ms = now_ms
             if synced and member not in without:
                 self._receive(worker, answer, member, now_ms)
-        return Played(now_ms, self.generation, self.leader, answer)
+        return WorkerRound(now_ms, self.generation, self.leader, answer)
 
     def _dealt(self, members: Mapping[str, Items], lead: Worker, *, behind: bool) -> ConnectAnswer:
         nothing = dict.fromkeys(members, Items())

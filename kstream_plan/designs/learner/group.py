@@ -25,7 +25,7 @@ Time = Fraction | int
 
 
 @dataclass(slots=True)
-class Process:
+class LearnerProcess:
     """An instance: its threads, whether it is a member, and since when it does not run.
 
     ``announced``: it says that it leaves. ``gone_at`` is when it stopped without a word, ``static``: as a static
@@ -73,7 +73,7 @@ class LearnerGroup:
     settings: LearnerSettings
     stateful: Sequence[bool]
     ends: Sequence[int]
-    processes: list[Process]
+    processes: list[LearnerProcess]
     owner: list[int]
     standbys: list[list[int]]
     learner: list[int]
@@ -95,7 +95,7 @@ class LearnerGroup:
         process = self.processes[instance]
         if process.member:
             return
-        self.processes[instance] = Process(process.threads if threads is None else threads)
+        self.processes[instance] = LearnerProcess(process.threads if threads is None else threads)
         self.causes.append(("join", instance, NOBODY))
 
     def leave(self, instance: int) -> None:
@@ -273,7 +273,7 @@ class LearnerGroup:
         self.memory = decision.memory
         for instance, process in enumerate(self.processes):
             if process.member and instance not in decision.memory.last_members:
-                self.processes[instance] = Process(process.threads, member=False, removed=True)
+                self.processes[instance] = LearnerProcess(process.threads, member=False, removed=True)
         after = self._held()
         for seat in sorted(before - after):
             self.disks[seat].lost_at = self.now

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kstream_plan.assignors.java.text_maps import MemberTable
-from kstream_plan.designs.streams.reconciliation import Holders, Owned, StreamsMember, reconcile
+from kstream_plan.designs.streams.reconciliation import Holders, Owned, ReconciledMember, reconcile
 from kstream_plan.designs.streams.sticky import AssignedMember, MemberTarget, StreamsTasks, assign
 
 _NOTHING = MemberTarget(frozenset(), frozenset())
@@ -37,17 +37,17 @@ class Answer(NamedTuple):
 
     by_timer: Mapping[str, MemberTarget] | None
     computed: Mapping[str, MemberTarget] | None
-    member: StreamsMember
+    member: ReconciledMember
     tells: bool
 
 
-class Coordinator:
+class GroupCoordinator:
     """The broker's half of one group, private to whoever plays it."""
 
     def __init__(self, tasks: StreamsTasks, settings: StreamsSettings) -> None:
         self.tasks = tasks
         self.settings = settings
-        self.members: dict[str, StreamsMember] = {}
+        self.members: dict[str, ReconciledMember] = {}
         self.table = MemberTable()
         self.group_epoch = 1
         self.target_epoch = 1
@@ -63,7 +63,7 @@ class Coordinator:
         if not self.members and self.settings.initial_rebalance_delay_ms:
             self._delayed_until_ms = at_ms + self.settings.initial_rebalance_delay_ms
         self.group_epoch += 1
-        joining = StreamsMember(
+        joining = ReconciledMember(
             member_id=member_id, process_id=process_id, offsets=MappingProxyType(dict(offsets or {}))
         )
         computed = self._compute_if_due(at_ms, joining)
@@ -99,7 +99,7 @@ class Coordinator:
         ended_at_ms, self._delayed_until_ms = self._delayed_until_ms, None
         return self._compute(ended_at_ms) if self.group_epoch > self.target_epoch and self.members else None
 
-    def _compute_if_due(self, at_ms: int, joining: StreamsMember | None = None) -> Mapping[str, MemberTarget] | None:
+    def _compute_if_due(self, at_ms: int, joining: ReconciledMember | None = None) -> Mapping[str, MemberTarget] | None:
         if self._delayed_until_ms is not None or self.group_epoch <= self.target_epoch:
             return None
         interval_ms = self.settings.assignment_interval_ms
@@ -107,7 +107,7 @@ class Coordinator:
             return None
         return self._compute(at_ms, joining)
 
-    def _compute(self, at_ms: int, joining: StreamsMember | None = None) -> Mapping[str, MemberTarget]:
+    def _compute(self, at_ms: int, joining: ReconciledMember | None = None) -> Mapping[str, MemberTarget]:
         known = [self.members[member_id] for member_id in self.table.order()]
         members = [self._assigned(member) for member in (*known, *([] if joining is None else [joining]))]
         settings = self.settings
@@ -117,7 +117,7 @@ class Coordinator:
         self.target_epoch, self._computed_at_ms = self.group_epoch, at_ms
         return self.targets
 
-    def _assigned(self, member: StreamsMember) -> AssignedMember:
+    def _assigned(self, member: ReconciledMember) -> AssignedMember:
         if self.settings.by_current:
             active, standby = member.holds
             return AssignedMember(
@@ -132,7 +132,7 @@ class Coordinator:
             member_id=member.member_id, process_id=member.process_id, active=target.active, standby=target.standby
         )
 
-    def _reconciled(self, member: StreamsMember, owned: Owned | None) -> StreamsMember:
+    def _reconciled(self, member: ReconciledMember, owned: Owned | None) -> ReconciledMember:
         after = reconcile(
             member,
             self.targets.get(member.member_id, _NOTHING),
@@ -145,7 +145,7 @@ class Coordinator:
             self._put(after)
         return after
 
-    def _put(self, member: StreamsMember) -> None:
+    def _put(self, member: ReconciledMember) -> None:
         before = self.members.get(member.member_id)
         if before is not None:
             self._release(before)
@@ -153,13 +153,13 @@ class Coordinator:
         self.members[member.member_id] = member
         self.table.put(member.member_id)
 
-    def _hold(self, member: StreamsMember) -> None:
+    def _hold(self, member: ReconciledMember) -> None:
         for task in (*member.active, *member.revoking_active):
             self._active[task] = member.process_id
         for task in (*member.standby, *member.revoking_standby):
             self._standby[task] = self._standby.get(task, frozenset()) | {member.process_id}
 
-    def _release(self, member: StreamsMember) -> None:
+    def _release(self, member: ReconciledMember) -> None:
         """Forget what a member held: nobody else of its process holds the same, and an active task has one holder."""
         for task in (*member.active, *member.revoking_active):
             del self._active[task]

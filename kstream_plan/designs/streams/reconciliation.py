@@ -29,7 +29,7 @@ class Owned(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StreamsMember:
+class ReconciledMember:
     """A member as the broker knows it.
 
     ``active`` are the active tasks it was told to hold, each with the epoch at which it was granted, ``standby`` its
@@ -62,14 +62,14 @@ class Holders(NamedTuple):
 
 
 def reconcile(
-    member: StreamsMember,
+    member: ReconciledMember,
     target: MemberTarget,
     target_epoch: int,
     holders: Holders,
     owned: Owned | None,
     *,
     by_current: bool,
-) -> StreamsMember:
+) -> ReconciledMember:
     """Return the member after a heartbeat; itself if nothing changes.
 
     Args:
@@ -128,7 +128,7 @@ class _Change(NamedTuple):
     waits: bool
 
 
-def _change(member: StreamsMember, target: MemberTarget, holders: Holders, *, by_current: bool) -> _Change:
+def _change(member: ReconciledMember, target: MemberTarget, holders: Holders, *, by_current: bool) -> _Change:
     process = member.process_id
     keep_active = MappingProxyType({task: at for task, at in member.active.items() if task in target.active})
     keep_standby = member.standby & target.standby

@@ -8,7 +8,7 @@ from kstream_plan.comparison.said_and_happened import (
     CopyEvidence,
     FirstDifference,
     GenerationPair,
-    Held,
+    HeldBy,
     SaidAndHappened,
     TaskDifference,
 )
@@ -91,7 +91,7 @@ def _task(of: TaskDifference) -> Json:
     return {"task_id": str(of.task_id), "said": _held(of.said), "seen": _held(of.seen)}
 
 
-def _held(held: Held) -> Json:
+def _held(held: HeldBy) -> Json:
     return {"active": held.active, "copies": list(held.copies)}
 
 

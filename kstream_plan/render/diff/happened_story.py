@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kstream_plan.comparison.said_and_happened import (
-    Cause,
     CopyEvidence,
+    DifferenceCause,
     FirstDifference,
     GenerationPair,
-    Held,
+    HeldBy,
     Likeness,
     SaidAndHappened,
     TaskDifference,
@@ -103,27 +103,27 @@ def first_difference(found: SaidAndHappened, first: FirstDifference, names: Name
     """Return what the first difference comes from, in a sentence."""
     text = _because(found, first, names)
     races = any(len(one.consumers) > 1 for one in found.group.instances)
-    if races and first.cause in (Cause.LATE_FOLLOW_UP, Cause.RATE, Cause.UNKNOWN):
+    if races and first.cause in (DifferenceCause.LATE_FOLLOW_UP, DifferenceCause.RATE, DifferenceCause.UNKNOWN):
         text += "; or threads of one instance came in another order than said"
     return text
 
 
 def _because(found: SaidAndHappened, first: FirstDifference, names: Names) -> str:
     match first.cause:
-        case Cause.ANOTHER_MEMBER:
+        case DifferenceCause.ANOTHER_MEMBER:
             return f"another member: {_members(first.pair, names)}"
-        case Cause.LATE_FOLLOW_UP:
+        case DifferenceCause.LATE_FOLLOW_UP:
             late = f"{_trigger(first)} after {_gap(first.since_seen_ms)}, said {_gap(first.since_said_ms)}"
             return f"a follow-up at another time: {late}, so that other lags were read{_copy(first.copy, names)}"
-        case Cause.RATE:
+        case DifferenceCause.RATE:
             rate = "" if found.plan.summary.duration_is == "estimate" else ", which knows no restore rate"
             return f"a rate{_copy(first.copy, names)} than the plan has it{rate}"
-        case Cause.THREAD_RACE:
+        case DifferenceCause.THREAD_RACE:
             since = first.threads_differ_from
             return f"a thread race: from generation {since} on threads of one instance have other tasks than said"
-        case Cause.LENGTH:
+        case DifferenceCause.LENGTH:
             return _length(found, first.pair)
-        case Cause.UNKNOWN:
+        case DifferenceCause.UNKNOWN:
             return _unknown(first.copy, names)
 
 
@@ -211,7 +211,7 @@ def _task(of: TaskDifference, names: Names) -> str:
     return f"{names.task(of.task_id)} copies {copies[0]}, said {copies[1]}"
 
 
-def _who(held: Held, names: Names) -> str:
+def _who(held: HeldBy, names: Names) -> str:
     return "nobody" if held.active is None else names.instance(held.active)
 
 

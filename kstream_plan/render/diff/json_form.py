@@ -24,12 +24,16 @@ def diff_json(found: Comparison, *, view: bool = False) -> str:
 
 def diff_document(found: Comparison) -> dict[str, Json]:
     """Return the comparison as plain dictionaries, lists, texts and numbers; see :func:`diff_json`."""
-    totals = found.totals
+    totals, models = found.totals, found.new.models or found.old.models or MODELS
     return {
         "format_version": FORMAT_VERSION,
         "kind": "diff",
         "application_id": found.new.group.application_id,
-        "tool": {"name": "kstream-plan", "version": __version__, "models": MODELS},
+        "tool": {
+            "name": "kstream-plan",
+            "version": __version__,
+            "models": found.new.models or found.old.models or MODELS,
+        },
         "old": _side(found.old),
         "new": _side(found.new),
         "tasks": [_task(change) for change in found.tasks],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
 
-from kstream_plan.render.plan.activity import Event
+from kstream_plan.plans.activity import Activity
 
 #: Up to so many events are shown one by one.
 WHOLE = 12
@@ -19,13 +19,13 @@ _SHORTEST_RUN = 3
 class Run:
     """Consecutive probes of one shape, shown as one row."""
 
-    events: tuple[Event, ...]
+    events: tuple[Activity, ...]
 
 
-Row: TypeAlias = Event | Run
+Row: TypeAlias = Activity | Run
 
 
-def fold(found: Sequence[Event]) -> list[Row]:
+def fold(found: Sequence[Activity]) -> list[Row]:
     """Return the rows to show: all events if they are few, else with runs of at least three folded.
 
     First only probes that move and warm up equally many tasks are folded, after the first of each run. If that leaves
@@ -40,10 +40,10 @@ def fold(found: Sequence[Event]) -> list[Row]:
     return rows if len(rows) <= WHOLE else _middles_folded(_runs(found, by_shape=False))
 
 
-def _runs(found: Sequence[Event], *, by_shape: bool) -> list[list[Event]]:
+def _runs(found: Sequence[Activity], *, by_shape: bool) -> list[list[Activity]]:
     """Cut the events into runs of plain probes (of one shape) and single events that must be seen."""
 
-    def key(item: tuple[int, Event]) -> Hashable:
+    def key(item: tuple[int, Activity]) -> Hashable:
         number, event = item
         if not _is_plain(event):
             return number
@@ -52,7 +52,7 @@ def _runs(found: Sequence[Event], *, by_shape: bool) -> list[list[Event]]:
     return [[event for _, event in run] for _, run in groupby(enumerate(found), key)]
 
 
-def _middles_folded(runs: list[list[Event]]) -> list[Row]:
+def _middles_folded(runs: list[list[Activity]]) -> list[Row]:
     stretches = sum(_is_plain(run[0]) for run in runs)
     room = max(1, (WHOLE - len(runs) + stretches) // max(1, stretches))
     rows: list[Row] = []
@@ -62,12 +62,12 @@ def _middles_folded(runs: list[list[Event]]) -> list[Row]:
     return rows
 
 
-def _folded(run: list[Event], *, shown_first: int, shown_last: int) -> list[Row]:
+def _folded(run: list[Activity], *, shown_first: int, shown_last: int) -> list[Row]:
     end = len(run) - shown_last
     if end - shown_first < _SHORTEST_RUN:
         return list(run)
     return [*run[:shown_first], Run(tuple(run[shown_first:end])), *run[end:]]
 
 
-def _is_plain(event: Event) -> bool:
+def _is_plain(event: Activity) -> bool:
     return event.probe is not None and event.ready == event.expected and not event.cold

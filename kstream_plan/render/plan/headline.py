@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from kstream_plan.model.holding_changes import warmup_counts
 from kstream_plan.plans import Place, Plan, Role, Trigger
+from kstream_plan.plans.activity import Activity, membership, only_return
 from kstream_plan.plans.simulated import Range
-from kstream_plan.render.plan.activity import Event, membership, only_return
 from kstream_plan.render.plan.moves import moves_fact
 from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.text.names import Names
@@ -26,7 +26,7 @@ from kstream_plan.render.text.numbers import (
 from kstream_plan.render.text.page import Fact
 
 
-def headline(plan: Plan, found: Sequence[Event], names: Names) -> list[Fact]:
+def headline(plan: Plan, found: Sequence[Activity], names: Names) -> list[Fact]:
     """Return the title and the facts of a plan that has rounds."""
     return [
         title(plan, names),
@@ -77,7 +77,7 @@ def tasks_phrase(stateful: int, stateless: int) -> str:
     return f"{count(stateful, 'stateful task')}" if stateful else count(stateless, "stateless task")
 
 
-def _verdict(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
+def _verdict(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
     summary, kind = plan.summary, plan.verdict.kind
     how_long = _how_long(plan)
     made_of, short_made_of = _rebalances(plan, found)
@@ -149,7 +149,7 @@ def _how_long(plan: Plan) -> str:
     return f"in {takes_at_least(summary.duration_ms, summary.duration_is, summary.floor_ms)}"
 
 
-def _rebalances(plan: Plan, found: Sequence[Event]) -> tuple[str, str]:
+def _rebalances(plan: Plan, found: Sequence[Activity]) -> tuple[str, str]:
     summary = plan.summary
     starts = Counter(_start_name(event) for event in found if event.probe is None)
     follow_ups = summary.rebalances - len(found)
@@ -164,7 +164,7 @@ def _rebalances(plan: Plan, found: Sequence[Event]) -> tuple[str, str]:
     )
 
 
-def _start_name(event: Event) -> tuple[str, str]:
+def _start_name(event: Activity) -> tuple[str, str]:
     """Return what started an event, once and several times."""
     trigger = event.rounds[0].trigger
     if event.resized:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from kstream_plan.model import Holding, WorkId
 from kstream_plan.plans import Plan
-from kstream_plan.render.plan.activity import Event, membership
+from kstream_plan.plans.activity import Activity, membership
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count
 from kstream_plan.render.text.page import Fact
 
 
-def moves_fact(plan: Plan, found: Sequence[Event], names: Names) -> Fact:
+def moves_fact(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
     """Return how many stateful tasks move, how warm, where to, and what the least is."""
     summary = plan.summary
     stateful = sum(task.stateful for task in plan.group.tasks)
@@ -45,7 +45,7 @@ def stateless_moves_fact(plan: Plan) -> Fact:
     return Fact("MOVES", (f"{hops}: no task has state, so nothing has to warm up",))
 
 
-def hops_phrase(plan: Plan, found: Sequence[Event]) -> str:
+def hops_phrase(plan: Plan, found: Sequence[Activity]) -> str:
     """Return how often stateful tasks change owner, if oftener than they move, and how many nobody ran; may be empty.
 
     ``found`` are the plan's events.

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.plans import MemberLeft, Plan, Trigger
-from kstream_plan.render.plan.activity import Event, membership, only_return
+from kstream_plan.plans.activity import Activity, membership, only_return
 from kstream_plan.render.plan.loads import after, at_first, counted
 from kstream_plan.render.text.escape import markdown_row
 from kstream_plan.render.text.names import Names
@@ -37,7 +37,7 @@ _MOST_COLUMNS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PictureColumn:
     """What one event leaves: its heading, its time, per instance a cell, and the tasks that stood still."""
 
     head: str
@@ -52,12 +52,12 @@ class Picture:
     """Every column, before anything decides which of them fit; ``others`` says of which instances there is no row."""
 
     instances: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[PictureColumn, ...]
     others: str
     legend: str
 
 
-def picture(plan: Plan, found: Sequence[Event], names: Names) -> Picture:
+def picture(plan: Plan, found: Sequence[Activity], names: Names) -> Picture:
     """Return the picture of a plan that has rounds; ``found`` are its events."""
     shown, others = _rows(plan, names)
     columns = _columns(plan, found, shown)
@@ -93,7 +93,7 @@ def picture_markdown(of: Picture) -> str:
     return "\n".join([*table, "", f"<sub>{'; '.join([*notes, of.legend])}</sub>"])
 
 
-def _table(of: Picture, kept: Sequence[Column]) -> list[list[str]]:
+def _table(of: Picture, kept: Sequence[PictureColumn]) -> list[list[str]]:
     """Return the rows of these columns, the heads first, each after its label."""
     rows = [["probe", *(column.head for column in kept)], ["at", *(column.at for column in kept)]]
     rows += [[label, *(column.cells[place] for column in kept)] for place, label in enumerate(of.instances)]
@@ -102,7 +102,7 @@ def _table(of: Picture, kept: Sequence[Column]) -> list[list[str]]:
     return rows
 
 
-def _legend(plan: Plan, columns: Sequence[Column]) -> str:
+def _legend(plan: Plan, columns: Sequence[PictureColumn]) -> str:
     """Return what the signs of the picture mean, as far as they can be in it."""
     signs = {cell.lstrip("0123456789") for column in columns for cell in column.cells}
     meanings = {
@@ -129,7 +129,7 @@ def _rows(plan: Plan, names: Names) -> tuple[list[int], str]:
     )
 
 
-def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[Column]:
+def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> list[PictureColumn]:
     ids = [plan.group.instances[index].process_id for index in shown]
     absent = set(membership(plan)[0])
     paused = plan.pauses.tasks_between([event.rounds[0].at_ms for event in found])
@@ -143,7 +143,7 @@ def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[C
                 else:
                     absent.discard(step.process_id)
         columns.append(
-            Column(
+            PictureColumn(
                 head=_head(event),
                 at=clock(event.rounds[0].at_ms),
                 cells=tuple(_cells(plan, event, counts, shown, ids, absent)),
@@ -154,7 +154,7 @@ def _columns(plan: Plan, found: Sequence[Event], shown: Sequence[int]) -> list[C
     return columns
 
 
-def _head(event: Event) -> str:
+def _head(event: Activity) -> str:
     if event.probe is not None:
         return str(event.probe)
     if event.resized:
@@ -164,7 +164,7 @@ def _head(event: Event) -> str:
 
 
 def _cells(
-    plan: Plan, event: Event, counts: Sequence[int], shown: Sequence[int], ids: Sequence[str], absent: set[str]
+    plan: Plan, event: Activity, counts: Sequence[int], shown: Sequence[int], ids: Sequence[str], absent: set[str]
 ) -> Iterable[str]:
     held = apart_from_stateless(event.rounds[-1].assigned)
     restoring = {move.destination for move in event.cold}
@@ -176,7 +176,7 @@ def _cells(
         yield f"{counts[index]}{'w' * warms_up}{'r' * (process_id in restoring)}"
 
 
-def kept_columns(columns: Sequence[Column], room: int) -> list[Column]:
+def kept_columns(columns: Sequence[PictureColumn], room: int) -> list[PictureColumn]:
     """Return as many columns as there is room for: the first and last, what is not plain, then what shows a change.
 
     What is the same as the column before it goes first. Of those that count alike, some evenly between are kept.
@@ -193,7 +193,7 @@ def kept_columns(columns: Sequence[Column], room: int) -> list[Column]:
     return [columns[place] for place in sorted(chosen)]
 
 
-def _same(before: Column, after: Column) -> bool:
+def _same(before: PictureColumn, after: PictureColumn) -> bool:
     return before.cells == after.cells and before.paused == after.paused
 
 

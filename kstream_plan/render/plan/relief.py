@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kstream_plan.plans import Plan
+from kstream_plan.plans import Plan, Trigger
 from kstream_plan.render.plan.loads import after, at_first, counted
 from kstream_plan.render.text.numbers import clock, count, span
 from kstream_plan.render.text.page import Fact
@@ -19,10 +19,10 @@ def relief_fact(plan: Plan) -> Fact:
     last = now
     for index, load in enumerate(later):
         # what is being handed over has no owner for a moment; it counts once it has one
-        follows = index + 1 < len(plan.rounds) and plan.rounds[index + 1].trigger.value == "follow-up"
+        follows = index + 1 < len(plan.rounds) and plan.rounds[index + 1].trigger is Trigger.FOLLOW_UP
         if load != last and not follows:
             start = index
-            while start > 0 and plan.rounds[start].trigger.value == "follow-up":
+            while start > 0 and plan.rounds[start].trigger is Trigger.FOLLOW_UP:
                 start -= 1
             changes.append((load, plan.rounds[start].at_ms))
             last = load

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.plans import Plan
-from kstream_plan.render.plan.activity import Event
+from kstream_plan.plans.activity import Activity
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, records, several
 
@@ -22,7 +22,7 @@ _RANGED = {
 _MANY_HOPS = 3
 
 
-def remarks(plan: Plan, found: Sequence[Event], names: Names) -> tuple[str, ...]:
+def remarks(plan: Plan, found: Sequence[Activity], names: Names) -> tuple[str, ...]:
     """Return one text per remark: the plan's warnings first, then what its rounds show, then its assumptions."""
     warnings = [names.escape_message(note.message) for note in plan.warnings]
     shown = [*_between(plan), *_cold_starts(plan, found, names), *_churn(plan, found), *_threads(plan, found)]
@@ -40,7 +40,7 @@ def _between(plan: Plan) -> list[str]:
     return [f"Not known, so between: {', '.join(said)}"] if said else []
 
 
-def _cold_starts(plan: Plan, found: Sequence[Event], names: Names) -> list[str]:
+def _cold_starts(plan: Plan, found: Sequence[Activity], names: Names) -> list[str]:
     cold = [move for event in found for move in event.cold]
     if not cold:
         return []
@@ -55,7 +55,7 @@ def _cold_starts(plan: Plan, found: Sequence[Event], names: Names) -> list[str]:
     return [f"COLD: {what}; the pauses above do not count that"]
 
 
-def _churn(plan: Plan, found: Sequence[Event]) -> list[str]:
+def _churn(plan: Plan, found: Sequence[Activity]) -> list[str]:
     stateless = len(plan.group.stateless)
     moves = sum(event.stateless for event in found if event.probe is not None)
     if moves < max(1, _MANY_HOPS * stateless):
@@ -66,7 +66,7 @@ def _churn(plan: Plan, found: Sequence[Event]) -> list[str]:
     ]
 
 
-def _threads(plan: Plan, found: Sequence[Event]) -> list[str]:
+def _threads(plan: Plan, found: Sequence[Activity]) -> list[str]:
     moves = sum(event.threads for event in found)
     if not moves or len(plan.stopping) == len(plan.group.consumer_ids):  # all pauses anyway
         return []

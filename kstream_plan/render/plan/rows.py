@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Trigger
-from kstream_plan.render.plan.activity import Event, Move, only_return
+from kstream_plan.plans.activity import Activity, Move, only_return
 from kstream_plan.render.plan.counts import counts
 from kstream_plan.render.plan.folding import Row, Run
 from kstream_plan.render.text.names import Names
@@ -39,7 +39,7 @@ def line(row: Row, names: Names) -> Line:
     return _run_line(row) if isinstance(row, Run) else _event_line(row, names)
 
 
-def _event_line(event: Event, names: Names) -> Line:
+def _event_line(event: Activity, names: Names) -> Line:
     cut_over = tuple(_move(move, names) for move in [*event.cold, *event.warm])
     warm_up = _copies(event, names)
     if event.probe is not None and event.awaited and not cut_over and not warm_up:
@@ -62,7 +62,7 @@ def _event_line(event: Event, names: Names) -> Line:
     )
 
 
-def _why(event: Event, names: Names) -> str:
+def _why(event: Activity, names: Names) -> str:
     if event.probe is not None:
         found = f": {event.ready}/{event.expected}" if event.expected else ""
         return f"probe {event.probe}{found}"
@@ -93,7 +93,7 @@ def _move(move: Move, names: Names) -> str:
     return f"{text} COLD {records(move.records)}" if move.cold else text
 
 
-def _copies(event: Event, names: Names) -> tuple[str, ...]:
+def _copies(event: Activity, names: Names) -> tuple[str, ...]:
     """Return the copies that prepare a move, then the future standbys, two tasks of one instance together."""
     kept = event.kept_copies()
     moves = [names.move(copy.task_id, copy.source, copy.destination) for copy in kept if copy.to_run]

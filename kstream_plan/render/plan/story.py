@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kstream_plan.plans import Plan
+from kstream_plan.plans.activity import Activity, events
 from kstream_plan.plans.simulated import OverDraws
-from kstream_plan.render.plan.activity import Event, events
 from kstream_plan.render.plan.folding import fold
 from kstream_plan.render.plan.headline import balance_fact, headline, pauses_fact, range_fact, title
 from kstream_plan.render.plan.loads import Load, load_changes, loads
@@ -82,7 +82,7 @@ def _numbering(plan: Plan) -> str:
     return f"(--round N: gen - {apart.pop():,})" if len(apart) == 1 else ""
 
 
-def _legend(plan: Plan, found: list[Event]) -> str:
+def _legend(plan: Plan, found: list[Activity]) -> str:
     if not any(event.probe for event in found):
         return ""
     config = plan.config

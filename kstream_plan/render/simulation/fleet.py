@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kstream_plan.plans.activity import membership
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.plan.activity import membership
 from kstream_plan.render.plan.fleet import Column, markdown_overview, outcome, overview
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
 from kstream_plan.render.text.numbers import count

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from kstream_plan.model import Instance
 from kstream_plan.model.holding_changes import warmup_counts
 from kstream_plan.plans import HandOver, Plan, Promote
+from kstream_plan.plans.activity import Activity, events, membership
 from kstream_plan.plans.simulated import EventOutcome, Range, Simulation, WhatIf
-from kstream_plan.render.plan.activity import Event, events, membership
 from kstream_plan.render.plan.headline import (
     balance_fact,
     cause_sentence,
@@ -89,7 +89,7 @@ def tell_simulation(simulated: Simulation, names: Names, record_size: int | None
     )
 
 
-def _facts(simulated: Simulation, found: Sequence[Event], names: Names, record_size: int | None) -> list[Fact]:
+def _facts(simulated: Simulation, found: Sequence[Activity], names: Names, record_size: int | None) -> list[Fact]:
     """Return what the first lines say."""
     plan = simulated.plan
     if not plan.rounds:
@@ -173,7 +173,7 @@ def _span(figure: Range | None) -> str:
     return "" if figure is None or figure.least == figure.most else f"{figure.least:,}-{figure.most:,}"
 
 
-def _moves(simulated: Simulation, found: Sequence[Event]) -> Fact:
+def _moves(simulated: Simulation, found: Sequence[Activity]) -> Fact:
     summary, draws = simulated.plan.summary, simulated.draws
     stateful = len(simulated.plan.group.stateful)
     if not stateful:

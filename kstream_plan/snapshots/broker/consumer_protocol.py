@@ -34,7 +34,7 @@ class Subscription(NamedTuple):
     rack: str | None = None
 
 
-class Assignment(NamedTuple):
+class MemberAssignment(NamedTuple):
     """What a member is assigned: its partitions in the order of the payload, and the assignor's own ``user_data``."""
 
     version: int
@@ -60,7 +60,7 @@ def read_subscription(data: bytes) -> Subscription:
     return Subscription(version, topics, user_data, owned, generation, rack or None)
 
 
-def read_assignment(data: bytes) -> Assignment:
+def read_assignment(data: bytes) -> MemberAssignment:
     """Read a ``ConsumerProtocolAssignment``.
 
     Raises:
@@ -72,7 +72,7 @@ def read_assignment(data: bytes) -> Assignment:
     user_data = reader.nullable_bytes("UserData") or b""
     if version <= _NEWEST:
         reader.finish()
-    return Assignment(version, partitions, user_data)
+    return MemberAssignment(version, partitions, user_data)
 
 
 def _read_version(reader: ByteReader) -> int:

@@ -16,7 +16,7 @@ from kstream_plan.snapshots.rows.times import format_time
 EndOffsets = Mapping[TopicPartition, int]
 
 
-class Held(NamedTuple):
+class HeldPartitions(NamedTuple):
     """The tasks that one consumer is assigned; standbys of every kind together, as Kafka Streams itself tells them."""
 
     active: frozenset[TaskId] = frozenset()
@@ -42,15 +42,15 @@ class GroupMoment(NamedTuple):
     generation: int | None
     captured_at_ms: int
     members: Sequence[StreamsMember]
-    held: Mapping[str, Held]
+    held: Mapping[str, HeldPartitions]
     leader: str | None = None
     reported_at_ms: int | None = None
     still_held: bool = False
 
 
-def held_by(members: Iterable[StreamsMember]) -> dict[str, Held]:
+def held_by(members: Iterable[StreamsMember]) -> dict[str, HeldPartitions]:
     """Return what the members' own assignments say they hold, by member id."""
-    return {member.member_id: Held(frozenset(member.active), frozenset(member.standby)) for member in members}
+    return {member.member_id: HeldPartitions(frozenset(member.active), frozenset(member.standby)) for member in members}
 
 
 def snapshot_row(
@@ -135,7 +135,9 @@ def _instance_rows(moment: GroupMoment) -> list[dict[str, Any]]:
             "host": _host(members),
             "rack": next((member.subscription.rack for member in members if member.subscription.rack), None),
             "client_tags": dict(members[0].info.client_tags),
-            "consumers": [_consumer_row(member, moment.held.get(member.member_id, Held())) for member in members],
+            "consumers": [
+                _consumer_row(member, moment.held.get(member.member_id, HeldPartitions())) for member in members
+            ],
         }
         if moment.leader is not None:
             row["leader"] = any(member.member_id == moment.leader for member in members)
@@ -149,7 +151,7 @@ def _host(members: Sequence[StreamsMember]) -> str | None:
     return end_point.rpartition(":")[0] or members[0].client_host.removeprefix("/") or None
 
 
-def _consumer_row(member: StreamsMember, held: Held) -> dict[str, Any]:
+def _consumer_row(member: StreamsMember, held: HeldPartitions) -> dict[str, Any]:
     return {
         "consumer_id": member.member_id,
         "group_instance_id": member.group_instance_id,
@@ -167,7 +169,9 @@ def _lag_rows(moment: GroupMoment, reported_ends: Mapping[TaskId, int | None]) -
     rows = []
     for process_id, members in _by_process(moment.members).items():
         reports, reporters = _reports(members)
-        active = frozenset[TaskId]().union(*(moment.held.get(member.member_id, Held()).active for member in members))
+        active = frozenset[TaskId]().union(
+            *(moment.held.get(member.member_id, HeldPartitions()).active for member in members)
+        )
         for task in sorted(reports, key=lambda task: task.sort_key):
             if moment.still_held and task in active:
                 continue  # it runs the task by now: that it reported something else, or this very thing, is past

@@ -14,7 +14,7 @@ from kstream_plan.model import TaskId
 from kstream_plan.snapshots.broker.byte_reader import PayloadError
 from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
 from kstream_plan.snapshots.broker.group_metadata import GroupMetadata, read_group_key, read_group_metadata
-from kstream_plan.snapshots.broker.group_rows import GroupMoment, Held, held_by
+from kstream_plan.snapshots.broker.group_rows import GroupMoment, HeldPartitions, held_by
 from kstream_plan.snapshots.broker.members import StreamsMember, payload_error, read_members
 from kstream_plan.snapshots.broker.streams_group import STREAMS_PROTOCOL, not_streams
 from kstream_plan.snapshots.rows.fields import printable
@@ -47,7 +47,7 @@ class Generation(NamedTuple):
     reported_at_ms: int
     leader: str | None = None
     members: tuple[StreamsMember, ...] = ()
-    held: Mapping[str, Held] = MappingProxyType({})
+    held: Mapping[str, HeldPartitions] = MappingProxyType({})
     protocol: str = "classic"
 
 
@@ -149,7 +149,7 @@ def _owners(generation: Generation) -> dict[TaskId, str]:
     return {
         task: member.info.process_id
         for member in generation.members
-        for task in generation.held.get(member.member_id, Held()).active
+        for task in generation.held.get(member.member_id, HeldPartitions()).active
     }
 
 

@@ -12,7 +12,7 @@ from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.snapshots.broker.assignment_info import AssignmentInfo, read_assignment_info
 from kstream_plan.snapshots.broker.byte_reader import PayloadError, UnknownVersionError
 from kstream_plan.snapshots.broker.consumer_protocol import (
-    Assignment,
+    MemberAssignment,
     Subscription,
     TopicPartition,
     read_assignment,
@@ -121,7 +121,7 @@ def _read_assigned(data: bytes) -> tuple[dict[TaskId, tuple[TopicPartition, ...]
         raise error.inside("assignment info") from None
 
 
-def _active_tasks(assignment: Assignment, info: AssignmentInfo) -> dict[TaskId, tuple[TopicPartition, ...]]:
+def _active_tasks(assignment: MemberAssignment, info: AssignmentInfo) -> dict[TaskId, tuple[TopicPartition, ...]]:
     """The n-th task is that of the n-th partition in order (``StreamsPartitionAssignor.getActiveTasks``)."""
     partitions = sorted(assignment.partitions, key=lambda partition: (java_string_key(partition[0]), partition[1]))
     if len(partitions) != len(info.active_tasks):

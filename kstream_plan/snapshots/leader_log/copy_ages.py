@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kstream_plan.model import TaskId
 from kstream_plan.snapshots.leader_log.envelope import Moment
-from kstream_plan.snapshots.leader_log.generations import Generation
+from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
 
 #: (process id, task)
 _Seat = tuple[str, TaskId]
@@ -26,7 +26,7 @@ class Ages:
     started: Mapping[str, Moment] = field(default_factory=dict)
 
 
-def copies_since(pairs: Iterable[tuple[Generation, Generation | None]]) -> Iterator[Ages]:
+def copies_since(pairs: Iterable[tuple[LoggedGeneration, LoggedGeneration | None]]) -> Iterator[Ages]:
     """Yield since when, as far as the generations before tell, copies were where each generation found them.
 
     Args:
@@ -57,7 +57,9 @@ def copies_since(pairs: Iterable[tuple[Generation, Generation | None]]) -> Itera
         yield Ages(dict(since), made, started)
 
 
-def _started(generation: Generation, before: Generation | None, known: Mapping[str, Moment]) -> dict[str, Moment]:
+def _started(
+    generation: LoggedGeneration, before: LoggedGeneration | None, known: Mapping[str, Moment]
+) -> dict[str, Moment]:
     """Return when processes joined, by who was a member before; whoever comes back has started again."""
     if before is None and generation.number != 1:
         return {}
@@ -71,7 +73,7 @@ def _started(generation: Generation, before: Generation | None, known: Mapping[s
     return found
 
 
-def _held(generation: Generation) -> Iterator[_Seat]:
+def _held(generation: LoggedGeneration) -> Iterator[_Seat]:
     """Yield what every process is assigned from a generation on: not what is withheld, but what is temporary."""
     for process_id, split in generation.splits.items():
         for consumer in generation.consumers[process_id]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from kstream_plan.model import TaskId
-from kstream_plan.snapshots.leader_log.generations import Generation
+from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
 from kstream_plan.snapshots.leader_log.rows import Names, texts, time_text
 
 
-def decision_of(generation: Generation, before: Generation | None, names: Names) -> dict[str, Any]:
+def decision_of(generation: LoggedGeneration, before: LoggedGeneration | None, names: Names) -> dict[str, Any]:
     """Return what a leader decided.
 
     ``decided`` has for every process its ``active`` and ``standby`` (warm-ups included) and the same per consumer:
@@ -30,7 +30,7 @@ def decision_of(generation: Generation, before: Generation | None, names: Names)
     return found
 
 
-def trigger_of(generation: Generation, before: Generation | None) -> str | None:
+def trigger_of(generation: LoggedGeneration, before: LoggedGeneration | None) -> str | None:
     """Return why a generation came about, as far as members and the generation before tell; ``None`` if they do not."""
     if before is None:
         held = any(split.owned or any(split.reported.values()) for split in generation.splits.values())
@@ -45,7 +45,7 @@ def trigger_of(generation: Generation, before: Generation | None) -> str | None:
     return "probing" if before.probing else None
 
 
-def moved_tasks(generation: Generation, before: Generation | None) -> int:
+def moved_tasks(generation: LoggedGeneration, before: LoggedGeneration | None) -> int:
     """Return how many tasks that were another process's are decided for a process."""
     owner = _owners(generation)
     if before is None:
@@ -59,7 +59,7 @@ def moved_tasks(generation: Generation, before: Generation | None) -> int:
     return sum(owner.get(task, process_id) != process_id for task, process_id in _owners(before).items())
 
 
-def _process(process_id: str, generation: Generation, names: Names) -> dict[str, Any]:
+def _process(process_id: str, generation: LoggedGeneration, names: Names) -> dict[str, Any]:
     state, split = generation.clients.states[process_id], generation.splits[process_id]
     consumers = {
         consumer: {
@@ -74,9 +74,9 @@ def _process(process_id: str, generation: Generation, names: Names) -> dict[str,
     return {"instance": host, "active": texts(state.active), "standby": texts(state.standby), "consumers": consumers}
 
 
-def _consumers(generation: Generation) -> set[str]:
+def _consumers(generation: LoggedGeneration) -> set[str]:
     return {consumer for consumers in generation.consumers.values() for consumer in consumers}
 
 
-def _owners(generation: Generation) -> Mapping[TaskId, str]:
+def _owners(generation: LoggedGeneration) -> Mapping[TaskId, str]:
     return {task: process_id for process_id, state in generation.clients.states.items() for task in state.active}

@@ -14,7 +14,7 @@ from kstream_plan.snapshots.leader_log.records import Record
 
 
 @dataclass(slots=True)
-class Generation:
+class LoggedGeneration:
     """One rebalance as its leader logged it.
 
     ``at`` is when it was decided, ``place`` where. ``number`` and ``group`` are known if the leader's consumer logged
@@ -50,14 +50,14 @@ class Generation:
 
 
 @dataclass(slots=True)
-class Found:
+class FoundDecision:
     """What the messages gave: whole generations in order of time, and where one began that is not whole."""
 
-    generations: list[Generation] = field(default_factory=list)
+    generations: list[LoggedGeneration] = field(default_factory=list)
     incomplete: list[LogPlace] = field(default_factory=list)
 
 
-def generations_of(records: Iterable[Record]) -> Found:
+def generations_of(records: Iterable[Record]) -> FoundDecision:
     """Put messages together to generations.
 
     They may be of several leaders and applications, in any order that keeps each log's own: they are sorted by time,
@@ -88,11 +88,11 @@ def _in_order(records: Iterable[Record]) -> list[Record]:
 
 class _Assembly:
     def __init__(self) -> None:
-        self._found = Found()
+        self._found = FoundDecision()
         self._members: list[tuple[Members, Record]] = []
-        self._open: list[Generation] = []
+        self._open: list[LoggedGeneration] = []
         self._corrections: dict[str, dict[TaskId, int]] = {}
-        self._unnumbered: dict[str, Generation] = {}  # by process: its last generation, until another one begins
+        self._unnumbered: dict[str, LoggedGeneration] = {}  # by process: its last generation, until another one begins
 
     def add(self, record: Record) -> None:
         match record.message:
@@ -110,7 +110,7 @@ class _Assembly:
             case _:
                 pass
 
-    def result(self) -> Found:
+    def result(self) -> FoundDecision:
         self._found.incomplete += [generation.place for generation in self._open]
         self._found.incomplete += [record.place for _, record in self._members]
         self._found.incomplete.sort()
@@ -131,7 +131,7 @@ class _Assembly:
         for earlier in [item for item in self._open if not ids.isdisjoint(item.clients.states)]:
             self._open.remove(earlier)
             self._found.incomplete.append(earlier.place)
-        generation = Generation(record.at, record.place, record.thread, message.clients, message.probing)
+        generation = LoggedGeneration(record.at, record.place, record.thread, message.clients, message.probing)
         for item in self._members:
             if item[0].consumers.keys() == ids:
                 self._members.remove(item)
@@ -153,7 +153,7 @@ class _Assembly:
                 return
         self._found.incomplete.append(record.place)
 
-    def _close(self, generation: Generation) -> None:
+    def _close(self, generation: LoggedGeneration) -> None:
         if not generation.consumers:
             generation.consumers = {process_id: _named(split) for process_id, split in generation.splits.items()}
         self._found.generations.append(generation)

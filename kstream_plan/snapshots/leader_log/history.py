@@ -13,7 +13,7 @@ from kstream_plan.snapshots.files.sources import check_paths
 from kstream_plan.snapshots.leader_log.copy_ages import copies_since
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
 from kstream_plan.snapshots.leader_log.envelope import Moment
-from kstream_plan.snapshots.leader_log.generations import Found, Generation, generations_of
+from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedGeneration, generations_of
 from kstream_plan.snapshots.leader_log.messages import Ended, LogPlace
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
 from kstream_plan.snapshots.leader_log.records import Record, read_records
@@ -76,7 +76,7 @@ def read_leader_logs(
     if not found.generations:
         raise _nothing_found(paths, found)
     known, unused = _known(found.generations, hosts_of(found.generations, records), names or {})
-    by_application: dict[str, list[Generation]] = defaultdict(list)
+    by_application: dict[str, list[LoggedGeneration]] = defaultdict(list)
     for generation in found.generations:
         by_application[application_of(generation) or application_id or _nameless(generation)].append(generation)
     ended = max((record.at for record in records if isinstance(record.message, Ended) and record.at), default=None)
@@ -121,7 +121,7 @@ def _records(paths: Sequence[str], stdin: BinaryIO) -> Iterator[Record]:
 
 def _entries(
     application_id: str,
-    generations: Sequence[Generation],
+    generations: Sequence[LoggedGeneration],
     config: Mapping[str, Any],
     names: Names,
     ended: Moment | None,
@@ -152,7 +152,7 @@ def _entries(
         )
 
 
-def _follows(generation: Generation, before: Generation) -> bool:
+def _follows(generation: LoggedGeneration, before: LoggedGeneration) -> bool:
     """Tell whether no generation is missing between two: by number, else by what members still own of it."""
     if generation.number is not None and before.number is not None:
         return generation.number == before.number + 1
@@ -166,7 +166,7 @@ def _follows(generation: Generation, before: Generation) -> bool:
 
 
 def _known(
-    generations: Sequence[Generation], hosts: Mapping[str, str], names: Names
+    generations: Sequence[LoggedGeneration], hosts: Mapping[str, str], names: Names
 ) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
     """Return what is known of every process, what was given first; and the names given that are nobody's."""
     known: dict[str, dict[str, str]] = {}
@@ -183,7 +183,7 @@ def _known(
     return known, tuple(sorted(names.keys() - used))
 
 
-def _nothing_found(paths: Sequence[str], found: Found) -> SnapshotError:
+def _nothing_found(paths: Sequence[str], found: FoundDecision) -> SnapshotError:
     where = printable(", ".join("standard input" if path == "-" else path for path in paths[:3]))
     if found.incomplete:
         what = f"no rebalance is there from beginning to end; one begins at {found.incomplete[0]}"
@@ -196,6 +196,6 @@ def _nothing_found(paths: Sequence[str], found: Found) -> SnapshotError:
     return SnapshotError(what, where=where, fix=fix)
 
 
-def _nameless(generation: Generation) -> str:
+def _nameless(generation: LoggedGeneration) -> str:
     what = "the application's id is not in the log, where client.id is set"
     raise SnapshotError(what, where=str(generation.place), fix="give it with --application-id")

@@ -35,7 +35,7 @@ _SEARCHED_BYTES = 8 << 20
 _SAMPLES = 16
 
 
-class Line(NamedTuple):
+class LogLine(NamedTuple):
     """One line without its end, and its number, from 1."""
 
     number: int
@@ -82,7 +82,7 @@ class LogLines:
         self._to_search = _SEARCHED_BYTES
         self.newest: list[bytes] = []  # of each block the line that was logged last
 
-    def next_marked(self) -> Line | None:
+    def next_marked(self) -> LogLine | None:
         """Return the next line that has a marker or the sign, ``None`` at the end."""
         while True:
             hit = self._next_hit()
@@ -96,13 +96,13 @@ class LogLines:
             if not self._refill():
                 return None
 
-    def next_line(self) -> Line | None:
+    def next_line(self) -> LogLine | None:
         """Return the next line, ``None`` at the end."""
         if self._at == len(self._whole) and not self._refill():
             return None
         end = self._line_end(self._at)
         self._line_at = self._at
-        line = Line(self._number, self._whole[self._at : end].rstrip(b"\r"))
+        line = LogLine(self._number, self._whole[self._at : end].rstrip(b"\r"))
         self._at = min(end + 1, len(self._whole))
         self._number += 1
         return line

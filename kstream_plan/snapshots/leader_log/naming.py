@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kstream_plan.snapshots.leader_log.generations import Generation
+from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
 from kstream_plan.snapshots.leader_log.messages import Hosts
 from kstream_plan.snapshots.leader_log.records import Record
 
@@ -15,7 +15,7 @@ _CONSUMER = re.compile(r"(?P<client>.+)-StreamThread-\d+-consumer-[0-9a-fA-F-]{3
 _LOG_ENDINGS = re.compile(r"(?:\.(?:gz|log|txt|jsonl?|out|\d+))+\Z")
 
 
-def application_of(generation: Generation) -> str | None:
+def application_of(generation: LoggedGeneration) -> str | None:
     """Return the application id: the group's, else what stands before the process id in Kafka's own client ids.
 
     ``StreamThread`` and ``KafkaStreams`` of Kafka 3.2 to 4.3: without ``client.id`` it is ``<application>-<process>``.
@@ -30,7 +30,7 @@ def application_of(generation: Generation) -> str | None:
     return None
 
 
-def hosts_of(generations: Sequence[Generation], records: Iterable[Record]) -> dict[str, str]:
+def hosts_of(generations: Sequence[LoggedGeneration], records: Iterable[Record]) -> dict[str, str]:
     """Return hosts by process id, from the best source there is for each.
 
     In this order: the prefix or the field of the lines that the process itself logged; ``application.server``; a

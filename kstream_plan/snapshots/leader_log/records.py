@@ -23,7 +23,7 @@ from kstream_plan.snapshots.leader_log.envelope import (
     unwrap,
 )
 from kstream_plan.snapshots.leader_log.grammar import GrammarError
-from kstream_plan.snapshots.leader_log.lines import Line, LogLines
+from kstream_plan.snapshots.leader_log.lines import LogLine, LogLines
 from kstream_plan.snapshots.leader_log.message_wording import MARKERS, Draft, begun, is_marked, thread_of
 from kstream_plan.snapshots.leader_log.messages import Ended, Heard, LogPlace, Message
 from kstream_plan.snapshots.leader_log.split_lines import MAX_GAP, PART_SIGN, SplitLines, WholeLine
@@ -101,7 +101,7 @@ class _Reader:
         if ended is not None:
             yield Record(Ended(), ended, LogPlace(self._name, 0), None, None)
 
-    def _next(self) -> Line | None:
+    def _next(self) -> LogLine | None:
         return self._lines.next_line() if self._open or self._split else self._lines.next_marked()
 
     def _read(self, line: WholeLine) -> Iterator[Record]:

@@ -8,7 +8,7 @@ from typing import Any
 from kstream_plan.model import TaskId
 from kstream_plan.snapshots.leader_log.copy_ages import Ages
 from kstream_plan.snapshots.leader_log.envelope import Moment
-from kstream_plan.snapshots.leader_log.generations import Generation
+from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
 from kstream_plan.snapshots.rows.times import format_time
 
 #: What is known of a process from elsewhere: ``host``, ``rack``.
@@ -16,8 +16,8 @@ Names = Mapping[str, Mapping[str, str]]
 
 
 def row_of(
-    generation: Generation,
-    before: Generation | None,
+    generation: LoggedGeneration,
+    before: LoggedGeneration | None,
     ages: Ages,
     *,
     application_id: str,
@@ -66,14 +66,14 @@ def texts(tasks: Collection[TaskId]) -> list[str]:
     return [str(task) for task in sorted(tasks, key=lambda task: task.sort_key)]
 
 
-def _tasks(generation: Generation) -> list[TaskId]:
+def _tasks(generation: LoggedGeneration) -> list[TaskId]:
     tasks = set(generation.clients.stateful)
     for state in generation.clients.states.values():
         tasks |= state.active
     return sorted(tasks, key=lambda task: task.sort_key)
 
 
-def _task(task: TaskId, generation: Generation) -> dict[str, Any]:
+def _task(task: TaskId, generation: LoggedGeneration) -> dict[str, Any]:
     found: dict[str, Any] = {"task_id": str(task), "stateful": task in generation.clients.stateful}
     end = generation.end_offset_sums.get(task, generation.clients.end_offset_sums.get(task))
     if found["stateful"] and end is not None:
@@ -83,8 +83,8 @@ def _task(task: TaskId, generation: Generation) -> dict[str, Any]:
 
 def _instance(
     process_id: str,
-    generation: Generation,
-    before: Generation | None,
+    generation: LoggedGeneration,
+    before: LoggedGeneration | None,
     known: Mapping[str, str],
     started: Moment | None,
 ) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _instance(
     return instance
 
 
-def _standby(process_id: str, generation: Generation, before: Generation | None) -> dict[str, list[TaskId]]:
+def _standby(process_id: str, generation: LoggedGeneration, before: LoggedGeneration | None) -> dict[str, list[TaskId]]:
     """Return the standbys that each consumer was assigned; what a member now says it owns is none any more."""
     split = generation.splits[process_id]
     assigned: Mapping[str, Sequence[TaskId]] = split.reported if before is None else {}
@@ -123,7 +123,7 @@ def _standby(process_id: str, generation: Generation, before: Generation | None)
     return found
 
 
-def _ages(process_id: str, generation: Generation, ages: Ages) -> list[dict[str, str]]:
+def _ages(process_id: str, generation: LoggedGeneration, ages: Ages) -> list[dict[str, str]]:
     running = {task for tasks in generation.splits[process_id].owned.values() for task in tasks}
     known = {task for of, task in (*ages.since, *ages.made) if of == process_id and task in generation.clients.stateful}
     found = []
@@ -137,7 +137,7 @@ def _ages(process_id: str, generation: Generation, ages: Ages) -> list[dict[str,
     return found
 
 
-def _lags(process_id: str, generation: Generation) -> list[dict[str, Any]]:
+def _lags(process_id: str, generation: LoggedGeneration) -> list[dict[str, Any]]:
     state, split = generation.clients.states[process_id], generation.splits[process_id]
     reporters: dict[TaskId, list[str]] = {}
     for consumer in sorted(generation.consumers[process_id]):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, unwrap
-from kstream_plan.snapshots.leader_log.lines import LONGEST_LINE_BYTES, Line, Sign
+from kstream_plan.snapshots.leader_log.lines import LONGEST_LINE_BYTES, LogLine, Sign
 from kstream_plan.snapshots.leader_log.message_wording import is_marked
 
 #: What stands behind the text in a line of Docker's own log, and in hardly any other.
@@ -85,7 +85,7 @@ class SplitLines:
     def __bool__(self) -> bool:
         return bool(self._begun)
 
-    def add(self, line: Line, before: bytes) -> Iterator[WholeLine]:
+    def add(self, line: LogLine, before: bytes) -> Iterator[WholeLine]:
         """Yield the lines that are whole now: what the line is or completes, and what is not to be completed any more.
 
         Args:

@@ -50,7 +50,7 @@ _AGAIN = "scrape it again"
 _WHAT_TO_GIVE = "give what the instance's metrics endpoint answers: curl http://HOST:PORT/metrics > FILE"
 
 
-class Found(NamedTuple):
+class FoundSample(NamedTuple):
     """One sample that counts: its meaning, its labels by Kafka's names, and its value."""
 
     meaning: Meaning
@@ -73,7 +73,7 @@ class Exposition(NamedTuple):
     where: str
     at_ms: int | None
     told: bool
-    samples: Sequence[Found]
+    samples: Sequence[FoundSample]
     stores: frozenset[StoreLabel]
     about_kafka: bool
 
@@ -199,7 +199,7 @@ class _Reading:
     """What has been read of one file so far."""
 
     def __init__(self, name: str) -> None:
-        self.samples: list[Found] = []
+        self.samples: list[FoundSample] = []
         self.stores: set[StoreLabel] = set()
         self.about_kafka = False
         self.started = False
@@ -261,7 +261,7 @@ class _Reading:
         plain = normal_labels(labels)
         if meaning is Meaning.IDENTITY and (told := identity_in_name(name)) is not None:
             plain = {"process_id": told[0], "application_id": told[1], **plain}
-        self.samples.append(Found(meaning, plain, value))
+        self.samples.append(FoundSample(meaning, plain, value))
 
     def at_ms(self) -> int | None:
         """Return when it was scraped, as a comment, the samples' own times or the clock of the process tell."""

@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple, TypeAlias
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
-from kstream_plan.snapshots.metrics.exposition import Exposition, Found, read_expositions
+from kstream_plan.snapshots.metrics.exposition import Exposition, FoundSample, read_expositions
 from kstream_plan.snapshots.metrics.names import (
     Meaning,
     StoreLabel,
@@ -100,7 +100,7 @@ def scrapes_of(exposition: Exposition) -> list[Scrape]:
         SnapshotError: it holds two instances that nothing tells apart.
     """
     telling = {name for found in exposition.samples if _is_position(found) for name, _ in other_labels(found.labels)}
-    by_instance: dict[tuple[tuple[str, str], ...], list[Found]] = defaultdict(list)
+    by_instance: dict[tuple[tuple[str, str], ...], list[FoundSample]] = defaultdict(list)
     for found in exposition.samples:
         by_instance[tuple(label for label in other_labels(found.labels) if label[0] in telling)].append(found)
     common = by_instance.pop((), []) if len(by_instance) > 1 else []
@@ -109,12 +109,12 @@ def scrapes_of(exposition: Exposition) -> list[Scrape]:
     ]
 
 
-def _is_position(found: Found) -> bool:
+def _is_position(found: FoundSample) -> bool:
     is_one = found.meaning in (Meaning.LEAD, Meaning.LAG) and {"client_id", "topic", "partition"} <= found.labels.keys()
     return is_one and restoring_client(found.labels["client_id"]) is not None
 
 
-def _scrape(exposition: Exposition, labels: Sequence[tuple[str, str]], samples: Iterable[Found]) -> Scrape:
+def _scrape(exposition: Exposition, labels: Sequence[tuple[str, str]], samples: Iterable[FoundSample]) -> Scrape:
     where = printable(exposition.where) + "".join(f", {name} {shown(value)}" for name, value in labels)
     positions: dict[tuple[str, TopicPartition], Position] = {}
     remaining: dict[tuple[str, str], int] = {}
@@ -150,7 +150,7 @@ def _scrape(exposition: Exposition, labels: Sequence[tuple[str, str]], samples: 
 
 
 def _add_position(
-    positions: dict[tuple[str, TopicPartition], Position], found: Found, where: str, odd: list[str]
+    positions: dict[tuple[str, TopicPartition], Position], found: FoundSample, where: str, odd: list[str]
 ) -> None:
     client, topic = restoring_client(found.labels["client_id"]) or "", found.labels["topic"]
     number, records = found.labels["partition"], _records(found.value)
@@ -175,7 +175,7 @@ def _add_identity(identities: dict[str, Identity], client: str, told: Identity, 
         raise SnapshotError(what, where=where, fix=fix)
 
 
-def _add_remaining(remaining: dict[tuple[str, str], int], found: Found) -> None:
+def _add_remaining(remaining: dict[tuple[str, str], int], found: FoundSample) -> None:
     client, records = client_of_thread(found.labels.get("thread_id", "")), _records(found.value)
     if client is not None and records is not None and "task_id" in found.labels:
         remaining[client, found.labels["task_id"]] = records

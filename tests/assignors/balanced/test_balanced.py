@@ -30,7 +30,7 @@ from kstream_plan.model import (
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.starting_state import seated
 from kstream_plan.protocols.cooperative import rebalance
-from tests.assignors.balanced.test_even_placement import least_costs
+from tests.assignors.balanced.test_active_flow import least_costs
 from tests.helpers import memberships
 from tests.helpers.small_groups import group as small_group
 from tests.helpers.small_groups import state as small_state

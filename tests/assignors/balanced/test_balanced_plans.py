@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from kstream_plan.assignors import ASSIGNORS, Assignor
-from kstream_plan.assignors.balanced import active_flow as even_placement
+from kstream_plan.assignors.balanced import active_flow
 from kstream_plan.assignors.balanced.move_order import PendingMove, by_relief, in_kafkas_order, probes_until_relieved
 from kstream_plan.designs.classic import design as planner
 from kstream_plan.model import (
@@ -243,7 +243,7 @@ def test_a_target_that_is_not_proven_says_so(monkeypatch: pytest.MonkeyPatch) ->
     snapshot = _with_copies(13, 4, _everything_on_the_first, replace(PLAIN, balance_factor=2))
     proven = plan(snapshot, assignor="balanced")
     assert proven.warnings == ()
-    monkeypatch.setattr(even_placement, "_MOST_ARCS", 0)
+    monkeypatch.setattr(active_flow, "_MOST_ARCS", 0)
     made = plan(snapshot, assignor="balanced")
     assert [note.code for note in made.warnings] == ["target-not-proven"]
     assert made.rounds[-1].balance.balance_factor <= 2

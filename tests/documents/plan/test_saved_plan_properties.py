@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Group, Partition, Rates, Snapshot
-from kstream_plan.render.plan.activity import events
+from kstream_plan.plans.activity import events
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.table import table
 from kstream_plan.simulation.one_plan import plan

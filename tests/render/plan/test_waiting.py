@@ -2,7 +2,7 @@
 
 import pytest
 
-from kstream_plan.render.plan.activity import events
+from kstream_plan.plans.activity import events
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.table import table
 from tests.helpers import plan_cases

@@ -11,10 +11,10 @@ from rich.cells import cell_len
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_document
 from kstream_plan.documents.scenario_file import read_scenario
+from kstream_plan.plans.activity import events
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.render.plan.activity import events
 from kstream_plan.render.plan.markdown import markdown
-from kstream_plan.render.plan.picture import Column, kept_columns
+from kstream_plan.render.plan.picture import PictureColumn, kept_columns
 from kstream_plan.render.plan.relief import relief_in_short, told
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.simulation.json_form import simulation_json
@@ -199,7 +199,7 @@ def test_what_folds_keeps_the_first_and_the_last_column() -> None:
 
 def test_columns_that_are_as_the_one_before_go_first() -> None:
     def shown(cells: str, room: int) -> str:
-        columns = [Column(str(place), "0:00", (cell,), "", plain=True) for place, cell in enumerate(cells)]
+        columns = [PictureColumn(str(place), "0:00", (cell,), "", plain=True) for place, cell in enumerate(cells)]
         return "".join(column.cells[0] for column in kept_columns(columns, room))
 
     assert shown("1112223334", 4) == "1234"

@@ -13,8 +13,6 @@ import pytest
 from kstream_plan.errors import ClusterError
 from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster
 
-pytest.importorskip("kafka")
-
 _LIMIT_MS = 1_000
 
 

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.snapshots.leader_log import lines
-from kstream_plan.snapshots.leader_log.lines import Line, LogLines
+from kstream_plan.snapshots.leader_log.lines import LogLine, LogLines
 
 MARKERS = (b"ab", b"cde")
 TEXTS = st.lists(st.text("abcde x", max_size=12).map(str.encode), max_size=30)
 
 
-def marked(content: bytes) -> list[Line]:
+def marked(content: bytes) -> list[LogLine]:
     log = LogLines(io.BytesIO(content), "log", MARKERS)
     found = []
     while line := log.next_marked():
@@ -28,7 +28,7 @@ def marked(content: bytes) -> list[Line]:
 def test_the_marked_lines_are_those_with_a_marker(texts: list[bytes], ended: bool, block: int, packed: bool) -> None:
     content = b"\n".join(texts) + (b"\n" if ended else b"")
     expected = [
-        Line(number, text)
+        LogLine(number, text)
         for number, text in enumerate(content.split(b"\n"), 1)
         if any(marker in text for marker in MARKERS)
     ]
@@ -56,17 +56,17 @@ def test_marked_lines_and_all_lines_may_be_asked_for_in_turn(texts: list[bytes],
 @pytest.mark.parametrize("block", [3, 1 << 20])
 def test_a_log_that_powershell_wrote_is_read(encoding: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "BLOCK_BYTES", block)
-    assert marked("\ufeffx\r\nä ab\r\n".encode(encoding)) == [Line(2, "ä ab".encode())]
+    assert marked("\ufeffx\r\nä ab\r\n".encode(encoding)) == [LogLine(2, "ä ab".encode())]
 
 
 def test_a_long_line_that_matters_is_whole() -> None:
     text = b"ab" + b"x" * (12 << 20)
-    assert marked(b"y" * (9 << 20) + b"\n" + text + b"\nz\n") == [Line(2, text)]
+    assert marked(b"y" * (9 << 20) + b"\n" + text + b"\nz\n") == [LogLine(2, text)]
 
 
 def test_several_zipped_files_in_one_are_read_to_the_end() -> None:
     assert marked(gzip.compress(b"1 ab\n2") + gzip.compress(b" ab\n3\n4 cde")) == [
-        Line(1, b"1 ab"),
-        Line(2, b"2 ab"),
-        Line(4, b"4 cde"),
+        LogLine(1, b"1 ab"),
+        LogLine(2, b"2 ab"),
+        LogLine(4, b"4 cde"),
     ]

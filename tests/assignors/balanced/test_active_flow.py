@@ -11,7 +11,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from kstream_plan.assignors.balanced import active_flow as even_placement
+from kstream_plan.assignors.balanced import active_flow
 from kstream_plan.assignors.balanced import standby_flow as standby_placement
 from kstream_plan.assignors.balanced.active_flow import Placeable, place_evenly, shares
 from kstream_plan.assignors.balanced.min_cost_flow import Network, Numbers, spread_order
@@ -167,7 +167,7 @@ def _dual_bound(network: Network, units: list[int], objective: int) -> int:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_search_that_ends_early_is_balanced_and_says_so(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(even_placement, "_MOST_ARCS", 0)
+    monkeypatch.setattr(active_flow, "_MOST_ARCS", 0)
     rng = random.Random(seed)
     unproven = 0
     for _ in range(50):

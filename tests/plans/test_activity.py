@@ -8,7 +8,7 @@ import pytest
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.model import Consumer, Group, Instance, TaskId
 from kstream_plan.plans import Reason, ReasonCode, Trigger
-from kstream_plan.render.plan.activity import Event, events
+from kstream_plan.plans.activity import Activity, events
 from kstream_plan.render.plan.counts import counts
 from kstream_plan.render.plan.folding import WHOLE, Run, fold
 from kstream_plan.render.plan.picture import picture
@@ -84,10 +84,10 @@ def test_most_at_once_counts_overlaps_only() -> None:
     assert plan.pauses.most_at_once == 9
 
 
-def probe(number: int, moves: int = 2, ready: int = 2, cold: bool = False) -> Event:
+def probe(number: int, moves: int = 2, ready: int = 2, cold: bool = False) -> Activity:
     """A probe with so many moves and copies; for folding nothing else counts."""
     source = events(plan_cases.case("scale-out"))[1]
-    return Event(
+    return Activity(
         rounds=source.rounds,
         probe=number,
         ready=ready,
@@ -97,7 +97,7 @@ def probe(number: int, moves: int = 2, ready: int = 2, cold: bool = False) -> Ev
     )
 
 
-def shapes(found: list[Event]) -> list[str]:
+def shapes(found: list[Activity]) -> list[str]:
     rows = [(row.events[0], row.events[-1]) if isinstance(row, Run) else (row, row) for row in fold(found)]
     return [span(first.probe or 0, last.probe or 0) for first, last in rows]
 

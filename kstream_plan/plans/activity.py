@@ -8,7 +8,11 @@ from typing import NamedTuple, assert_never
 
 from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.model.holding_changes import apart_from_stateless
-from kstream_plan.plans import (
+from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.reasons import ReasonCode
+from kstream_plan.plans.rounds import Round, Trigger
+from kstream_plan.plans.seats import Role
+from kstream_plan.plans.steps import (
     Demote,
     Drop,
     HandOver,
@@ -16,15 +20,10 @@ from kstream_plan.plans import (
     MemberJoined,
     MemberLeft,
     Place,
-    Plan,
     Promote,
-    ReasonCode,
     Revoke,
-    Role,
-    Round,
     Step,
     ThreadMove,
-    Trigger,
     Withhold,
     restores_anew,
 )
@@ -70,7 +69,7 @@ class AwaitedCopy(NamedTuple):
 
 
 @dataclass(slots=True)
-class Event:
+class Activity:
     """One rebalance that something other than a hand-over started, with the hand-overs that follow it.
 
     ``rounds`` are its rounds, ``probe`` its number among the probes (``None`` if it is none), ``ready`` of
@@ -120,15 +119,15 @@ class Event:
         return None if None in self.amounts else sum(amount for amount in self.amounts if amount is not None)
 
 
-def events(plan: Plan) -> list[Event]:
+def events(plan: Plan) -> list[Activity]:
     """Return the plan's events in time."""
     owners, apart = _Owners(plan), _only_dealt(plan)
-    found: list[Event] = []
+    found: list[Activity] = []
     probes = 0
     held = apart_from_stateless(plan.initial)
     for round_ in plan.rounds:
         if round_.trigger is not Trigger.FOLLOW_UP or not found:
-            found.append(Event([]))
+            found.append(Activity([]))
             if round_.trigger is Trigger.PROBING:
                 probes += 1
                 found[-1].probe = probes
@@ -177,12 +176,12 @@ def membership(plan: Plan) -> tuple[list[str], list[str]]:
     return [of for of, joins in first.items() if joins], [of for of, joins in last.items() if not joins]
 
 
-def only_return(event: Event) -> bool:
+def only_return(event: Activity) -> bool:
     """Tell whether who joins was a member before."""
     return bool(event.joined) and event.joined == event.returned
 
 
-def _is_resized(plan: Plan, event: Event) -> bool:
+def _is_resized(plan: Plan, event: Activity) -> bool:
     """Tell whether only threads come or go: in a scenario, where nobody joins or leaves without being named."""
     of_members = event.rounds[0].trigger in (Trigger.JOIN, Trigger.LEAVE)
     return of_members and not event.joined and not event.left and plan.digest != plan.snapshot_digest
@@ -241,7 +240,7 @@ class _Owners:
                 found.append(AwaitedCopy(task_id, self._owner.get(task_id), process_id))
         return found
 
-    def add(self, step: Step, event: Event) -> None:
+    def add(self, step: Step, event: Activity) -> None:
         if isinstance(step, Place | HandOver | Promote) and restores_anew(step, self._group):
             event.amounts.append(step.restore_records)
         match step:
@@ -269,7 +268,7 @@ class _Owners:
             case _:
                 assert_never(step)
 
-    def _started(self, step: HandOver | Promote, event: Event) -> None:
+    def _started(self, step: HandOver | Promote, event: Activity) -> None:
         source, destination = self._owner.get(step.task_id), step.to.process_id
         self._owner[step.task_id] = destination
         if source == destination and step.task_id in self._gone:  # it was gone and is back
