@@ -32,7 +32,7 @@ def diff_document(found: Comparison) -> dict[str, Json]:
         "tool": {
             "name": "kstream-plan",
             "version": __version__,
-            "models": found.new.models or found.old.models or MODELS,
+            "models": models,
         },
         "old": _side(found.old),
         "new": _side(found.new),
