@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from math import ceil, inf
@@ -170,12 +170,16 @@ class _Case:
             ends.append(self._again(design, replace(options, ready=not options.ready)))
         if self.snapshot.least_lags:
             ends.append(replace(self, snapshot=self.snapshot.at_worst())._again(design, replace(options, ready=False)))
-        if any(note.code == "left-over-cleanup" for note in warnings):
-            cleaned = [self._again(design, replace(options, cleaning=when)) for when in _OTHERWISE]
-            if [*_ranges([summary, *cleaned])]:
-                ends += cleaned
+        otherwise: dict[str, Callable[[], list[Summary]]] = {
+            "left-over-cleanup": lambda: [self._again(design, replace(options, cleaning=when)) for when in _OTHERWISE],
+            "late-follow-up": lambda: [self._again(design.late(), options)],
+        }
+        for code, played in otherwise.items():
+            others = played() if any(note.code == code for note in warnings) else []
+            if [*_ranges([summary, *others])]:
+                ends += others
             else:
-                warnings = tuple(note for note in warnings if note.code != "left-over-cleanup")
+                warnings = tuple(note for note in warnings if note.code != code)
         return replace(summary, ranges=tuple(_ranges(ends))), warnings
 
     def _again(self, design: Design, options: PlanOptions) -> Summary:

@@ -228,6 +228,10 @@ class Design(ABC):
         """Return the same design with every rebalance as early as it can be, for the least that a plan takes."""
         return self
 
+    def late(self) -> Design:
+        """Return the same design with rebalances that come late, where that may change what they find."""
+        return self
+
     @abstractmethod
     def coordinator(self, config: AssignmentConfig) -> Coordinator[Any]:
         """Begin to coordinate a group with these settings."""

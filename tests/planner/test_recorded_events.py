@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers.recorded_events import BY_NAME, before, outcome, planned
+from tests.helpers.recorded_events import BY_NAME, before, followed, outcome, planned
 
 #: So many generations have to come out, by instance.
 AT_LEAST = {
@@ -27,6 +27,17 @@ def test_what_followed_was_planned_before(name: str) -> None:
     event = BY_NAME[name]
     found = outcome(event, planned(event))
     assert sum(found.alike) >= AT_LEAST[name], str(found)
+
+
+def test_where_threads_race_to_rejoin_both_ends_are_told() -> None:
+    """A follow-up came after 1.3 s instead of 0.1 s, and all 10 generations followed within 25.5 s, without a probe."""
+    event = BY_NAME["two"]
+    made = planned(event)
+    assert "late-follow-up" in {note.code for note in made.warnings}
+    low, high = next((low, high) for figure, low, high in made.summary.ranges if figure == "duration_ms")
+    seen_ms = (followed(event)[-1].at_ms or 0) - (followed(event)[0].at_ms or 0)
+    assert low <= seen_ms <= high
+    assert high == made.summary.duration_ms
 
 
 @pytest.mark.parametrize("name", WHOLE)

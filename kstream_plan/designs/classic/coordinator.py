@@ -69,6 +69,9 @@ class Clock(NamedTuple):
 TYPICAL = Clock(AT_ONCE_MS, 1.0, 1.0)
 #: The least that was seen of 131 rebalances was 44 ms, 0.96, and 0.02 heartbeat intervals.
 SOONEST = Clock(0, 0.95, 0.0, all_ready=True)
+#: On a busy machine a follow-up came so late although every consumer had a reason of its own to rejoin.
+LATE_MS = 1_300
+LATE = Clock(LATE_MS, 1.0, 1.0, all_ready=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +102,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._short: set[int] = set()
         self._races: set[int] = set()
         self._deletions: set[int] = set()
+        self._late: set[int] = set()
         self._beginning: Beginning | None = None
         self._known: KnownDecision | None = None
         self._readiness: Readiness | None = None
@@ -200,6 +204,8 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         if turn.trigger is not None:
             self._previous = turn.state, turn.assignment
         limit = self._config.acceptable_recovery_lag
+        if transition.follow_up and len(transition.disturbed) == len(turn.held):
+            self._late |= uncertainty.ready_if_late(turn.state, turn.stateful, limit, lapse.spans[0].rates, LATE_MS)
         self._deletions |= uncertainty.cleaned_up(turn.state, after, lapse.to_ms, turn.assignment, limit, self._cleaner)
         return after
 
@@ -238,7 +244,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             verdict,
             _shortages(turn.state.group, self._short)
             + turn.assignment.warnings
-            + uncertainty.notes(turn.state, self._races, self._deletions),
+            + uncertainty.notes(turn.state, self._races, self._deletions, self._late),
             self._notes or (),
             () if self._readiness is None else tuple(doubt for _, doubt in sorted(self._readiness.doubts.items())),
         )

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.designs.classic import MODELS
-from kstream_plan.designs.classic.coordinator import SOONEST, TYPICAL, ClassicCoordinator
+from kstream_plan.designs.classic.coordinator import LATE, SOONEST, TYPICAL, ClassicCoordinator, Clock
 from kstream_plan.model import Group, GroupState, Note
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
@@ -21,12 +21,12 @@ from kstream_plan.protocols import PROTOCOLS, gives_up
 class Classic(Design):
     """A leader that decides by ``assignor``, members that rebalance by ``protocol``, both names in their registries.
 
-    ``at_the_soonest``: rebalances come no later than they can, instead of when they typically do.
+    ``clock`` says when rebalances come: when they typically do, or otherwise.
     """
 
     assignor: str = "high-availability"
     protocol: str = "cooperative"
-    at_the_soonest: bool = False
+    clock: Clock = TYPICAL
     name: ClassVar[str] = "classic"
     models: ClassVar[str] = MODELS
 
@@ -40,12 +40,15 @@ class Classic(Design):
         Raises:
             KeyError: no such assignor or protocol.
         """
-        clock = SOONEST if self.at_the_soonest else TYPICAL
-        return ClassicCoordinator(ASSIGNORS[self.assignor], PROTOCOLS[self.protocol], config, clock)
+        return ClassicCoordinator(ASSIGNORS[self.assignor], PROTOCOLS[self.protocol], config, self.clock)
 
     def soonest(self) -> Classic:
         """Return the same design with every rebalance as early as it can be."""
-        return replace(self, at_the_soonest=True)
+        return replace(self, clock=SOONEST)
+
+    def late(self) -> Classic:
+        """Return the same design with follow-ups as late as on a busy machine."""
+        return replace(self, clock=LATE)
 
     def stopping(self, group: Group) -> frozenset[int]:
         """Return the consumers that the protocol makes give up everything before they join."""

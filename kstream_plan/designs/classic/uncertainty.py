@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kstream_plan.designs.classic.cleaner import Cleaner
-from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note
+from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note, Rates
 from kstream_plan.model.movement_queue import MovementQueue
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, KeepTemporary, Place, Promote, Step, Withhold
@@ -44,6 +44,20 @@ def cleaned_up(
     }
 
 
+def ready_if_late(state: GroupState, steps: Iterable[Step], limit: int, rates: Rates, late_ms: int) -> set[int]:
+    """Return the tasks with a copy placed just now that has caught up if the follow-up comes so late.
+
+    Typically it comes before the copy is even created. ``limit`` is ``acceptable_recovery_lag``.
+    """
+    tasks = set()
+    for step in steps:
+        if isinstance(step, Place):
+            rate, records = rates.restore_rate(state.group.instance_index[step.to.process_id]), step.restore_records
+            if rate is not None and (records is None or limit < records <= limit + rate * late_ms / 1000):
+                tasks.add(state.group.task_index[step.task_id])
+    return tasks
+
+
 def taken_up(state: GroupState, steps: Iterable[Step], at_ms: int, cleaner: Cleaner) -> set[int]:
     """Return the tasks of which an instance takes up left-over state again that may have been deleted before."""
     group, tasks = state.group, set()
@@ -76,7 +90,7 @@ def _lost_caught_up(before: tuple[Copy, ...], after: tuple[Copy, ...], limit: in
     ]
 
 
-def notes(state: GroupState, races: set[int], deletions: set[int]) -> tuple[Note, ...]:
+def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int]) -> tuple[Note, ...]:
     """Put what was found over a whole plan into words."""
     found = []
     if races:
@@ -85,6 +99,15 @@ def notes(state: GroupState, races: set[int], deletions: set[int]) -> tuple[Note
                 "threads-race",
                 "An instance takes up left-over state again; which of its threads gets the task is a race between them",
                 _names(state.group, races),
+            )
+        )
+    if late:
+        found.append(
+            Note(
+                "late-follow-up",
+                "Threads race to rejoin: a follow-up that comes after 1.3 s instead of 0.1 s finds copies ready that "
+                "were placed just before, and hand-overs follow one another without waiting for probes",
+                _names(state.group, late),
             )
         )
     if deletions:

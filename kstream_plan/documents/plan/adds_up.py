@@ -91,8 +91,9 @@ def _check_worst(draws: Draws, plan: Plan, *keys: str) -> None:
             raise _edited(what, f"[{key!r}]", ".worst", *keys)
     for key, name in _IN_BOTH.items():
         most = getattr(draws, name).most
-        if draws.worst.get(key) not in (None, most):
-            raise _edited(f"is {draws.worst[key]}, and {name}.most {most}", f"[{key!r}]", ".worst", *keys)
+        worst = draws.worst.get(key)
+        if worst is not None and worst < most:  # of a range the worse end counts, and that may be worse than any draw
+            raise _edited(f"is {worst}, and {name}.most {most}", f"[{key!r}]", ".worst", *keys)
     all_settle = draws.settled == draws.number
     if draws.worst.get("must_settle", all_settle) != all_settle:
         what = f"is {draws.worst['must_settle']}, where {draws.settled} of {draws.number} settle"
