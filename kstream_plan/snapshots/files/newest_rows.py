@@ -51,14 +51,18 @@ class Keyed(NamedTuple):
 
 
 def rows_of(document: RowText) -> Iterator[RowText]:
-    """Take a whole file apart: the elements of an array, else the file as it stands."""
-    text = document.text.decode("utf-8", "surrogateescape").removeprefix(_BYTE_ORDER_MARK)
+    """Take a whole file apart: the elements of an array, else the file as it stands; so what is no UTF-8."""
+    try:
+        text = document.text.decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
+    except UnicodeDecodeError:
+        yield document
+        return
     try:
         elements = list(_elements(text)) if text.lstrip().startswith("[") else [text]
     except (ValueError, RecursionError):
         elements = [text]
     for element in elements:
-        yield document._replace(text=element.encode("utf-8", "surrogateescape"))
+        yield document._replace(text=element.encode("utf-8"))
 
 
 def _elements(text: str) -> Iterator[str]:

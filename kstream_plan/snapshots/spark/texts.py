@@ -72,10 +72,13 @@ def file_column() -> Column:
 
 
 def _elements(text: Column) -> Column:
-    """Return the elements of a top-level array as JSON texts; what is no (whole) array is one text as it stands."""
+    """Return the elements of a top-level array as JSON texts; what is no (whole) array is one text as it stands.
+
+    So is what is no UTF-8: Spark would put other characters in its place, and nobody would know.
+    """
     elements = F.transform(F.from_json(text, "array<string>"), lambda element: F.coalesce(element, F.lit("null")))
     is_array = text.rlike(r"\A\uFEFF?\s*\[") & text.rlike(r"\]\s*\z")
-    return F.when(is_array, F.coalesce(elements, F.array(text))).otherwise(F.array(text))
+    return F.when(is_array & F.is_valid_utf8(text), F.coalesce(elements, F.array(text))).otherwise(F.array(text))
 
 
 def _parsed(texts: DataFrame, keys: Mapping[str, Type]) -> DataFrame:

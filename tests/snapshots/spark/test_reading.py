@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import SnapshotError, SparkError, UsageError
 from kstream_plan.model import LATEST, Snapshot
-from kstream_plan.snapshots import read
+from kstream_plan.snapshots import read, reading
 from kstream_plan.snapshots.files.selection import selection
 from kstream_plan.snapshots.files.sources import Form, Input
 from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreHistory, StoreInterval
@@ -316,6 +316,7 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "binary junk": (bytes(range(256)), r"it begins with '\x00\x01"),
     "utf-16": (json.dumps(row()).encode("utf-16"), "is neither JSON nor Parquet"),
     "not utf-8": (json.dumps(row()).encode().replace(b"orders-0", b"\xff"), "is not UTF-8"),
+    "not utf-8 in an array": (json.dumps([row()]).encode().replace(b"orders-0", b"\xff"), "is not UTF-8"),
     "cut document": (json.dumps(row(), indent=1).encode()[:-40], "ends in the middle of a row"),
     "cut line": (lines([row()])[:-40], "ends in the middle of a row"),
     "cut array": (json.dumps([row()]).encode()[:-40], "ends in the middle of a row"),
@@ -398,6 +399,15 @@ def test_bad_input_is_raised_unless_told_to_keep_going(name: str, tmp_path: Path
 def test_bad_input_is_found_in_gzip_too(name: str, tmp_path: Path) -> None:
     content, what = BAD_FILES[name]
     assert what in refused(save(tmp_path / "input.json.gz", gzip.compress(content)))
+
+
+@pytest.mark.parametrize("little_bytes", [0, 1 << 30])
+def test_an_array_that_is_no_utf_8_is_not_mended(
+    little_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "LITTLE_BYTES", little_bytes)
+    said = refused(save(tmp_path / "input.json", BAD_FILES["not utf-8 in an array"][0]))
+    assert "is not UTF-8: invalid start byte at byte 591" in said
 
 
 def test_paths_are_checked_before_spark_is_asked(tmp_path: Path) -> None:
