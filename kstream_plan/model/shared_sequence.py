@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain, compress
+from itertools import chain, compress
 from operator import is_not
 from typing import TypeVar, overload
 
 T_co = TypeVar("T_co", covariant=True)
 
-#: The items of a piece at first: for ten thousands of items about as long to copy as the list of pieces is to make.
-_PIECE = 512
+#: A piece has 2^9 items: for ten thousands of items about as long to copy as the list of pieces is to make.
+_SHIFT = 9
+_PIECE = 1 << _SHIFT
+_WITHIN = _PIECE - 1
 
 
 class SharedSequence(Sequence[T_co]):
@@ -21,34 +22,30 @@ class SharedSequence(Sequence[T_co]):
     tuple of the same items.
     """
 
-    __slots__ = ("_pieces", "_starts")
+    __slots__ = ("_pieces",)
 
     def __init__(self, items: Iterable[T_co] = ()) -> None:
-        everything = tuple(items)
-        self._pieces: tuple[tuple[T_co, ...], ...] = _in_pieces(everything)
-        self._starts = _starts(self._pieces)
+        self._pieces: tuple[tuple[T_co, ...], ...] = _in_pieces(tuple(items))
 
     def replaced(self, items: Mapping[int, T_co]) -> SharedSequence[T_co]:
         """Return the sequence with these items, by index, in the place of those that are there."""
         pieces = list(self._pieces)
         drafts: dict[int, list[T_co]] = {}
         for index, item in items.items():
-            number = bisect_right(self._starts, index) - 1
+            number = index >> _SHIFT
             draft = drafts.setdefault(number, [])
             if not draft:
                 draft += pieces[number]
-            draft[index - self._starts[number]] = item
+            draft[index & _WITHIN] = item
         for number, draft in drafts.items():
             pieces[number] = tuple(draft)
-        return _made_of(tuple(pieces), self._starts)
+        return _made_of(tuple(pieces))
 
     def unlike(self, other: SharedSequence[T_co]) -> list[int]:
         """Return, in order, where another object is than in a version of the same length."""
-        if self._starts != other._starts or len(self) != len(other):
-            return list(compress(range(len(self)), map(is_not, self, other)))
         found: list[int] = []
         for number in compress(range(len(self._pieces)), map(is_not, self._pieces, other._pieces)):
-            piece, start = self._pieces[number], self._starts[number]
+            piece, start = self._pieces[number], number << _SHIFT
             found += compress(range(start, start + len(piece)), map(is_not, piece, other._pieces[number]))
         return found
 
@@ -63,13 +60,12 @@ class SharedSequence(Sequence[T_co]):
             return tuple(self)[index]
         if index < 0:
             index += len(self)
-        number = bisect_right(self._starts, index) - 1
-        if number < 0:
-            raise IndexError(index)
-        return self._pieces[number][index - self._starts[number]]
+            if index < 0:
+                raise IndexError(index)
+        return self._pieces[index >> _SHIFT][index & _WITHIN]
 
     def __len__(self) -> int:
-        return self._starts[-1] + len(self._pieces[-1]) if self._pieces else 0
+        return (len(self._pieces) - 1 << _SHIFT) + len(self._pieces[-1]) if self._pieces else 0
 
     def __iter__(self) -> Iterator[T_co]:
         return chain.from_iterable(self._pieces)
@@ -84,15 +80,11 @@ class SharedSequence(Sequence[T_co]):
         return repr(tuple(self))
 
 
-def _made_of(pieces: tuple[tuple[T_co, ...], ...], starts: list[int]) -> SharedSequence[T_co]:
+def _made_of(pieces: tuple[tuple[T_co, ...], ...]) -> SharedSequence[T_co]:
     made: SharedSequence[T_co] = object.__new__(SharedSequence)
-    made._pieces, made._starts = pieces, starts
+    made._pieces = pieces
     return made
 
 
 def _in_pieces(items: tuple[T_co, ...]) -> tuple[tuple[T_co, ...], ...]:
     return tuple(items[start : start + _PIECE] for start in range(0, len(items), _PIECE))
-
-
-def _starts(pieces: tuple[tuple[T_co, ...], ...]) -> list[int]:
-    return list(accumulate(map(len, pieces[:-1]), initial=0)) if pieces else []

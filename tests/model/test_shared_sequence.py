@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from unittest import mock
 
 import pytest
@@ -15,7 +16,7 @@ from kstream_plan.model.shared_sequence import SharedSequence
 
 @given(st.data())
 def test_every_version_is_what_a_tuple_would_be(data: st.DataObject) -> None:
-    with mock.patch.object(shared_sequence, "_PIECE", data.draw(st.integers(1, 4))):
+    with _small_pieces(data.draw(st.integers(0, 2))):
         literal = tuple(data.draw(st.lists(st.integers(), max_size=20)))
         versions = [(SharedSequence(literal), literal)]
         for _ in range(data.draw(st.integers(0, 6))):
@@ -36,7 +37,7 @@ def test_every_version_is_what_a_tuple_would_be(data: st.DataObject) -> None:
 
 @given(st.lists(st.integers(0, 3), max_size=20), st.data())
 def test_what_differs_is_found_in_any_version(items: list[int], data: st.DataObject) -> None:
-    with mock.patch.object(shared_sequence, "_PIECE", data.draw(st.integers(1, 4))):
+    with _small_pieces(data.draw(st.integers(0, 2))):
         first = SharedSequence([[item] for item in items])
         changes = st.dictionaries(st.integers(0, len(items) - 1), st.just([9])) if items else st.just({})
         last = first.replaced(data.draw(changes)).replaced(data.draw(changes))
@@ -68,6 +69,12 @@ def test_a_queue_of_movements_is_sorted_by_kind_then_by_place(data: st.DataObjec
     assert queue.number_of_tasks == len({movement.task for movement in wanted})
     for task in range(tasks):
         assert queue.of(task) == [movement for movement in wanted if movement.task == task]
+
+
+def _small_pieces(shift: int) -> AbstractContextManager[object]:
+    """Let a piece have 2^shift items."""
+    size = 1 << shift
+    return mock.patch.multiple(shared_sequence, _SHIFT=shift, _PIECE=size, _WITHIN=size - 1)
 
 
 def _movement(kind: str, task: int, destination: int) -> Movement:

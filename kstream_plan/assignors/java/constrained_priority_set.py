@@ -22,6 +22,8 @@ from kstream_plan.model import Group
 _Key: TypeAlias = tuple[float, int]
 _LIGHTEST: _Key = (-1.0, 0)
 _HEAVIEST: _Key = (inf, 0)
+#: So many of the last movements are looked at first to see who is out of place: mostly enough.
+_FIRST_LOOK = 48
 
 
 @dataclass(slots=True)
@@ -137,7 +139,7 @@ class PrioritySet:
                 return first[1]
             if self._looked_at is None:
                 return self._replay().first_of(candidates)
-            self._look_back(max(2 * self._looked_at, len(self._counts)))
+            self._look_back(max(2 * self._looked_at, _FIRST_LOOK))
 
     def _look_back(self, movements: int) -> None:
         """See who is out of place, going by so many of the last movements, or by all that there have to be.
