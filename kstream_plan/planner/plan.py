@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from math import ceil, inf
 
@@ -22,10 +22,11 @@ from kstream_plan.planner.summarize import least_moves, summarize
 from kstream_plan.planner.timeline import Timeline, timeline
 from kstream_plan.plans import FigureRange, Plan, Summary, Trigger
 from kstream_plan.plans.balance import initial_balance
-from kstream_plan.plans.design import Design, Doubt, Played
+from kstream_plan.plans.design import LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, Design, Doubt, Played
 from kstream_plan.plans.garbage_collector import without_cycle_collector
 from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import pauses_of
+from kstream_plan.plans.summary import FIGURES
 
 __all__ = ["OnRound", "plan"]
 
@@ -171,8 +172,8 @@ class _Case:
         if self.snapshot.least_lags:
             ends.append(replace(self, snapshot=self.snapshot.at_worst())._again(design, replace(options, ready=False)))
         otherwise: dict[str, Callable[[], list[Summary]]] = {
-            "left-over-cleanup": lambda: [self._again(design, replace(options, cleaning=when)) for when in _OTHERWISE],
-            "late-follow-up": lambda: [self._again(design.late(), options)],
+            LEFT_OVER_CLEANUP: lambda: [self._again(design, replace(options, cleaning=when)) for when in _OTHERWISE],
+            LATE_FOLLOW_UP: lambda: [self._again(design.late(), options)],
         }
         for code, played in otherwise.items():
             others = played() if any(note.code == code for note in warnings) else []
@@ -202,12 +203,9 @@ class _Case:
 #: When left-over state is deleted, if not when it is likely.
 _OTHERWISE: Sequence[Cleaning] = ("early", "late")
 
-#: The figures of a summary that may be ranges.
-_FIGURES = [field.name for field in fields(Summary) if field.type in ("int", "int | None") and field.name != "floor_ms"]
-
 
 def _ranges(summaries: Sequence[Summary]) -> Iterator[FigureRange]:
-    for figure in _FIGURES:
+    for figure in FIGURES:
         ends = [getattr(summary, figure) for summary in summaries]
         if None not in ends and min(ends) != max(ends):
             yield FigureRange(figure, min(ends), max(ends))

@@ -22,6 +22,12 @@ from kstream_plan.plans.steps import Step
 from kstream_plan.plans.summary import LowerBounds
 from kstream_plan.plans.verdict import Verdict
 
+#: The code of a design's warning that what follows hangs on when left-over state is deleted: the planner then plays
+#: both ends, and leaves the warning out if they come to the same.
+LEFT_OVER_CLEANUP = "left-over-cleanup"
+#: The same of whether a follow-up comes before something else, or after it.
+LATE_FOLLOW_UP = "late-follow-up"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:

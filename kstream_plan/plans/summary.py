@@ -42,6 +42,23 @@ class FigureRange(NamedTuple):
     high: int
 
 
+#: The figures of a summary that may be ranges.
+FIGURES = (
+    "rebalances",
+    "probing_rebalances",
+    "duration_ms",
+    "moves",
+    "hops",
+    "warmups",
+    "cold_handovers",
+    "max_cold_restore_ms",
+    "restored_records",
+    "paused_task_ms",
+    "peak_extra_copies",
+    "stateless_hops",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """The plan in figures (README, "How a plan reads").

@@ -9,6 +9,7 @@ from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, No
 from kstream_plan.model.movement_queue import MovementQueue
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, KeepTemporary, Place, Promote, Step, Withhold
+from kstream_plan.plans.design import LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 
 
 def taken_back(state: GroupState, steps: Iterable[Step]) -> set[int]:
@@ -104,7 +105,7 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
     if late:
         found.append(
             Note(
-                "late-follow-up",
+                LATE_FOLLOW_UP,
                 "Threads race to rejoin: a follow-up that comes after 1.3 s instead of 0.1 s finds copies ready that "
                 "were placed just before, and hand-overs follow one another without waiting for probes",
                 _names(state.group, late),
@@ -113,7 +114,7 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
     if deletions:
         found.append(
             Note(
-                "left-over-cleanup",
+                LEFT_OVER_CLEANUP,
                 "Left-over state decides here, and when it is deleted is not known: instances look every "
                 "state.cleanup.delay.ms, and go by when a directory was changed",
                 _names(state.group, deletions),
