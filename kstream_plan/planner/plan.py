@@ -175,6 +175,13 @@ class _Case:
             LEFT_OVER_CLEANUP: lambda: [self._again(design, replace(options, cleaning=when)) for when in _OTHERWISE],
             LATE_FOLLOW_UP: lambda: [self._again(design.late(), options)],
         }
+        if self.outside.close_by_ms:
+            ends.append(self._other_side_of_the_time_out(design, options))
+            message = (
+                "Back within a heartbeat interval of the session time-out: nobody knows whether the group has noticed "
+                "by then"
+            )
+            warnings = (*warnings, Note("close-to-time-out", message, tuple(self.outside.close_by_ms)))
         for code, played in otherwise.items():
             others = played() if any(note.code == code for note in warnings) else []
             if [*_ranges([summary, *others])]:
@@ -182,6 +189,14 @@ class _Case:
             else:
                 warnings = tuple(note for note in warnings if note.code != code)
         return replace(summary, ranges=tuple(_ranges(ends))), warnings
+
+    def _other_side_of_the_time_out(self, design: Design, options: PlanOptions) -> Summary:
+        """Play it with a time-out that is over before who came back just in time, or after who came too late."""
+        config = self.snapshot.config
+        back_in_time = next(iter(self.outside.close_by_ms.values())) > 0
+        by_ms = -config.heartbeat_interval_ms if back_in_time else config.heartbeat_interval_ms
+        other = replace(config, session_timeout_ms=max(0, config.session_timeout_ms + by_ms))
+        return plan(replace(self.snapshot, config=other), design, options, scenario=self.scenario).summary
 
     def _again(self, design: Design, options: PlanOptions) -> Summary:
         return plan(self.snapshot, design, options, scenario=self.scenario).summary

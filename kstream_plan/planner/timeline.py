@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from math import inf
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.errors import ScenarioError
@@ -45,6 +46,8 @@ class Timeline:
 
     ``unnoticed`` are those of the outages, in time, after which the group goes on as if nothing had happened.
     ``crashed`` are the instances that come back from a crash of which no event says what is left of their state.
+    ``close_by_ms`` tells by how much instances come back before the group has noticed that they were away (or after it:
+    below 0), where that is within a heartbeat interval.
     """
 
     changes: tuple[GroupChange, ...]
@@ -53,6 +56,7 @@ class Timeline:
     paces: tuple[PaceChange, ...]
     everyone: tuple[Instance, ...]
     crashed: tuple[str, ...] = ()
+    close_by_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def timeline(
@@ -75,6 +79,7 @@ def timeline(
         paces=tuple(draft.paces),
         everyone=tuple(draft.everyone.values()),
         crashed=tuple(draft.guessed),
+        close_by_ms={of: by_ms for of, by_ms in draft.back_by_ms.items() if abs(by_ms) <= config.heartbeat_interval_ms},
     )
 
 
@@ -112,6 +117,8 @@ class _Draft:
     session_timeout_ms: int
     in_stores: bool
     rebalances_until_ms: int = -1
+    noticed_ms: dict[str, int] = field(default_factory=dict)
+    back_by_ms: dict[str, int] = field(default_factory=dict)
     put_off: dict[str, tuple[Stop, int]] = field(default_factory=dict)
     crashed: set[str] = field(default_factory=set)
     guessed: dict[str, None] = field(default_factory=dict)
@@ -208,6 +215,7 @@ class _Draft:
         for noticed_at_ms, process_id in sorted(due):
             if at_ms is None or noticed_at_ms <= at_ms:
                 down = self.down.pop(process_id)
+                self.noticed_ms[process_id] = noticed_at_ms
                 self.outages.append(Outage(process_id, down.stopped_at_ms, noticed_at_ms))
                 arrivals = () if down.back is None else (down.back,)
                 self._change(
@@ -249,6 +257,9 @@ class _Draft:
                     where=event.where,
                     fix="let it leave, stop or crash first",
                 )
+            noticed_ms = self.noticed_ms.get(process_id) if down is None else down.noticed_at_ms
+            if noticed_ms is not None:
+                self.back_by_ms[process_id] = noticed_ms - event.at_ms
             arrival = self._back(known, event, place)
             if down is None:
                 arrivals.append(arrival)

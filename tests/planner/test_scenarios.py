@@ -431,3 +431,18 @@ def test_an_instance_that_waits_for_a_rebalance_to_end_returns_as_late_as_it_sto
     assert restarts == pytest.approx([10_000, 20_000], abs=10)
     crashed = _play(_settled(), events.replace("stop: i2", "crash: i2"))
     assert next(rnd.at_ms for rnd in crashed.rounds) == 13_000
+
+
+@pytest.mark.parametrize(
+    ("restart", "warned", "noticed"),
+    [("6s", False, False), ("8s", True, False), ("12s", True, True), ("14s", False, True)],
+)
+def test_close_to_the_session_time_out_both_outcomes_are_told(restart: str, warned: bool, noticed: bool) -> None:
+    """It is 10 s: one rebalance with the same assignment if i1 is back by then, else it leaves and returns."""
+    made = _play(_settled(), f"{{at: 0s, stop: i1}}, {{at: {restart}, return: i1}}")
+    assert ("close-to-time-out" in {note.code for note in made.warnings}) == warned
+    rebalances = next(((one.low, one.high) for one in made.summary.ranges if one.figure == "rebalances"), None)
+    if warned:
+        assert rebalances is not None
+        assert made.summary.rebalances == rebalances[noticed]
+        assert rebalances[0] == 1
