@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from kstream_plan.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from kstream_plan.cli.actions.variants import axes_of as vary
+    from kstream_plan.comparison.alternatives import beside_each_other as beside_each_other
     from kstream_plan.comparison.beside_history import said_and_happened as said_and_happened
     from kstream_plan.comparison.compare import compare as diff
     from kstream_plan.comparison.sides import plan_course as plan_course
@@ -47,6 +49,9 @@ if TYPE_CHECKING:
     from kstream_plan.render.check.json_form import json_report as check_to_json
     from kstream_plan.render.check.markdown import markdown_report as check_to_markdown
     from kstream_plan.render.check.table import table_report as check_to_table
+    from kstream_plan.render.compare.json_form import compare_json as compare_to_json
+    from kstream_plan.render.compare.table import compare_markdown as compare_to_markdown
+    from kstream_plan.render.compare.table import compare_table as compare_to_table
     from kstream_plan.render.diff.happened_json import happened_json as said_and_happened_to_json
     from kstream_plan.render.diff.happened_pages import happened_markdown as said_and_happened_to_markdown
     from kstream_plan.render.diff.happened_pages import happened_table as said_and_happened_to_table
@@ -64,6 +69,7 @@ if TYPE_CHECKING:
     from kstream_plan.render.upgrade import upgrade_json as upgrade_to_json
     from kstream_plan.render.upgrade import upgrade_markdown as upgrade_to_markdown
     from kstream_plan.render.upgrade import upgrade_table as upgrade_to_table
+    from kstream_plan.simulation.alternatives import alternatives as alternatives
     from kstream_plan.simulation.cures import cures as cures
     from kstream_plan.simulation.drain import drain as drain
     from kstream_plan.simulation.one_plan import assign_once as assign
@@ -93,12 +99,17 @@ _PUBLIC = {
     "Simulation": ("kstream_plan.plans.simulated", "Simulation"),
     "Snapshot": ("kstream_plan.model", "Snapshot"),
     "Standard": ("kstream_plan.policy.findings", "Standard"),
+    "alternatives": ("kstream_plan.simulation.alternatives", "alternatives"),
     "assign": ("kstream_plan.simulation.one_plan", "assign_once"),
+    "beside_each_other": ("kstream_plan.comparison.alternatives", "beside_each_other"),
     "check": ("kstream_plan.policy.check", "check_plan"),
     "check_all": ("kstream_plan.policy.check", "check_all"),
     "check_to_json": ("kstream_plan.render.check.json_form", "json_report"),
     "check_to_markdown": ("kstream_plan.render.check.markdown", "markdown_report"),
     "check_to_table": ("kstream_plan.render.check.table", "table_report"),
+    "compare_to_json": ("kstream_plan.render.compare.json_form", "compare_json"),
+    "compare_to_markdown": ("kstream_plan.render.compare.table", "compare_markdown"),
+    "compare_to_table": ("kstream_plan.render.compare.table", "compare_table"),
     "cures": ("kstream_plan.simulation.cures", "cures"),
     "read_said_and_happened": ("kstream_plan.documents.said_and_happened", "read_said_and_happened"),
     "said_and_happened": ("kstream_plan.comparison.beside_history", "said_and_happened"),
@@ -140,6 +151,7 @@ _PUBLIC = {
     "upgrade_to_json": ("kstream_plan.render.upgrade", "upgrade_json"),
     "upgrade_to_markdown": ("kstream_plan.render.upgrade", "upgrade_markdown"),
     "upgrade_to_table": ("kstream_plan.render.upgrade", "upgrade_table"),
+    "vary": ("kstream_plan.cli.actions.variants", "axes_of"),
     "with_measured_lags": ("kstream_plan.snapshots.metrics.overlay", "with_measured_lags"),
     "with_overrides": ("kstream_plan.documents.streams_config", "with_overrides"),
 }
@@ -158,12 +170,17 @@ __all__ = [
     "Snapshot",
     "Standard",
     "__version__",
+    "alternatives",
     "assign",
+    "beside_each_other",
     "check",
     "check_all",
     "check_to_json",
     "check_to_markdown",
     "check_to_table",
+    "compare_to_json",
+    "compare_to_markdown",
+    "compare_to_table",
     "cures",
     "diff",
     "diff_to_json",
@@ -205,6 +222,7 @@ __all__ = [
     "upgrade_to_json",
     "upgrade_to_markdown",
     "upgrade_to_table",
+    "vary",
     "with_measured_lags",
     "with_overrides",
 ]

@@ -27,6 +27,9 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "simulate": (
             "Simulate what happens to a group by the scenario: who joins, leaves, stops, crashes, returns, and more."
         ),
+        "compare": (
+            "Compare alternatives: other settings, assignors or scenarios of one group, or plans of one snapshot."
+        ),
         "drain": (
             "Ask whether instances may stop: which of their tasks would start cold or pause, now and after waiting."
         ),

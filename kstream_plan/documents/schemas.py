@@ -6,7 +6,19 @@ import json
 from importlib import resources
 
 #: What there is a schema of: what is written, then what is read.
-KINDS = ("plan", "diff", "said-and-happened", "upgrade", "check", "drain", "snapshot", "lags", "scenario", "policy")
+KINDS = (
+    "plan",
+    "compare",
+    "diff",
+    "said-and-happened",
+    "upgrade",
+    "check",
+    "drain",
+    "snapshot",
+    "lags",
+    "scenario",
+    "policy",
+)
 
 
 def load(kind: str) -> str:

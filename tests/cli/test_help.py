@@ -30,6 +30,9 @@ OF_THEIR_OWN = {
     ("snapshot", "--to"): "up to this time",
     ("upgrade", "--to"): "protocol",
     ("diff", "--verbose"): "task",
+    ("compare", "--scenario"): "compared",
+    ("compare", "--policy"): "which of them keep",
+    ("compare", "--draws"): "for each",
     ("diff", "--fail-on-changes"): "changed",
 }
 

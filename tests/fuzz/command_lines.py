@@ -117,6 +117,7 @@ _FITTING: dict[str, list[str]] = {
     "--baseline": ["plan.json", FILE],
     "--leader-log": ["leader.log", FILE],
     "--max-rounds": ["1", "3", "0"],
+    "--vary": ["max.warmup.replicas=2,4", "num.standby.replicas=0,1", "assignor=balanced,x", "=", "a=b,"],
     "--add": ["1", "2", "0"],
     "--to": ["1", "3", "9", "2026-11-21T12:00:00Z", "cooperative"],
     "--timeout": ["50ms", "1s"],
@@ -132,6 +133,12 @@ _POSITIONAL: dict[str, list[list[str]]] = {
     "diff": [["plan.json"], ["plan.json", FILE], ["snapshot.json", "snapshot.json"], [FILE, "snapshot.json"], [FILE]],
     "upgrade": [["snapshot.json", "--to", "cooperative"], [FILE, "--to", "cooperative"]],
     "snapshot": [["--leader-log", "leader.log"], ["--leader-log", FILE]],
+    "compare": [
+        ["snapshot.json", "--vary", "max.warmup.replicas=1,4"],
+        [FILE, "--add", "1", "--draws", "2", "--vary", "assignor=balanced,high-availability"],
+        ["plan.json", FILE],
+        ["plan.json", "plan.json"],
+    ],
     "schema": [["plan"], ["policy"], ["x"]],
 }
 

@@ -121,3 +121,12 @@ def test_a_drain_takes_the_options_of_planning() -> None:
     drained = kstream_plan.drain(before(), ["i3"], PlanOptions(protocol="eager"))
     assert drained.plan.protocol == drained.waiting.protocol == "eager"
     assert "i3" in kstream_plan.drain_to_table(drained)
+
+
+def test_alternatives_are_set_beside_each_other() -> None:
+    axes = kstream_plan.vary(["max.warmup.replicas=2,20"])
+    found = kstream_plan.alternatives(before(), axes, scenario=two_more(), number_of_draws=2)
+    beside = kstream_plan.beside_each_other(found)
+    assert "max.warmup.replicas=20" in kstream_plan.compare_to_table(beside)
+    assert "2 alternatives" in kstream_plan.compare_to_markdown(beside)
+    assert '"kind":"compare"' in kstream_plan.compare_to_json(beside)

@@ -1,0 +1,84 @@
+"""What ``compare`` varies: the values of ``--vary`` and the scenarios, as axes of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.comparison.alternatives import Change
+from kstream_plan.designs import DESIGNS
+from kstream_plan.documents.java_properties import Setting
+from kstream_plan.documents.quantities import parse_duration
+from kstream_plan.documents.scenario_file import load_scenario
+from kstream_plan.documents.streams_config import kafka_name, setting_value
+from kstream_plan.errors import ConfigError, UsageError
+from kstream_plan.protocols import PROTOCOLS
+from kstream_plan.simulation.alternatives import Variant
+
+_MOST_ALTERNATIVES = 1_000
+#: What varies beside settings, and its values: names of the options of a plan.
+_OPTIONS: Mapping[str, Sequence[str]] = {
+    "assignor": sorted(ASSIGNORS),
+    "design": sorted(DESIGNS),
+    "protocol": sorted(PROTOCOLS),
+}
+
+
+def axes_of(varied: Sequence[str], scenarios: Sequence[Path] = ()) -> list[list[Variant]]:
+    """Return the axes: one per ``NAME=VALUE,…`` in the order given, then the scenarios, if there are several.
+
+    Raises:
+        UsageError: it is not of that form, a name or value is given twice, or there are too many alternatives.
+        ConfigError: a name is no setting, a value is out of its range, or a scenario cannot be read.
+    """
+    axes = [_axis(text) for text in varied]
+    names = [axis[0].change.name for axis in axes]
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is varied twice", where="--vary", fix=f"write --vary {twice}=VALUE,VALUE once")
+    if len(scenarios) > 1:
+        axes.append([Variant(change=Change("scenario", str(path)), scenario=load_scenario(path)) for path in scenarios])
+    number = 1
+    for axis in axes:
+        number *= len(axis)
+    if number > _MOST_ALTERNATIVES:
+        what = f"{number:,} alternatives are more than {_MOST_ALTERNATIVES:,}"
+        raise UsageError(what, where="--vary", fix="vary fewer values at a time")
+    return axes
+
+
+def _axis(text: str) -> list[Variant]:
+    name, equals, listed = text.partition("=")
+    values = [value.strip() for value in listed.split(",")]
+    if not name.strip() or not equals or not all(values):
+        what = f"{text!r} is not NAME=VALUE,VALUE"
+        raise UsageError(what, where="--vary", fix="write --vary max.warmup.replicas=2,4,8")
+    axis = [_variant(name.strip(), value) for value in values]
+    changes = [of.change for of in axis]
+    twice = next((one for place, one in enumerate(changes) if one in changes[:place]), None)
+    if twice is not None:
+        raise UsageError(f"{twice.name} has {twice.value} twice", where="--vary", fix="give every value once")
+    return axis
+
+
+def _variant(name: str, value: str) -> Variant:
+    if name in _OPTIONS:
+        if value not in _OPTIONS[name]:
+            what = f"{value!r} is no {name}"
+            raise UsageError(what, where="--vary", fix=f"use one of {', '.join(_OPTIONS[name])}")
+        return Variant(change=Change(name, value), options=((name, value),))
+    where = f"--vary {name}"
+    known, found = setting_value(Setting(name, _in_milliseconds(name, value, where), 1), "--vary", where)
+    told = ",".join(found) if isinstance(found, tuple) else str(found)
+    return Variant(change=Change(kafka_name(known), told), settings=((known, found),))
+
+
+def _in_milliseconds(name: str, value: str, where: str) -> str:
+    """Return a duration like ``5m`` as Kafka has it; any other value as it is."""
+    if not name.replace("_", ".").endswith(".ms") or value.isdigit():
+        return value
+    try:
+        return str(parse_duration(value))
+    except ValueError as error:
+        raise ConfigError(f"{name} is {value!r}: {error}", where=where, fix="write 300000 or 5m") from None

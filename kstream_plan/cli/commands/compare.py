@@ -1,0 +1,189 @@
+"""``compare``: the same group under other settings, by another assignor, in other scenarios, beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kstream_plan.cli.actions.each_application import Work, each_application
+from kstream_plan.cli.actions.overrides import overrides
+from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
+from kstream_plan.cli.actions.scenarios import ScenarioOf, scale_out_of
+from kstream_plan.cli.actions.variants import axes_of
+from kstream_plan.cli.exit_codes import first_that_applies
+from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.groups import PlansSnapshots
+from kstream_plan.cli.options.parameters import names_and_defaults, option_of, takes
+from kstream_plan.cli.options.simulation import NewInstances
+from kstream_plan.cli.output import OutputForm, page, say
+from kstream_plan.cli.progress import progress
+from kstream_plan.comparison.alternatives import Alike, Alternative, Change, beside_each_other
+from kstream_plan.comparison.sides import are_rivals
+from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
+from kstream_plan.documents.policy_file import load_policy
+from kstream_plan.documents.scenario_file import load_scenario
+from kstream_plan.errors import PlanFileError, UsageError
+from kstream_plan.model import Snapshot
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.policy.findings import Standard
+from kstream_plan.render.compare.json_form import compare_json
+from kstream_plan.render.compare.table import compare_markdown, compare_table
+from kstream_plan.simulation.alternatives import alternative, alternatives
+from kstream_plan.simulation.draws import MOST_DRAWS, processors
+
+
+class CompareOptions(NewInstances, PlansSnapshots):
+    """What ``compare`` is asked."""
+
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="{SNAPSHOT|PLAN}...",
+            help="Snapshots, each of which is compared under what varies; or saved plans of one snapshot.",
+            show_default=False,
+        ),
+    ]
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary",
+            metavar="NAME=V,V...",
+            help="A setting, assignor, protocol or design, and the values to compare; repeatable: every combination.",
+        ),
+    ] = None
+    scenario: Annotated[
+        list[Path] | None,
+        typer.Option("--scenario", metavar="FILE", help="What happens to the group; several are compared."),
+    ] = None
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", metavar="FILE", help="Says which of them keep to it; the fastest of these is marked."),
+    ] = None
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            "--draws",
+            metavar="N",
+            parser=shared.parser(shared.whole_number, 1, 1_000_000),
+            help=f"So many draws of new instances' ids for each (default: by size, {MOST_DRAWS} at most in all).",
+        ),
+    ] = None
+    max_rounds: shared.MaxRounds = None
+    output: shared.Output = OutputForm.TABLE
+
+    @property
+    def plan_options(self) -> PlanOptions:
+        """How to plan what does not vary."""
+        return replace(super().plan_options, max_rounds=self.max_rounds)
+
+
+@takes(CompareOptions)
+def compare(asked: CompareOptions) -> None:
+    """Compare alternatives: other settings, assignors or scenarios of one group, or plans of one snapshot."""
+    with expected_failures(debug=asked.debug):
+        standard = None if asked.policy is None else Standard(load_policy(asked.policy), datetime.now(UTC))
+        if all(map(is_plan_file, asked.paths)):
+            work: Work[Sequence[Alike]] = Work([beside_each_other(_saved(asked, standard))])
+        else:
+            work = _played(asked, standard)
+        for error in work.errors:
+            report(error, debug=asked.debug)
+        if work.results:
+            say(_page(work.results, asked.output))
+    raise typer.Exit(first_that_applies([], work.errors))
+
+
+def _played(asked: CompareOptions, standard: Standard | None) -> Work[Sequence[Alike]]:
+    """Read the snapshots and play every alternative of each.
+
+    Raises:
+        KstreamPlanError: something cannot be read or played.
+    """
+    check_before_reading(asked, None)
+    axes, settings, scenario_of = axes_of(asked.vary or (), asked.scenario or ()), overrides(asked), _scenario_of(asked)
+    if not axes:
+        what = "there is nothing to compare"
+        raise UsageError(what, fix="give --vary max.warmup.replicas=2,4,8, or several --scenario")
+    with progress(quiet=asked.quiet) as tell:
+        tell("reading")
+
+        def played(found: Snapshot, _done: int) -> Sequence[Alike]:
+            group = found.state.group
+            return beside_each_other(
+                alternatives(
+                    found,
+                    axes,
+                    asked.plan_options,
+                    scenario=None if scenario_of is None else scenario_of(group),
+                    standard=standard,
+                    number_of_draws=asked.draws,
+                    workers=processors(),
+                    on_alternative=lambda done, of: tell(
+                        f"{group.application_id}: alternative {done} of {of}", done, of
+                    ),
+                )
+            )
+
+        return each_application(read_snapshots(asked.paths, asked), settings, played, keep_going=asked.keep_going)
+
+
+def _scenario_of(asked: CompareOptions) -> ScenarioOf | None:
+    """Return what happens in every alternative, unless that varies; ``None``: a rebalance starts now.
+
+    Raises:
+        UsageError: options that do not go together.
+        ConfigError: the scenario cannot be read.
+    """
+    members = [name for name in names_and_defaults(NewInstances) if getattr(asked, name) is not None]
+    if members and asked.scenario:
+        raise UsageError(f"{option_of(members[0])} is an event, too", fix="write it into the scenario")
+    if members:
+        return scale_out_of(asked)
+    if asked.draws is not None and not asked.scenario:
+        raise UsageError("--draws goes with --add, --to or --scenario", fix="give one, or leave out --draws")
+    if asked.scenario is None or len(asked.scenario) > 1:
+        return None
+    scenario = load_scenario(asked.scenario[0])
+    return lambda _group: scenario
+
+
+def _saved(asked: CompareOptions, standard: Standard | None) -> list[Alternative]:
+    """Read saved plans, which have to be of one snapshot.
+
+    Raises:
+        PlanFileError: one cannot be read.
+        UsageError: they are of different snapshots, or there is something to vary, which is for snapshots.
+    """
+    for name in ("vary", "scenario", "draws", *names_and_defaults(NewInstances)):
+        if getattr(asked, name) is not None:
+            what = f"{option_of(name)} is for snapshots; plans are compared as they were saved"
+            raise UsageError(what, fix="give the snapshot instead of its plans")
+    found: list[Alternative] = []
+    for path in asked.paths:
+        for place, saved in enumerate(each_saved_in(path)):
+            if isinstance(saved, PlanFileError):
+                raise saved
+            if found and saved.plan != found[0].plan and not are_rivals(found[0].plan, saved.plan):
+                what = f"{path} is a plan of another snapshot than {asked.paths[0]}"
+                raise UsageError(what, fix="compare plans of one snapshot, or see what kstream-plan diff says")
+            changes = (Change("plan", path if not place else f"{path}, line {place + 1}"),)
+            draws = None if saved.simulation is None else saved.simulation.draws
+            found.append(alternative(changes, saved.plan, draws, standard))
+    if len(found) < 2:
+        raise UsageError("one plan alone is nothing to compare", fix="give several plans of one snapshot")
+    return found
+
+
+def _page(found: Sequence[Sequence[Alike]], form: OutputForm) -> str:
+    if form is OutputForm.JSON:
+        return "".join(f"{compare_json(alike)}\n" for alike in found)
+    if form is OutputForm.MARKDOWN:
+        return "\n".join(map(compare_markdown, found))
+    shown = page()
+    return "\n".join(compare_table(alike, width=shown.width, colour=shown.colour) for alike in found)

@@ -1,0 +1,180 @@
+"""Alternatives beside each other: what each comes to, which come to the same, and which is the fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+from kstream_plan.model.holding_changes import apart_from_stateless, changed_holdings, stateful_loads
+from kstream_plan.plans import Plan
+from kstream_plan.plans.simulated import Draws, Range, figures_of
+from kstream_plan.plans.steps import HandOver, Place, Promote, restores_anew
+
+
+class Change(NamedTuple):
+    """What an alternative has otherwise: a setting in Kafka's spelling, ``assignor``, ``scenario`` and the like."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlternativeFigures:
+    """What one alternative comes to. A range has the median, the least and the most of all draws.
+
+    ``relief_ms``: the busiest instance runs fewer tasks than at first from then on (``None``: it never does);
+    ``most_restores_begun``: copies that begin to restore in one rebalance; ``most_state_records``: what the fullest
+    instance holds copies of, in records (``None``: an end offset is not known). These, ``paused_at_once`` and
+    ``peak_extra_copies`` are of the draw that is shown.
+    """
+
+    settled: int
+    balanced_ms: Range
+    rebalances: Range
+    moves: Range
+    max_paused_ms: Range
+    cold_handovers: Range
+    restored_records: Range | None
+    relief_ms: int | None
+    least_moves: int
+    paused_at_once: int
+    peak_extra_copies: int
+    most_restores_begun: int
+    most_state_records: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """One of several: what is otherwise in it, and what it comes to; ``draws``: ``None`` if nothing is random.
+
+    ``kept``: it keeps to the policy (``None``: nobody gave one); ``broken`` names the rules that it breaks.
+    """
+
+    changes: tuple[Change, ...]
+    plan: Plan
+    draws: Draws | None
+    figures: AlternativeFigures
+    kept: bool | None = None
+    broken: tuple[str, ...] = ()
+
+    @property
+    def settles(self) -> bool:
+        """Whether every draw settles."""
+        return self.figures.settled == (1 if self.draws is None else self.draws.number)
+
+
+class Alike(NamedTuple):
+    """Alternatives that come to the same, in the order given; ``fastest``: none is faster by more than chance does."""
+
+    alternatives: tuple[Alternative, ...]
+    fastest: bool
+
+    @property
+    def one(self) -> Alternative:
+        """The first of them, for what they have in common."""
+        return self.alternatives[0]
+
+
+def alternative_figures(plan: Plan, draws: Draws | None) -> AlternativeFigures:
+    """Count what a plan, and the draws that it stands for, come to."""
+    summary, of = plan.summary, figures_of(plan) if draws is None else draws
+    return AlternativeFigures(
+        settled=int(plan.verdict.kind == "settled") if draws is None else draws.settled,
+        balanced_ms=_range(of.duration_ms),
+        rebalances=_range(of.rebalances),
+        moves=_range(of.moves),
+        max_paused_ms=_range(of.max_paused_ms),
+        cold_handovers=_range(of.cold_handovers),
+        restored_records=None if summary.restored_records is None else _range(of.restored_records),
+        relief_ms=_relief_ms(plan),
+        least_moves=summary.lower_bounds.moves,
+        paused_at_once=plan.pauses.most_at_once,
+        peak_extra_copies=summary.peak_extra_copies,
+        most_restores_begun=_most_restores_begun(plan),
+        most_state_records=_most_state_records(plan),
+    )
+
+
+def beside_each_other(alternatives: Sequence[Alternative]) -> tuple[Alike, ...]:
+    """Fold what comes to the same, those that keep to the policy first, and mark the fastest that may be taken.
+
+    What may be taken settles in every draw and keeps to the policy, if there is one. The best of it has the fewest cold
+    starts in its worst draw, and of these it is balanced first. Marked is, beside it, what has as few of them and times
+    that overlap with those of the best: which of these is faster, chance may have decided. Where all come to the same
+    nothing is marked.
+    """
+    folded: dict[tuple[object, ...], list[Alternative]] = {}
+    for of in alternatives:
+        folded.setdefault((of.figures, of.plan.verdict.kind, of.kept, of.broken), []).append(of)
+    groups = sorted(folded.values(), key=lambda group: group[0].kept is False)
+    allowed = [group[0] for group in groups if group[0].settles and group[0].kept is not False]
+    best = min(map(_speed, allowed), default=None) if len(groups) > 1 else None
+    return tuple(Alike(tuple(group), group[0] in allowed and _is_as_fast(group[0], best)) for group in groups)
+
+
+def fastest(alike: Sequence[Alike]) -> list[Alike]:
+    """Return those that are marked, the best by its median first."""
+    return sorted((of for of in alike if of.fastest), key=lambda of: _speed(of.one))
+
+
+def _speed(of: Alternative) -> tuple[int, int, int]:
+    return of.figures.cold_handovers.most, of.figures.balanced_ms.median, of.figures.balanced_ms.most
+
+
+def _is_as_fast(of: Alternative, best: tuple[int, int, int] | None) -> bool:
+    if best is None:
+        return False
+    cold, _, most_ms = best
+    return of.figures.cold_handovers.most == cold and of.figures.balanced_ms.least <= most_ms
+
+
+def _range(figure: int | Range) -> Range:
+    return Range(figure, figure, figure) if isinstance(figure, int) else figure
+
+
+def _relief_ms(plan: Plan) -> int | None:
+    if not plan.group.stateful:
+        return None
+    history = [plan.initial, *(rnd.assigned for rnd in plan.rounds)]
+    now, *later = (max(loads, default=0) for loads in stateful_loads(plan.group, history))
+    # what is being handed over has no owner for a moment; it counts once it has one
+    whole = (place for place in range(len(later)) if not _handing_over(plan, place))
+    return next((plan.rounds[place].at_ms for place in whole if later[place] < now), None)
+
+
+def _handing_over(plan: Plan, place: int) -> bool:
+    return any(step.kind == "withhold" for step in plan.rounds[place].single_steps)
+
+
+def _most_restores_begun(plan: Plan) -> int:
+    return max((_restores_begun(plan, place) for place in range(len(plan.rounds))), default=0)
+
+
+def _restores_begun(plan: Plan, place: int) -> int:
+    steps = plan.rounds[place].single_steps
+    return sum(
+        restores_anew(step, plan.group) and step.restore_records != 0
+        for step in steps
+        if isinstance(step, Place | HandOver | Promote)
+    )
+
+
+def _most_state_records(plan: Plan) -> int | None:
+    group = plan.group
+    sizes = [task.end_offset_sum if task.stateful else 0 for task in group.tasks]
+    if not all(task.end_offset_known for task in group.tasks if task.stateful):
+        return None
+    return max(chain.from_iterable(_state_records(plan, sizes)), default=0)
+
+
+def _state_records(plan: Plan, sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Yield for each state how many records' copies every instance is assigned, counting only what changed."""
+    found = [0] * len(plan.group.instances)
+    history = [plan.initial, *(rnd.assigned for rnd in plan.rounds)]
+    for _, changes in changed_holdings(list(map(apart_from_stateless, history))):
+        for consumer, old, new in changes:
+            held = (sum(sizes[task] for role in of for task in role) for of in (new, old))
+            found[plan.group.instance_of[consumer]] += next(held) - next(held)
+        yield list(found)

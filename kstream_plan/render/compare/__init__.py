@@ -1,0 +1,1 @@
+"""Alternatives beside each other, as people and programs read them."""

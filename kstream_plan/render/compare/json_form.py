@@ -1,0 +1,57 @@
+"""Alternatives beside each other as one JSON document, described by ``documents/schemas/compare.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+
+from kstream_plan.comparison.alternatives import Alike, Alternative, AlternativeFigures
+from kstream_plan.documents.codec import Json
+from kstream_plan.plans.simulated import Range
+from kstream_plan.version import __version__
+
+FORMAT_VERSION = "1.0"
+
+
+def compare_json(alike: Sequence[Alike]) -> str:
+    """Return the document as one line of ASCII, without the line end; keys sorted, alternatives as in the table."""
+    first = alike[0].one.plan
+    document: dict[str, Json] = {
+        "format_version": FORMAT_VERSION,
+        "kind": "compare",
+        "application_id": first.group.application_id,
+        "tool": {"name": "kstream-plan", "version": __version__, "models": first.models},
+        "input": {"digest": first.digest, "generation": first.generation, "captured_at": first.captured_at},
+        "outcomes": [
+            {
+                "alternatives": [{one.name: one.value for one in each.changes} for each in of.alternatives],
+                "fastest": of.fastest,
+                **_outcome(of.one),
+            }
+            for of in alike
+        ],
+    }
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _outcome(of: Alternative) -> dict[str, Json]:
+    return {
+        "verdict": of.plan.verdict.kind,
+        "duration_is": of.plan.summary.duration_is,
+        "floor_ms": of.plan.summary.floor_ms,
+        "draws": None if of.draws is None else of.draws.number,
+        "kept": of.kept,
+        "broken_rules": list(of.broken),
+        "figures": _figures(of.figures),
+    }
+
+
+def _figures(of: AlternativeFigures) -> Json:
+    return {field.name: _figure(getattr(of, field.name)) for field in fields(of)}
+
+
+def _figure(value: Range | int | None) -> Json:
+    if isinstance(value, Range):
+        return {"median": value.median, "least": value.least, "most": value.most}
+    return value

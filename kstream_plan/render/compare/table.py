@@ -1,0 +1,238 @@
+"""Alternatives beside each other, a line each, as a table for a terminal or as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from kstream_plan.comparison.alternatives import Alike, Alternative, Change, fastest
+from kstream_plan.plans.simulated import Range
+from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.plan.fleet import Column, markdown_overview, outcome, overview
+from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape, fenced, printable
+from kstream_plan.render.text.numbers import clock, count, duration
+from kstream_plan.render.text.wrapping import paragraph, wrapped
+
+_FASTEST = "*"
+#: What of an alternative is no matter of how an application is set up.
+_NOTHING_TO_DEPLOY = ("plan", "scenario")
+_GAP = 2
+
+
+class _Shown(NamedTuple):
+    """A column: its heading, what it means, and its cell of an alternative."""
+
+    column: Column
+    meaning: str
+    cells: tuple[str, ...]
+
+
+def compare_table(alike: Sequence[Alike], *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+    """Return a heading, a line for what comes to the same, what the columns mean and what to deploy, lines ended.
+
+    Columns for which there is no room follow below, again beside the alternatives.
+    """
+    shown, bad = _columns(alike, TERMINAL), [_is_bad(of.one) for of in alike]
+    names, *figures = (one for one in shown if any(one.cells))
+    others = [one for one in figures if len(set(one.cells)) > 1 or len(alike) == 1]
+    pages = _pages(names, others, width)
+    parts = [
+        overview(
+            heading,
+            [names.column, *(one.column for one in page)],
+            list(zip(names.cells, *(one.cells for one in page), strict=True)),
+            bad,
+            width=width,
+            colour=colour,
+        )
+        for heading, page in zip([_heading(alike, TERMINAL), *([""] * len(pages))], pages, strict=False)
+    ]
+    same = [f"{one.column.head} {one.cells[0]}" for one in figures if one not in others]
+    meanings = wrapped([f"in all: {', '.join(same)}"], "", width, "", "  ") if same else []
+    meanings += wrapped([f"{one.column.head}: {one.meaning}" for one in figures], "; ", width, "", "  ")
+    return "\n".join([*(part.lstrip("\n") for part in parts), "\n".join([*meanings, *_below(alike, width)]) + "\n"])
+
+
+def compare_markdown(alike: Sequence[Alike]) -> str:
+    """Return the same as Markdown, all columns beside each other."""
+    shown = [one for one in _columns(alike, MARKDOWN) if any(one.cells)]
+    rows = list(zip(*(one.cells for one in shown), strict=True))
+    meanings = "; ".join(f"{one.column.head}: {one.meaning}" for one in shown[1:])
+    parts = [markdown_overview(_heading(alike, MARKDOWN), [one.column for one in shown], rows), meanings + "\n"]
+    best, conclusion = fastest(alike), _conclusion(alike)
+    if conclusion:
+        parts.append(f"{MARKDOWN.sentence(conclusion)}\n")
+    if best and to_deploy(best[0]):
+        parts.append(f"{fenced(chr(10).join(to_deploy(best[0])))}\n")
+    return "\n".join(parts)
+
+
+def to_deploy(of: Alike) -> list[str]:
+    """Return the lines of a settings file that the first of these alternatives needs, and what else it takes."""
+    return [
+        printable(f"{change.name}={change.value}" if "." in change.name else f"# {change.name}: {change.value}")
+        for change in of.one.changes
+        if change.name not in _NOTHING_TO_DEPLOY
+    ]
+
+
+def _pages(names: _Shown, others: Sequence[_Shown], width: int) -> list[list[_Shown]]:
+    """Deal the columns to as many tables below each other as the width takes."""
+    # a long name is wrapped; it is not what the table is read for
+    room = width - 2 - min(max(map(cell_len, (*names.column.head.split(" "), *names.cells))), width // 2)
+    pages: list[list[_Shown]] = [[]]
+    left = room
+    for one in others:
+        takes = _GAP + max(map(cell_len, (one.column.head, *one.cells)))
+        if pages[-1] and takes > left:
+            pages.append([])
+            left = room
+        pages[-1].append(one)
+        left -= takes
+    return pages
+
+
+def _heading(alike: Sequence[Alike], escape: Escape) -> str:
+    number = sum(len(of.alternatives) for of in alike)
+    group = alike[0].one.plan.group.application_id
+    draws = {of.draws.number for one in alike for of in one.alternatives if of.draws is not None}
+    parts = [f"{escape.name(group)}: {count(number, 'alternative')}"]
+    if len(alike) < number:
+        parts.append(f"{count(len(alike), 'outcome')}")
+    if draws:
+        parts.append(f"of {count(max(draws), 'draw')} each, the same ids in all")
+    return ", ".join(parts)
+
+
+def _columns(alike: Sequence[Alike], escape: Escape) -> list[_Shown]:
+    figures = [of.one.figures for of in alike]
+    names = ", ".join(one.name for one in alike[0].one.changes)
+    shown = [
+        _Shown(Column(names), "", tuple(_name(of, escape) for of in alike)),
+        _Shown(Column("balanced"), "time until every task is where it stays", tuple(_balanced(of.one) for of in alike)),
+        _Shown(
+            Column("least", right=True),
+            "the same if every copy is restored at once (no rate is known)",
+            tuple(
+                "" if of.one.plan.summary.floor_ms is None else duration(of.one.plan.summary.floor_ms) for of in alike
+            ),
+        ),
+        _Shown(
+            Column("relief", right=True),
+            "when the busiest instance first runs less",
+            tuple("" if of.relief_ms is None else clock(of.relief_ms) for of in figures),
+        ),
+        _Shown(Column("rebal.", right=True), "rebalances", tuple(_numbers(of.rebalances) for of in figures)),
+        _Shown(
+            Column("moves", right=True),
+            "stateful tasks that change instance, of the least",
+            tuple(f"{_numbers(of.moves)}/{of.least_moves:,}" for of in figures),
+        ),
+        _Shown(
+            Column("pause", right=True),
+            "worst standstill of a task",
+            tuple(_times(of.max_paused_ms) for of in figures),
+        ),
+        _Shown(
+            Column("at once", right=True), "tasks still at the same time", _counts(of.paused_at_once for of in figures)
+        ),
+        _Shown(Column("cold", right=True), "cold starts", tuple(_numbers(of.cold_handovers) for of in figures)),
+        _Shown(
+            Column("restored", right=True),
+            "records",
+            tuple("unknown" if of.restored_records is None else _numbers(of.restored_records) for of in figures),
+        ),
+        _Shown(Column("copies", right=True), "most extra copies", _counts(of.peak_extra_copies for of in figures)),
+        _Shown(
+            Column("restores", right=True),
+            "most copies that begin to restore in one rebalance",
+            _counts(of.most_restores_begun for of in figures),
+        ),
+        _Shown(
+            Column("disk", right=True),
+            "records in the copies of the fullest instance",
+            tuple("unknown" if of.most_state_records is None else f"{of.most_state_records:,}" for of in figures),
+        ),
+    ]
+    if any(of.one.kept is not None for of in alike):
+        kept = tuple("kept" if of.one.kept else f"breaks {', '.join(of.one.broken)}" for of in alike)
+        shown.append(_Shown(Column("policy"), "rules that are broken", kept))
+    return shown
+
+
+def _name(of: Alike, escape: Escape) -> str:
+    text = escape.name(folded([one.changes for one in of.alternatives]))
+    return f"{text} {escape.sentence(_FASTEST)}" if of.fastest else text
+
+
+def folded(of: Sequence[Sequence[Change]]) -> str:
+    """Tell the values of several alternatives as one: ``8|20, balanced``, or each if they are no grid of values."""
+    axes = [dict.fromkeys(one.value for one in changes) for changes in zip(*of, strict=True)]
+    cells = 1
+    for axis in axes:
+        cells *= len(axis)
+    if cells == len(of):
+        return ", ".join("|".join(axis) for axis in axes)
+    return " or ".join(", ".join(one.value for one in changes) for changes in of)
+
+
+def _balanced(of: Alternative) -> str:
+    draws, figures = of.draws, of.figures
+    if draws is not None and not of.settles:
+        return f"{draws.number - draws.settled:,} of {draws.number:,} draws do not settle"
+    if not of.plan.rounds:
+        return "nothing follows"
+    said, (median, least, most) = outcome(of.plan, figures.balanced_ms.median), figures.balanced_ms
+    return f"{said} ({duration(least)}-{duration(most)})" if median and duration(least) != duration(most) else said
+
+
+def _numbers(of: Range) -> str:
+    return f"{of.median:,}" if of.least == of.most else f"{of.median:,} ({of.least:,}-{of.most:,})"
+
+
+def _times(of: Range) -> str:
+    median, most = duration(of.median), duration(of.most)
+    return median if median == most else f"{median} (≤ {most})"
+
+
+def _counts(values: object) -> tuple[str, ...]:
+    return tuple(f"{value:,}" for value in values)  # type: ignore[attr-defined]
+
+
+def _is_bad(of: Alternative) -> bool:
+    return not of.settles or of.kept is False or of.figures.cold_handovers.most > 0
+
+
+def _below(alike: Sequence[Alike], width: int) -> list[str]:
+    best, conclusion = fastest(alike), _conclusion(alike)
+    if not conclusion:
+        return []
+    lines = to_deploy(best[0]) if best else []
+    return ["", *paragraph(conclusion, width), *(wrap for line in lines for wrap in _setting(line, width))]
+
+
+def _setting(line: str, width: int) -> list[str]:
+    return wrapped([line], "", width, "  ", "    ")
+
+
+def _conclusion(alike: Sequence[Alike]) -> str:
+    """Say which is the fastest, and whether chance may have decided; nothing if none may be taken."""
+    if len(alike) == 1:
+        return "all come to the same" if len(alike[0].alternatives) > 1 else ""
+    best = fastest(alike)
+    if not best:
+        return "none of them settles" + (" and keeps to the policy" if alike[0].one.kept is not None else "")
+    told, deploys = f"{_FASTEST} the fastest{_of_which(best[0].one, alike)}", bool(to_deploy(best[0]))
+    if len(best) == 1:
+        return f"{told}{'; to deploy it:' if deploys else ''}"
+    noise = f"{told}; their times overlap, so which of them is faster may be chance"
+    return f"{noise}; to deploy the one with the shorter median:" if deploys else noise
+
+
+def _of_which(best: Alternative, alike: Sequence[Alike]) -> str:
+    policy = " that keeps to the policy" if best.kept else ""
+    others = [of.one for of in alike if of.one.settles and of.one.kept is not False]
+    colder = any(of.figures.cold_handovers.most > best.figures.cold_handovers.most for of in others)
+    return f"{policy}{' and' if policy else ' of those'} with the fewest cold starts" if colder else policy

@@ -1,0 +1,113 @@
+"""One group under other settings, by another assignor, in another scenario: every alternative planned or simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TypeAlias
+
+from kstream_plan.comparison.alternatives import Alternative, Change, alternative_figures
+from kstream_plan.model import Snapshot
+from kstream_plan.model.scenario import Scenario, SettingValue
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans import Plan
+from kstream_plan.plans.simulated import Draws
+from kstream_plan.policy.check import check_plan
+from kstream_plan.policy.findings import Standard, Status
+from kstream_plan.simulation.draws import usual_number
+from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.simulate import simulate
+
+#: So many draws every alternative has, however many alternatives there are, unless one draw is much work.
+_FEW_DRAWS = 4
+#: alternatives done, alternatives in all
+OnAlternative: TypeAlias = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """One value of what varies: how it is told, and the settings, options or scenario that it means.
+
+    ``settings`` are pairs of a name of :class:`~kstream_plan.model.settings.AssignmentConfig` and its value,
+    ``options`` of one of :class:`~kstream_plan.planner.options.PlanOptions`; ``scenario``: ``None`` leaves what happens
+    as it is.
+    """
+
+    change: Change
+    settings: tuple[tuple[str, SettingValue], ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    scenario: Scenario | None = None
+
+
+def alternatives(
+    snapshot: Snapshot,
+    axes: Sequence[Sequence[Variant]],
+    options: PlanOptions = PlanOptions(),
+    *,
+    scenario: Scenario | None = None,
+    standard: Standard | None = None,
+    number_of_draws: int | None = None,
+    workers: int = 1,
+    on_alternative: OnAlternative = lambda _done, _all: None,
+) -> tuple[Alternative, ...]:
+    """Play every combination of one variant of each axis, the last axis fastest, as if nothing else were different.
+
+    New instances have the same ids in the same draw of every alternative; there are ``number_of_draws`` (default:
+    those that one simulation has, shared out over the alternatives, but a few at least), by so many ``workers``. Every
+    alternative is held against ``standard``, if there is one.
+
+    Raises:
+        ConfigError: settings do not go together.
+        ScenarioError: a scenario does not fit the group.
+        PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
+    """
+    grid = list(product(*axes))
+    applied = [_applied(snapshot, options, scenario, variants) for variants in grid]
+    number = _shared_number([changed for changed, *_ in applied]) if number_of_draws is None else number_of_draws
+    found = []
+    for variants, (changed, chosen, events) in zip(grid, applied, strict=True):
+        if events is None:
+            made, draws = plan_checked(changed, chosen), None
+        else:
+            simulated = simulate(changed, events, chosen, number_of_draws=number, workers=workers, what_ifs=False)
+            made, draws = simulated.plan, simulated.draws
+        found.append(alternative(tuple(of.change for of in variants), made, draws, standard))
+        on_alternative(len(found), len(grid))
+    return tuple(found)
+
+
+def alternative(changes: tuple[Change, ...], plan: Plan, draws: Draws | None, standard: Standard | None) -> Alternative:
+    """Return an alternative that has been played, held against ``standard``."""
+    broken = None if standard is None else _broken(plan, draws, standard)
+    figures = alternative_figures(plan, draws)
+    return Alternative(
+        changes=changes,
+        plan=plan,
+        draws=draws,
+        figures=figures,
+        kept=None if broken is None else not broken,
+        broken=broken or (),
+    )
+
+
+def _shared_number(snapshots: Sequence[Snapshot]) -> int:
+    """Return how many draws each alternative has: the work of one simulation, but no fewer than a range takes."""
+    usual = min(usual_number(of.state.group, of.config) for of in snapshots)
+    return max(usual // len(snapshots), min(usual, _FEW_DRAWS))
+
+
+def _applied(
+    snapshot: Snapshot, options: PlanOptions, scenario: Scenario | None, variants: Iterable[Variant]
+) -> tuple[Snapshot, PlanOptions, Scenario | None]:
+    config = snapshot.config
+    for of in variants:
+        config = replace(config, **dict(of.settings))  # type: ignore[arg-type]
+        options = replace(options, **dict(of.options))  # type: ignore[arg-type]
+        scenario = of.scenario or scenario
+    return replace(snapshot, config=config), options, scenario
+
+
+def _broken(plan: Plan, draws: Draws | None, standard: Standard) -> tuple[str, ...]:
+    checked = check_plan(plan, standard, draws=None if draws is None else draws.for_rules)
+    return tuple(dict.fromkeys(finding.rule for finding in checked.of(Status.ERROR)))

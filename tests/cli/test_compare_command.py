@@ -1,0 +1,192 @@
+"""``compare`` on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstream_plan import snapshots
+from kstream_plan.cli import run
+from tests.helpers import captured_scenarios
+from tests.helpers.schemas import validator
+
+ROOT = Path(__file__).parents[2]
+GRID = ["--vary", "max.warmup.replicas=2,20", "--vary", "assignor=high-availability,balanced"]
+
+
+@pytest.fixture(autouse=True)
+def _reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        snapshots, "read", lambda paths, **_options: tuple(map(captured_scenarios.before, paths or ["scale-out"]))
+    )
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+def outcomes(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+    assert run(["compare", *arguments, "--output", "json", "-q"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    validator("compare").validate(document)
+    found: list[dict[str, Any]] = document["outcomes"]
+    return found
+
+
+def saved(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str], *command: str) -> str:
+    path = str(tmp_path / name)
+    assert run([*command, "--out", path, "-q"]) == 0
+    capsys.readouterr()
+    return path
+
+
+def test_every_line_is_what_the_single_command_says(capsys: pytest.CaptureFixture[str]) -> None:
+    found = outcomes(capsys, "scale-out", "--add", "2", "--draws", "3", *GRID)
+    seen = 0
+    for outcome in found:
+        for one in outcome["alternatives"]:
+            options = ["--max-warmup-replicas", one["max.warmup.replicas"], "--assignor", one["assignor"]]
+            same = ["--add", "2", "--draws", "3", "--no-what-if", "--output", "json", "-q"]
+            assert run(["simulate-scaleout", "scale-out", *options, *same]) == 0
+            single = json.loads(capsys.readouterr().out)
+            draws, figures = single["simulation"]["draws"], outcome["figures"]
+            for name in ("rebalances", "moves", "cold_handovers", "restored_records", "max_paused_ms"):
+                assert figures[name] == {key: draws[name][key] for key in ("median", "least", "most")}, name
+            assert figures["balanced_ms"]["median"] == draws["duration_ms"]["median"]
+            assert figures["peak_extra_copies"] == single["summary"]["peak_extra_copies"]
+            assert figures["least_moves"] == single["summary"]["lower_bounds"]["moves"]
+            assert outcome["floor_ms"] == single["summary"]["floor_ms"]
+            seen += 1
+    assert seen == 4
+
+
+def test_scenarios_beside_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, event in (("a", "{crash: i3}"), ("b", "{stop: [i3]}"), ("c", "{stop: [i3]}")):
+        (tmp_path / f"{name}.yaml").write_text(f"events: [{event}]", encoding="utf-8")
+    paths = [str(tmp_path / f"{name}.yaml") for name in "abc"]
+    given = [part for path in paths for part in ("--scenario", path)]
+    found = outcomes(capsys, "scale-out", *given)
+    assert [path for of in found for one in of["alternatives"] for path in one.values()] == paths
+    assert [{"scenario": path} for path in paths[1:]] in [of["alternatives"][-2:] for of in found]
+    assert run(["compare", "scale-out", *given, "-q"]) == 0
+    assert "to deploy" not in capsys.readouterr().out
+
+
+def test_one_scenario_is_what_happens_in_every_alternative(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text("events: [{join: 2}]", encoding="utf-8")
+    draws = ["--draws", "2", "--vary", "max.warmup.replicas=2,20"]
+    by_file = outcomes(capsys, "scale-out", "--scenario", str(path), *draws)
+    assert by_file == outcomes(capsys, "scale-out", "--add", "2", *draws)
+
+
+def test_saved_plans_of_one_snapshot_plain_and_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = saved(tmp_path, "plain.json", capsys, "assign", "scale-out")
+    two = saved(tmp_path, "two.json", capsys, "simulate-scaleout", "scale-out", "--add", "2", "--draws", "3")
+    fast = [*("simulate-scaleout", "scale-out", "--add", "2", "--draws", "3"), "--max-warmup-replicas", "20"]
+    found = outcomes(capsys, plain, two, saved(tmp_path, "\x1b[31m|`fast`.json", capsys, *fast))
+    assert [of["draws"] for of in found] == [None, 3, 3]
+    assert [of["figures"]["settled"] for of in found] == [1, 3, 3]
+    assert found[2]["figures"]["balanced_ms"]["median"] < found[1]["figures"]["balanced_ms"]["median"]
+    same = outcomes(capsys, two, two)
+    assert [len(of["alternatives"]) for of in same] == [2]
+    for form in ("table", "markdown"):
+        assert run(["compare", two, str(tmp_path / "\x1b[31m|`fast`.json"), "--output", form]) == 0
+        assert "\x1b" not in capsys.readouterr().out
+
+
+def test_plans_of_different_snapshots_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = saved(tmp_path, "one.json", capsys, "assign", "scale-out")
+    other = saved(tmp_path, "other.json", capsys, "assign", "scale-out-standbys")
+    assert run(["compare", one, other]) == 2
+    error = capsys.readouterr().err
+    assert f"{other} is a plan of another snapshot than {one}" in error
+    assert "Fix: compare plans of one snapshot" in error
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--vary", "max.warmup.replicas=2"], "--vary is for snapshots"),
+        (["--add", "2"], "--add is for snapshots"),
+        ([], "one plan alone is nothing to compare"),
+    ],
+)
+def test_what_plans_do_not_take(
+    more: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["compare", saved(tmp_path, "one.json", capsys, "assign", "scale-out"), *more]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ([], 2, "there is nothing to compare. Fix: give --vary"),
+        (["--vary", "max.warmup.replicas"], 2, "'max.warmup.replicas' is not NAME=VALUE,VALUE"),
+        (["--vary", "=2"], 2, "'=2' is not NAME=VALUE,VALUE"),
+        (["--vary", "max.warmup.replicas=2,,4"], 2, "is not NAME=VALUE,VALUE"),
+        (["--vary", "max.warmup.replicas=2,2"], 2, "max.warmup.replicas has 2 twice"),
+        (["--vary", "probing.rebalance.interval.ms=60s,1m"], 2, "probing.rebalance.interval.ms has 60000 twice"),
+        (["--vary", "max.warmup.replicas=2", "--vary", "max_warmup_replicas=4"], 2, "is varied twice"),
+        (["--vary", "assignor=magic"], 2, "'magic' is no assignor. Fix: use one of balanced, high-availability"),
+        (["--vary", f"max.warmup.replicas={','.join(map(str, range(1, 1002)))}"], 2, "1,001 alternatives are more"),
+        (["--vary", "max.warmup.replica=2"], 1, "is no setting. Fix: is it max.warmup.replicas?"),
+        (["--vary", "max.warmup.replicas=many"], 1, "is 'many', not a whole number"),
+        (["--vary", "max.warmup.replicas=0"], 1, "max.warmup.replicas"),
+        (["--vary", "probing.rebalance.interval.ms=soon"], 1, "probing.rebalance.interval.ms is 'soon'"),
+        (["--vary", "max.warmup.replicas=2", "--draws", "3"], 2, "--draws goes with --add, --to or --scenario"),
+        (["--vary", "max.warmup.replicas=2", "--add", "1", "--to", "9"], 2, "--add and --to say the same thing"),
+        (["--scenario", "no.yaml", "--scenario", "no.yaml"], 1, "no.yaml"),
+    ],
+)
+def test_bad_input_is_one_error_before_anything_is_read(
+    arguments: list[str],
+    code: int,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(snapshots, "read", lambda *_arguments, **_options: pytest.fail("was read"))
+    assert run(["compare", "x.json", *arguments]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert err.count("kstream-plan: error") == 1
+
+
+def test_a_policy_puts_first_what_keeps_to_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("version: 1\ndefaults: {max_peak_extra_copies: 4}\n", encoding="utf-8")
+    given = ["scale-out", "--add", "2", "--draws", "2", "--vary", "max.warmup.replicas=20,2", "--policy", str(policy)]
+    found = outcomes(capsys, *given)
+    assert [(of["kept"], of["fastest"], of["broken_rules"]) for of in found] == [
+        (True, True, []),
+        (False, False, ["max_peak_extra_copies"]),
+    ]
+    assert run(["compare", *given, "-q"]) == 0
+    assert "* the fastest that keeps to the policy; to deploy it:\n  max.warmup.replicas=2\n" in capsys.readouterr().out
+
+
+def test_the_order_of_hashes_changes_nothing() -> None:
+    program = (
+        "import sys; from kstream_plan import snapshots; from kstream_plan.cli import run; "
+        "from tests.helpers import captured_scenarios; "
+        "snapshots.read = lambda *_a, **_o: (captured_scenarios.before('scale-out'),); "
+        f"sys.exit(run(['compare', 'x', '--add', '2', '--draws', '2', '--output', 'json', '-q', *{GRID!r}]))"
+    )
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert printed[0] == printed[1]
+    assert printed[0]

@@ -1,0 +1,86 @@
+"""Which alternatives come to the same, which comes first, and which is the fastest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kstream_plan.comparison.alternatives import (
+    Alternative,
+    AlternativeFigures,
+    Change,
+    alternative_figures,
+    beside_each_other,
+    fastest,
+)
+from kstream_plan.plans.simulated import Range
+from tests.helpers import plan_cases
+
+PLAN = plan_cases.case("scale-out")
+FIGURES = alternative_figures(PLAN, None)
+
+
+def of(name: str, figures: AlternativeFigures = FIGURES, *, kept: bool | None = None) -> Alternative:
+    broken = ("max_duration",) if kept is False else ()
+    return Alternative(
+        changes=(Change("max.warmup.replicas", name),), plan=PLAN, draws=None, figures=figures, kept=kept, broken=broken
+    )
+
+
+def lasting(median: int, least: int, most: int, *, cold: int = 0) -> AlternativeFigures:
+    return replace(FIGURES, balanced_ms=Range(median, least, most), cold_handovers=Range(cold, cold, cold))
+
+
+def named(*alternatives: Alternative) -> list[tuple[str, bool]]:
+    return [
+        ("|".join(one.changes[0].value for one in alike.alternatives), alike.fastest)
+        for alike in beside_each_other(alternatives)
+    ]
+
+
+def test_what_comes_to_the_same_is_one_line_where_the_first_of_it_stands() -> None:
+    slow, fast = lasting(9, 9, 9), lasting(5, 5, 5)
+    assert named(of("a", slow), of("b", fast), of("c", slow)) == [("a|c", False), ("b", True)]
+
+
+def test_where_all_come_to_the_same_none_is_the_fastest() -> None:
+    assert named(of("a"), of("b")) == [("a|b", False)]
+
+
+def test_what_keeps_to_the_policy_comes_first_and_only_it_is_marked() -> None:
+    slow, fast = of("slow", lasting(9, 9, 9), kept=True), of("fast", lasting(5, 5, 5), kept=False)
+    assert named(fast, slow) == [("slow", True), ("fast", False)]
+    assert named(fast, replace(fast, figures=lasting(6, 6, 6))) == [("fast", False), ("fast", False)]
+
+
+def test_times_that_overlap_are_not_told_apart() -> None:
+    best, near, far = lasting(5, 4, 7), lasting(8, 7, 9), lasting(9, 8, 9)
+    assert named(of("far", far), of("near", near), of("best", best)) == [("far", False), ("near", True), ("best", True)]
+    marked = fastest(beside_each_other([of("far", far), of("near", near), of("best", best)]))
+    assert [one.one.changes[0].value for one in marked] == ["best", "near"]
+
+
+def test_a_cold_start_more_is_never_the_fastest() -> None:
+    assert named(of("cold", lasting(1, 1, 1, cold=1)), of("warm", lasting(9, 9, 9))) == [
+        ("cold", False),
+        ("warm", True),
+    ]
+
+
+def test_what_does_not_settle_is_never_the_fastest() -> None:
+    never = replace(lasting(1, 1, 1), settled=0)
+    assert named(of("never", never), of("slow", lasting(9, 9, 9))) == [("never", False), ("slow", True)]
+
+
+def test_figures_of_one_plan_are_its_summary_s() -> None:
+    summary = PLAN.summary
+    assert FIGURES.balanced_ms == Range(*[summary.duration_ms] * 3)
+    assert FIGURES.moves.median == summary.moves
+    assert FIGURES.least_moves == summary.lower_bounds.moves
+    assert FIGURES.paused_at_once == PLAN.pauses.most_at_once
+    assert FIGURES.relief_ms in {rnd.at_ms for rnd in PLAN.rounds}
+    assert FIGURES.most_state_records is not None
+    assert 0 < FIGURES.most_state_records <= sum(task.end_offset_sum for task in PLAN.group.tasks) * 2
+
+
+def test_the_fullest_disk_is_not_known_without_end_offsets() -> None:
+    assert alternative_figures(plan_cases.case("unknown-end-offsets"), None).most_state_records is None

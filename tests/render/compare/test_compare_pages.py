@@ -1,0 +1,154 @@
+"""What people and programs see of alternatives beside each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from rich.cells import cell_len
+
+from kstream_plan.cli.actions.variants import axes_of
+from kstream_plan.comparison.alternatives import Alike, Change, beside_each_other
+from kstream_plan.documents.policy_file import read_policy
+from kstream_plan.model import Group
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.policy.findings import Standard
+from kstream_plan.render.compare.json_form import compare_json
+from kstream_plan.render.compare.table import compare_markdown, compare_table, folded
+from kstream_plan.simulation.alternatives import alternative, alternatives
+from kstream_plan.simulation.scale_out import scale_out
+from tests.helpers import captured_scenarios, check_cases, plan_cases
+from tests.helpers.goldens import assert_golden
+from tests.helpers.schemas import validator
+
+SCHEMA = validator("compare")
+POLICY = b"version: 1\ndefaults: {max_duration: 9m, max_peak_extra_copies: 13}"
+
+
+def _scale_out(*varied: str, policy: bytes | None = None, max_rounds: int | None = None, **rates: float) -> list[Alike]:
+    snapshot = captured_scenarios.before("scale-out", **rates)
+    found = alternatives(
+        snapshot,
+        axes_of(varied),
+        PlanOptions(max_rounds=max_rounds),
+        scenario=scale_out(snapshot.state.group, add=2),
+        standard=None if policy is None else Standard(read_policy(policy, "policy.yaml"), check_cases.NOW),
+        number_of_draws=4,
+    )
+    return list(beside_each_other(found))
+
+
+def _nothing_follows() -> list[Alike]:
+    found = alternatives(plan_cases.snapshot("settled"), axes_of(["max.warmup.replicas=2,4"]))
+    return list(beside_each_other(found))
+
+
+def _evil() -> list[Alike]:
+    names = (plan_cases.EVIL, f"{plan_cases.EVIL}{'x' * 300}", "plan.json")
+    cases = ("scale-out", "scale-out-standbys", "scale-out")
+    plans = [plan_cases.case(case) for case in cases]
+    evil = [replace(of, group=Group(plan_cases.EVIL, of.group.tasks, of.group.instances)) for of in plans]
+    found = [alternative((Change("plan", name),), of, None, None) for name, of in zip(names, evil, strict=True)]
+    return list(beside_each_other(found))
+
+
+CASES: dict[str, Callable[[], list[Alike]]] = {
+    "grid": lambda: _scale_out("max.warmup.replicas=2,20,40", "assignor=high-availability,balanced"),
+    "policy": lambda: _scale_out("max.warmup.replicas=2,4,20", "assignor=high-availability,balanced", policy=POLICY),
+    "known-rates": lambda: _scale_out("probing.rebalance.interval.ms=1m,5m", restore_rate=100.0, produce_rate=1.0),
+    "does-not-settle": lambda: _scale_out("max.warmup.replicas=2,20", max_rounds=8),
+    "all-the-same": lambda: _scale_out("max.warmup.replicas=40,41"),
+    "nothing-follows": _nothing_follows,
+    "evil-names": _evil,
+}
+
+
+@cache
+def case(name: str) -> list[Alike]:
+    return CASES[name]()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_alternatives_at_80_columns(name: str) -> None:
+    assert_golden(f"compare/{name}.txt", compare_table(case(name)))
+
+
+@pytest.mark.parametrize("name", ["grid", "policy", "evil-names"])
+def test_alternatives_as_markdown(name: str) -> None:
+    text = compare_markdown(case(name))
+    assert_golden(f"compare/{name}.md", text)
+    html = MarkdownIt("commonmark").enable("table").render(text)
+    assert html.count("<tr>") == 1 + len(case(name))
+    assert "<red>" not in html
+    assert "<b>" not in html
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("width", [60, 80, 121])
+def test_no_line_is_wider_than_the_page_and_none_ends_in_blanks(name: str, width: int) -> None:
+    for line in compare_table(case(name), width=width).splitlines():
+        assert cell_len(line) <= width, line
+        assert line == line.rstrip()
+        assert line.isprintable()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_json_is_as_its_schema_says(name: str) -> None:
+    text = compare_json(case(name))
+    document = json.loads(text)
+    SCHEMA.validate(document)
+    assert text.isascii()
+    assert text == json.dumps(document, sort_keys=True, separators=(",", ":"))
+    assert [len(of["alternatives"]) for of in document["outcomes"]] == [len(of.alternatives) for of in case(name)]
+    assert not SCHEMA.is_valid({**document, "outcomes": []})
+
+
+def test_a_time_without_a_rate_has_its_least_beside_it() -> None:
+    without, known = compare_table(case("grid"), width=121), compare_table(case("known-rates"), width=121)
+    assert " least " in without
+    assert "settles ~" in without
+    assert " least " not in known
+
+
+def test_what_does_not_settle_says_in_how_many_draws() -> None:
+    text = compare_table(case("does-not-settle"), width=121)
+    assert "4 of 4 draws do not settle" in text
+
+
+def test_settings_to_deploy_are_those_of_the_fastest_that_keeps_to_the_policy() -> None:
+    text = compare_table(case("policy"))
+    [best] = [of for of in case("policy") if of.fastest]
+    assert best.one.kept
+    assert text.endswith("to deploy it:\n  max.warmup.replicas=20\n  # assignor: balanced\n")
+
+
+def test_times_that_overlap_are_said_to() -> None:
+    outcomes = case("grid")
+    figures = [of.one.figures for of in outcomes]
+    shortest = min(of.balanced_ms.median for of in figures)
+    near = [Alike(of.alternatives, fastest=of.one.figures.balanced_ms.median < 2 * shortest) for of in outcomes]
+    assert sum(of.fastest for of in near) > 1
+    text = " ".join(compare_table(near).split())
+    assert "times overlap, so which of them is faster may be chance; to deploy the one with the shorter median:" in text
+
+
+_VALUES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True)
+
+
+@given(st.lists(_VALUES, min_size=1, max_size=3))
+def test_a_grid_of_values_is_told_axis_by_axis(axes: Sequence[Sequence[str]]) -> None:
+    grid: list[tuple[Change, ...]] = [()]
+    for place, axis in enumerate(axes):
+        grid = [(*before, Change(str(place), value)) for before in grid for value in axis]
+    assert folded(grid) == ", ".join("|".join(axis) for axis in axes)
+
+
+def test_what_is_no_grid_is_told_one_by_one() -> None:
+    diagonal = [(Change("x", "1"), Change("y", "a")), (Change("x", "2"), Change("y", "b"))]
+    assert folded(diagonal) == "1, a or 2, b"

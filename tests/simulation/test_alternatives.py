@@ -1,0 +1,103 @@
+"""Every alternative is what the single simulation, or plan, says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kstream_plan.cli.actions.variants import axes_of
+from kstream_plan.comparison.alternatives import Alternative, alternative_figures
+from kstream_plan.documents.policy_file import read_policy
+from kstream_plan.model import Snapshot
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans.simulated import figures_of
+from kstream_plan.policy.findings import Standard
+from kstream_plan.simulation.alternatives import alternatives
+from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.scale_out import scale_out
+from kstream_plan.simulation.simulate import simulate
+from tests.helpers import captured_scenarios, check_cases
+
+GRID = ["max.warmup.replicas=2,20", "assignor=high-availability,balanced"]
+
+
+def before() -> Snapshot:
+    return captured_scenarios.before("scale-out")
+
+
+def values(found: tuple[Alternative, ...]) -> list[tuple[str, ...]]:
+    return [tuple(change.value for change in one.changes) for one in found]
+
+
+def test_every_alternative_is_the_single_simulation_with_as_many_draws() -> None:
+    snapshot, done = before(), []
+    two_more = scale_out(snapshot.state.group, add=2)
+    found = alternatives(
+        snapshot, axes_of(GRID), scenario=two_more, number_of_draws=3, on_alternative=lambda *of: done.append(of)
+    )
+    assert values(found) == [
+        ("2", "high-availability"),
+        ("2", "balanced"),
+        ("20", "high-availability"),
+        ("20", "balanced"),
+    ]
+    assert done == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    for one in found:
+        warmups, assignor = (change.value for change in one.changes)
+        other = replace(snapshot, config=replace(snapshot.config, max_warmup_replicas=int(warmups)))
+        alone = simulate(other, two_more, PlanOptions(assignor=assignor), number_of_draws=3, what_ifs=False)
+        assert one.plan == alone.plan
+        assert one.draws == alone.draws
+        assert alone.draws is not None
+        assert one.figures.balanced_ms == alone.draws.duration_ms
+        assert one.figures == alternative_figures(alone.plan, alone.draws)
+
+
+def test_without_a_scenario_every_alternative_is_the_plan() -> None:
+    snapshot = before()
+    found = alternatives(snapshot, axes_of(["protocol=cooperative,eager"]))
+    for one in found:
+        alone = plan_checked(snapshot, PlanOptions(protocol=one.changes[0].value))
+        assert one.plan == alone
+        assert one.draws is None
+        assert one.figures.balanced_ms.median == figures_of(alone).duration_ms
+
+
+def test_scenarios_are_an_axis_beside_the_others(tmp_path: Path) -> None:
+    paths = []
+    for name, pause in (("short", "1m"), ("long", "4m")):
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(f"events: [{{bounce: {{instances: all, restart: 20s, pause: {pause}}}}}]", encoding="utf-8")
+        paths.append(path)
+    found = alternatives(before(), axes_of(["max.warmup.replicas=2,4"], paths))
+    assert values(found) == [(warmups, str(path)) for warmups in ("2", "4") for path in paths]
+    assert found[0].figures.balanced_ms != found[1].figures.balanced_ms
+
+
+def test_draws_are_shared_out_but_never_too_few_for_a_range() -> None:
+    snapshot = before()
+    scenario = scale_out(snapshot.state.group, add=1)
+    numbers = {
+        values_of: alternatives(snapshot, axes_of([f"max.warmup.replicas={values_of}"]), scenario=scenario)[0].draws
+        for values_of in ("20", ",".join(map(str, range(20, 33))))
+    }
+    alone, many = numbers.values()
+    assert alone is not None
+    assert many is not None
+    assert alone.number > many.number == 4
+
+
+@pytest.mark.parametrize(("limit", "kept"), [("1h", True), ("1s", False)])
+def test_every_alternative_is_held_against_the_policy(limit: str, kept: bool) -> None:
+    policy = read_policy(f"version: 1\ndefaults: {{max_duration: {limit}}}".encode(), "policy.yaml")
+    snapshot = before()
+    found = alternatives(
+        snapshot,
+        axes_of(GRID[:1]),
+        scenario=scale_out(snapshot.state.group, add=1),
+        standard=Standard(policy, check_cases.NOW),
+        number_of_draws=2,
+    )
+    assert [(one.kept, one.broken) for one in found] == [(kept, () if kept else ("max_duration",))] * 2
