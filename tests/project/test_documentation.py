@@ -33,6 +33,7 @@ def test_the_readme_shows_what_its_commands_print(
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr("kstream_plan.cli.progress._A_WHILE_S", float("inf"))  # a busy machine is no news
     text = README.read_text(encoding="utf-8")
     for session in _sessions():
         shown = "".join(
