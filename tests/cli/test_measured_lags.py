@@ -100,11 +100,11 @@ def test_bad_scrapes_are_one_clear_error(
     assert "Fix: " in error
 
 
-def _measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+def _measuring(monkeypatch: pytest.MonkeyPatch, group: dict[str, Any] = GROUP) -> None:
     """Read one snapshot without Spark, with what was measured over it."""
 
     def read(_paths: object, measured: Measurements | None = None, **_options: object) -> tuple[Any, ...]:
-        row = GROUP if measured is None else with_measured_lags(GROUP, measured).row
+        row = group if measured is None else with_measured_lags(group, measured).row
         return (snapshot_from_row(row, ""),)
 
     monkeypatch.setattr(snapshots, "read", read)
@@ -145,6 +145,44 @@ def test_drain_goes_by_what_was_measured(
     caught_up = text(leads(dict.fromkeys(BOTH, 1_000)))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(caught_up.encode())))
     assert run(["drain", "x.json", "two", "--require-warm", "--metrics", "-", "--end-offsets", str(ends)]) == 0
+
+
+def test_a_topology_tells_whose_the_metrics_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _measuring(monkeypatch, {**GROUP, "tasks": [{**of, "changelog_partitions": None} for of in GROUP["tasks"]]})
+    metrics, topology = tmp_path / "one.prom", tmp_path / "my.app.txt"
+    metrics.write_text(text(leads(BOTH)))
+    topology.write_text(
+        "Topologies:\n   Sub-topology: 0\n    Source: s (topics: [in])\n      --> p\n"
+        "    Processor: p (stores: [A, B])\n      --> none\n      <-- s\n"
+    )
+    ends = tmp_path / "ends.txt"
+    ends.write_text("".join(f"my.app-{store}-changelog:{number}:1000\n" for store in "AB" for number in (0, 1)))
+    asked = ["drain", "x.json", "two", "--metrics", str(metrics), "--end-offsets", str(ends)]
+    assert run(asked) == 1
+    assert "--topology" in capsys.readouterr().err
+    for given in (str(topology), f"my.app={topology}"):
+        assert run([*asked, "--topology", given]) == 0
+        assert "my.app: 2 of 2 copies measured 0 s ago" in capsys.readouterr().err
+    assert run(["drain", "x.json", "two", "--topology", str(topology)]) == 2
+    assert "--topology tells whose metrics are meant" in capsys.readouterr().err
+
+
+def test_no_rule_is_kept_by_the_least_that_copies_are_behind(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _measuring(monkeypatch)
+    lag, policy = tmp_path / "one.prom", tmp_path / "policy.yaml"
+    lag.write_text(text([line.replace("records_lead", "records_lag") for line in leads(dict.fromkeys(BOTH, 30))]))
+    policy.write_text("version: 1\ndefaults: {max_cold_handovers: 0}\n")
+    snapshot = tmp_path / "x.json"
+    snapshot.write_text(json.dumps(GROUP))
+    asked = ["check", str(snapshot), "--remove", "two", "--policy", str(policy), "--acceptable-recovery-lag", "100"]
+    assert run(asked) == 0
+    capsys.readouterr()
+    assert run([*asked, "--metrics", str(lag)]) == 3
+    assert "the worse end of 0-" in " ".join(capsys.readouterr().out.split())
 
 
 def test_what_is_only_the_least_is_never_called_warm(
