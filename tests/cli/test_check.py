@@ -48,7 +48,7 @@ def test_a_plan_that_keeps_to_its_policy(plan_file: str, capsys: pytest.CaptureF
     assert run(["check", plan_file, *policy("defaults: {max_moves: 20}")]) == 0
     assert capsys.readouterr() == (
         "✓ S1 3 → 5 instances keeps to all 2 rules (generation 1, 2 min old)\n"
-        "  ✓ ≥ 11m00s, 20 moves, 0 cold · plan.json\n",
+        "  ✓ ~11m00s (no rate known), 20 moves, 0 cold · plan.json\n",
         "",
     )
 
@@ -343,7 +343,7 @@ def test_the_baseline_is_shown(plan_file: str, capsys: pytest.CaptureFixture[str
     assert run(["check", plan_file, *arguments, "--baseline", save("pods", "pods.json")]) == 3
     captured = capsys.readouterr()
     assert "Before: 0" in captured.out
-    assert "before: nothing would change" in captured.out
+    assert "before: nothing would change" in " ".join(captured.out.split())
     assert captured.err == "kstream-plan: warning: --baseline has a plan of 'payments', which is not checked\n"
     assert run(["check", plan_file, "--baseline", before, "--baseline", "./before.json"]) == 1
     capsys.readouterr()
@@ -419,7 +419,7 @@ def test_what_would_happen_is_simulated_first_and_the_worst_draw_counts(capsys: 
     text = capsys.readouterr().out
     assert text.startswith("✗ S1 3 → 5 instances breaks 1 of 2 rules")
     assert "max_moves: 20 > 19, the worst of 30 draws" in text
-    assert " cold (one of 30 draws) · made.json" in text
+    assert " cold (one of 30 draws) · made.json" in " ".join(text.split())
     assert run(["check", "made.json", *policy("defaults: {max_moves: 19}")]) == 3
     assert capsys.readouterr().out == text
     assert run([*two_more, "--to", "5", *policy("defaults: {max_moves: 20}")]) == 0

@@ -28,7 +28,7 @@ def _measured(plan: Plan) -> Iterator[tuple[str, int | None]]:
                 yield _of_tag(name, tag), rule.measure(subject, ((tag, 0),)).value
         elif not rule.of_input:
             limit: LimitValue = False if rule.kind is Kind.SWITCH else _NO_LIMIT
-            yield name, rule.worst(subject, limit).value
+            yield name, rule.measure(subject, limit).value
 
 
 def worst(draws: Iterable[Mapping[str, int | None]]) -> dict[str, int | None]:
