@@ -15,6 +15,7 @@ from kstream_plan.plans.simulated import Simulation, event_outcomes
 from kstream_plan.simulation import what_ifs as others
 from kstream_plan.simulation.draws import OnDraw, draws, one_draw, usual_number
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.outages import outage_note
 from kstream_plan.simulation.resolve import drawn, is_random
 
 
@@ -62,7 +63,13 @@ def simulate(
         other = replace(snapshot, config=config)
         return plan_checked(other, options, scenario=played, on_round=on_round, bounds=False, floor=False, ranges=False)
 
+    def play_other(other: Scenario) -> Plan:
+        return plan_checked(snapshot, options, scenario=other, bounds=False, floor=False, ranges=False)
+
     made = plan_checked(snapshot, options, scenario=played, on_round=on_round)
+    note = outage_note(made, played, play_other) if what_ifs else None
+    if note is not None:
+        made = replace(made, warnings=(note, *made.warnings))
     return Simulation(
         plan=made,
         scenario=played,

@@ -10,7 +10,7 @@ from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, records, several
 
 #: The headline says it already.
-_SAID_IN_HEADLINE = frozenset({"no-restore-rate"})
+_SAID_IN_HEADLINE = frozenset({"no-restore-rate", "outage"})
 #: The figures of which both ends are told, beside the time.
 _RANGED = {
     "rebalances": "rebalances",
@@ -24,7 +24,7 @@ _MANY_HOPS = 3
 
 def remarks(plan: Plan, found: Sequence[Activity], names: Names) -> tuple[str, ...]:
     """Return one text per remark: the plan's warnings first, then what its rounds show, then its assumptions."""
-    warnings = [names.escape_message(note.message) for note in plan.warnings]
+    warnings = [names.escape_message(note.message) for note in plan.warnings if note.code not in _SAID_IN_HEADLINE]
     shown = [*_between(plan), *_cold_starts(plan, found, names), *_churn(plan, found), *_threads(plan, found)]
     return (*warnings, *shown, *_assumed(plan, names))
 

@@ -43,6 +43,7 @@ from kstream_plan.render.text.numbers import (
     takes_at_least,
 )
 from kstream_plan.render.text.page import Fact
+from kstream_plan.simulation.outages import OUTAGE
 from kstream_plan.simulation.what_ifs import starts_empty
 
 _VERDICTS = {"settled": "TAKES", "stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}
@@ -96,6 +97,7 @@ def _facts(simulated: Simulation, found: Sequence[Activity], names: Names, recor
         nothing = Fact("TAKES", ("no time: a rebalance now changes nothing, and nothing that happens starts another",))
         return [nothing, pauses_fact(plan, names)] if plan.outages else [nothing]
     facts = [
+        *(Fact("OUTAGE", (names.escape_message(note.message),)) for note in plan.warnings if note.code == OUTAGE),
         _takes(simulated, names),
         *next_facts(plan),
         relief_fact(plan),

@@ -1,0 +1,43 @@
+"""Restarts that leave the tasks of several instances standing still at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from kstream_plan.documents.scenario_file import read_scenario
+from kstream_plan.plans.simulated import Simulation
+from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.simulation.outages import OUTAGE
+from kstream_plan.simulation.simulate import simulate
+from tests.helpers.recorded_events import BY_NAME, before
+
+EVENT = BY_NAME["bounce"]
+
+
+def _simulated(events: str) -> Simulation:
+    return simulate(before(EVENT), read_scenario(f"events: [{events}]", "s.yaml"), now_ms=EVENT.at_ms)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        "{bounce: {restart: 3s, pause: 20s}}",  # as it was captured: about 10 tasks at a time
+        "{bounce: {restart: 3s, static: true}}",
+        "{bounce: {restart: 20s, pause: 30s, leave: true}}",
+        "{stop: [i1, i2]}",  # no restart
+    ],
+)
+def test_what_goes_one_by_one_is_none(events: str) -> None:
+    simulated = _simulated(events)
+    assert OUTAGE not in {note.code for note in simulated.plan.warnings}
+    assert "OUTAGE" not in simulation_table(simulated)
+
+
+def test_two_instances_that_restart_at_once_are_one_and_the_first_line_says_so() -> None:
+    both = "{bounce: {instances: i1, restart: 20s}}, {at: 1s, bounce: {instances: i2, restart: 20s}}"
+    simulated = _simulated(both)
+    [note] = [note for note in simulated.plan.warnings if note.code == OUTAGE]
+    assert note.message == "20 of 30 tasks stand still at once during restarts; not with leave: true (simulated)"
+    lines = simulation_table(simulated).splitlines()
+    assert lines[1].startswith("OUTAGE   20 of 30 tasks stand still at once")
+    assert sum("stand still at once" in line for line in lines) == 1
