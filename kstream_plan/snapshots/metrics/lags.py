@@ -4,22 +4,40 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note, TaskId
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.snapshots.broker.topology_text import changelog_topic
 from kstream_plan.snapshots.metrics.names import normal_topic
-from kstream_plan.snapshots.metrics.offsets import Offsets
+from kstream_plan.snapshots.metrics.offsets import Offsets, OffsetThen
 from kstream_plan.snapshots.metrics.scrapes import Position, Scrape, TopicPartition
 from kstream_plan.snapshots.metrics.seats import Seats
 from kstream_plan.snapshots.metrics.store_lags import StoreLags
-from kstream_plan.snapshots.rows.fields import shown
+from kstream_plan.snapshots.rows.fields import printable, shown
 
 #: End offsets that are older than the scrape by more than this tell only the least that a copy is behind.
 _OLDEST_ENDS_MS = 10_000
+#: By so much the clocks of an instance and of who looked up the offsets may differ.
+_CLOCKS_APART_MS = 1_000
+#: What counts as how long lies between scrape and end offsets if one of them has no time.
+_UNKNOWN_APART_MS = 86_400_000
+#: So many records a second may be written to a partition without a word; more than the other, nobody writes.
+_USUAL_PER_S = 100
+_FASTEST_PER_S = 10_000
 #: A process that the group no longer has may be in a folder of scrapes if all that it has were scraped so much later.
 _DEPARTED_MS = 60_000
+
+
+class Doubt(StrEnum):
+    """Why a lag that rests on end offsets is the least only."""
+
+    ENDS_BELOW = "ends-below"
+    STARTS_LATE = "starts-late"
+    UNTIMED = "untimed"
 
 
 class MeasuredLag(NamedTuple):
@@ -31,6 +49,7 @@ class MeasuredLag(NamedTuple):
         at_least: whether it is the least that the copy is behind.
         ends_late_ms: how much later than the position the end offsets were looked up; negative: earlier.
         restoring: whether this is state that an active task restores before it runs, if the task is active here.
+        doubt: what in the offsets or the scrape makes it the least only, if they contradict each other.
     """
 
     records: int
@@ -38,6 +57,39 @@ class MeasuredLag(NamedTuple):
     at_least: bool = False
     ends_late_ms: int = 0
     restoring: bool = False
+    doubt: Doubt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where changelogs start and end.
+
+    Attributes:
+        ends: end offsets.
+        starts: start offsets; a partition without one starts at 0, which lets a copy look further behind.
+        far_ms: a scrape that does not say when it was taken tells the least only if the end offsets are further away.
+    """
+
+    ends: Offsets
+    starts: Offsets
+    far_ms: int = AssignmentConfig().probing_rebalance_interval_ms
+
+    def start(self, partition: TopicPartition, at_ms: int | None) -> OffsetThen:
+        """Return where a partition started at a moment."""
+        return self.starts.before(partition, at_ms) or OffsetThen(0, 0)
+
+    def check(self, partitions: Iterable[TopicPartition], application_id: str) -> None:
+        """Check that no partition starts above its end.
+
+        Raises:
+            SnapshotError: one does; it is named.
+        """
+        for partition in sorted(partitions):
+            start, end = self.starts.newest(partition), self.ends.newest(partition)
+            if start is not None and end is not None and start > end:
+                what = f"of {_named(partition)} the start offset is {start:,}, above its end offset, {end:,}"
+                fix = "look up both in the same cluster: the start offsets before the scrape, the end offsets after it"
+                raise SnapshotError(what, where="--start-offsets", fix=fix, application_id=application_id)
 
 
 class CopyScrape(NamedTuple):
@@ -82,30 +134,32 @@ def of_group(scrapes: Iterable[Scrape], seats: Seats) -> tuple[list[CopyScrape],
     return found, [Note("scrape-of-departed", message)]
 
 
-def measured_lags(
-    scrapes: Iterable[CopyScrape], seats: Seats, ends: Offsets, starts: Offsets
-) -> dict[tuple[str, str], MeasuredLag]:
+def measured_lags(scrapes: Iterable[CopyScrape], seats: Seats, bounds: Bounds) -> dict[tuple[str, str], MeasuredLag]:
     """Return by process and task how far behind each copy was at its instance's last scrape.
 
-    That is Σ over its stores max(0, end - (start + lead)); without end offsets, or with older ones, Σ ``records-lag``
-    is the least that it can be. A task with a store missing is left out: nobody knows where it is.
+    That is Σ over its stores max(0, end - (start + lead), ``records-lag``). Without end offsets, or with some that are
+    older or contradict the scrape, it is the least that it can be. A task with a store missing is left out: nobody
+    knows where it is.
 
     Args:
         scrapes: what instances said, in the order of time.
         seats: whose copies they are.
-        ends: end offsets of changelogs.
-        starts: their start offsets; a partition without one starts at 0, which lets a copy look further behind.
+        bounds: where changelogs start and end.
+
+    Raises:
+        SnapshotError: a partition starts above its end, or a copy is further than its end can have been.
     """
+    bounds.check(seats.tasks, seats.application_id)
     newest = {scrape.process_id: scrape for scrape in scrapes}
     found = {}
     for process_id, scrape in sorted(newest.items()):
-        older = _ends_are_older(scrape, ends, starts)
+        older = _ends_are_older(scrape, bounds)
         for task_id, positions in sorted(scrape.positions.items()):
             partitions = seats.changelogs[task_id]
             if not all(partition in positions for partition in partitions):
                 continue
             of_stores = [
-                _store_lag(positions[partition], partition, scrape.at_ms, ends, starts, older_ends=older)
+                _store_lag(positions[partition], partition, scrape, bounds, older_ends=older)
                 for partition in partitions
             ]
             known = [lag for lag in of_stores if lag is not None]
@@ -163,7 +217,7 @@ def _check_one_each(scrapes: Sequence[CopyScrape]) -> None:
             raise SnapshotError(what, where=scrape.where, fix="keep one of them")
 
 
-def _ends_are_older(scrape: CopyScrape, ends: Offsets, starts: Offsets) -> bool:
+def _ends_are_older(scrape: CopyScrape, bounds: Bounds) -> bool:
     """Tell whether end offsets that seem to be older than a scrape are.
 
     Where the scrape says when it was, its time decides. A file without a time may have been copied since; then a copy
@@ -173,41 +227,68 @@ def _ends_are_older(scrape: CopyScrape, ends: Offsets, starts: Offsets) -> bool:
         return True
     return any(
         position.lead is not None
-        and (end := ends.newest(partition)) is not None
-        and (starts.newest(partition) or 0) + position.lead + (position.lag or 0) > end
+        and (end := bounds.ends.newest(partition)) is not None
+        and bounds.start(partition, scrape.at_ms).offset + position.lead + (position.lag or 0) > end
         for positions in scrape.positions.values()
         for partition, position in positions.items()
     )
 
 
 def _store_lag(
-    position: Position,
-    partition: TopicPartition,
-    at_ms: int | None,
-    ends: Offsets,
-    starts: Offsets,
-    *,
-    older_ends: bool,
+    position: Position, partition: TopicPartition, scrape: CopyScrape, bounds: Bounds, *, older_ends: bool
 ) -> MeasuredLag | None:
-    end = ends.then(partition, at_ms)
+    at_ms, end = scrape.at_ms, bounds.ends.then(partition, scrape.at_ms)
     least = position.lag or 0
     if position.lead is None or end is None:
         return None if position.lag is None else MeasuredLag(least, at_ms, at_least=True)
-    start = starts.newest(partition) or 0
-    behind = max(end.offset - start - position.lead, 0)
+    start = bounds.start(partition, at_ms)
+    reached = start.offset + position.lead
+    if reached - end.offset > _most_written(end):
+        raise _beyond_end(partition, reached, end, scrape)
+    if not scrape.told and abs(end.late_ms) > bounds.far_ms:
+        return MeasuredLag(max(end.offset - reached, least), None, at_least=True, doubt=Doubt.UNTIMED)
+    behind = MeasuredLag(max(end.offset - reached, least, 0), at_ms, ends_late_ms=end.late_ms)
+    if reached + least - end.offset > _usually_written(end):
+        return behind._replace(at_least=True, doubt=Doubt.ENDS_BELOW)
+    if start.offset and start.late_ms > _OLDEST_ENDS_MS:
+        return behind._replace(at_least=True, doubt=Doubt.STARTS_LATE)
     if end.late_ms >= -_OLDEST_ENDS_MS:
-        return MeasuredLag(behind, at_ms, ends_late_ms=end.late_ms)
-    if older_ends:
-        return MeasuredLag(max(behind, least), at_ms, at_least=True, ends_late_ms=end.late_ms)
-    return MeasuredLag(behind, at_ms)
+        return behind
+    return behind._replace(at_least=True) if older_ends else behind._replace(ends_late_ms=0)
+
+
+def _usually_written(end: OffsetThen) -> int:
+    """Return how far a known end offset may lie below what the scrape says only because both take a while."""
+    apart_ms = min(max(-end.late_ms, 0), _OLDEST_ENDS_MS) + _CLOCKS_APART_MS
+    return end.between + _USUAL_PER_S * apart_ms // 1000
+
+
+def _most_written(end: OffsetThen) -> int:
+    """Return how much further than a known end offset the end can have been at the scrape."""
+    apart_ms = max(-end.late_ms, 0) + _CLOCKS_APART_MS if end.timed else _UNKNOWN_APART_MS
+    return end.between + _FASTEST_PER_S * apart_ms // 1000
+
+
+def _beyond_end(partition: TopicPartition, reached: int, end: OffsetThen, scrape: CopyScrape) -> SnapshotError:
+    what = (
+        f"is at {reached:,} in {_named(partition)}, which ends at {end.offset:,}, and no more than "
+        f"{_most_written(end):,} records can have been written since: the end offsets are of another time "
+        "or cluster"
+    )
+    return SnapshotError(what, where=scrape.where, fix="look up the end offsets of the same cluster after the scrape")
+
+
+def _named(partition: TopicPartition) -> str:
+    return f"{printable(partition[0])}-{partition[1]}"
 
 
 def _of_task(stores: Sequence[MeasuredLag], at_ms: int | None) -> MeasuredLag:
     return MeasuredLag(
         sum(lag.records for lag in stores),
-        at_ms,
+        None if any(lag.at_ms is None for lag in stores) else at_ms,
         any(lag.at_least for lag in stores),
         max((lag.ends_late_ms for lag in stores), key=abs, default=0),
+        doubt=next((lag.doubt for lag in stores if lag.doubt is not None), None),
     )
 
 

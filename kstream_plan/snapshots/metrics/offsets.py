@@ -39,10 +39,15 @@ class OffsetSet(NamedTuple):
 
 
 class OffsetThen(NamedTuple):
-    """An offset at a moment, and how many milliseconds later than that it was looked up; negative: earlier."""
+    """An offset at a moment, and how many milliseconds later than that it was looked up; negative: earlier.
+
+    ``between`` is by how much it differs in the two sets around the moment; ``timed`` whether its time is known.
+    """
 
     offset: int
     late_ms: int
+    between: int = 0
+    timed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +73,26 @@ class Offsets:
             return None
         timed = [(at, offset) for at, offset in known if at is not None]
         if at_ms is None or not timed:
-            return OffsetThen(known[-1][1], 0)
+            return OffsetThen(known[-1][1], 0, timed=False)
         place = bisect_left(timed, (at_ms, -1))
         if place == len(timed) or place == 0:
             at, offset = timed[min(place, len(timed) - 1)]
             return OffsetThen(offset, at - at_ms)
         (before_ms, before), (after_ms, after) = timed[place - 1], timed[place]
-        return OffsetThen(before + round((after - before) * (at_ms - before_ms) / (after_ms - before_ms)), 0)
+        offset = before + round((after - before) * (at_ms - before_ms) / (after_ms - before_ms))
+        return OffsetThen(offset, 0, abs(after - before))
+
+    def before(self, partition: TopicPartition, at_ms: int | None) -> OffsetThen | None:
+        """Return the last offset that was known at a moment, else the first one after it."""
+        key = (normal_topic(partition[0]), partition[1])
+        known = [(found.at_ms, found.offsets[key]) for found in self.sets if key in found.offsets]
+        if not known:
+            return None
+        if at_ms is None:
+            return OffsetThen(known[0][1], 0, timed=False)
+        until = [one for one in known if one[0] is None or one[0] <= at_ms]
+        found_ms, offset = until[-1] if until else known[0]
+        return OffsetThen(offset, 0 if found_ms is None else found_ms - at_ms, timed=found_ms is not None)
 
     def topics(self) -> set[str]:
         """Return the topics there are offsets of, with underscores for dots."""

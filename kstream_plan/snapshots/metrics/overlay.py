@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from kstream_plan.model import Note, TaskId
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.snapshots.broker.topology_text import Topology
-from kstream_plan.snapshots.metrics.lags import MeasuredLag, lags_of_stores, measured_lags, of_group
+from kstream_plan.snapshots.metrics.lags import Bounds, MeasuredLag, lags_of_stores, measured_lags, of_group
 from kstream_plan.snapshots.metrics.names import StoreLabel, normal_topic
 from kstream_plan.snapshots.metrics.offsets import Offsets, OffsetSet, read_offsets
 from kstream_plan.snapshots.metrics.rates import measured_rates
@@ -139,7 +139,8 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     topology = measured.topology_of(row["application_id"])
     seats = seats_of(row, topology, _stores(measured.scrapes), _published(measured, ends))
     copies, notes = of_group(measured.scrapes, seats)
-    lags = measured_lags(copies, seats, ends, measured.starts) | lags_of_stores(measured.store_lags, seats)
+    bounds = Bounds(ends, measured.starts, _probing_interval_ms(row))
+    lags = measured_lags(copies, seats, bounds) | lags_of_stores(measured.store_lags, seats)
     held = _Held.of(row)
     counted = {seat: lag for seat, lag in lags.items() if held.counts(seat, lag)}
     lag_rows = _lag_rows(row, counted, held)

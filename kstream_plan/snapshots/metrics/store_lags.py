@@ -70,10 +70,11 @@ def _partition(number: str) -> int:
 def _lag(value: Any, place: str) -> int:
     if not isinstance(value, dict):
         raise ValueError(f"{printable(place)} holds {shown(value)} where an object must be")
-    given = value.get("offsetLag")
-    if given is None and isinstance(value.get("endOffsetPosition"), int):
-        given = max(value["endOffsetPosition"] - _whole(value.get("currentOffsetPosition"), place), 0)
-    return _whole(given, place)
+    given, end, current = (value.get(name) for name in ("offsetLag", "endOffsetPosition", "currentOffsetPosition"))
+    if end is None or (current is None and given is not None):
+        return _whole(given, place)
+    between = max(_whole(end, place) - _whole(current, place), 0)
+    return between if given is None else max(between, _whole(given, place))  # where they differ, the worse counts
 
 
 def _whole(value: Any, place: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from kstream_plan.model import Note
-from kstream_plan.snapshots.metrics.lags import MeasuredLag
+from kstream_plan.snapshots.metrics.lags import Doubt, MeasuredLag
 from kstream_plan.snapshots.metrics.scrapes import Scrape
 from kstream_plan.snapshots.rows.fields import printable
 
@@ -17,6 +17,24 @@ _RULE = (
     "- pattern: kafka.consumer<type=consumer-fetch-manager-metrics, (.+)=(.+), (.+)=(.+), (.+)=(.+)><>"
     '(records-lead|records-lag), name: kafka_consumer_$7, labels: {"$1": "$2", "$3": "$4", "$5": "$6"}'
 )
+
+
+#: What is said of lags that scrape and offsets do not tell alike.
+_DOUBTS = {
+    Doubt.ENDS_BELOW: (
+        "end offsets lie below what the scrape itself says (position and records-lag), by more than is written while "
+        "both are looked up: they are older, or of another cluster, and the lags are the least only"
+    ),
+    Doubt.STARTS_LATE: (
+        "the start offsets are of after the scrape: by what was deleted in between copies look further than they are, "
+        "and the lags are the least only; look them up before scraping"
+    ),
+    Doubt.UNTIMED: (
+        "scrapes that do not say when they were taken are files of a time more than a probing interval from that of "
+        "the end offsets: nobody knows what belongs together, and the lags are the least only; write the time into a "
+        "comment at the top of the scrape, or look up the end offsets again"
+    ),
+}
 
 
 def notes_about_scrapes(scrapes: Sequence[Scrape]) -> list[Note]:
@@ -70,6 +88,10 @@ def notes_about_offsets(
     notes = []
     least = sorted({task for (_, task), lag in lags.items() if lag.at_least})
     late = max((lag.ends_late_ms for lag in lags.values()), key=abs, default=0)
+    for doubt, message in _DOUBTS.items():
+        doubtful = sorted({task for (_, task), lag in lags.items() if lag.doubt is doubt})
+        if doubtful:
+            notes.append(Note(f"lags-{doubt}", f"{message}, task {doubtful[0]} first", tuple(doubtful)))
     if least and not any_ends:
         message = (
             "without end offsets nobody knows more than the least that copies are behind (records-lag stands still "

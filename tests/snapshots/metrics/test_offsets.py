@@ -47,8 +47,8 @@ def test_between_two_sets_an_offset_lies_between() -> None:
     assert at == {
         9_000: OffsetThen(100, 1_000),
         10_000: OffsetThen(100, 0),
-        14_000: OffsetThen(140, 0),
-        20_000: OffsetThen(200, 0),
+        14_000: OffsetThen(140, 0, between=100),
+        20_000: OffsetThen(200, 0, between=100),
         23_000: OffsetThen(200, -3_000),
     }
 
@@ -108,6 +108,13 @@ def test_store_lags_are_read_as_applications_publish_them() -> None:
     without = {"currentOffsetPosition": 7, "endOffsetPosition": 10}
     (one,) = store_lags({"host-1": {"A": {"0": said, "1": without}}})
     assert (one.name, one.at_ms, one.lags) == ("host-1", 5_000, {("A", 0): 3, ("A", 1): 3})
+
+
+@pytest.mark.parametrize(("lag", "current", "lags"), [(0, 7, 3), (5, 7, 5), (0, 12, 0), (4, 12, 4)])
+def test_of_store_lags_that_contradict_themselves_the_larger_counts(lag: int, current: int, lags: int) -> None:
+    said = {"currentOffsetPosition": current, "endOffsetPosition": 10, "offsetLag": lag}
+    (one,) = store_lags({"host-1": {"A": {"0": said}}})
+    assert one.lags == {("A", 0): lags}
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_a_position_counts_from_the_start_of_its_partition() -> None:
 
 
 def test_no_store_makes_up_for_another() -> None:
-    ahead = {("A", 0): 5_000, ("B", 0): 990}
+    ahead = {("A", 0): 1_050, ("B", 0): 990}
     assert lag_of(overlaid(text(leads(ahead)), ends=offsets(ENDS)))["lag"] == 10
 
 
@@ -132,13 +132,58 @@ def test_the_error_of_later_end_offsets_is_told_with_the_rate() -> None:
 
 def test_a_copied_file_may_be_older_than_it_looks_and_older_ends_show() -> None:
     """A scrape without a time is of when the file was written, or before."""
-    old = offsets(ENDS, "2026-11-21T11:00:00Z")
+    old = offsets(ENDS, "2026-11-21T11:55:00Z")
     caught_up = text([*leads(BOTH), *lags(dict.fromkeys(BOTH, 0))], "no time")
     untold = [replace(scrape, at_ms=parse_time(SCRAPED), told=False) for scrape in scrapes(caught_up)]
     assert lag_of(with_measured_lags(GROUP, Measurements(tuple(untold), ends=old)))["source"] == "metrics"
     further = text(leads({**BOTH, ("A", 1): 1_001}), "no time")
     beyond = [replace(scrape, at_ms=parse_time(SCRAPED), told=False) for scrape in scrapes(further)]
     assert lag_of(with_measured_lags(GROUP, Measurements(tuple(beyond), ends=old)))["source"] == "metrics, at least"
+
+
+def test_a_scrape_without_a_time_is_not_taken_for_one_of_the_end_offsets_time() -> None:
+    content = text([*leads(BOTH), *lags(dict.fromkeys(BOTH, 0))], "no time")
+    untold = [replace(scrape, at_ms=parse_time(SCRAPED), told=False) for scrape in scrapes(content)]
+    for at in ("2026-11-21T11:49:00Z", "2026-11-21T12:11:00Z"):
+        found = with_measured_lags(GROUP, Measurements(tuple(untold), ends=offsets(ENDS, at)))
+        assert (lag_of(found)["lag"], lag_of(found)["source"]) == (110, "metrics, at least")
+        assert "reported_at" not in lag_of(found)
+        assert "lags-untimed" in codes(found)
+        assert "0 s ago" not in coverage(found)
+
+
+@pytest.mark.parametrize("ends", [0, 100, 999])
+def test_end_offsets_below_what_the_scrape_itself_says_never_count_as_caught_up(ends: int) -> None:
+    content = text([*leads(BOTH), *lags(dict.fromkeys(BOTH, 200))])
+    found = overlaid(content, ends=offsets(dict.fromkeys(ENDS, ends)))
+    assert (lag_of(found)["lag"], lag_of(found)["source"]) == (400, "metrics, at least")
+    assert "lags-ends-below" in codes(found)
+
+
+def test_what_is_written_while_both_are_looked_up_is_no_contradiction() -> None:
+    content = text([*leads(BOTH), *lags({**dict.fromkeys(BOTH, 0), ("A", 0): 150})])
+    found = overlaid(content, ends=offsets(ENDS))
+    assert (lag_of(found)["lag"], lag_of(found)["source"]) == (160, "metrics"), "what the scrape says is a floor"
+
+
+@pytest.mark.parametrize("position", [16_000, 10**18])
+@pytest.mark.parametrize("ends", [0, 1_600])
+def test_a_position_that_the_end_cannot_have_reached_is_an_error(position: int, ends: int) -> None:
+    with pytest.raises(SnapshotError, match=r"in my_app-A-changelog-0, .* the end offsets are of another time or clu"):
+        overlaid(text(leads({**BOTH, ("A", 0): position})), ends=offsets(dict.fromkeys(ENDS, ends)))
+
+
+def test_a_start_above_its_end_is_an_error() -> None:
+    with pytest.raises(SnapshotError, match="of my_app-A-changelog-0 the start offset is 1,001, above its end offset"):
+        overlaid(text(leads(BOTH)), ends=offsets(ENDS), starts=offsets({"my.app-A-changelog-0": 1_001}))
+
+
+def test_start_offsets_of_after_the_scrape_tell_the_least_only() -> None:
+    later = offsets({**dict.fromkeys(ENDS, 0), "my.app-A-changelog-0": 100}, "2026-11-21T12:01:00Z")
+    found = overlaid(text(leads(BOTH)), ends=offsets(ENDS), starts=later)
+    assert (lag_of(found)["lag"], lag_of(found)["source"]) == (50, "join"), "10 is the least, which proves nothing"
+    assert "lags-starts-late" in codes(found)
+    assert lag_of(found, "0_1")["source"] == "metrics", "what starts at 0 has lost nothing"
 
 
 def test_the_end_offsets_of_the_snapshot_itself_count() -> None:
@@ -386,7 +431,8 @@ def test_whatever_was_measured_no_copy_looks_better_than_it_can_be(
         keys = [("A", int(task)), ("B", int(task))]
         known = [ends.get(f"my.app-{store}-changelog-{task}") if ends else 1_000 for store in "AB"]
         if lag["source"] == "metrics":
-            assert lag["lag"] == sum(max(end - positions[key], 0) for end, key in zip(known, keys, strict=True))
+            at = zip(known, keys, strict=True)
+            assert lag["lag"] == sum(max(end - positions[key], behind.get(key, 0), 0) for end, key in at)
         elif lag["source"] == "metrics, at least":
             assert lag["lag"] >= 50
         else:
