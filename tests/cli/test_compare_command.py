@@ -112,6 +112,9 @@ def test_plans_of_different_snapshots_are_refused(tmp_path: Path, capsys: pytest
     [
         (["--vary", "max.warmup.replicas=2"], "--vary is for snapshots"),
         (["--add", "2"], "--add is for snapshots"),
+        (["--max-warmup-replicas", "9"], "--max-warmup-replicas is for snapshots"),
+        (["--assignor", "balanced"], "--assignor is for snapshots"),
+        (["--max-rounds", "9"], "--max-rounds is for snapshots"),
         ([], "one plan alone is nothing to compare"),
     ],
 )

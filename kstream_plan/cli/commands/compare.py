@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -18,8 +19,9 @@ from kstream_plan.cli.actions.variants import axes_of
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import PlansSnapshots
+from kstream_plan.cli.options.groups import Deciding, Measuring, PlansSnapshots, Reading, Spark
 from kstream_plan.cli.options.parameters import names_and_defaults, option_of, takes
+from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import NewInstances
 from kstream_plan.cli.output import OutputForm, page, say
 from kstream_plan.cli.progress import progress
@@ -36,6 +38,9 @@ from kstream_plan.render.compare.json_form import compare_json
 from kstream_plan.render.compare.table import compare_markdown, compare_table
 from kstream_plan.simulation.alternatives import alternative, alternatives
 from kstream_plan.simulation.draws import MOST_DRAWS, processors
+
+#: Options that say how snapshots are read and planned; plans are compared as they were saved.
+_FOR_SNAPSHOTS = (NewInstances, Reading, Measuring, Settings, Deciding, Spark)
 
 
 class CompareOptions(NewInstances, PlansSnapshots):
@@ -160,8 +165,9 @@ def _saved(asked: CompareOptions, standard: Standard | None) -> list[Alternative
         PlanFileError: one cannot be read.
         UsageError: they are of different snapshots, or there is something to vary, which is for snapshots.
     """
-    for name in ("vary", "scenario", "draws", *names_and_defaults(NewInstances)):
-        if getattr(asked, name) is not None:
+    given = dict.fromkeys(("vary", "scenario", "draws", "max_rounds", "application_id"))
+    for name, default in chain(given.items(), *(names_and_defaults(of).items() for of in _FOR_SNAPSHOTS)):
+        if getattr(asked, name) not in (default, None):
             what = f"{option_of(name)} is for snapshots; plans are compared as they were saved"
             raise UsageError(what, fix="give the snapshot instead of its plans")
     found: list[Alternative] = []
