@@ -10,13 +10,22 @@ every plan all invariants are checked. What is broken is printed with its seed, 
 from __future__ import annotations
 
 import argparse
-import itertools
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 
 from kstream_plan.plans.invariants import broken_invariants
 from tests.helpers.random_scenarios import WAYS, play_varied
+
+
+def _played(seed: int) -> tuple[int, str, list[str]]:
+    """Return how many rebalances a history has, how it ends, and what is broken."""
+    try:
+        made = play_varied(seed)
+    except Exception as error:
+        return 0, "failed", [f"{type(error).__name__}: {error}"]
+    return len(made.rounds), made.verdict.kind, [str(offence) for offence in broken_invariants(made)]
 
 
 def main() -> int:
@@ -25,24 +34,19 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     options = parser.parse_args()
-    started, done, broken = time.process_time(), 0, 0
+    started, done, broken, seed = time.process_time(), 0, 0, options.first
     verdicts: Counter[str] = Counter()
     of_way: Counter[int] = Counter()
-    for seed in itertools.count(options.first):
-        if done >= options.rebalances or time.process_time() - started > options.seconds:
-            break
-        try:
-            made = play_varied(seed)
-        except Exception as error:
-            broken += 1
-            print(f"seed {seed}: {type(error).__name__}: {error}", flush=True)
-            continue
-        done += len(made.rounds)
-        of_way[seed % len(WAYS)] += len(made.rounds)
-        verdicts[made.verdict.kind] += 1
-        for offence in broken_invariants(made):
-            broken += 1
-            print(f"seed {seed}: {offence}", flush=True)
+    with suppress(KeyboardInterrupt):  # what was played by then is told
+        while done < options.rebalances and time.process_time() - started < options.seconds:
+            rounds, verdict, offences = _played(seed)
+            done += rounds
+            of_way[seed % len(WAYS)] += rounds
+            verdicts[verdict] += 1
+            broken += bool(offences)
+            for offence in offences:
+                print(f"seed {seed}: {offence}", flush=True)
+            seed += 1
     spent = time.process_time() - started
     histories = seed - options.first
     each = f"{spent / done * 1000:.1f} ms each"
