@@ -15,6 +15,9 @@ from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.one_plan import plan_checked
 
+#: So many rounds of a plan are played at first to see what becomes of the tasks; all of them if these do not tell.
+_SOON = (16, 128)
+
 
 class DrainedTask(NamedTuple):
     """What becomes of a task that a stopped instance ran.
@@ -40,8 +43,8 @@ class Drain:
     ``now`` and ``later`` are in task order; ``wait_ms`` is how long that waiting is, ``None`` if nothing is under way
     (then ``later`` is empty, for waiting changes nothing) or if the group does not settle. Where nobody knows whether
     copies have caught up by now, ``now`` is if they have not, and ``at_best`` if they have. ``plan`` is what follows
-    now, ``waiting`` what goes on meanwhile. ``warnings`` are about the snapshot, ``doubts`` why ``now`` may be colder
-    than it says: where there are any, nobody may call it warm.
+    now, until it shows what becomes of the tasks, ``waiting`` what goes on meanwhile. ``warnings`` are about the
+    snapshot, ``doubts`` why ``now`` may be colder than it says: where there are any, nobody may call it warm.
     """
 
     plan: Plan
@@ -91,11 +94,18 @@ def drain(
     group = snapshot.state.group
     process_ids = tuple(dict.fromkeys(process_id_of(group, name) for name in names))
 
-    def stopped_at(at_ms: int, options: PlanOptions) -> tuple[Plan, tuple[DrainedTask, ...]]:
+    def stopped_at(at_ms: int, options: PlanOptions, after: int = 0) -> tuple[Plan, tuple[DrainedTask, ...]]:
         end = Leave if leave else Stop
         scenario = Scenario(events=(end(at_ms=at_ms, process_ids=process_ids),))
-        made = plan_checked(snapshot, options, scenario=scenario, on_round=on_round)
-        return made, _drained(made, snapshot, process_ids, at_ms)
+        most = options.max_rounds
+        # what becomes of these tasks shows soon; the whole plan of a large group takes minutes
+        for limit in [after + rounds for rounds in _SOON if most is None or after + rounds < most] + [most]:
+            some = replace(options, max_rounds=limit, floor=False, ranges=False)
+            made = plan_checked(snapshot, some, scenario=scenario, on_round=on_round)
+            drained = _drained(made, snapshot, process_ids, at_ms)
+            if made.verdict.kind != "unfinished" or len(drained) == len(_ran(made, process_ids, at_ms)):
+                break
+        return made, drained
 
     waiting = plan_checked(snapshot, options, on_round=on_round)
     under_way = bool(waiting.rounds) and waiting.verdict.kind == "settled"
@@ -109,7 +119,7 @@ def drain(
         now=now,
         at_best=stopped_at(0, replace(options, ready=True))[1] if unknown else now,
         wait_ms=wait_ms,
-        later=() if wait_ms is None else stopped_at(wait_ms, options)[1],
+        later=() if wait_ms is None else stopped_at(wait_ms, options, len(waiting.rounds))[1],
         warnings=snapshot.warnings,
         doubts=_doubts(snapshot, process_ids),
     )

@@ -19,6 +19,7 @@ from kstream_plan.render.plan.table import table
 from kstream_plan.render.simulation.drain import drain_markdown, drain_table
 from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.render.text.numbers import duration
+from kstream_plan.simulation import drain as drain_study
 from kstream_plan.simulation.drain import Drain, drain
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -335,3 +336,13 @@ def test_a_leaders_log_tells_the_group_after_its_last_decision(
     )
     (row,) = [json.loads(line) for line in path.read_text().splitlines()]
     assert snapshot_from_row(row, "").decision
+
+
+@pytest.mark.parametrize("name", ["with-standbys", "in-the-middle", "two-at-once"])
+def test_the_first_rounds_tell_what_whole_plans_do(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = SNAPSHOTS[name]()
+    who = snapshot.state.group.instances[0].process_id
+    soon = drain(snapshot, [who])
+    monkeypatch.setattr(drain_study, "_SOON", ())
+    whole = drain(snapshot, [who])
+    assert (soon.now, soon.at_best, soon.later, soon.wait_ms) == (whole.now, whole.at_best, whole.later, whole.wait_ms)
