@@ -104,7 +104,7 @@ _WORDS += [
     "20%",
     "zone=a",
     "a,b",
-    "\ud800",
+    "\udcff",
     "[red]",
 ]
 #: What would be waited for or served, and how many of something there may be: the answer is the same, sooner.
