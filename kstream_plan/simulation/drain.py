@@ -68,6 +68,14 @@ class Drain:
         return tuple(task for task in self.at_best if not task.caught_up)
 
     @property
+    def how_many_cold(self) -> tuple[int, int]:
+        """How many tasks would start cold now, at best and at worst: the ones that ``doubts`` are about start cold."""
+        doubtful = {name for doubt in self.doubts for name in doubt.subjects}
+        worst = sum(not task.caught_up or str(task.task_id) in doubtful for task in self.now)
+        best = len(self.cold_at_best)
+        return min(best, worst), max(best, worst)
+
+    @property
     def cold_later(self) -> tuple[DrainedTask, ...]:
         """The tasks that would start cold after waiting."""
         return tuple(task for task in self.later if not task.caught_up)

@@ -302,6 +302,21 @@ def test_what_nobody_can_tell_is_not_called_warm(
     assert reason in " ".join(captured_text.out.split())
 
 
+def test_where_only_the_least_is_known_every_line_says_the_range(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    snapshot = replace(_with_copy(0), least_lags=frozenset({(2, 0)}))
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (snapshot,))
+    assert run(["drain", "x.json", "i3", "--require-warm"]) == 3
+    shown = capsys.readouterr()
+    assert "0-1 of 1 task START COLD" in shown.out
+    assert "0-1 cold: of some copies only the least" in " ".join(shown.out.split())
+    assert "warm" not in shown.out.replace("--require-warm", "")
+    assert "0-1 of 1 tasks would start cold" in shown.err
+    assert run(["drain", "x.json", "i3", "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cold_now"] == [0, 1]
+
+
 @pytest.mark.parametrize(("lag", "cold", "said"), [(UNKNOWN, [1, 1], "1 of 1 tasks"), (None, [0, 1], "0-1 of 1 tasks")])
 def test_a_copy_that_may_not_have_caught_up_is_not_called_warm(
     lag: int | None,

@@ -98,7 +98,7 @@ def _drain(snapshot: Snapshot, asked: DrainOptions, tell: Report, *, several: bo
 def _not_warm(drained: Drain) -> bool:
     """Say on stderr why this is not known to be warm, if it is not."""
     reasons = [doubt_text(doubt) for doubt in drained.doubts]
-    best, worst = sorted((len(drained.cold_at_best), len(drained.cold_now)))
+    best, worst = drained.how_many_cold
     if worst:
         cold = f"{worst:,}" if best == worst else f"{best:,}-{worst:,}"
         reasons.insert(0, f"{cold} of {len(drained.now):,} tasks would start cold")

@@ -71,7 +71,7 @@ def _title(drained: Drain, names: Names) -> Fact:
     verb = "stops" if len(drained.process_ids) == 1 else "stop"
     cold = _between(drained)
     warm = "every task starts warm" if drained.now else "no task has to start elsewhere"
-    answer = f"{cold} of {count(len(drained.now), 'task')} START COLD" if drained.cold_now else warm
+    answer = f"{cold} of {count(len(drained.now), 'task')} START COLD" if any(drained.how_many_cold) else warm
     label = names.escape(drained.plan.group.application_id)
     return Fact(label, (f"if {who} {verb} now, {answer}. {generation(drained.plan.generation).capitalize()}",))
 
@@ -80,6 +80,8 @@ def _now(drained: Drain, names: Names) -> Fact:
     if not drained.now:
         return Fact("NOW", ("nothing: no task runs there",))
     cold = drained.cold_now
+    if not cold and drained.doubts:
+        return Fact("NOW", (f"{_between(drained)} cold: of some copies only the least that they are behind is known",))
     if not cold:
         stateful = sum(task.stateful for task in drained.now)
         if not stateful:
@@ -94,8 +96,8 @@ def _now(drained: Drain, names: Names) -> Fact:
 
 def _between(drained: Drain) -> str:
     """Return how many tasks start cold: both ends where nobody knows which it is."""
-    best, worst = len(drained.cold_at_best), len(drained.cold_now)
-    return f"{worst:,}" if best == worst else f"{min(best, worst):,}-{max(best, worst):,}"
+    best, worst = drained.how_many_cold
+    return f"{worst:,}" if best == worst else f"{best:,}-{worst:,}"
 
 
 def _deciding(drained: Drain) -> str:

@@ -13,7 +13,6 @@ from kstream_plan.version import __version__
 
 def drain_json(drained: Drain) -> str:
     """Return the answer as one line of ASCII, without the line end; ``documents/schemas/drain.json`` describes it."""
-    cold = len(drained.cold_at_best), len(drained.cold_now)
     document: dict[str, Json] = {
         "format_version": FORMAT_VERSION,
         "kind": "drain",
@@ -26,7 +25,7 @@ def drain_json(drained: Drain) -> str:
         },
         "process_ids": list(drained.process_ids),
         "now": [_task(task) for task in drained.now],
-        "cold_now": [min(cold), max(cold)],
+        "cold_now": list(drained.how_many_cold),
         "wait_ms": drained.wait_ms,
         "later": [_task(task) for task in drained.later],
         "warnings": notes(drained.warnings),
