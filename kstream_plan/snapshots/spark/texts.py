@@ -76,7 +76,8 @@ def _elements(text: Column) -> Column:
 
     So is what is no UTF-8: Spark would put other characters in its place, and nobody would know.
     """
-    elements = F.transform(F.from_json(text, "array<string>"), lambda element: F.coalesce(element, F.lit("null")))
+    unmarked = F.ltrim(text, F.lit("\ufeff"))  # a byte order mark is no JSON
+    elements = F.transform(F.from_json(unmarked, "array<string>"), lambda element: F.coalesce(element, F.lit("null")))
     is_array = text.rlike(r"\A\uFEFF?\s*\[") & text.rlike(r"\]\s*\z")
     return F.when(is_array & F.is_valid_utf8(text), F.coalesce(elements, F.array(text))).otherwise(F.array(text))
 
