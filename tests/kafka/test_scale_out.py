@@ -159,7 +159,7 @@ def test_the_leader_s_log_gives_the_same_plan(scaled: Scaled) -> None:
     join = scaled.by_log("--all")[1]
     (row,) = scaled.by_log("--as-of", join["captured_at"])
     assert row["generation"] == 1
-    made = plan(snapshot_from_row(row, "log"))
+    made = plan(snapshot_from_row(row, "log"), replay=True)
     after = [of["decision"] for of in scaled.by_log("--all")[1:]]
     assert [rnd.generation for rnd in made.rounds] == [decision["generation"] for decision in after]
     assert planned(made) == happened(made.group, after)
