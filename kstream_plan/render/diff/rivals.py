@@ -32,7 +32,8 @@ def rivals_table(old: Plan, new: Plan, *, width: int) -> str:
 def rivals_markdown(old: Plan, new: Plan) -> str:
     """Return the same as Markdown, its lines ended."""
     blocks = [
-        f"**{name}**\n\n{fenced(chr(10).join(_first_lines(of, 80)))}" for name, of in (("OLD", old), ("NEW", new))
+        f"**{name}**\n\n{fenced(chr(10).join(_first_lines(of, _MARKDOWN_WIDTH)))}"
+        for name, of in (("OLD", old), ("NEW", new))
     ]
     return "\n\n".join([_SAID, *blocks]) + "\n"
 
