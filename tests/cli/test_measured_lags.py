@@ -100,6 +100,19 @@ def test_bad_scrapes_are_one_clear_error(
     assert "Fix: " in error
 
 
+@pytest.mark.parametrize("command", [LOG, ["assign", "x.json"], ["drain", "x.json", "two"]])
+def test_a_scrape_that_the_shell_took_out_of_a_glob_is_told(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / "a.prom", tmp_path / "b.prom.gz"]
+    files[0].write_text(text(leads(BOTH)))
+    files[1].write_bytes(gzip.compress(text(leads(BOTH)).encode(), mtime=0))
+    assert run([*command, "--metrics", *map(str, files)]) == 2
+    error = capsys.readouterr().err
+    assert "b.prom.gz: holds metrics" in " ".join(error.split())
+    assert "--metrics A --metrics B" in error
+
+
 def _measuring(monkeypatch: pytest.MonkeyPatch, group: dict[str, Any] = GROUP) -> None:
     """Read one snapshot without Spark, with what was measured over it."""
 

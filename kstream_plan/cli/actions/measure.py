@@ -20,12 +20,19 @@ if TYPE_CHECKING:
 _STDIN = "-"
 
 
-def check_measuring(asked: Measuring, *, reads_stdin: bool) -> None:
-    """Check what does not need the input; ``reads_stdin``: whether standard input is read for something else.
+def check_measuring(asked: Measuring, *, reads_stdin: bool, others: Sequence[str] = ()) -> None:
+    """Check what does not need the input.
+
+    Args:
+        asked: the options.
+        reads_stdin: whether standard input is read for something else.
+        others: what is given beside: a scrape among it is one that the shell has made of a glob.
 
     Raises:
         UsageError: options that do not go together.
     """
+    if asked.metrics:
+        _check_no_scrape(others)
     for option, given in (("--end-offsets", asked.end_offsets), ("--start-offsets", asked.start_offsets)):
         if given and not asked.metrics:
             raise UsageError(f"{option} goes with --metrics", fix="give --metrics, or leave it out")
@@ -37,6 +44,15 @@ def check_measuring(asked: Measuring, *, reads_stdin: bool) -> None:
     ]
     if paths.count(_STDIN) + reads_stdin > 1:
         raise UsageError("standard input is to be read twice", fix="give - once")
+
+
+def _check_no_scrape(paths: Sequence[str]) -> None:
+    from kstream_plan.snapshots.metrics.exposition import holds_metrics  # noqa: PLC0415 - only where it is needed
+
+    for path in paths:
+        if path != _STDIN and holds_metrics(path):
+            fix = "repeat the option (--metrics A --metrics B), give the folder, or put the glob in quotes"
+            raise UsageError("holds metrics, and --metrics takes one path", where=path, fix=fix)
 
 
 def measurements(asked: Measuring) -> Measurements | None:

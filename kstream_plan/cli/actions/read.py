@@ -52,7 +52,7 @@ def read_snapshots(
         KstreamPlanError: it cannot be read.
     """
     tolerance = asked.lags_tolerance
-    check_measuring(asked, reads_stdin="-" in paths)
+    check_measuring(asked, reads_stdin="-" in paths, others=paths)
     measured = measurements(asked)
     for module in needed_then:
         threading.Thread(target=import_module, args=(module,), daemon=True).start()

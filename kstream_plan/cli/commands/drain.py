@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kstream_plan.cli.actions.each_application import Work, each_application
+from kstream_plan.cli.actions.measure import check_measuring
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import on_round
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
@@ -58,6 +59,7 @@ def drain(asked: DrainOptions) -> None:
     """Ask whether instances may stop: which of their tasks would start cold or pause, now and after waiting."""
     with expected_failures(debug=asked.debug):
         check_before_reading(asked, asked.out)
+        check_measuring(asked, reads_stdin=False, others=asked.instances)
         settings = overrides(asked)
         with progress(quiet=asked.quiet) as tell:
             tell("reading")

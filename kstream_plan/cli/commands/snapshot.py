@@ -73,7 +73,8 @@ def _checked_source(asked: SnapshotOptions) -> RunningGroups | None:
         raise UsageError("--as-of is about one snapshot, --from, --to and --all are about many", fix="give one of them")
     if (asked.metrics or asked.store_lags) and (asked.listed or asked.wants_history):
         raise UsageError("metrics tell of now, a history of the past", fix="leave out --metrics, or take one snapshot")
-    check_measuring(asked, reads_stdin="-" in [*(asked.leader_log or ()), *(asked.more_logs or ())])
+    logs = [*(asked.leader_log or ()), *(asked.more_logs or ())]
+    check_measuring(asked, reads_stdin="-" in logs, others=logs)
     if asked.out is not None:
         if asked.listed:
             raise UsageError("--list shows what there is", fix="leave out --out, or --list")

@@ -41,6 +41,8 @@ _LONGEST_LINE = 1 << 16
 #: A comment at the top may say when the scrape was taken.
 _TIME_IN_COMMENT = re.compile(rb"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?")
 _TOP_LINES = 5
+#: A line that only metrics have.
+_METRICS_BEGIN = re.compile(rb'^(?:# (?:HELP|TYPE) \S+ |[A-Za-z_:][\w:]*\{\w+="[^\n]*\} [-+\d.NI])', re.MULTILINE)
 #: Timestamps of OpenMetrics are in seconds; read as milliseconds they would lie in January 1970.
 _SECONDS_READ_AS_MS = 1e8
 #: How Micrometer's endpoint fails as a whole, over a gauge of Kafka's that it takes for a counter.
@@ -127,6 +129,17 @@ def text_sources(paths: Sequence[str], stdin: BinaryIO | None, now_ms: int | Non
             if (real := os.path.realpath(file)) not in seen:
                 seen.add(real)
                 yield TextSource(file, None, os.stat(file).st_mtime_ns // 1_000_000)
+
+
+def holds_metrics(path: str) -> bool:
+    """Tell whether a file is Prometheus text, by how it begins; of what is no file or cannot be read, it is not."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with opened(TextSource(path, None, None)) as file:
+            return _METRICS_BEGIN.search(file.read(_LONGEST_LINE)) is not None
+    except SnapshotError:
+        return False
 
 
 @contextmanager

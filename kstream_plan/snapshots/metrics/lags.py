@@ -109,29 +109,49 @@ def of_group(scrapes: Iterable[Scrape], seats: Seats) -> tuple[list[CopyScrape],
     Raises:
         SnapshotError: a process or a topic that the group does not have, or two instances that nothing tells apart.
     """
-    found, strangers = [], []
+    found, strangers, foreign = [], [], []
     for scrape in scrapes:
+        own = False
         for client in scrape.clients:
             try:
                 process_id = seats.process_of(scrape, client)
             except SnapshotError as unknown:
                 strangers.append((scrape, unknown))
+                own = True
                 continue
             if process_id is not None:
+                own = True
                 found.append(_copy_scrape(scrape, client, process_id, seats))
+        if scrape.clients and not own:
+            foreign.append(scrape)
     found.sort(key=lambda of: (-1 if of.at_ms is None else of.at_ms, of.process_id, of.where))
     _check_one_each(found)
     newest = {of.process_id: of.at_ms for of in found if of.at_ms is not None}
     for scrape, stranger in strangers:
         if scrape.at_ms is None or not newest or scrape.at_ms + _DEPARTED_MS >= min(newest.values()):
             raise stranger
+    notes = _of_others(foreign, seats)
     if not strangers:
-        return found, []
+        return found, notes
     message = (
         f"{len(strangers)} older scrape{'s are' if len(strangers) > 1 else ' is'} of processes that the group no "
         f"longer has, and left out: {strangers[0][0].where} first"
     )
-    return found, [Note("scrape-of-departed", message)]
+    return found, [*notes, Note("scrape-of-departed", message)]
+
+
+def _of_others(scrapes: Sequence[Scrape], seats: Seats) -> list[Note]:
+    """Return a warning about scrapes that have nothing of the group."""
+    if not scrapes:
+        return []
+    whose = {told.application_id for scrape in scrapes for told in scrape.identities.values() if told.application_id}
+    ids = sorted(whose) or sorted({client for scrape in scrapes for client in scrape.clients})
+    named = f"{', '.join(map(shown, ids[:3]))}{f' and {len(ids) - 3} more' if len(ids) > 3 else ''}"
+    message = (
+        f"{len(scrapes)} scrape{'s have' if len(scrapes) > 1 else ' has'} nothing of {shown(seats.application_id)} but "
+        f"only of {'application' if whose else 'client'} {named}: {scrapes[0].where} first"
+    )
+    return [Note("scrape-of-others", message)]
 
 
 def measured_lags(scrapes: Iterable[CopyScrape], seats: Seats, bounds: Bounds) -> dict[tuple[str, str], MeasuredLag]:

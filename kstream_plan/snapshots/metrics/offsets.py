@@ -32,10 +32,14 @@ _FIX = 'give what kafka-get-offsets.sh prints (TOPIC:PARTITION:OFFSET), or JSON 
 
 
 class OffsetSet(NamedTuple):
-    """Offsets of one moment, by topic (with underscores for dots) and partition; ``at_ms`` since 1970, if known."""
+    """Offsets of one moment, by topic (with underscores for dots) and partition; ``at_ms`` since 1970, if known.
+
+    ``where`` is the file that they are from, empty if they are from none.
+    """
 
     at_ms: int | None
     offsets: Mapping[TopicPartition, int]
+    where: str = ""
 
 
 class OffsetThen(NamedTuple):
@@ -124,11 +128,11 @@ def _read(source: TextSource) -> Iterator[OffsetSet]:
     if not text.strip():
         raise SnapshotError("is empty", where=where, fix=_FIX)
     if text.lstrip()[0] not in "[{":
-        yield OffsetSet(source.at_ms, _of_tool(text, where))
+        yield OffsetSet(source.at_ms, _of_tool(text, where), where)
         return
     for number, document in _documents(text, where):
         try:
-            yield _of_document(document, source.at_ms)
+            yield _of_document(document, source.at_ms)._replace(where=where)
         except ValueError as error:
             raise SnapshotError(str(error), where=f"{where}, line {number}", fix=_FIX) from None
 

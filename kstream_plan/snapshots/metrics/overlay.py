@@ -151,6 +151,7 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
         *notes,
         *_not_scraped(measured, row, {copy.process_id for copy in copies}),
         *_not_assigned(lags.keys() - counted.keys() - held.active.keys()),
+        *_offsets_of_others(measured.ends, seats),
         *_about_offsets(measured, counted, seats, rates, ends),
         *old_scrapes(counted.values(), reference_ms, _probing_interval_ms(row)),
     ]
@@ -331,6 +332,19 @@ def _about_offsets(
         else [],
         any_ends=bool(ends),
     )
+
+
+def _offsets_of_others(ends: Offsets, seats: Seats) -> list[Note]:
+    """Return a warning if there are end offsets, and none of the group's changelogs."""
+    found, own = ends.topics(), {topic for topic, _ in seats.tasks}
+    if not found or found & own:
+        return []
+    message = (
+        f"{printable(ends.sets[0].where) or 'the cluster'} has end offsets of no changelog of "
+        f"{printable(seats.application_id)}, but of {printable(min(found))}"
+        f"{f' and {len(found) - 1} topics more' if len(found) > 1 else ''}"
+    )
+    return [Note("end-offsets-of-others", message)]
 
 
 def _not_scraped(measured: Measurements, row: Row, scraped: Collection[str]) -> list[Note]:

@@ -321,6 +321,23 @@ def test_other_applications_in_the_same_scrape_are_passed_over() -> None:
     assert lag_of(found)["source"] == "metrics"
 
 
+def test_a_scrape_that_is_wholly_of_another_application_is_named() -> None:
+    named = 'x_client_state{client_id="theirs",process_id="x",application_id="other.app"} 2'
+    theirs = position("records_lead", 5, client="theirs").replace("my.app-A", "other.app-A")
+    found = overlaid(text([theirs, named]), text(leads(BOTH)), ends=offsets(ENDS))
+    (note,) = [note for note in found.warnings if note.code == "scrape-of-others"]
+    assert note.message == (
+        "1 scrape has nothing of 'my.app' but only of application 'other.app': standard input first"
+    )
+    assert "scrape-of-others" not in codes(overlaid(text([*leads(BOTH), theirs, named]), ends=offsets(ENDS)))
+
+
+def test_end_offsets_of_another_application_are_named() -> None:
+    found = overlaid(text(leads(BOTH)), ends=offsets({"other.app-A-changelog-0": 1_000}))
+    (note,) = [note for note in found.warnings if note.code == "end-offsets-of-others"]
+    assert note.message == ("standard input has end offsets of no changelog of my.app, but of other_app-A-changelog")
+
+
 def test_a_scrape_of_an_instance_that_left_long_before_is_left_out() -> None:
     before = text(leads(BOTH, client="my.app-gone"), "2026-11-21T11:50:00Z")
     found = overlaid(before, text(leads(BOTH)), ends=offsets(ENDS))
