@@ -87,8 +87,7 @@ def plan(
     made_from = snapshot.state, config, snapshot.rates
     begins = beginning_of(snapshot, case.now_ms)
     snapshot_digest = input_digest(*made_from, beginning=begins)
-    summary, warnings = case.ranged(case.with_floor(summary, design, played), design, outcome)
-    return Plan(
+    made = Plan(
         group=group,
         digest=snapshot_digest if scenario is None else input_digest(*made_from, scenario, begins),
         snapshot_digest=snapshot_digest,
@@ -113,13 +112,15 @@ def plan(
         members=tuple((instance.process_id, instance.capacity) for instance in outcome.group.instances),
         target=everyone.target(outcome.group, outcome.target),
         pauses=paused,
-        summary=summary,
-        warnings=snapshot.warnings + warnings,
+        summary=case.with_floor(summary, design, played),
+        warnings=(),
         verdict=outcome.verdict,
         later_configs=outcome.settings,
         outages=outside.unnoticed,
         rates=known_rates(snapshot.rates, snapshot.state.group),
     )
+    ranges, warnings = case.ranges(made, design, outcome)
+    return replace(made, summary=replace(made.summary, ranges=ranges), warnings=snapshot.warnings + warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,17 +162,19 @@ class _Case:
         least_ms = soonest.rounds[-1].ends_ms if soonest.rounds else 0
         return replace(summary, floor_ms=min(least_ms, summary.duration_ms))
 
-    def ranged(self, summary: Summary, design: Design, outcome: Rehearsal) -> tuple[Summary, tuple[Note, ...]]:
-        """Add the ranges of what hangs on what nobody knows; return the outcome's warnings as far as they matter."""
+    def ranges(
+        self, made: Plan, design: Design, outcome: Rehearsal
+    ) -> tuple[tuple[FigureRange, ...], tuple[Note, ...]]:
+        """Return the ranges of what hangs on what nobody knows, and the outcome's warnings as far as they matter."""
         if not self.options.ranges:
-            return summary, outcome.warnings
+            return (), outcome.warnings
         options, warnings = replace(self.options, bounds=False, floor=False, ranges=False), outcome.warnings
-        ends = [summary]
+        ends = [made]
         if outcome.doubts:
             ends.append(self._again(design, replace(options, ready=not options.ready)))
         if self.snapshot.least_lags:
             ends.append(replace(self, snapshot=self.snapshot.at_worst())._again(design, replace(options, ready=False)))
-        otherwise: dict[str, Callable[[], list[Summary]]] = {
+        otherwise: dict[str, Callable[[], list[Plan]]] = {
             LEFT_OVER_CLEANUP: lambda: [self._again(design, replace(options, cleaning=when)) for when in _OTHERWISE],
             LATE_FOLLOW_UP: lambda: [self._again(design.late(), options)],
         }
@@ -184,22 +187,22 @@ class _Case:
             warnings = (*warnings, Note("close-to-time-out", message, tuple(self.outside.close_by_ms)))
         for code, played in otherwise.items():
             others = played() if any(note.code == code for note in warnings) else []
-            if [*_ranges([summary, *others])]:
+            if [*_ranges([made, *others])]:
                 ends += others
             else:
                 warnings = tuple(note for note in warnings if note.code != code)
-        return replace(summary, ranges=tuple(_ranges(ends))), warnings
+        return tuple(_ranges(ends)), warnings
 
-    def _other_side_of_the_time_out(self, design: Design, options: PlanOptions) -> Summary:
+    def _other_side_of_the_time_out(self, design: Design, options: PlanOptions) -> Plan:
         """Play it with a time-out that is over before who came back just in time, or after who came too late."""
         config = self.snapshot.config
         back_in_time = next(iter(self.outside.close_by_ms.values())) > 0
         by_ms = -config.heartbeat_interval_ms if back_in_time else config.heartbeat_interval_ms
         other = replace(config, session_timeout_ms=max(0, config.session_timeout_ms + by_ms))
-        return plan(replace(self.snapshot, config=other), design, options, scenario=self.scenario).summary
+        return plan(replace(self.snapshot, config=other), design, options, scenario=self.scenario)
 
-    def _again(self, design: Design, options: PlanOptions) -> Summary:
-        return plan(self.snapshot, design, options, scenario=self.scenario).summary
+    def _again(self, design: Design, options: PlanOptions) -> Plan:
+        return plan(self.snapshot, design, options, scenario=self.scenario)
 
     def _soonest(self, design: Design) -> Rehearsal:
         """Play it with everything restored at once and every rebalance as early as it can be."""
@@ -219,10 +222,10 @@ class _Case:
 _OTHERWISE: Sequence[Cleaning] = ("early", "late")
 
 
-def _ranges(summaries: Sequence[Summary]) -> Iterator[FigureRange]:
+def _ranges(plans: Sequence[Plan]) -> Iterator[FigureRange]:
     for figure in FIGURES:
-        ends = [getattr(summary, figure) for summary in summaries]
-        if None not in ends and min(ends) != max(ends):
+        ends = [end for made in plans if (end := made.figure(figure)) is not None]
+        if len(ends) == len(plans) and min(ends) != max(ends):
             yield FigureRange(figure, min(ends), max(ends))
 
 

@@ -68,6 +68,20 @@ class Plan:
         ids = (instance.process_id for instance in self.group.instances)
         return tuple(one for one in ids if not joins_first.get(one, one not in last))
 
+    def figure(self, name: str) -> int | None:
+        """Return a figure that may be a range (:data:`~kstream_plan.plans.summary.FIGURES`); ``None``: not known."""
+        match name:
+            case "max_paused_task_ms":
+                return max(self.pauses.ms.values(), default=0)
+            case "longest_pause_ms":
+                return self.pauses.longest_ms
+            case "paused_tasks_at_once":
+                return self.pauses.most_at_once
+            case "settles":
+                return int(self.verdict.kind == "settled")
+        value: int | None = getattr(self.summary, name)
+        return value
+
     def pauses_between(self, first: int, last: int) -> Pauses:
         """Return the pauses that follow from the rounds after number ``first``, up to number ``last``."""
         rounds = self.rounds[first:last]

@@ -35,14 +35,15 @@ DurationIs: TypeAlias = Literal["floor", "probes", "estimate"]
 
 
 class FigureRange(NamedTuple):
-    """A figure of the summary that hangs on what nobody knows: both its ends."""
+    """A figure of a plan that hangs on what nobody knows: both its ends."""
 
     figure: str
     low: int
     high: int
 
 
-#: The figures of a summary that may be ranges.
+#: The figures of a plan that may be ranges: those of its summary, and how long and how many tasks stand still, and
+#: whether it settles (0 or 1).
 FIGURES = (
     "rebalances",
     "probing_rebalances",
@@ -56,6 +57,10 @@ FIGURES = (
     "paused_task_ms",
     "peak_extra_copies",
     "stateless_hops",
+    "max_paused_task_ms",
+    "longest_pause_ms",
+    "paused_tasks_at_once",
+    "settles",
 )
 
 
@@ -92,9 +97,3 @@ class Summary:
     lower_bounds: LowerBounds
     floor_ms: int | None = None
     ranges: tuple[FigureRange, ...] = ()
-
-    def worst(self, figure: str) -> int | None:
-        """Return a figure, of a range its higher end."""
-        value: int | None = getattr(self, figure)
-        highs = [found.high for found in self.ranges if found.figure == figure]
-        return value if not highs or value is None else max(value, *highs)

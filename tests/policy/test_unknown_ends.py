@@ -11,13 +11,14 @@ import pytest
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import LATEST, Copy, Holding, Snapshot
-from kstream_plan.model.scenario import Scenario, Stop
+from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import FigureRange, Plan
 from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Finding, Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES
+from kstream_plan.policy.rules.over_draws import measured
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
 from kstream_plan.simulation.one_plan import plan
@@ -58,7 +59,7 @@ def test_what_rests_on_the_least_that_a_copy_is_behind_is_not_called_safe() -> N
     assert finding(saved, "max_cold_handovers", 0) == found
 
 
-@pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.figure])
+@pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.figure and name != "must_settle"])
 def test_every_rule_about_a_figure_takes_the_worse_end(rule: str) -> None:
     made = plan_cases.case("scale-out")
     shown = finding(made, rule, 2**62)
@@ -70,6 +71,43 @@ def test_every_rule_about_a_figure_takes_the_worse_end(rule: str) -> None:
     found = finding(ranged, rule, high - 1)
     assert (found.status, found.measured, found.between) == (Status.ERROR, high, (low, high))
     assert finding(made, rule, high - 1).status is Status.PASSED
+
+
+def test_a_plan_that_may_not_settle_does_not_count_as_one_that_does() -> None:
+    made = plan_cases.case("scale-out")
+    assert made.verdict.kind == "settled"
+    ranged = replace(made, summary=replace(made.summary, ranges=(FigureRange("settles", 0, 1),)))
+    checked = check_plan(ranged, Standard(Policy(defaults={"must_settle": Limit(True)}), NOW))
+    [found] = [one for one in checked.findings if one.rule == "must_settle"]
+    assert (found.status, found.measured, found.between) == (Status.ERROR, 0, (0, 1))
+    said = " ".join(table_report(check_all([checked], NOW), width=200).split())
+    assert "the plan may not settle: that hangs on what nobody knows" in said
+    left_out = check_plan(ranged, Standard(Policy(defaults={"must_settle": Limit(False)}), NOW))
+    assert all(one.status is Status.PASSED for one in left_out.findings)
+
+
+def test_pauses_have_both_ends_where_the_time_out_is_close() -> None:
+    of, heartbeat_ms = snapshot(), AssignmentConfig().heartbeat_interval_ms
+    timeout_ms = of.config.session_timeout_ms
+    i3 = of.state.group.instances[2].process_id
+    away_ms = timeout_ms - heartbeat_ms // 2
+    events = (Stop(at_ms=0, process_ids=(i3,), crash=True), Return(at_ms=away_ms, process_ids=(i3,)))
+    made = plan(of, scenario=Scenario(events=events))
+    ranges = {one.figure: (one.low, one.high) for one in made.summary.ranges}
+    for figure in ("max_paused_task_ms", "longest_pause_ms"):
+        low, high = ranges[figure]
+        assert low <= (made.figure(figure) or 0) <= high
+        assert low < high
+    allowed_ms = ranges["max_paused_task_ms"][1] - 1
+    assert finding(made, "max_pause_per_task", allowed_ms).status is Status.ERROR
+    assert finding(made, "max_pause_per_task", allowed_ms + 1).status is Status.PASSED
+
+
+def test_of_every_draw_the_worse_end_counts() -> None:
+    made = stopped(snapshot(least_lags=frozenset({(2, 0)})))
+    shown = replace(made, summary=replace(made.summary, ranges=()))
+    assert measured(made)["max_cold_handovers"] == 1
+    assert measured(shown)["max_cold_handovers"] == 0
 
 
 def test_the_range_is_told() -> None:

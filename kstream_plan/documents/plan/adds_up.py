@@ -34,7 +34,7 @@ def check_plan(plan: Plan) -> None:
     if not plan.summary.cold_handovers and plan.summary.max_cold_restore_ms != 0:
         what = f"is {_figure(plan.summary.max_cold_restore_ms)}, and no start is cold"
         raise _edited(what, ".max_cold_restore_ms", ".summary")
-    _check_ends(plan.summary)
+    _check_ends(plan)
     _check_verdict(plan)
 
 
@@ -95,7 +95,7 @@ def _check_worst(draws: Draws, plan: Plan, *keys: str) -> None:
         if worst is not None and worst < most:  # of a range the worse end counts, and that may be worse than any draw
             raise _edited(f"is {worst}, and {name}.most {most}", f"[{key!r}]", ".worst", *keys)
     all_settle = draws.settled == draws.number
-    if draws.worst.get("must_settle", all_settle) != all_settle:
+    if (draws.worst.get("must_settle", all_settle) or 0) > all_settle:
         what = f"is {draws.worst['must_settle']}, where {draws.settled} of {draws.number} settle"
         raise _edited(what, "['must_settle']", ".worst", *keys)
 
@@ -164,14 +164,15 @@ def _summary(plan: Plan) -> Summary:
     return replace(given, duration_is=said.duration_is, floor_ms=said.floor_ms, ranges=said.ranges)
 
 
-def _check_ends(summary: Summary) -> None:
+def _check_ends(plan: Plan) -> None:
     """Check that the least time is no longer than the time, and that every range takes in its figure."""
+    summary = plan.summary
     least_ms = summary.floor_ms
     if least_ms is not None and (summary.duration_is != "probes" or least_ms > summary.duration_ms):
         what = f"is {least_ms}, and the time is {summary.duration_ms}, {summary.duration_is}"
         raise _edited(what, ".floor_ms", ".summary")
     for figure, low, high in summary.ranges:
-        value = getattr(summary, figure)
+        value = plan.figure(figure)
         if value is None or not low <= value <= high:
             raise _edited(f"is {low} to {high}, and the plan has {_figure(value)}", f".{figure}", ".ranges", ".summary")
 

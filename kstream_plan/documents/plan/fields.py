@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from kstream_plan.designs import DESIGNS
@@ -48,6 +48,7 @@ from kstream_plan.plans import (
     Verdict,
 )
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRate, KnownRates
+from kstream_plan.plans.summary import FIGURES
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.snapshots.rows.times import parse_time
 
@@ -193,8 +194,6 @@ FORM.record(
     probing_rebalances="Probes that these take at max.warmup.replicas at a time.",
     restored_records="Null unless computed.",
 )
-#: Figures of which a plan may know both ends only.
-_RANGED = [field.name for field in fields(Summary) if field.type in ("int", "int | None") and field.name != "floor_ms"]
 
 
 def _ranges_codec() -> Codec[tuple[FigureRange, ...]]:
@@ -203,12 +202,12 @@ def _ranges_codec() -> Codec[tuple[FigureRange, ...]]:
     def read(value: Any) -> tuple[FigureRange, ...]:
         found = []
         for figure, ends in by_figure.read(value).items():
-            if figure not in _RANGED:
+            if figure not in FIGURES:
                 raise WrongValueError("is no figure of the summary", figure)
             if len(ends) != 2 or ends[0] > ends[1]:
                 raise WrongValueError("is not two numbers, the lower one first", figure)
             found.append(FigureRange(figure, *ends))
-        return tuple(sorted(found, key=lambda one: _RANGED.index(one.figure)))
+        return tuple(sorted(found, key=lambda one: FIGURES.index(one.figure)))
 
     def write(ranges: tuple[FigureRange, ...]) -> Json:
         return {one.figure: [one.low, one.high] for one in ranges}
@@ -216,7 +215,7 @@ def _ranges_codec() -> Codec[tuple[FigureRange, ...]]:
     items: dict[str, Json] = {"type": "array", "items": WHOLE.schema, "minItems": 2, "maxItems": 2}
     schema: dict[str, Json] = {
         "type": "object",
-        "propertyNames": {"enum": list(_RANGED)},
+        "propertyNames": {"enum": list(FIGURES)},
         "additionalProperties": items,
     }
     return Codec(read, write, schema)
@@ -250,8 +249,10 @@ FORM.record(
     ),
     ranges=Field(
         _ranges_codec(),
-        "Figures that hang on whether copies have caught up by now, where nobody knows that: both ends, the lower one "
-        "first. The figures themselves, and the rounds, are those of copies that have not.",
+        "Figures that hang on what nobody knows, as whether copies have caught up by now: both ends, the lower one "
+        "first. The figures themselves, and the rounds, are those of copies that have not. Beside figures of the "
+        "summary: max_paused_task_ms, how long the task stands still in all that does longest; longest_pause_ms, the "
+        "longest single standstill; paused_tasks_at_once, the most at the same time; settles, 0 or 1.",
         missing=(),
     ),
 )

@@ -28,15 +28,15 @@ def _all_records(plan: Plan) -> int | None:
 #: Rule → how it is measured, in the order in which they are told.
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
-        "must_settle": Rule(Kind.SWITCH, endings.settles),
+        "must_settle": Rule(Kind.SWITCH, endings.settles, figure="settles"),
         "max_duration": Rule(Kind.DURATION, times.duration, figure="duration_ms"),
         "max_rebalances": Rule(Kind.COUNT, amounts.rebalances, figure="rebalances"),
         "max_moves": Rule(Kind.COUNT, amounts.moves, _stateful, figure="moves"),
         "max_warmups": Rule(Kind.COUNT, amounts.warmups, _stateful, figure="warmups"),
         "max_cold_handovers": Rule(Kind.COUNT, amounts.cold_handovers, _stateful, figure="cold_handovers"),
-        "max_pause_per_task": Rule(Kind.DURATION, times.pause_per_task),
-        "max_pause_per_handover": Rule(Kind.DURATION, times.pause_per_handover),
-        "max_paused_tasks_at_once": Rule(Kind.COUNT, times.paused_at_once, _tasks),
+        "max_pause_per_task": Rule(Kind.DURATION, times.pause_per_task, figure="max_paused_task_ms"),
+        "max_pause_per_handover": Rule(Kind.DURATION, times.pause_per_handover, figure="longest_pause_ms"),
+        "max_paused_tasks_at_once": Rule(Kind.COUNT, times.paused_at_once, _tasks, figure="paused_tasks_at_once"),
         "max_restored_records": Rule(Kind.RECORDS, amounts.restored_records, _all_records, figure="restored_records"),
         "max_peak_extra_copies": Rule(Kind.COUNT, amounts.peak_extra_copies, _stateful, figure="peak_extra_copies"),
         "balance_factor": Rule(Kind.COUNT, balance.balance, lowest=1),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -88,7 +88,7 @@ class Rule(NamedTuple):
 
     ``whole`` gives what a limit in percent is a part of; ``None``: percent has no meaning. ``lowest`` is the least
     limit that makes sense; ``at_least``: the limit is a minimum, not a maximum; ``of_input``: it is about what the
-    plan was made from, so that another plan's figure says nothing about it. ``figure``: of a plan's summary that it is
+    plan was made from, so that another plan's figure says nothing about it. ``figure``: the one of a plan that it is
     about, where that may be a range.
     """
 
@@ -104,10 +104,30 @@ class Rule(NamedTuple):
         """Measure a plan; where what is limited hangs on what nobody knows, the worse end counts."""
         shown = self.measure(subject, limit)
         ends = next((one for one in subject.plan.summary.ranges if one.figure == self.figure), None)
-        if ends is None or shown.value is None or ends.high <= shown.value:
+        if ends is None or shown.value is None:
             return shown
-        offences = shown.offences or ((Offence(ends.high),) if ends.high > number(limit) else ())
-        return shown._replace(value=ends.high, offences=offences, between=(ends.low, ends.high))
+        worse = self.worst_of((shown.value, ends.low, ends.high))
+        if worse is None or worse == shown.value:
+            return shown
+        offences = shown.offences or (() if self.keeps(worse, limit) else (Offence(worse),))
+        return shown._replace(value=worse, offences=offences, between=(ends.low, ends.high))
+
+    def worst_of(self, values: Sequence[int | None]) -> int | None:
+        """Return the worst of several figures; one that is not known is the worst (``None``)."""
+        known = [value for value in values if value is not None]
+        if len(known) < len(values):
+            return None
+        return min(known) if self._more_is_better else max(known)
+
+    def keeps(self, value: int | None, limit: LimitValue) -> bool:
+        """Tell whether a figure keeps to a limit; one that is not known does not."""
+        if value is None:
+            return False
+        return value >= number(limit) if self._more_is_better else value <= number(limit)
+
+    @property
+    def _more_is_better(self) -> bool:
+        return self.at_least or self.kind is Kind.SWITCH
 
     def resolved(self, value: LimitValue, plan: Plan) -> LimitValue | None:
         """Return the limit as a number where it is a part of a whole; ``None``: the whole is not known."""

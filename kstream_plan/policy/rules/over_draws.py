@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.limits import LimitValue, TagCounts
 from kstream_plan.policy.rules import RULES
-from kstream_plan.policy.rules.measuring import Kind, MeasuredPlan, Measurement, Offence, Rule, number
+from kstream_plan.policy.rules.measuring import Kind, MeasuredPlan, Measurement, Offence, Rule
 
 _NO_LIMIT = 2**63 - 1
 
 
 def measured(plan: Plan) -> dict[str, int | None]:
-    """Return what every rule measures that is not about the input, as far as there is anything to measure."""
+    """Return what every rule measures that is not about the input, as far as there is anything to measure.
+
+    Where that hangs on what nobody knows, it is the worse end.
+    """
     return {key: value for key, value in _measured(plan) if value != _NO_LIMIT}
 
 
@@ -28,7 +31,7 @@ def _measured(plan: Plan) -> Iterator[tuple[str, int | None]]:
                 yield _of_tag(name, tag), rule.measure(subject, ((tag, 0),)).value
         elif not rule.of_input:
             limit: LimitValue = False if rule.kind is Kind.SWITCH else _NO_LIMIT
-            yield name, rule.measure(subject, limit).value
+            yield name, rule.worst(subject, limit).value
 
 
 def worst(draws: Iterable[Mapping[str, int | None]]) -> dict[str, int | None]:
@@ -37,12 +40,12 @@ def worst(draws: Iterable[Mapping[str, int | None]]) -> dict[str, int | None]:
     for draw in draws:
         for key, value in draw.items():
             together.setdefault(key, []).append(value)
-    return {key: _worst(RULES[key.partition(" ")[0]], values) for key, values in together.items()}
+    return {key: RULES[key.partition(" ")[0]].worst_of(values) for key, values in together.items()}
 
 
 def no_better(key: str, worst: int | None, shown: int | None) -> bool:
     """Tell whether what a rule measures in its worst draw is no better than in one of the draws."""
-    return _worst(RULES[key.partition(" ")[0]], (worst, shown)) == worst
+    return RULES[key.partition(" ")[0]].worst_of((worst, shown)) == worst
 
 
 def over_draws(name: str, rule: Rule, shown: Measurement, draws: OverDraws, limit: LimitValue) -> Measurement:
@@ -51,10 +54,10 @@ def over_draws(name: str, rule: Rule, shown: Measurement, draws: OverDraws, limi
         return _tags_over_draws(name, shown, draws, cast(TagCounts, limit))
     if name not in draws.worst:
         return shown
-    together = _worst(rule, (shown.value, draws.worst[name]))
+    together = rule.worst_of((shown.value, draws.worst[name]))
     if together == shown.value:
         return shown
-    offences = shown.offences or (() if _keeps(rule, together, limit) else (Offence(together),))
+    offences = shown.offences or (() if rule.keeps(together, limit) else (Offence(together),))
     return Measurement(together, offences, worst_of=draws.number)
 
 
@@ -72,20 +75,3 @@ def _tags_over_draws(name: str, shown: Measurement, draws: OverDraws, limit: Tag
 
 def _of_tag(name: str, tag: str) -> str:
     return f"{name} {tag}"
-
-
-def _worst(rule: Rule, values: Sequence[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
-        return None
-    return min(known) if _more_is_better(rule) else max(known)
-
-
-def _keeps(rule: Rule, value: int | None, limit: LimitValue) -> bool:
-    if value is None:
-        return False
-    return value >= number(limit) if _more_is_better(rule) else value <= number(limit)
-
-
-def _more_is_better(rule: Rule) -> bool:
-    return rule.at_least or rule.kind is Kind.SWITCH

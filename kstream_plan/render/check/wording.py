@@ -107,9 +107,7 @@ def _violation(finding: Finding, plan: Plan, names: Names) -> str:
 def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
     match finding.kind:
         case Kind.SWITCH:
-            if finding.worst_of is not None:
-                return f"not all of {finding.worst_of:,} draws settle"
-            return f"the plan does not settle ({plan.verdict.kind})"
+            return _does_not_settle(finding, plan)
         case Kind.GENERATION:
             return f"{generation(finding.measured or 0)}, not {allowed(finding.allowed, finding)}"
         case Kind.DIGEST:
@@ -121,6 +119,14 @@ def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
             return f"{found} of {wanted} values of {names.escape(tag)}{_of_draws(finding)}"
     sign = "<" if finding.at_least else ">"
     return f"{_figure(finding, finding.measured, plan)} {sign} {allowed(finding.allowed, finding)}{_of_draws(finding)}"
+
+
+def _does_not_settle(finding: Finding, plan: Plan) -> str:
+    if finding.worst_of is not None:
+        return f"not all of {finding.worst_of:,} draws settle"
+    if finding.between is not None:
+        return "the plan may not settle: that hangs on what nobody knows"
+    return f"the plan does not settle ({plan.verdict.kind})"
 
 
 def _of_draws(finding: Finding) -> str:
