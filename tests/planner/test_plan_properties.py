@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 from unittest import mock
 
 import pytest
@@ -13,8 +13,11 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from kstream_plan.assignors import ASSIGNORS, Assign, Assignor
+from kstream_plan.assignors.balanced import assign as balanced
+from kstream_plan.assignors.balanced.task_costs import prospects
 from kstream_plan.designs.classic import design as planner
 from kstream_plan.model import Copy, Group, GroupState, Holding, Rates, Snapshot
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner import loop
 from kstream_plan.plans import Balance, Plan, Trigger
 from kstream_plan.plans.balance import balance, instance_loads
@@ -24,6 +27,8 @@ from kstream_plan.simulation.one_plan import plan
 from tests.helpers import memberships
 from tests.helpers.stateless_groups import joined
 from tests.helpers.strategies import changed_members, first_starts, groups, snapshots
+
+Standbys: TypeAlias = Mapping[int, Sequence[int]]
 
 every_assignor = pytest.mark.parametrize("assignor", list(ASSIGNORS))
 rates = st.builds(
@@ -114,9 +119,12 @@ def _forgetting(assignor: Assignor) -> Assign:
 
 
 def _carried_on_and_anew(snapshot: Snapshot, **options: Any) -> tuple[Plan, Plan]:
-    """The same plan as it is made, and made with nothing taken over from the round before."""
+    """The same plan as it is made, and made with nothing taken over from the round before but ``balanced``'s target.
+
+    Of several targets that cost the same, that one stays, and a decision without it may choose another.
+    """
     carried_on = plan(snapshot, **options)
-    every = {name: replace(of, assign=_forgetting(of)) for name, of in ASSIGNORS.items()}
+    every = {name: of if name == "balanced" else replace(of, assign=_forgetting(of)) for name, of in ASSIGNORS.items()}
     with (
         mock.patch.object(planner, "ASSIGNORS", every),
         mock.patch.object(GroupState, "followed_by", _followed_anew),
@@ -133,6 +141,30 @@ def test_carrying_on_gives_what_a_full_recompute_gives(assignor: str, snapshot: 
         carried_on, anew = _carried_on_and_anew(snapshot, assignor=assignor, protocol=protocol, max_rounds=20)
         note(_history(carried_on))
         assert carried_on == anew
+
+
+def _cost(state: GroupState, config: AssignmentConfig, owner: Mapping[int, int], standbys: Standbys) -> list[int]:
+    """Records and moves of the active tasks, then of the standbys."""
+    of = list(prospects(state, config, state.group.stateful))
+    actives = [one.active_cost(owner[one.task]) for one in of]
+    others = [one.standby_cost(instance) for one in of for instance in standbys[one.task]]
+    return [sum(cost[part] for cost in costs) for costs in (actives, others) for part in (0, 1)]
+
+
+@given(snapshot=snapshots(groups(max_tasks=24)), rates=rates)
+def test_a_target_that_stays_costs_as_little_as_any(snapshot: Snapshot, rates: Rates) -> None:
+    carry_on = balanced._carried_on
+
+    def checked(state: GroupState, config: AssignmentConfig, *before: Any) -> Any:
+        if kept := carry_on(state, config, *before):
+            anew = balanced._afresh(state, config)
+            costs = [_cost(state, config, of.owner, of.standbys) for of in (kept, anew)]
+            assert costs[0] == costs[1]
+            assert kept.warnings == anew.warnings
+        return kept
+
+    with mock.patch.object(balanced, "_carried_on", checked):
+        plan(replace(snapshot, rates=rates), assignor="balanced", max_rounds=20, floor=False, ranges=False)
 
 
 @pytest.mark.parametrize("seed", range(12))
