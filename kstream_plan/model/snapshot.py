@@ -92,7 +92,8 @@ class Snapshot:
     release of Kafka Streams runs (``4.3.1``; the oldest one that does).
 
     About copies, by (task, instance): ``since_ms`` tells since when they are assigned, ``reported_ms`` when their lag
-    was reported, both where that is known; of ``least_lags`` only the least that they are behind is known.
+    was reported, both where that is known; ``measured_lags`` were measured by what instances publish, not reported at a
+    join, and of ``least_lags`` only the least that they are behind is known.
     """
 
     state: GroupState
@@ -101,6 +102,7 @@ class Snapshot:
     rates: Rates = Rates()
     warnings: tuple[Note, ...] = ()
     assumptions: tuple[Note, ...] = ()
+    measured_lags: frozenset[tuple[int, int]] = frozenset()
     least_lags: frozenset[tuple[int, int]] = frozenset()
     decision: KnownDecision | None = None
     known_until_ms: int = 0

@@ -23,6 +23,7 @@ class Beginning:
 
     The plan's clock counts from now, so these times are past, but for what is due. ``decision`` was made of the state.
     ``reported_ms`` tells when lags were reported and ``since_ms`` since when copies are assigned, where that is known.
+    ``measured_lags`` are those that were measured: then nobody calls the others caught up that were not when reported.
     ``started_ms`` tells when instances, by process id, have started, ``in_stores`` whether offsets are kept inside the
     stores (``None``: not known). ``ready`` tells how copies count of which nobody
     knows whether they have caught up by now: as if they had, or as they were reported; ``cleaning`` likewise when
@@ -32,6 +33,7 @@ class Beginning:
     decision: KnownDecision | None = None
     reported_ms: Mapping[_Seat, int] = field(default_factory=lambda: MappingProxyType({}))
     since_ms: Mapping[_Seat, int] = field(default_factory=lambda: MappingProxyType({}))
+    measured_lags: frozenset[_Seat] = frozenset()
     started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     in_stores: bool | None = None
     ready: bool = False
@@ -49,6 +51,7 @@ def beginning_of(snapshot: Snapshot, now_ms: int, *, ready: bool = False, cleani
         decision=decision,
         reported_ms=MappingProxyType({seat: at_ms - now_ms for seat, at_ms in snapshot.reported_ms.items()}),
         since_ms=MappingProxyType({seat: at_ms - now_ms for seat, at_ms in snapshot.since_ms.items()}),
+        measured_lags=snapshot.measured_lags,
         started_ms=MappingProxyType({of: at_ms - now_ms for of, at_ms in snapshot.started_ms.items()}),
         in_stores=None if snapshot.streams_version is None else snapshot.offsets_in_stores,
         ready=ready,

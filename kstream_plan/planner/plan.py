@@ -292,19 +292,23 @@ def _doubts_note(doubts: Sequence[Doubt], snapshot: Snapshot, now_ms: int) -> No
     """Say of which copies nobody knows whether they have caught up, and by what rate they would have."""
     tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
     what = f"Nobody knows whether {len(doubts)} {'copies have' if len(doubts) > 1 else 'copy has'} caught up"
-    rate = _deciding_rate(doubts)
-    if rate is None or snapshot.captured_at_ms is None:
+    deciding = _deciding_rate(doubts)
+    if deciding is None or snapshot.captured_at_ms is None:
         since = "nor since when they restore (snapshot --offsets-topic reads when the group last joined)"
         message = f"{what}, {since}" if any(doubt.since_ms is None for doubt in doubts) else what
         return Note("copies-maybe-ready", message, tasks)
-    since_ms = min(doubt.since_ms for doubt in doubts if doubt.since_ms is not None)
+    rate, since_ms = deciding
     at = datetime.fromtimestamp((snapshot.captured_at_ms + now_ms + since_ms) / 1000, UTC)
     message = f"{what}: none is behind if their instances restored ≥ {rate:,} records/s since {at:%H:%M:%S}"
     return Note("copies-maybe-ready", message, tasks)
 
 
-def _deciding_rate(doubts: Sequence[Doubt]) -> int | None:
-    """Return how many records per second each instance had to restore; ``None`` if nobody knows."""
+def _deciding_rate(doubts: Sequence[Doubt]) -> tuple[int, int] | None:
+    """Return how many records per second each instance had to restore, and since when; ``None`` if nobody knows.
+
+    The instance that had to restore most decides. Since when is the last time that anything is known of its copies:
+    what they had to restore then, they had to since.
+    """
     of_instance: dict[str, list[Doubt]] = {}
     for doubt in doubts:
         of_instance.setdefault(doubt.process_id, []).append(doubt)
@@ -313,9 +317,10 @@ def _deciding_rate(doubts: Sequence[Doubt]) -> int | None:
         for doubt in found:
             if doubt.records is None or doubt.since_ms is None or doubt.to_ms <= doubt.since_ms:
                 return None
-        elapsed_ms = min(doubt.to_ms - doubt.since_ms for doubt in found if doubt.since_ms is not None)
-        rates.append(sum(doubt.records for doubt in found if doubt.records is not None) * 1000 / elapsed_ms)
-    return ceil(max(rates))
+        since_ms = max(doubt.since_ms for doubt in found if doubt.since_ms is not None)
+        records = sum(doubt.records for doubt in found if doubt.records is not None)
+        rates.append((ceil(records * 1000 / (found[0].to_ms - since_ms)), since_ms))
+    return max(rates)
 
 
 def _unmeasured(snapshot: Snapshot) -> tuple[str, ...]:

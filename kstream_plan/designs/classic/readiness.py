@@ -34,19 +34,25 @@ class Readiness:
         """Say whether a copy counts as caught up.
 
         One does that had caught up when it was reported, for it follows its changelog; or that has been assigned for a
-        whole probing interval since; or for which the least that its instance was seen to restore is enough.
-        ``on_instance`` is what each instance has to restore in all.
+        whole probing interval since, unless copies were measured: then what is not known is unknown; or for which the
+        least that its instance was seen to restore is enough. One that was measured within a heartbeat interval, which
+        is how exact the clock is, is as it was. ``on_instance`` is what each instance has to restore in all.
         """
         if copy.lag is not None and is_caught_up(copy.lag, self.config.acceptable_recovery_lag):
             return True
         since_ms = self._since(task, copy)
         if since_ms is not None:
             elapsed_ms = self.to_ms - since_ms
-            if elapsed_ms >= self.config.probing_rebalance_interval_ms:
+            if elapsed_ms >= self.config.probing_rebalance_interval_ms and not self.beginning.measured_lags:
                 return True
             bound = self.rates.restore_at_least.get(copy.instance, 0.0)
             if bound * elapsed_ms / 1000 >= on_instance.get(copy.instance, 0):
                 return True
+            if (
+                task,
+                copy.instance,
+            ) in self.beginning.measured_lags and elapsed_ms <= self.config.heartbeat_interval_ms:
+                return False
         self.doubts[task, copy.instance] = Doubt(
             task_id=group.tasks[task].task_id,
             process_id=group.instances[copy.instance].process_id,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from kstream_plan.model import Note, TaskId
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.snapshots.broker.topology_text import Topology
-from kstream_plan.snapshots.metrics.lags import Bounds, MeasuredLag, lags_of_stores, measured_lags, of_group
+from kstream_plan.snapshots.metrics.lags import Bounds, CopyScrape, MeasuredLag, lags_of_stores, measured_lags, of_group
 from kstream_plan.snapshots.metrics.names import StoreLabel, normal_topic
 from kstream_plan.snapshots.metrics.offsets import Offsets, OffsetSet, read_offsets
 from kstream_plan.snapshots.metrics.rates import measured_rates
@@ -126,6 +126,7 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
       copy that has reported nothing, which counts as without state: the least proves nothing but that a copy is behind.
     * Everything else, state that nobody is assigned among it, keeps what was reported at the last join.
     * Tasks have the end offsets of now, and rates are those between scrapes and between sets of offsets.
+    * The row is known until the last scrape that says itself when it was, so that plans begin there.
 
     Args:
         row: a snapshot row that can be read.
@@ -160,6 +161,8 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
         "tasks": _with_ends(row.get("tasks") or (), seats, measured.ends, reference_ms),
         "lags": lag_rows,
     }
+    if (until := _known_until(row, copies)) is not None:
+        overlaid["known_until"] = until
     if rates:
         overlaid["rates"] = _merged_rates(row.get("rates") or {}, rates)
     return Overlaid(overlaid, tuple(warnings))
@@ -296,6 +299,13 @@ def _with_ends(tasks: Sequence[Row], seats: Seats, ends: Offsets, reference_ms: 
             ]
         found.append(new)
     return found
+
+
+def _known_until(row: Row, copies: Sequence[CopyScrape]) -> str | None:
+    """Return when the last scrape was, if that is later than the row is known until; a file's time proves nothing."""
+    before = [parse_time(at) for at in (row.get("captured_at"), row.get("known_until")) if at is not None]
+    told = [copy.at_ms for copy in copies if copy.told and copy.at_ms is not None]
+    return format_time(max(told)) if before and told and max(told) > max(before) else None
 
 
 def _merged_rates(before: Row, measured: Mapping[str, Sequence[Row]]) -> dict[str, Any]:

@@ -129,9 +129,8 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         rates=read_rates(row, group) if lags is None else rates_of(lags.stores, group, config.acceptable_recovery_lag),
         warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes),
         assumptions=(*coverage(reports, held_now, group, header.captured_at_ms), *assumptions),
-        least_lags=frozenset(
-            seat for seat, rows in reports.items() for row in rows if row.source is LagSource.METRICS_AT_LEAST
-        ),
+        measured_lags=_from(LagSource.METRICS, reports),
+        least_lags=_from(LagSource.METRICS_AT_LEAST, reports),
         decision=decision,
         known_until_ms=_known_until_ms(row, header.captured_at_ms),
         since_ms=MappingProxyType(dict(ages.since_ms)),
@@ -139,6 +138,10 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         started_ms=MappingProxyType(read_starts(row, header.captured_at_ms)),
         streams_version=_streams_version(row),
     )
+
+
+def _from(source: LagSource, reports: Reports) -> frozenset[tuple[int, int]]:
+    return frozenset(seat for seat, rows in reports.items() for row in rows if row.source is source)
 
 
 def _known_until_ms(row: Row, captured_at_ms: int | None) -> int:

@@ -157,13 +157,15 @@ def test_micrometer_calls_the_same_things_otherwise() -> None:
     assert len(by_jmx.positions) == 8
 
 
-def drained_at(decided_at: str, now: str, captures: str, gone: str, **config: int) -> tuple[Drain, Drain]:
+def drained_at(
+    decided_at: str, now: str | None, captures: str, gone: str, *, leave: bool = False, **config: int
+) -> tuple[Drain, Drain]:
     """What a drain says by the leader's log alone, and with what was measured then."""
     row = {**next(row for row in rows_of_the_log() if row["captured_at"] == decided_at), "config": config}
     row.pop("known_until", None)
     measured = read_measurements(metrics=captured(captures), end_offsets=[str(REAL / "changelog_ends.jsonl.gz")])
     found = [
-        drain(snapshot_from_row(of, ""), [gone], now_ms=parse_time(now))
+        drain(snapshot_from_row(of, ""), [gone], leave=leave, now_ms=None if now is None else parse_time(now))
         for of in (row, with_measured_lags(row, measured).row)
     ]
     return found[0], found[1]
@@ -194,3 +196,39 @@ def test_a_drain_tells_a_standby_that_is_just_behind_the_limit() -> None:
         _, measured = drained_at(*moments, "04-warmup.i*", "i3", acceptable_recovery_lag=limit)
         assert cold(measured.now) == behind
         assert len(measured.now) == 6
+
+
+#: When the other instance's copies had been assigned for 18 s, and restored slowly.
+RESTORING = ("2026-11-22T14:00:25.784Z", "2026-11-22T14:00:43.626Z", "09-active-restore2.i?", "i1")
+
+
+def test_no_clock_makes_caught_up_what_was_not_measured() -> None:
+    """By when the group notices, a probing interval has passed since the copies were assigned."""
+    alone, measured = drained_at(*RESTORING, probing_rebalance_interval_ms=60_000)
+    assert len(cold(measured.now)) == 12
+    assert len(cold(alone.now)) < 12, "by the metadata a copy of that age counts as ready"
+
+
+def told(drained: Drain) -> str:
+    return next(note.message for note in drained.plan.assumptions if note.code == "copies-maybe-ready")
+
+
+def test_the_rate_that_decides_is_what_is_missing_since_the_measurement() -> None:
+    _, measured = drained_at(*RESTORING)
+    missing = sum(task.restore_records or 0 for task in measured.now if not task.caught_up)
+    assert told(measured).endswith(" records/s since 14:00:43")
+    rate = int(told(measured).partition("≥ ")[2].partition(" ")[0].replace(",", ""))
+    assert rate == pytest.approx(missing / 45, rel=0.15)  # by the session time-out; 0_2's copy restores too
+
+
+def test_what_was_measured_just_before_is_as_it_was() -> None:
+    """Who leaves is missed at once: only of copies that nobody measured may any have caught up."""
+    _, measured = drained_at(*RESTORING, leave=True)
+    assert cold(measured.at_best) == {"0_0", "0_7", "1_3"}
+    assert len(cold(measured.now)) == 12
+    assert told(measured).endswith(" records/s since 14:00:25")
+
+
+def test_a_plan_begins_at_the_last_scrape() -> None:
+    at = drained_at(RESTORING[0], None, *RESTORING[2:])
+    assert told(at[1]).endswith(" records/s since 14:00:43")
