@@ -17,6 +17,7 @@ from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedG
 from kstream_plan.snapshots.leader_log.messages import Ended, LogPlace
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
 from kstream_plan.snapshots.leader_log.records import Record, read_records
+from kstream_plan.snapshots.leader_log.releases import Releases, release_of, releases_of
 from kstream_plan.snapshots.leader_log.rows import Names, row_of, time_text
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.generation_rates import with_rates
@@ -79,11 +80,14 @@ def read_leader_logs(
     by_application: dict[str, list[LoggedGeneration]] = defaultdict(list)
     for generation in found.generations:
         by_application[application_of(generation) or application_id or _nameless(generation)].append(generation)
+    started = releases_of(records)
     ended = max((record.at for record in records if isinstance(record.message, Ended) and record.at), default=None)
     entries = [
         entry
         for name, generations in sorted(by_application.items())
-        for entry in _entries(name, generations, config(name) if callable(config) else config or {}, known, ended)
+        for entry in _entries(
+            name, generations, config(name) if callable(config) else config or {}, known, started, ended
+        )
     ]
     entries.sort(key=lambda entry: (entry.at_ms is not None, entry.at_ms or 0))
     return LogHistory(tuple(entries), tuple(found.incomplete), unused)
@@ -124,6 +128,7 @@ def _entries(
     generations: Sequence[LoggedGeneration],
     config: Mapping[str, Any],
     names: Names,
+    started: Releases,
     ended: Moment | None,
 ) -> Iterator[Entry]:
     pairs = [
@@ -134,6 +139,10 @@ def _entries(
         row_of(generation, before, since, application_id=application_id, config=config, names=names)
         for (generation, before), since in zip(pairs, copies_since(pairs), strict=True)
     ]
+    for row, generation in zip(rows, generations, strict=True):
+        release = release_of(generation, started)
+        if release is not None:
+            row["streams_version"] = release
     last = generations[-1].at
     if last is not None and ended is not None and ended.us >= last.us and ended.zoned == last.zoned:
         rows[-1]["known_until"] = time_text(ended)

@@ -32,6 +32,7 @@ from kstream_plan.snapshots.leader_log.messages import (
     Members,
     Message,
     Split,
+    Started,
 )
 
 #: What a line that matters has in it; a message that goes on has it in its first line.
@@ -43,6 +44,8 @@ MARKERS = (
     b" had endOffsetSum=",
     b"No followup rebalance was requested",
     b"=ClientMetadata{hostInfo=HostInfo{",
+    b"Kafka Streams version: ",
+    b"Kafka version: ",
 )
 _MARKERS_AS_TEXT = tuple(marker.decode() for marker in MARKERS)
 
@@ -82,6 +85,11 @@ _NO_FOLLOWUP = re.compile(r"No followup rebalance was requested")
 #: ``StreamsPartitionAssignor.assign``, DEBUG, the same in 3.2 to 4.3: the host is that of ``application.server``.
 _CONSTRUCTED = re.compile(r"Constructed client metadata \{")
 _HOST_INFO = re.compile(r"(?<![^\s{},=])([^\s{},=]++)=ClientMetadata\{hostInfo=HostInfo\{host='([^']*)', port=\d+\}")
+#: ``KafkaStreams`` when it is made, the same in 3.2 to 4.3; ``AppInfoParser`` of every client, which names none.
+_STARTED = re.compile(
+    r"(?:stream-client \[(?P<client>[^\]\n]{1,600})\] )?Kafka (?:Streams )?version: (?P<version>\d[\w.-]{0,60})"
+    + _LOGGER
+)
 
 _THREAD, _THREAD_END = "stream-thread [", "-consumer]"
 
@@ -318,6 +326,10 @@ def _begin_heard(text: str, match: re.Match[str]) -> Draft:
     return _Short(text[: match.start()], message=Heard())
 
 
+def _begin_started(text: str, match: re.Match[str]) -> Draft:
+    return _Short(text[: match.start()], message=Started(match["version"], match["client"]))
+
+
 def _with_lines(draft: Draft, text: str) -> Draft:
     for line in text.split("\n")[1:]:
         if not draft.whole:
@@ -334,4 +346,5 @@ _BEGINNINGS = (
     (" had endOffsetSum=", _END_OFFSETS, _begin_end_offsets),
     ("No followup rebalance", _NO_FOLLOWUP, _begin_heard),
     ("Constructed client metadata", _CONSTRUCTED, _begin_hosts),
+    (" version: ", _STARTED, _begin_started),
 )

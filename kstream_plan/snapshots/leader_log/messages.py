@@ -73,6 +73,14 @@ class Hosts:
 
 
 @dataclass(frozen=True, slots=True)
+class Started:
+    """A release of Kafka was started, as this client where it says so."""
+
+    version: str
+    client: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The log ends: nothing in it was logged later."""
 
@@ -82,4 +90,4 @@ class Heard:
     """A stream thread said something, wherever its log is."""
 
 
-Message: TypeAlias = Members | Decided | Split | Finished | EndOffsets | Hosts | Heard | Ended
+Message: TypeAlias = Members | Decided | Split | Finished | EndOffsets | Hosts | Heard | Started | Ended

@@ -1,0 +1,63 @@
+"""Which release of Kafka Streams runs, by what its instances log when they start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from kstream_plan.snapshots.leader_log.envelope import Moment
+from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
+from kstream_plan.snapshots.leader_log.messages import Started
+from kstream_plan.snapshots.leader_log.naming import client_of
+from kstream_plan.snapshots.leader_log.records import Record
+
+_NUMBERS = re.compile(r"(?P<major>\d{1,4})\.(?P<minor>\d{1,4})(?P<rest>[\w.-]*)", re.ASCII)
+#: Confluent's builds are numbered by their platform: 7.9 is Kafka 3.9, 8.0 is 4.0.
+_CONFLUENT = re.compile(r"-(?:ccs|ce)\b")
+_CONFLUENT_AHEAD = 4
+
+#: By client id, and by the file where no client is named: what was started and when, in time.
+Releases = Mapping[str, Sequence[tuple[int, str]]]
+
+
+def releases_of(records: Iterable[Record]) -> Releases:
+    """Return what the records say that was started; what names no client is of the file that it is in."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    last: dict[str, int] = {}
+    for record in records:
+        at_us = last[record.place.file] = record.at.us if record.at else last.get(record.place.file, -1)
+        if isinstance(record.message, Started) and (release := _release(record.message.version)) is not None:
+            found.setdefault(record.message.client or record.place.file, []).append((at_us, release))
+    return {name: sorted(started) for name, started in found.items()}
+
+
+def release_of(generation: LoggedGeneration, releases: Releases) -> str | None:
+    """Return the oldest release that a generation's members had started last, as far as the logs tell.
+
+    Where none of them is named, what was started in the log of the decision counts. ``None``: not known.
+    """
+    clients = {client_of(consumer) for consumers in generation.consumers.values() for consumer in consumers}
+    of_members = [_last(releases.get(client, ()), generation.at) for client in sorted(filter(None, clients))]
+    known = [release for release in of_members if release is not None]
+    if not known:
+        return _last(releases.get(generation.place.file, ()), generation.at)
+    return min(known, key=_order)
+
+
+def _last(started: Sequence[tuple[int, str]], at: Moment | None) -> str | None:
+    by_then = [release for at_us, release in started if at is None or at_us <= at.us]
+    return by_then[-1] if by_then else None
+
+
+def _release(version: str) -> str | None:
+    match = _NUMBERS.fullmatch(version)
+    if match is None:
+        return None
+    major = int(match["major"])
+    if _CONFLUENT.search(match["rest"]) and major > _CONFLUENT_AHEAD:
+        major -= _CONFLUENT_AHEAD
+    return f"{major}.{match['minor']}{match['rest']}"
+
+
+def _order(release: str) -> tuple[tuple[int, ...], str]:
+    return tuple(int(number) for number in release.split(".")[:2]), release
