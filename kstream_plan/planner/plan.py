@@ -101,6 +101,7 @@ def plan(
         assumptions=(
             design.assumptions(played)
             + _assumptions(played, outcome, case.now_ms)
+            + _not_noticed(outside)
             + _after_crashes(outside.crashed, snapshot)
             + outcome.notes
         ),
@@ -120,7 +121,9 @@ def plan(
         rates=known_rates(snapshot.rates, snapshot.state.group),
     )
     ranges, warnings = case.ranges(made, design, outcome)
-    return replace(made, summary=replace(made.summary, ranges=ranges), warnings=snapshot.warnings + warnings)
+    return replace(
+        made, summary=replace(made.summary, ranges=ranges), warnings=snapshot.warnings + _emptied(outside) + warnings
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +274,25 @@ def _assumptions(played: Played, outcome: Rehearsal, now_ms: int) -> tuple[Note,
     if snapshot.captured_at is None:
         notes.append(Note("no-capture-time", "The snapshot does not say when it was taken"))
     return tuple(notes)
+
+
+def _not_noticed(outside: Timeline) -> tuple[Note, ...]:
+    """Say of whom the group does not notice that they were away."""
+    if not outside.unnoticed:
+        return ()
+    message = "Static members that are back within the session time-out were never gone: nothing but their tasks stops"
+    return (Note("not-noticed", message, tuple(dict.fromkeys(outage.process_id for outage in outside.unnoticed))),)
+
+
+def _emptied(outside: Timeline) -> tuple[Note, ...]:
+    """Warn of those whose crash took state that they have to restore before anybody assigns them anything."""
+    if not outside.emptied:
+        return ()
+    message = (
+        "Static members keep their tasks after a crash that took their state: they restore it first, and nothing here "
+        "counts that, neither their pauses nor what others find of their copies"
+    )
+    return (Note("restores-unnoticed", message, outside.emptied),)
 
 
 def _after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...]:

@@ -46,6 +46,7 @@ class Timeline:
 
     ``unnoticed`` are those of the outages, in time, after which the group goes on as if nothing had happened.
     ``crashed`` are the instances that come back from a crash of which no event says what is left of their state.
+    ``emptied`` are those that come back from a crash that took of their state, and that the group does not notice.
     ``close_by_ms`` tells by how much instances come back before the group has noticed that they were away (or after it:
     below 0), where that is within a heartbeat interval.
     """
@@ -56,6 +57,7 @@ class Timeline:
     paces: tuple[PaceChange, ...]
     everyone: tuple[Instance, ...]
     crashed: tuple[str, ...] = ()
+    emptied: tuple[str, ...] = ()
     close_by_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -79,6 +81,7 @@ def timeline(
         paces=tuple(draft.paces),
         everyone=tuple(draft.everyone.values()),
         crashed=tuple(draft.guessed),
+        emptied=tuple(draft.emptied),
         close_by_ms={of: by_ms for of, by_ms in draft.back_by_ms.items() if abs(by_ms) <= config.heartbeat_interval_ms},
     )
 
@@ -122,6 +125,7 @@ class _Draft:
     put_off: dict[str, tuple[Stop, int]] = field(default_factory=dict)
     crashed: set[str] = field(default_factory=set)
     guessed: dict[str, None] = field(default_factory=dict)
+    emptied: dict[str, None] = field(default_factory=dict)
     everyone: dict[str, Instance] = field(default_factory=dict)
     gone: dict[str, Instance] = field(default_factory=dict)
     down: dict[str, _Down] = field(default_factory=dict)
@@ -266,6 +270,7 @@ class _Draft:
                 self.gone.pop(process_id)
             elif event.keeps_disk and (event.static or is_static(known)):
                 self.unnoticed.append(Outage(process_id, down.stopped_at_ms, event.at_ms))
+                self.emptied |= {process_id: None} if arrival.flushed_per_second < inf else {}
                 del self.down[process_id]
             else:
                 down.back = arrival

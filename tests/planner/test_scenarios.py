@@ -74,6 +74,18 @@ class TestBounce:
         assert made.summary.paused_task_ms == 6_000 * ran
         assert made.summary.max_paused_task is not None
         assert made.summary.max_paused_task[1:] == (6_000, 1)
+        [note] = [note for note in made.assumptions if note.code == "not-noticed"]
+        assert note.subjects == (made.group.instances[_place(made, host)].process_id,)
+        assert not any(note.code == "restores-unnoticed" for note in made.warnings)
+
+    @pytest.mark.parametrize(("state", "warned"), [("lost", True), ("kept", False), ("flushed-at 5/s", True)])
+    def test_a_crash_of_a_static_member_is_told_of_and_what_it_takes(self, host: str, state: str, warned: bool) -> None:
+        back = f"{{at: 6s, return: {{instances: {host}, static: true, state: {state}}}}}"
+        made = _play(_settled(), f"{{at: 0s, crash: {host}}}, {back}")
+        assert made.rounds == ()
+        assert {len(outage) for outage in made.outages} == {3}
+        assert any(note.code == "not-noticed" for note in made.assumptions)
+        assert any(note.code == "restores-unnoticed" for note in made.warnings) == warned
 
 
 def _place(made: Plan, host: str) -> int:
