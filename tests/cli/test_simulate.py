@@ -70,7 +70,6 @@ def test_an_event_that_does_not_fit_names_its_line(tmp_path: Path, capsys: pytes
     assert "s.yaml, line 2, column 12: there is no instance 'i9'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("columns", ["60", "80", "120"])
 @pytest.mark.parametrize(
     "events",
     [
@@ -81,11 +80,17 @@ def test_an_event_that_does_not_fit_names_its_line(tmp_path: Path, capsys: pytes
     ],
 )
 def test_a_saved_simulation_is_shown_as_it_was_when_it_was_made(
-    events: str, columns: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    events: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
     out, path = str(tmp_path / "plan.json"), _file(tmp_path, f"events: [{events}]")
-    for more in ([], ["--verbose"], ["--output", "markdown"], ["--output", "json", "--full"]):
+    pages = [
+        ("60", []),
+        ("120", ["--verbose"]),
+        ("80", ["--output", "markdown"]),
+        ("80", ["--output", "json", "--full"]),
+    ]
+    for columns, more in pages:
+        monkeypatch.setenv("COLUMNS", columns)
         code = run(["simulate", "x.json", path, "--draws", "3", "--record-size", "100", "--out", out, *more])
         simulated = capsys.readouterr().out
         assert code in (0, 4)

@@ -157,7 +157,7 @@ def test_a_mutated_policy_is_one_clear_error_or_valid() -> None:
     pieces += [b"'", b'"', b"|", b"\t", b"? ", b"limit", b"9" * 40, b"-1", b"null", b"\xf0\x9f\x98\x80", b"---\n", b"@"]
     rng = random.Random(20261121)
     valid = wrong = 0
-    for _ in range(2_000):
+    for _ in range(600):
         data = bytearray(rng.choice(seeds))
         for _ in range(rng.randint(1, 3)):
             place = rng.randrange(len(data) + 1)
@@ -166,8 +166,8 @@ def test_a_mutated_policy_is_one_clear_error_or_valid() -> None:
         error = _error(bytes(data))
         valid += error is None
         wrong += error is not None
-    assert valid > 100
-    assert wrong > 1_000
+    assert valid > 30
+    assert wrong > 300
 
 
 @given(st.binary(max_size=200))

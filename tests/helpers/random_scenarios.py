@@ -233,10 +233,12 @@ class _Sequence:
 def play(
     seed: int, max_rounds: int = 150, *, assignor: str = "high-availability", protocol: str = "cooperative"
 ) -> Plan:
-    """The plan of a random case."""
+    """The plan of a random case, once: its bounds, that :func:`play_varied` has, take as long again."""
     snapshot, scenario = random_case(seed)
     of = drawn(scenario, snapshot.state.group, 0)
-    return plan(snapshot, scenario=of, max_rounds=max_rounds, assignor=assignor, protocol=protocol)
+    return plan(
+        snapshot, scenario=of, max_rounds=max_rounds, assignor=assignor, protocol=protocol, floor=False, ranges=False
+    )
 
 
 #: Every way to decide and to get there: design, assignor, protocol.

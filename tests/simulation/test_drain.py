@@ -89,7 +89,7 @@ def test_every_task_of_the_instance_is_told_once() -> None:
 @pytest.mark.parametrize("scenario", ["scale-out", "scale-out-standbys"])
 @pytest.mark.parametrize("leave", [False, True])
 def test_in_the_middle_of_a_move_every_task_that_runs_there_now_is_told(scenario: str, leave: bool) -> None:
-    for snapshot in captured.inputs(scenario)[2:12:3]:
+    for snapshot in captured.inputs(scenario)[2:12:5]:
         group = snapshot.state.group
         for index, instance in enumerate(group.instances):
             runs = {task for consumer in group.consumers_of[index] for task in snapshot.state.holdings[consumer].active}

@@ -17,7 +17,7 @@ from kstream_plan.snapshots.leader_log.messages import Ended
 from kstream_plan.snapshots.leader_log.records import read_records
 from tests.helpers import log_layouts
 
-MUTATED_MESSAGES = 20_000
+MUTATED_MESSAGES = 8_000
 MUTATED_LOGS = 240
 
 _NASTY = (
@@ -162,9 +162,9 @@ _PART = b"2026-11-21T13:00:00.000000000Z stdout P "
 )
 def test_memory_does_not_grow_with_what_does_not_matter(line: bytes) -> None:
     class Endless(io.RawIOBase):
-        """64 MB without a message."""
+        """32 MB without a message."""
 
-        left = 64_000_000 // len(line)
+        left = 32_000_000 // len(line)
 
         def read(self, size: int = -1) -> bytes:
             lines = min(self.left, size // len(line))
