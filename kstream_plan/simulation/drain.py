@@ -12,6 +12,7 @@ from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.plans.restoring import cold_restoring_ms
+from kstream_plan.simulation.forecasts import doubtful, forecasts, relied_on
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.one_plan import plan_checked
 
@@ -45,6 +46,7 @@ class Drain:
     copies have caught up by now, ``now`` is if they have not, and ``at_best`` if they have. ``plan`` is what follows
     now, until it shows what becomes of the tasks, ``waiting`` what goes on meanwhile. ``warnings`` are about the
     snapshot, ``doubts`` why ``now`` may be colder than it says: where there are any, nobody may call it warm.
+    ``rests_on`` tells what is taken for granted of copies that were behind when last heard of and count as caught up.
     """
 
     plan: Plan
@@ -56,6 +58,7 @@ class Drain:
     later: tuple[DrainedTask, ...]
     warnings: tuple[Note, ...]
     doubts: tuple[Note, ...]
+    rests_on: tuple[Note, ...] = ()
 
     @property
     def cold_now(self) -> tuple[DrainedTask, ...]:
@@ -119,6 +122,7 @@ def drain(
     under_way = bool(waiting.rounds) and waiting.verdict.kind == "settled"
     wait_ms = waiting.rounds[-1].at_ms + snapshot.config.probing_rebalance_interval_ms if under_way else None
     made, now = stopped_at(0, options)
+    foretold = forecasts(snapshot, _warm_starts(group, now))
     unknown = any(note.code == "copies-maybe-ready" for note in made.assumptions)
     return Drain(
         plan=made,
@@ -129,8 +133,18 @@ def drain(
         wait_ms=wait_ms,
         later=() if wait_ms is None else stopped_at(wait_ms, options, len(waiting.rounds))[1],
         warnings=snapshot.warnings,
-        doubts=_doubts(snapshot, process_ids),
+        doubts=(*_doubts(snapshot, process_ids), *doubtful(snapshot, foretold)),
+        rests_on=relied_on(snapshot, foretold),
     )
+
+
+def _warm_starts(group: Group, now: Sequence[DrainedTask]) -> list[tuple[int, int]]:
+    """Return where stateful tasks start warm, as (task, instance)."""
+    return [
+        (group.task_index[start.task_id], group.instance_index[start.destination])
+        for start in now
+        if start.stateful and start.caught_up
+    ]
 
 
 def _doubts(snapshot: Snapshot, gone: Sequence[str]) -> tuple[Note, ...]:

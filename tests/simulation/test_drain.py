@@ -361,3 +361,34 @@ def test_the_first_rounds_tell_what_whole_plans_do(name: str, monkeypatch: pytes
     monkeypatch.setattr(drain_study, "_SOON", ())
     whole = drain(snapshot, [who])
     assert (soon.now, soon.at_best, soon.later, soon.wait_ms) == (whole.now, whole.at_best, whole.later, whole.wait_ms)
+
+
+@pytest.mark.parametrize(
+    ("rates", "cold", "said"),
+    [
+        (Rates(restore_per_instance=1_000.0), 0, "rests on the restore rate that is given, 1,000 records/s"),
+        (Rates(restore_at_least={0: 900.0}), 0, "rests on the least that their instances were seen to restore, 900"),
+        (Rates(restore={0: 1_000.0}), 1, "go on being restored as was measured in the middle, 1,000 records/s"),
+        (Rates(restore={1: 1_000.0}), 1, "1,000 records/s per instance (of others, where none was measured)"),
+        (Rates(), 1, "1 of 1 tasks would start cold"),
+    ],
+)
+def test_a_copy_that_is_behind_is_warm_by_then_only_by_a_bound_or_what_is_given(
+    rates: Rates, cold: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """30,000 records in the 45 s of the session time-out."""
+    behind = replace(
+        _with_copy(30_000, 30_000), rates=rates, measured_lags=frozenset({(2, 0)}), reported_ms={(2, 0): 0}
+    )
+    tasks = tuple(replace(task, end_offset_sum=40_000) for task in behind.state.group.tasks)
+    of = Group(behind.state.group.application_id, tasks, behind.state.group.instances)
+    found = replace(behind, state=replace(behind.state, group=of))
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (found,))
+    assert run(["drain", "x.json", "i3", "--require-warm"]) == (3 if cold else 0)
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert "copies that are caught up" not in " ".join(shown.out.split())
+    assert run(["drain", "x.json", "i3", "--output", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    validator("drain").validate(document)
+    assert document["cold_now"] == [0, cold]

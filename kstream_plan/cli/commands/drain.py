@@ -98,7 +98,7 @@ def _drain(snapshot: Snapshot, asked: DrainOptions, tell: Report, *, several: bo
 
 
 def _not_warm(drained: Drain) -> bool:
-    """Say on stderr why this is not known to be warm, if it is not."""
+    """Say on stderr why this is not known to be warm, if it is not; else what that rests on."""
     reasons = [doubt_text(doubt) for doubt in drained.doubts]
     best, worst = drained.how_many_cold
     if worst:
@@ -106,6 +106,8 @@ def _not_warm(drained: Drain) -> bool:
         reasons.insert(0, f"{cold} of {len(drained.now):,} tasks would start cold")
     for reason in reasons:
         talk(f"--require-warm: {reason}")
+    for note in drained.rests_on if not reasons else ():
+        talk(f"--require-warm: {doubt_text(note)}")
     return bool(reasons)
 
 

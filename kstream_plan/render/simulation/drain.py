@@ -36,7 +36,7 @@ def tell_drain(drained: Drain, names: Names) -> DrainStory:
     facts += [_lags(drained, names), *rates_facts(drained.plan)] if drained.plan.group.stateful else []
     remarks = [_cold(task, names) for task in drained.cold_now]
     remarks += [names.escape_message(note.message) for note in drained.warnings]
-    remarks += [_doubt(doubt, names) for doubt in drained.doubts]
+    remarks += [_doubt(doubt, names) for doubt in (*drained.doubts, *drained.rests_on)]
     return DrainStory(_title(drained, names), tuple(facts), tuple(remarks))
 
 
@@ -57,7 +57,7 @@ def drain_markdown(drained: Drain) -> str:
 
 
 def doubt_text(doubt: Note) -> str:
-    """Return why nobody may call it warm, with the tasks that it is about."""
+    """Return why nobody may call it warm, or what that rests on, with the tasks that it is about."""
     return f"{doubt.message}: {several(doubt.subjects, 5)}" if doubt.subjects else doubt.message
 
 
@@ -81,12 +81,16 @@ def _now(drained: Drain, names: Names) -> Fact:
         return Fact("NOW", ("nothing: no task runs there",))
     cold = drained.cold_now
     if not cold and drained.doubts:
-        return Fact("NOW", (f"{_between(drained)} cold: of some copies only the least that they are behind is known",))
+        least = any(doubt.code == "least-lag" for doubt in drained.doubts)
+        why = "of some copies only the least that they are behind is known"
+        why = why if least else "some copies are behind, and their instances may restore slower than was measured"
+        return Fact("NOW", (f"{_between(drained)} cold: {why}",))
     if not cold:
         stateful = sum(task.stateful for task in drained.now)
         if not stateful:
             return Fact("NOW", (f"0 cold: none of {count(len(drained.now), 'task')} is stateful",))
-        return Fact("NOW", (f"0 cold: all {count(stateful, 'stateful task')} go to copies that are caught up",))
+        then = "will have caught up by then" if drained.rests_on else "are caught up"
+        return Fact("NOW", (f"0 cold: all {count(stateful, 'stateful task')} go to copies that {then}",))
     shown = f"{several([names.task(task.task_id) for task in cold], 5)}; {_amount(cold)} records to restore"
     deciding = _deciding(drained)
     if not deciding:

@@ -30,6 +30,7 @@ def drain_json(drained: Drain) -> str:
         "later": [_task(task) for task in drained.later],
         "warnings": notes(drained.warnings),
         "doubts": notes(drained.doubts),
+        "rests_on": notes(drained.rests_on),
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 

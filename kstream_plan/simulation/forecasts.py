@@ -1,0 +1,90 @@
+"""What it rests on that a copy counts as caught up which was behind when it was last heard of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+
+from kstream_plan.model import Note, Snapshot
+from kstream_plan.model.ranking import is_caught_up
+
+
+class Basis(StrEnum):
+    """Why a copy counts as caught up; the first that holds."""
+
+    GIVEN = "rate-given"
+    MEASURED = "rate-measured"
+    BOUND = "rate-bound"
+    AGE = "age"
+
+
+def forecasts(snapshot: Snapshot, starts: Iterable[tuple[int, int]]) -> Mapping[Basis, Sequence[tuple[int, int]]]:
+    """Return what tasks, as (task, instance), rest on that start warm on copies that were not caught up when reported.
+
+    A rate that an option gives beats one that was measured, of this instance or of others, and this one a bound.
+    """
+    rates, found = snapshot.rates, dict[Basis, list[tuple[int, int]]]()
+    for task, instance in starts:
+        if _was_caught_up(snapshot, task, instance):
+            continue
+        if rates.restore_per_instance is not None or instance in rates.restore_of:
+            basis = Basis.GIVEN
+        elif rates.restore:
+            basis = Basis.MEASURED
+        elif instance in rates.restore_at_least:
+            basis = Basis.BOUND
+        else:
+            basis = Basis.AGE
+        found.setdefault(basis, []).append((task, instance))
+    return found
+
+
+def _was_caught_up(snapshot: Snapshot, task: int, instance: int) -> bool:
+    whole = snapshot.state.group.tasks[task].end_offset_sum
+    reported = next((copy.lag for copy in snapshot.state.copies[task] if copy.instance == instance), None)
+    return is_caught_up(whole if reported is None else reported, snapshot.config.acceptable_recovery_lag)
+
+
+def doubtful(snapshot: Snapshot, found: Mapping[Basis, Sequence[tuple[int, int]]]) -> tuple[Note, ...]:
+    """Return why some of these tasks may start cold: the usual rate of the past is no promise."""
+    seats = found.get(Basis.MEASURED, ())
+    if not seats:
+        return ()
+    rates = [rate for _, instance in seats if (rate := snapshot.rates.restore_rate(instance)) is not None]
+    others = any(instance not in snapshot.rates.restore for _, instance in seats)
+    message = (
+        f"These tasks start warm only if their copies, which are behind, go on being restored as was measured in the "
+        f"middle, {_span(rates)} records/s per instance{' (of others, where none was measured)' if others else ''}"
+    )
+    return (Note("forecast", message, _tasks(snapshot, seats)),)
+
+
+def relied_on(snapshot: Snapshot, found: Mapping[Basis, Sequence[tuple[int, int]]]) -> tuple[Note, ...]:
+    """Return what is taken for granted of tasks that start warm on copies which were behind when last heard of."""
+    notes = []
+    rates = snapshot.rates
+    for basis, seats in sorted(found.items()):
+        if basis is Basis.GIVEN:
+            given = [rate for _, instance in seats if (rate := rates.restore_rate(instance)) is not None]
+            why = f"the restore rate that is given, {_span(given)} records/s per instance"
+        elif basis is Basis.BOUND:
+            least = [rates.restore_at_least[instance] for _, instance in seats]
+            why = f"the least that their instances were seen to restore, {_span(least)} records/s"
+            if not snapshot.measured_lags:
+                why += ", or on a probing interval having passed since they were assigned"
+        elif basis is Basis.AGE:
+            why = "a probing interval having passed since they were assigned: --metrics tells what is true"
+        else:
+            continue
+        message = f"That the copies of these tasks, behind when last heard of, have caught up rests on {why}"
+        notes.append(Note(basis, message, _tasks(snapshot, seats)))
+    return tuple(notes)
+
+
+def _span(rates: Sequence[float]) -> str:
+    least, most = f"{min(rates):,.0f}", f"{max(rates):,.0f}"
+    return least if least == most else f"{least} to {most}"
+
+
+def _tasks(snapshot: Snapshot, seats: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+    return tuple(str(snapshot.state.group.tasks[task].task_id) for task, _ in seats)
