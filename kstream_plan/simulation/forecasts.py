@@ -46,17 +46,23 @@ def _was_caught_up(snapshot: Snapshot, task: int, instance: int) -> bool:
 
 
 def doubtful(snapshot: Snapshot, found: Mapping[Basis, Sequence[tuple[int, int]]]) -> tuple[Note, ...]:
-    """Return why some of these tasks may start cold: the usual rate of the past is no promise."""
-    seats = found.get(Basis.MEASURED, ())
-    if not seats:
-        return ()
+    """Return why some of these tasks may start cold: neither the usual rate nor time alone is a promise."""
+    notes, aged = [], found.get(Basis.AGE, ()) if snapshot.measured_lags else ()
+    if aged:
+        message = "These tasks start warm only if their copies, which are behind or were not measured, catch up by then"
+        notes.append(Note("not-measured-warm", message, _tasks(snapshot, aged)))
+    if seats := found.get(Basis.MEASURED, ()):
+        notes.append(Note("forecast", _usual(snapshot, seats), _tasks(snapshot, seats)))
+    return tuple(notes)
+
+
+def _usual(snapshot: Snapshot, seats: Sequence[tuple[int, int]]) -> str:
     rates = [rate for _, instance in seats if (rate := snapshot.rates.restore_rate(instance)) is not None]
     others = any(instance not in snapshot.rates.restore for _, instance in seats)
-    message = (
+    return (
         f"These tasks start warm only if their copies, which are behind, go on being restored as was measured in the "
         f"middle, {_span(rates)} records/s per instance{' (of others, where none was measured)' if others else ''}"
     )
-    return (Note("forecast", message, _tasks(snapshot, seats)),)
 
 
 def relied_on(snapshot: Snapshot, found: Mapping[Basis, Sequence[tuple[int, int]]]) -> tuple[Note, ...]:
@@ -72,7 +78,7 @@ def relied_on(snapshot: Snapshot, found: Mapping[Basis, Sequence[tuple[int, int]
             why = f"the least that their instances were seen to restore, {_span(least)} records/s"
             if not snapshot.measured_lags:
                 why += ", or on a probing interval having passed since they were assigned"
-        elif basis is Basis.AGE:
+        elif basis is Basis.AGE and not snapshot.measured_lags:
             why = "a probing interval having passed since they were assigned: --metrics tells what is true"
         else:
             continue

@@ -83,7 +83,7 @@ def _now(drained: Drain, names: Names) -> Fact:
     if not cold and drained.doubts:
         least = any(doubt.code == "least-lag" for doubt in drained.doubts)
         why = "of some copies only the least that they are behind is known"
-        why = why if least else "some copies are behind, and their instances may restore slower than was measured"
+        why = why if least else "some copies are behind or were not measured, and may still be by then"
         return Fact("NOW", (f"{_between(drained)} cold: {why}",))
     if not cold:
         stateful = sum(task.stateful for task in drained.now)
