@@ -9,6 +9,7 @@ from functools import cached_property
 from statistics import median_low
 from types import MappingProxyType
 
+from kstream_plan.model.coverage import Coverage
 from kstream_plan.model.decision import KnownDecision
 from kstream_plan.model.note import Note
 from kstream_plan.model.settings import AssignmentConfig
@@ -86,7 +87,7 @@ class Snapshot:
     ``captured_at`` is RFC 3339 in UTC with milliseconds (``2026-11-21T12:00:00.000Z``) or ``None``; it is the zero of
     the other times, in milliseconds, those of ``state.copies`` included. ``known_until_ms`` is until when nothing else
     happened. ``decision`` is what was made of ``state``, if that is known: the group has gone on since.
-    ``assumptions`` are those that reading it took.
+    ``assumptions`` are those that reading it took; ``coverage`` of how many copies the lag was measured, if any was.
 
     ``started_ms`` tells, by process id, when instances have started, where that is known, ``streams_version`` which
     release of Kafka Streams runs (``4.3.1``; the oldest one that does).
@@ -104,6 +105,7 @@ class Snapshot:
     assumptions: tuple[Note, ...] = ()
     measured_lags: frozenset[tuple[int, int]] = frozenset()
     least_lags: frozenset[tuple[int, int]] = frozenset()
+    coverage: Coverage | None = None
     decision: KnownDecision | None = None
     known_until_ms: int = 0
     since_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))

@@ -252,6 +252,8 @@ def _assumptions(played: Played, outcome: Rehearsal, now_ms: int) -> tuple[Note,
     )
     if rounds and outcome.restored.any and played.rates.any_restore and not written:
         notes.append(Note("no-produce-rate", "No produce rate is known: nothing counts as written meanwhile"))
+    if snapshot.coverage is not None:
+        notes.append(Note("lags-measured", snapshot.coverage.told(now_ms)))
     notes += snapshot.assumptions
     left_over = [
         task

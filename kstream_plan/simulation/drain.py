@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Unpack
 
-from kstream_plan.model import Group, Note, Snapshot, WorkId
+from kstream_plan.model import LATEST, Group, Note, Snapshot, WorkId
 from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
@@ -15,6 +15,7 @@ from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.simulation.forecasts import doubtful, forecasts, relied_on
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.snapshots.rows.times import format_time
 
 #: So many rounds of a plan are played at first to see what becomes of the tasks; all of them if these do not tell.
 _SOON = (16, 128)
@@ -46,7 +47,9 @@ class Drain:
     copies have caught up by now, ``now`` is if they have not, and ``at_best`` if they have. ``plan`` is what follows
     now, until it shows what becomes of the tasks, ``waiting`` what goes on meanwhile. ``warnings`` are about the
     snapshot, ``doubts`` why ``now`` may be colder than it says: where there are any, nobody may call it warm.
-    ``rests_on`` tells what is taken for granted of copies that were behind when last heard of and count as caught up.
+    ``reported`` and ``measured`` are the first and the last time of the lags of copies that were reported at joins, and
+    of those that were measured, where that is known. ``rests_on`` tells what is taken for granted of copies that were
+    behind when last heard of and count as caught up.
     """
 
     plan: Plan
@@ -59,6 +62,8 @@ class Drain:
     warnings: tuple[Note, ...]
     doubts: tuple[Note, ...]
     rests_on: tuple[Note, ...] = ()
+    reported: tuple[str, str] | None = None
+    measured: tuple[str, str] | None = None
 
     @property
     def cold_now(self) -> tuple[DrainedTask, ...]:
@@ -124,6 +129,14 @@ def drain(
     made, now = stopped_at(0, options)
     foretold = forecasts(snapshot, _warm_starts(group, now))
     unknown = any(note.code == "copies-maybe-ready" for note in made.assumptions)
+    looked_at = snapshot.measured_lags | snapshot.least_lags
+    seats = {
+        (task, copy.instance)
+        for task, copies in enumerate(snapshot.state.copies)
+        for copy in copies
+        if copy.lag not in (None, LATEST)
+    }
+    all_measured = snapshot.coverage is not None and not snapshot.coverage.joined
     return Drain(
         plan=made,
         waiting=waiting,
@@ -135,7 +148,17 @@ def drain(
         warnings=snapshot.warnings,
         doubts=(*_doubts(snapshot, process_ids), *doubtful(snapshot, foretold)),
         rests_on=relied_on(snapshot, foretold),
+        reported=None if all_measured else _span(snapshot, seats - looked_at),
+        measured=_span(snapshot, seats & looked_at),
     )
+
+
+def _span(snapshot: Snapshot, seats: Set[tuple[int, int]]) -> tuple[str, str] | None:
+    """Return the first and the last time that is known of the lags of copies."""
+    times = [snapshot.reported_ms[seat] for seat in seats if seat in snapshot.reported_ms]
+    if not times or snapshot.captured_at_ms is None:
+        return None
+    return format_time(snapshot.captured_at_ms + min(times)), format_time(snapshot.captured_at_ms + max(times))
 
 
 def _warm_starts(group: Group, now: Sequence[DrainedTask]) -> list[tuple[int, int]]:

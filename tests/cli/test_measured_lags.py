@@ -39,7 +39,41 @@ def test_a_log_s_snapshot_has_the_lags_that_were_measured(capsys: pytest.Capture
     assert len(lags(shown.out)["metrics"]) == 18
     assert {lag["reported_at"][:19] for lag in lags(shown.out)["metrics"]} == {"2026-11-22T13:58:13"}
     assert "m.app: 18 of " in shown.err
-    assert "copies measured 0 s ago" in shown.err
+    assert "copies measured 7 s ago" in shown.err, "by --as-of"
+
+
+def test_ages_are_those_of_what_counts_as_now(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _measuring(monkeypatch)
+    file = tmp_path / "one.prom"
+    file.write_text(text(leads(BOTH)))
+    asked = ["drain", "x.json", "two", "--metrics", str(file)]
+    for option, said in (
+        ([], "0 s ago"),
+        (["--now", "2026-11-21T12:00:04Z"], "4 s ago"),
+        (["--as-of", "2026-11-21T12:20:00Z"], "1,200 s ago"),
+    ):
+        assert run([*asked, *option]) == 0
+        shown = capsys.readouterr()
+        line = f"2 of 2 copies measured {said}, 0 from the last join"
+        assert line in shown.err
+        assert f"{line}; measured 2026-11-21 12:00:00Z" in " ".join(shown.out.split())
+
+
+def test_a_drain_says_when_lags_were_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    first, second = GROUP["lags"]
+    _measuring(monkeypatch, {**GROUP, "lags": [first, {**second, "reported_at": "2026-11-21T11:30:00.000Z"}]})
+    assert run(["drain", "x.json", "two"]) == 0
+    said = "LAGS as reported from 2026-11-21 11:00:00Z to 2026-11-21 11:30:00Z"
+    assert said in " ".join(capsys.readouterr().out.split())
+    file = tmp_path / "one.prom"
+    file.write_text(text(leads({("A", 0): 1_000, ("B", 0): 1_000})))
+    assert run(["drain", "x.json", "two", "--metrics", str(file)]) == 0
+    said = "measured 2026-11-21 12:00:00Z; reported 2026-11-21 11:30:00Z"
+    assert said in " ".join(capsys.readouterr().out.split())
 
 
 def test_without_end_offsets_only_the_least_is_known(capsys: pytest.CaptureFixture[str]) -> None:

@@ -301,7 +301,7 @@ def _about_stores(scrape: bytes) -> bytes:
 
 
 def _measured(given: Input) -> None:
-    _overlaid(read_measurements(metrics=["-"], stdin=io.BytesIO(given.content), now_ms=1_795_262_400_000))
+    _overlaid(read_measurements(metrics=["-"], stdin=io.BytesIO(given.content), clock_ms=1_795_262_400_000))
 
 
 def _overlaid(measured: Measurements) -> None:

@@ -55,8 +55,8 @@ def _check_no_scrape(paths: Sequence[str]) -> None:
             raise UsageError("holds metrics, and --metrics takes one path", where=path, fix=fix)
 
 
-def measurements(asked: Measuring) -> Measurements | None:
-    """Read what was measured, ``None`` if nothing is given.
+def measurements(asked: Measuring, now_ms: int | None) -> Measurements | None:
+    """Read what was measured, ``None`` if nothing is given; ``now_ms`` is what options tell is now, since 1970.
 
     Raises:
         SnapshotError: a file cannot be read or is of another form.
@@ -71,7 +71,8 @@ def measurements(asked: Measuring) -> Measurements | None:
         start_offsets=asked.start_offsets or (),
         store_lags=asked.store_lags or (),
         topology_of=topologies(asked).of,
-        now_ms=time.time_ns() // 1_000_000,
+        clock_ms=time.time_ns() // 1_000_000,
+        now_ms=now_ms,
     )
 
 
@@ -89,21 +90,21 @@ def measured_rows(rows: Sequence[Mapping[str, Any]], measured: Measurements | No
     found = []
     for row in rows:
         overlaid = with_measured_lags(row, measured)
-        tell_coverage(snapshot_from_row(overlaid.row, ""))
+        tell_coverage(snapshot_from_row(overlaid.row, ""), measured.now_ms)
         for note in overlaid.warnings:
             talk(f"warning: {note.message}")
         found.append(overlaid.row)
     return found
 
 
-def tell_coverage(snapshot: Snapshot) -> None:
-    """Say of how many copies the lag was measured."""
+def tell_coverage(snapshot: Snapshot, now_ms: int | None) -> None:
+    """Say of how many copies the lag was measured; ``now_ms``: since 1970, ``None`` for the snapshot's own now."""
     from kstream_plan.snapshots.rows.fields import printable  # noqa: PLC0415 - loaded by now
-    from kstream_plan.snapshots.rows.lag_age import COVERAGE  # noqa: PLC0415
 
-    for note in snapshot.assumptions:
-        if note.code == COVERAGE:
-            talk(f"{printable(snapshot.state.group.application_id)}: {note.message}")
+    if snapshot.coverage is not None:
+        at_ms, until_ms = snapshot.captured_at_ms, snapshot.known_until_ms
+        then_ms = until_ms if now_ms is None or at_ms is None else now_ms - at_ms
+        talk(f"{printable(snapshot.state.group.application_id)}: {snapshot.coverage.told(then_ms)}")
 
 
 def topologies(asked: Measuring) -> PerApplication[Topology]:

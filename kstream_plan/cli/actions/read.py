@@ -53,7 +53,7 @@ def read_snapshots(
     """
     tolerance = asked.lags_tolerance
     check_measuring(asked, reads_stdin="-" in paths, others=paths)
-    measured = measurements(asked)
+    measured = measurements(asked, asked.now_ms)
     for module in needed_then:
         threading.Thread(target=import_module, args=(module,), daemon=True).start()
     if_given: dict[str, Any] = {"stdin": stdin, "measured": measured}
@@ -73,5 +73,5 @@ def read_snapshots(
     )
     for one in found if measured is not None else ():
         if isinstance(one, Snapshot):
-            tell_coverage(one)
+            tell_coverage(one, asked.now_ms)
     return found

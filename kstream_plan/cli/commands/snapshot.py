@@ -50,7 +50,7 @@ def snapshot(asked: SnapshotOptions) -> None:
             return
         with progress() as tell:
             tell("reading the logs")
-            measured, configs = measurements(asked), _configs(asked)
+            measured, configs = measurements(asked, _now_ms(asked)), _configs(asked)
             found = _read(asked, configs)
         wanted = _selected(found.entries, asked, in_range)
         notes = notes_about_logs(found) if asked.listed else notes_about(found, wanted)
@@ -92,7 +92,7 @@ def _of_groups(groups: RunningGroups, asked: SnapshotOptions, in_range: Callable
         _report(errors, asked)
         say(history([line for lines in listed for line in lines]))
     else:
-        files = GroupFiles(_configs(asked), topologies(asked), measurements(asked))
+        files = GroupFiles(_configs(asked), topologies(asked), measurements(asked, _now_ms(asked)))
         files.check(groups)
         with progress() as tell:
             tell("asking the cluster")
@@ -202,6 +202,10 @@ def _selected(entries: Sequence[Entry], asked: SnapshotOptions, in_range: Callab
 
 def _time(text: str | None, option: str) -> int | None:
     return None if text is None else time_asked_for(text, option) // 1000
+
+
+def _now_ms(asked: SnapshotOptions) -> int | None:
+    return None if asked.as_of is None else time_asked_for(asked.as_of, "--as-of") // 1000
 
 
 def _nothing_selected(entries: Sequence[Entry], wanted: Selection) -> SnapshotError:

@@ -143,13 +143,7 @@ def _later(drained: Drain, names: Names) -> Fact:
 
 
 def _lags(drained: Drain, names: Names) -> Fact:
-    captured_at = drained.plan.captured_at
-    if captured_at is None:
-        when = "the snapshot does not say when they were reported"
-    else:
-        when = f"as reported by {names.escape_message(to_the_second(captured_at))}"
-    measured = next((note.message for note in drained.plan.assumptions if note.code == "lags-measured"), None)
-    when = when if measured is None else f"{measured}, {when}"
+    when = names.escape_message(_of_when(drained))
     plans = drained.plan, drained.waiting
     unrated = [note for plan in plans for note in plan.assumptions if note.code == "no-restore-rate"]
     copies = any(held.standby or held.warmup for held in apart_from_stateless(drained.plan.initial))
@@ -162,6 +156,24 @@ def _lags(drained: Drain, names: Names) -> Fact:
     else:
         since = "; no --restore-rate: not estimated since"
     return Fact("LAGS", (f"{when}{since}",))
+
+
+def _of_when(drained: Drain) -> str:
+    """Return when the lags were measured and reported: not when the snapshot was taken, where they tell themselves."""
+    captured_at, reported, measured = drained.plan.captured_at, drained.reported, drained.measured
+    coverage = next((note.message for note in drained.plan.assumptions if note.code == "lags-measured"), None)
+    if coverage is not None:
+        times = [f"{word} {_from_to(*span)}" for word, span in (("measured", measured), ("reported", reported)) if span]
+        return "; ".join([coverage, *times])
+    if captured_at is None:
+        return "the snapshot does not say when they were reported"
+    first, last = (captured_at, captured_at) if reported is None else reported
+    return f"as reported {'by' if to_the_second(first) == to_the_second(last) else 'from'} {_from_to(first, last)}"
+
+
+def _from_to(first: str, last: str) -> str:
+    begin, end = to_the_second(first), to_the_second(last)
+    return begin if begin == end else f"{begin} to {end}"
 
 
 def _cold(task: DrainedTask, names: Names) -> str:

@@ -47,6 +47,7 @@ class Measurements:
         starts: start offsets of changelogs.
         topology_of: which task a changelog is of, by application id, where a snapshot does not tell.
         notes: warnings about what was read.
+        now_ms: what counts as now, since 1970; ``None``: the newest that snapshot and measurements know.
     """
 
     scrapes: tuple[Scrape, ...] = ()
@@ -55,6 +56,7 @@ class Measurements:
     starts: Offsets = field(default_factory=Offsets)
     topology_of: Callable[[str], Topology | None] = no_topology
     notes: tuple[Note, ...] = ()
+    now_ms: int | None = None
 
 
 class Overlaid(NamedTuple):
@@ -72,21 +74,25 @@ def read_measurements(
     store_lags: Sequence[str] = (),
     topology_of: Callable[[str], Topology | None] = no_topology,
     stdin: BinaryIO | None = None,
+    clock_ms: int | None = None,
     now_ms: int | None = None,
 ) -> Measurements:
-    """Read files of measurements: paths, folders, globs; ``-`` is standard input.
+    """Read files of measurements: paths, folders, globs; ``-`` is standard input, which is of ``clock_ms``.
+
+    ``now_ms`` is what counts as now, if that is not the newest that is known; both since 1970.
 
     Raises:
         SnapshotError: a file cannot be read or is of another form; it names the file.
     """
-    scrapes, notes = read_scrapes(metrics, stdin, now_ms)
+    scrapes, notes = read_scrapes(metrics, stdin, clock_ms)
     return Measurements(
         tuple(scrapes),
-        read_store_lags(store_lags, stdin, now_ms),
-        read_offsets(end_offsets, stdin, now_ms),
-        read_offsets(start_offsets, stdin, now_ms),
+        read_store_lags(store_lags, stdin, clock_ms),
+        read_offsets(end_offsets, stdin, clock_ms),
+        read_offsets(start_offsets, stdin, clock_ms),
         topology_of,
         (*notes, *notes_about_scrapes(scrapes)),
+        now_ms,
     )
 
 
@@ -145,7 +151,7 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     held = _Held.of(row)
     counted = {seat: lag for seat, lag in lags.items() if held.counts(seat, lag)}
     lag_rows = _lag_rows(row, counted, held)
-    reference_ms = _reference_ms(row, counted.values())
+    reference_ms = _reference_ms(row, counted.values()) if measured.now_ms is None else measured.now_ms
     rates = measured_rates(copies, seats, measured.ends, reference_ms)
     warnings = [
         *measured.notes,

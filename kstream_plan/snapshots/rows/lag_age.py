@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.model import Group, Holding, Note
+from kstream_plan.model.coverage import Coverage
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.snapshots.rows.copies import Reports
 from kstream_plan.snapshots.rows.lags import LagRow, LagSource
-
-#: The code of the note that tells of how many copies the lag was measured.
-COVERAGE = "lags-measured"
 
 
 def still_caught_up(
@@ -53,28 +51,26 @@ def _lags_then(rows: Sequence[LagRow]) -> list[int] | None:
     return lags if len(lags) == len(rows) and min(lags) >= 0 else None
 
 
-def coverage(reports: Reports, holdings: Sequence[Holding], group: Group, captured_at_ms: int | None) -> list[Note]:
-    """Say in one line of how many copies the lag was measured, and how long ago; nothing if none was.
-
-    Copies are those that are assigned and those that were reported; an active counts only while it restores.
-    """
+def coverage(
+    reports: Reports, holdings: Sequence[Holding], group: Group, captured_at_ms: int | None
+) -> Coverage | None:
+    """Return of how many copies the lag was measured, and when; ``None`` if none was."""
     sources = {seat: {row.source for row in rows} for seat, rows in reports.items()}
     least = {seat for seat, found in sources.items() if LagSource.METRICS_AT_LEAST in found}
     measured = {seat for seat, found in sources.items() if LagSource.METRICS in found} - least
     if not (least or measured):
-        return []
+        return None
     instance_of = group.instance_of
     active = {(t, instance_of[c]) for c, held in enumerate(holdings) for t in held.active}
     assigned = {(t, instance_of[c]) for c, held in enumerate(holdings) for t in (*held.standby, *held.warmup)}
     joined = reports.keys() - active - least - measured
-    total = assigned | joined | least | measured
     times = [row.reported_at_ms for seat in least | measured for row in reports[seat] if row.reported_at_ms is not None]
-    ago = f" {round((max([captured_at_ms or 0, *times]) - min(times)) / 1000):,} s ago" if times else ""
-    parts = [f"{len(measured):,} of {len(total):,} copies measured{ago if measured else ''}"]
-    if least:
-        parts.append(f"of {len(least):,} only the least known{'' if measured else ago}")
-    parts.append(f"{len(joined):,} from the last join")
-    silent = total - joined - least - measured
-    if silent:
-        parts.append(f"{len(silent):,} not reported yet")
-    return [Note(COVERAGE, ", ".join(parts))]
+    zero_ms = max(times, default=0) if captured_at_ms is None else captured_at_ms
+    return Coverage(
+        measured=len(measured),
+        least=len(least),
+        joined=len(joined),
+        silent=len((assigned | joined | least | measured) - joined - least - measured),
+        oldest_ms=min(times) - zero_ms if times else None,
+        newest_ms=max(times) - zero_ms if times else None,
+    )

@@ -19,7 +19,6 @@ from kstream_plan.snapshots.metrics.offsets import read_offsets
 from kstream_plan.snapshots.metrics.overlay import Measurements, Overlaid, with_asked_offsets, with_measured_lags
 from kstream_plan.snapshots.metrics.scrapes import Scrape, read_scrapes
 from kstream_plan.snapshots.metrics.store_lags import read_store_lags
-from kstream_plan.snapshots.rows.lag_age import COVERAGE
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers.metric_texts import GROUP, SCRAPED, lags, leads, position, text
@@ -51,7 +50,9 @@ def codes(found: Overlaid) -> list[str]:
 
 
 def coverage(found: Overlaid) -> str:
-    return next(note.message for note in snapshot_from_row(found.row, "").assumptions if note.code == COVERAGE)
+    snapshot = snapshot_from_row(found.row, "")
+    assert snapshot.coverage is not None
+    return snapshot.coverage.told(snapshot.known_until_ms)
 
 
 def test_a_lag_is_the_sum_over_stores_of_end_minus_position() -> None:
@@ -389,6 +390,8 @@ def test_old_scrapes_are_told() -> None:
     assert "scrape-old" in codes(found)
     young = overlaid(text(leads(BOTH), "2026-11-21T11:55:00Z"), ends=offsets(ENDS, "2026-11-21T11:55:00Z"))
     assert "scrape-old" not in codes(young)
+    later = overlaid(text(leads(BOTH)), ends=offsets(ENDS), now_ms=parse_time(SCRAPED) + 601_000)
+    assert "scrape-old" in codes(later), "by --now"
 
 
 def test_windowed_stores_without_start_offsets_are_named() -> None:

@@ -121,7 +121,9 @@ def test_a_scrape_of_every_instance_covers_every_copy() -> None:
     row = next(row for row in rows_of_the_log() if row["captured_at"] == "2026-11-22T13:58:00.713Z")
     measured = read_measurements(metrics=captured("04-warmup.i*"), end_offsets=[str(REAL / "changelog_ends.jsonl.gz")])
     found = with_measured_lags(row, measured)
-    assert snapshot_from_row(found.row, "").assumptions[0].message.startswith("18 of 18 ")
+    coverage = snapshot_from_row(found.row, "").coverage
+    assert coverage is not None
+    assert coverage.told(0).startswith("18 of 18 ")
     of_warmup = {lag["process_id"][:4]: lag["lag"] for lag in found.row["lags"] if lag["task_id"] in ("0_6", "0_3")}
     assert of_warmup["f9ef"] == 16_365  # the new instance's warm-up, 20 s after it was placed
 

@@ -1,0 +1,39 @@
+"""Of how many copies the lag was measured, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """Of how many copies the lag was measured, and of how many it was not.
+
+    Copies are those that are assigned and those that were reported; an active counts only while it restores.
+    ``measured`` of them were, of ``least`` only the least is known, ``joined`` have what their last join told and
+    ``silent`` nothing. ``oldest_ms`` and ``newest_ms`` are the times of the measurements that have one, on the
+    snapshot's clock.
+    """
+
+    measured: int
+    least: int
+    joined: int
+    silent: int
+    oldest_ms: int | None = None
+    newest_ms: int | None = None
+
+    def told(self, now_ms: int) -> str:
+        """Say it in one line, ``now_ms`` on the snapshot's clock."""
+        total = self.measured + self.least + self.joined + self.silent
+        when = f" {self._when(now_ms)}" if self.oldest_ms is not None else ""
+        parts = [f"{self.measured:,} of {total:,} copies measured{when if self.measured else ''}"]
+        if self.least:
+            parts.append(f"of {self.least:,} only the least known{'' if self.measured else when}")
+        parts.append(f"{self.joined:,} from the last join")
+        if self.silent:
+            parts.append(f"{self.silent:,} not reported yet")
+        return ", ".join(parts)
+
+    def _when(self, now_ms: int) -> str:
+        ago = round((now_ms - (self.oldest_ms or 0)) / 1000)
+        return f"{ago:,} s ago" if ago >= 0 else f"{-ago:,} s after what counts as now"
