@@ -13,7 +13,8 @@ import pytest
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
-from kstream_plan.snapshots.metrics.overlay import Measurements, with_measured_lags
+from kstream_plan.cli.actions.measure import measured_rows
+from kstream_plan.snapshots.metrics.overlay import Measurements, read_measurements, with_measured_lags
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.metric_texts import GROUP, leads, text
 
@@ -244,3 +245,13 @@ def test_what_is_only_the_least_is_never_called_warm(
     old.write_text(text([line.replace("records_lead", "records_lag") for line in leads(dict.fromkeys(BOTH, 30))]))
     assert run(["drain", "x.json", "two", "--require-warm", "--metrics", str(old)]) == 3
     assert "Only the least that the copies of these tasks are behind is known" in capsys.readouterr().err
+
+
+def test_what_is_strange_about_a_scrape_is_said_once_for_several_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    other = {**GROUP, "application_id": "b", "tasks": [], "lags": [], "instances": GROUP["instances"][1:]}
+    other["instances"] = [{**other["instances"][0], "consumers": [{"consumer_id": "two-1-consumer-x", "active": []}]}]
+    odd = text([*leads(BOTH), *leads({("A", 3): -1})])
+    measured = read_measurements(metrics=["-"], stdin=io.BytesIO(odd.encode()))
+    measured_rows((row, measured) for row in (GROUP, other))
+    told = capsys.readouterr().err
+    assert told.count("values that are no positions are left out") == 1

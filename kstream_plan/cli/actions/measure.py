@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,23 +76,28 @@ def measurements(asked: Measuring, now_ms: int | None) -> Measurements | None:
     )
 
 
-def measured_rows(rows: Sequence[Mapping[str, Any]], measured: Measurements | None) -> Sequence[Mapping[str, Any]]:
+def measured_rows(rows: Iterable[tuple[Mapping[str, Any], Measurements | None]]) -> list[Mapping[str, Any]]:
     """Return snapshot rows with the lags that were measured, and say what is known of them and what is not.
+
+    What is strange about a scrape is so for every group, and said once.
 
     Raises:
         SnapshotError: what was measured is not of these groups.
     """
-    if measured is None:
-        return rows
-    from kstream_plan.snapshots.metrics.overlay import with_measured_lags  # noqa: PLC0415 - only where it is needed
-    from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row  # noqa: PLC0415
+    found, said = list[Mapping[str, Any]](), set[str]()
+    for row, measured in rows:
+        if measured is None:
+            found.append(row)
+            continue
+        from kstream_plan.snapshots.metrics.overlay import with_measured_lags  # noqa: PLC0415 - only where needed
+        from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row  # noqa: PLC0415
 
-    found = []
-    for row in rows:
         overlaid = with_measured_lags(row, measured)
         tell_coverage(snapshot_from_row(overlaid.row, ""), measured.now_ms)
-        for note in overlaid.warnings:
-            talk(f"warning: {note.message}")
+        for message in dict.fromkeys(note.message for note in overlaid.warnings):
+            if message not in said:
+                talk(f"warning: {message}")
+                said.add(message)
         found.append(overlaid.row)
     return found
 

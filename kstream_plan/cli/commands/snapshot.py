@@ -58,7 +58,7 @@ def snapshot(asked: SnapshotOptions) -> None:
         if asked.listed:
             say(history([_line(entry) for entry in wanted]))
             return
-        _deliver(measured_rows(checked_rows(wanted), measured), asked.out)
+        _deliver(measured_rows((row, measured) for row in checked_rows(wanted)), asked.out)
 
 
 def _checked_source(asked: SnapshotOptions) -> RunningGroups | None:
@@ -112,10 +112,9 @@ def _report(errors: Sequence[KstreamPlanError], asked: SnapshotOptions) -> None:
 
 def _deliver_groups(found: Sequence[GroupSnapshots], asked: SnapshotOptions, *, several: bool) -> None:
     names = {} if asked.names is None else load_instance_names(asked.names)
-    rows: list[Mapping[str, Any]] = []
     for of in found:
         _warn([note._replace(message=f"{of.group_id}: {note.message}") if several else note for note in of.taken.notes])
-        rows += measured_rows(of.taken.rows, of.measured)
+    rows = measured_rows((row, of.measured) for of in found for row in of.taken.rows)
     named, unused = with_names(rows, names)
     _warn(unused)
     if named:

@@ -99,19 +99,19 @@ def read_expositions(
         now_ms: the time, since 1970: that of what comes from standard input.
 
     Returns:
-        What each of them says, and a warning about each endpoint that has failed.
+        What each of them says, and a warning if endpoints have failed.
 
     Raises:
         SnapshotError: there is no such file; it is no Prometheus text, or it ends in the middle.
     """
-    found, notes = [], []
+    found, failed = [], []
     for source in text_sources(paths, stdin, now_ms):
         exposition = _read(source)
         if exposition is None:
-            notes.append(_micrometer_note(source.name))
+            failed.append(source.name)
         else:
             found.append(exposition)
-    return found, notes
+    return found, [_micrometer_note(failed)] if failed else []
 
 
 def text_sources(paths: Sequence[str], stdin: BinaryIO | None, now_ms: int | None) -> Iterator[TextSource]:
@@ -330,10 +330,12 @@ def _no_metrics(name: str, number: int, text: bytes | str) -> SnapshotError:
     return SnapshotError(f"is {kind}: line {number} is {seen}", where=printable(name), fix=_WHAT_TO_GIVE)
 
 
-def _micrometer_note(name: str) -> Note:
+def _micrometer_note(names: Sequence[str]) -> Note:
+    which = f"{printable(names[0])} is the answer of an endpoint"
+    if len(names) > 1:
+        which = f"{printable(names[0])} and {len(names) - 1:,} more are the answers of endpoints"
     message = (
-        f"{printable(name)} is the answer of an endpoint that failed: Micrometer takes a gauge of RocksDB for a "
-        "counter. Deny the meter kafka.stream.state.number.open.files (KAFKA-18495); its copies keep what the last "
-        "join told"
+        f"{which} that failed: Micrometer takes a gauge of RocksDB for a counter. Deny the meter "
+        "kafka.stream.state.number.open.files (KAFKA-18495); the copies there keep what the last join told"
     )
     return Note("micrometer-failed", message)

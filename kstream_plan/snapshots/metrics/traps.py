@@ -52,7 +52,8 @@ def notes_about_scrapes(scrapes: Sequence[Scrape]) -> list[Note]:
         notes.append(Note("scrape-failed", message))
     if dropped:
         message = (
-            f"{_first(dropped)} has no position of any restore consumer (records-lead): the instance has no copy but "
+            f"{_first(dropped)} {'have' if len(dropped) > 1 else 'has'} no position of any restore consumer "
+            "(records-lead): the instance has no copy but "
             "what it runs, started less than a minute ago (Micrometer), or a rule file drops it; then add to its rules "
             f"{_RULE}"
         )

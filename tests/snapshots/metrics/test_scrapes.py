@@ -170,6 +170,13 @@ def test_the_failing_endpoint_of_micrometer_is_told() -> None:
     assert "kafka.stream.state.number.open.files" in notes[0].message
 
 
+def test_endpoints_that_failed_are_told_once(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.prom").write_bytes(b'{"message":"-1.0: counters cannot have a negative value"}')
+    _, (note,) = read_scrapes([str(tmp_path)])
+    assert "0.prom and 2 more are the answers of endpoints that failed" in note.message
+
+
 def test_folders_and_patterns_are_read_each_file_once(tmp_path: Path) -> None:
     for name in ("one.prom", "two.txt"):
         (tmp_path / name).write_text(text(leads({("A", 0): 1.0})))
