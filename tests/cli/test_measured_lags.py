@@ -213,6 +213,8 @@ def test_a_topology_tells_whose_the_metrics_are(
     for given in (str(topology), f"my.app={topology}"):
         assert run([*asked, "--topology", given]) == 0
         assert "my.app: 2 of 2 copies measured 0 s ago" in capsys.readouterr().err
+    assert run([*asked, "--topology", str(topology), "--topology", f"other={topology}"]) == 0
+    assert "--topology other=… is for an application that is not there" in capsys.readouterr().err
     assert run(["drain", "x.json", "two", "--topology", str(topology)]) == 2
     assert "--topology tells whose metrics are meant" in capsys.readouterr().err
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from kstream_plan import snapshots
-from kstream_plan.cli.actions.measure import check_measuring, measurements, tell_coverage
+from kstream_plan.cli.actions.measure import check_measuring, measurements, tell_coverage, topologies
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.output import check_target
 from kstream_plan.errors import SnapshotError, UsageError
@@ -71,6 +71,8 @@ def read_snapshots(
         debug=asked.debug,
         **{name: value for name, value in if_given.items() if value is not None},
     )
+    if measured is not None:
+        topologies(asked).check_used({one.state.group.application_id for one in found if isinstance(one, Snapshot)})
     for one in found if measured is not None else ():
         if isinstance(one, Snapshot):
             tell_coverage(one, asked.now_ms)

@@ -347,6 +347,15 @@ def _task_of_store(one: StoreLags, store: str, partition: int, seats: Seats) -> 
     ]
     if len(found) == 1:
         return found[0]
-    what = f"has store {shown(store)}, partition {partition}, and nobody tells which task that is of"
-    fix = "make the snapshot with --topology FILE: what Topology.describe() prints"
+    what = f"of {shown(one.name)} has store {shown(store)}, partition {partition}, "
+    if seats.tasks:
+        what += f"and no task of the group {shown(seats.application_id)} has such a changelog"
+        known = sorted({topic for topic, _ in seats.tasks})
+        fix = f"give --topology of the version that is running, or correct it; known is {printable(known[0])}"
+        fix += f" and {len(known) - 1} more" if len(known) > 1 else ""
+    else:
+        what += f"and nobody tells which task of the group {shown(seats.application_id)} that is of"
+        fix = (
+            "give --topology FILE: what Topology.describe() prints of the version that is running, here or to snapshot"
+        )
     raise SnapshotError(what, where=one.where, fix=fix, application_id=seats.application_id)

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.metrics.exposition import TextSource, opened, text_sources
@@ -23,12 +23,23 @@ from kstream_plan.snapshots.rows.times import parse_time
 #: A line of ``kafka-get-offsets.sh``: TOPIC:PARTITION:OFFSET; a topic has no colon.
 _LINE = re.compile(r"(?P<topic>[^:\s]+):(?P<partition>\d{1,10}):(?P<offset>\d{0,19})")
 _PARTITION = re.compile(r"(?P<topic>.+)-(?P<partition>\d{1,10})", re.DOTALL)
-#: What a time may be called beside the offsets, and the offsets beside a time.
+#: Which offsets are meant: where changelogs end, or where they start.
+Which: TypeAlias = Literal["end", "start"]
+
+#: What a time may be called beside the offsets, and the offsets beside a time: each kind, or either.
 _TIMES = ("t", "time", "at", "timestamp", "captured_at")
-_OFFSETS = ("end", "ends", "offsets", "end_offsets", "start_offsets", "partitions")
+_NAMES: Mapping[Which, Sequence[str]] = {
+    "end": ("end", "ends", "end_offsets"),
+    "start": ("start", "starts", "start_offsets"),
+}
+_EITHER = ("offsets", "partitions")
+_OFFSETS_OF_ITEMS = ("offset", "end_offset", "endOffset")
 #: Seconds since 1970 up to this number, milliseconds above it.
 _LAST_SECOND = 1e11
-_FIX = 'give what kafka-get-offsets.sh prints (TOPIC:PARTITION:OFFSET), or JSON like {"topic-0": 123}'
+_FIX = (
+    'give what kafka-get-offsets.sh prints (TOPIC:PARTITION:OFFSET), or JSON like {"topic-0": 123}, beside a time '
+    '{"t": 1795355808, "end": {"topic-0": 123}} ("start" for start offsets)'
+)
 
 
 class OffsetSet(NamedTuple):
@@ -103,21 +114,23 @@ class Offsets:
         return {topic for found in self.sets for topic, _ in found.offsets}
 
 
-def read_offsets(paths: Sequence[str], stdin: BinaryIO | None = None, now_ms: int | None = None) -> Offsets:
-    """Read files of offsets, plain or gzip.
+def read_offsets(
+    paths: Sequence[str], stdin: BinaryIO | None = None, now_ms: int | None = None, *, which: Which = "end"
+) -> Offsets:
+    """Read files of offsets, plain or gzip; of those that hold both kinds, ``which``.
 
     JSON may be ``{"topic-0": 123}``, ``{"topic": {"0": 123}}`` or a list of ``{"topic", "partition", "offset"}``;
-    beside a time (``{"t": 1795355808, "end": {…}}``), and one such per line for several times. Without a time in it,
-    a file's offsets are of when it was written.
+    beside a time (``{"t": 1795355808, "end": {…}}``, ``"start"`` for start offsets), and one such per line for several
+    times. Without a time in it, a file's offsets are of when it was written.
 
     Raises:
-        SnapshotError: there is no such file, or it holds anything else.
+        SnapshotError: there is no such file, or it holds anything else, the other kind of offsets for instance.
     """
-    sets = [found for source in text_sources(paths, stdin, now_ms) for found in _read(source)]
+    sets = [found for source in text_sources(paths, stdin, now_ms) for found in _read(source, which)]
     return Offsets(tuple(sorted(sets, key=lambda found: -1 if found.at_ms is None else found.at_ms)))
 
 
-def _read(source: TextSource) -> Iterator[OffsetSet]:
+def _read(source: TextSource, which: Which) -> Iterator[OffsetSet]:
     where = printable(source.name)
     with opened(source) as file:
         content = file.read()
@@ -132,7 +145,7 @@ def _read(source: TextSource) -> Iterator[OffsetSet]:
         return
     for number, document in _documents(text, where):
         try:
-            yield _of_document(document, source.at_ms)._replace(where=where)
+            yield _of_document(document, source.at_ms, which)._replace(where=where)
         except ValueError as error:
             raise SnapshotError(str(error), where=f"{where}, line {number}", fix=_FIX) from None
 
@@ -171,7 +184,7 @@ def _documents(text: str, where: str) -> Iterator[tuple[int, Any]]:
                 raise SnapshotError(f"is not JSON: {reason}", where=f"{where}, line {number}", fix=_FIX) from None
 
 
-def _of_document(document: Any, written_ms: int | None) -> OffsetSet:
+def _of_document(document: Any, written_ms: int | None, which: Which) -> OffsetSet:
     """Read one JSON document.
 
     Raises:
@@ -179,7 +192,7 @@ def _of_document(document: Any, written_ms: int | None) -> OffsetSet:
     """
     at_ms, found = written_ms, document
     if isinstance(document, dict):
-        inner = next((document[name] for name in _OFFSETS if isinstance(document.get(name), dict | list)), None)
+        inner = _beside_a_time(document, which)
         if inner is not None:
             at = next((document[name] for name in _TIMES if name in document), None)
             at_ms, found = (written_ms if at is None else _time_ms(at)), inner
@@ -190,12 +203,31 @@ def _of_document(document: Any, written_ms: int | None) -> OffsetSet:
     return OffsetSet(at_ms, offsets)
 
 
+def _beside_a_time(document: Mapping[str, Any], which: Which) -> Any:
+    """Return the offsets in an object that has them beside a time, ``None`` if it is of another form.
+
+    Raises:
+        ValueError: it has the other kind of offsets only, or a name that is none of these.
+    """
+    kinds = (*_NAMES["end"], *_NAMES["start"], *_EITHER)
+    there = [name for name in kinds if isinstance(document.get(name), dict | list)]
+    if not there:
+        return None
+    for name in document:
+        if name not in kinds and name not in _TIMES:
+            raise ValueError(f"holds {shown(name)} beside {shown(there[0])}, where only a time may be")
+    for name in (*_NAMES[which], *_EITHER):
+        if name in there:
+            return document[name]
+    raise ValueError(f"holds {shown(there[0])}, and {which} offsets are asked for")
+
+
 def _entries(found: Any) -> Iterator[tuple[str, int, Any]]:
     if isinstance(found, list):
         for item in found:
             if not isinstance(item, dict) or not isinstance(item.get("topic"), str):
                 raise ValueError(f"holds {shown(item)} where an object with topic, partition and offset must be")
-            offset = item.get("offset", item.get("end_offset", item.get("endOffset")))
+            offset = next((item[name] for name in _OFFSETS_OF_ITEMS if name in item), None)
             yield item["topic"], _number(item.get("partition")), offset
         return
     if not isinstance(found, dict):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from kstream_plan.model import Note, TaskId
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
-from kstream_plan.snapshots.broker.topology_text import Topology
+from kstream_plan.snapshots.broker.topology_text import Topology, changelog_topic
 from kstream_plan.snapshots.metrics.lags import Bounds, CopyScrape, MeasuredLag, lags_of_stores, measured_lags, of_group
 from kstream_plan.snapshots.metrics.names import StoreLabel, normal_topic
 from kstream_plan.snapshots.metrics.offsets import Offsets, OffsetSet, read_offsets
@@ -89,7 +89,7 @@ def read_measurements(
         tuple(scrapes),
         read_store_lags(store_lags, stdin, clock_ms),
         read_offsets(end_offsets, stdin, clock_ms),
-        read_offsets(start_offsets, stdin, clock_ms),
+        read_offsets(start_offsets, stdin, clock_ms, which="start"),
         topology_of,
         (*notes, *notes_about_scrapes(scrapes)),
         now_ms,
@@ -144,7 +144,8 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     """
     ends = measured.ends or _own_ends(row)
     topology = measured.topology_of(row["application_id"])
-    seats = seats_of(row, topology, _stores(measured.scrapes), _published(measured, ends))
+    published = _published(measured, ends) | _said(measured.store_lags, row)
+    seats = seats_of(row, topology, _stores(measured.scrapes), published)
     copies, notes = of_group(measured.scrapes, seats)
     bounds = Bounds(ends, measured.starts, _probing_interval_ms(row))
     lags = measured_lags(copies, seats, bounds) | lags_of_stores(measured.store_lags, seats)
@@ -239,6 +240,13 @@ def _stores(scrapes: Iterable[Scrape]) -> frozenset[StoreLabel]:
 def _published(measured: Measurements, ends: Offsets) -> set[str]:
     restored = {normal_topic(topic) for scrape in measured.scrapes for _, (topic, _) in scrape.positions}
     return restored | ends.topics() | measured.starts.topics()
+
+
+def _said(store_lags: Iterable[StoreLags], row: Row) -> set[str]:
+    """Return the topics of the changelogs that instances tell of themselves."""
+    stores = {store for one in store_lags for store, _ in one.lags}
+    names = {TaskId.parse(task["task_id"]).topology_name for task in row.get("tasks") or ()}
+    return {normal_topic(changelog_topic(row["application_id"], name, store)) for store in stores for name in names}
 
 
 def _lag_rows(row: Row, lags: Mapping[_Seat, MeasuredLag], held: _Held) -> list[dict[str, Any]]:

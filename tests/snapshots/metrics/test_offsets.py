@@ -41,6 +41,15 @@ def test_every_form_tells_the_same(content: str) -> None:
     assert found.then(A0, 5_000) == OffsetThen(123, 0)
 
 
+def test_start_offsets_may_stand_beside_end_offsets() -> None:
+    both = '{"t": 5, "start": {"my.app-A-changelog-0": 7}, "end": {"my.app-A-changelog-0": 123}}'
+    assert offsets(both).newest(A0) == 123
+    for content in (both, '{"start_offsets": {"my.app-A-changelog": {"0": 7}}}', '{"my.app-A-changelog-0": 7}'):
+        assert read_offsets(["-"], io.BytesIO(content.encode()), 5_000, which="start").newest(A0) == 7
+    with pytest.raises(SnapshotError, match="holds 'end', and start offsets are asked for"):
+        read_offsets(["-"], io.BytesIO(b'{"end": {"a-0": 1}}'), 5_000, which="start")
+
+
 def test_between_two_sets_an_offset_lies_between() -> None:
     found = offsets('{"t": 10, "end": {"a-0": 100}}\n{"t": 20, "end": {"a-0": 200}}\n')
     at = {ms: found.then(("a", 0), ms) for ms in (9_000, 10_000, 14_000, 20_000, 23_000)}
@@ -85,6 +94,8 @@ def test_what_lies_between_is_never_outside(ends: list[int], at_ms: int) -> None
         ("[" * 100_000, "cannot be read as JSON"),
         ('{"a-0": 1}\n' + "[" * 100_000, "line 2: is not JSON"),
         ("3\n", "not TOPIC:PARTITION:OFFSET"),
+        ('{"start": {"a-0": 1}}', "holds 'start', and end offsets are asked for"),
+        ('{"tiem": 5, "end": {"a-0": 1}}', "holds 'tiem' beside 'end', where only a time may be"),
     ],
 )
 def test_what_are_no_offsets_is_told(content: str, message: str) -> None:

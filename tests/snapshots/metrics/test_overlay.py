@@ -426,13 +426,35 @@ def test_store_lags_of_the_application_itself_count(name: str) -> None:
     ("document", "message"),
     [
         ({"nowhere": {}}, "names 'nowhere', which is no instance of the group 'my.app'"),
-        ({"one": {"C": {"0": {"offsetLag": 3}}}}, "has store 'C', partition 0, and nobody tells which task that is of"),
+        (
+            {"one": {"C": {"0": {"offsetLag": 3}}}},
+            "of 'one' has store 'C', partition 0, and no task of the group 'my.app' has such a changelog",
+        ),
     ],
 )
 def test_store_lags_of_what_the_group_does_not_have_are_named(document: Any, message: str) -> None:
     with pytest.raises(SnapshotError) as caught:
         store_lags(document)
     assert message in str(caught.value)
+
+
+def test_a_topology_tells_which_task_a_store_is_of() -> None:
+    bare = {**GROUP, "tasks": [{**of, "changelog_partitions": None} for of in GROUP["tasks"]]}
+    document = {"one": {store: {"0": {"offsetLag": 3}} for store in "AB"}}
+    said = read_store_lags(["-"], io.BytesIO(json.dumps(document).encode()), 0)
+    with pytest.raises(
+        SnapshotError, match=r"nobody tells which task of the group 'my.app' that is of.*give --topology"
+    ):
+        with_measured_lags(bare, Measurements(store_lags=said))
+    sub = "Topologies:\n   Sub-topology: 0\n    Source: s (topics: [in])\n      --> p\n"
+    for stores, lag in (("A, B", 6), ("C", None)):
+        topology = read_topology(f"{sub}    Processor: p (stores: [{stores}])\n      --> none\n      <-- s\n", "")
+        measured = Measurements(store_lags=said, topology_of=lambda _, of=topology: of)
+        if lag is None:
+            with pytest.raises(SnapshotError, match="--topology"):
+                with_measured_lags(bare, measured)
+        else:
+            assert lag_of(with_measured_lags(bare, measured))["lag"] == lag
 
 
 @given(
