@@ -72,6 +72,8 @@ def _known(
     *,
     at_least: bool = False,
 ) -> KnownRate | None:
+    if not among:
+        return None
     if given is not None:
         return KnownRate(given, given, given, among, among, 0, 0, at_least=False, sources=(GIVEN,))
     if not measured:

@@ -14,12 +14,14 @@ from kstream_plan.documents.plan.files import are_plans, is_plan_file, read_plan
 from kstream_plan.documents.plan.read import SavedPlan, each_saved, read_plans
 from kstream_plan.documents.plan.write import plan_document, plan_json
 from kstream_plan.errors import PlanFileError
-from kstream_plan.model import Group, Partition
+from kstream_plan.model import Group, Partition, Rates, Snapshot
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Plan
 from kstream_plan.plans.replay import replay
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases
 from tests.helpers.schemas import schema, validator
+from tests.helpers.small_groups import group, state
 
 SCHEMA = validator("plan")
 
@@ -244,3 +246,10 @@ def test_a_path_may_be_text(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     path.write_text(plan_json(plan_cases.case("settled")))
     assert read_plan_file(str(path)) == read_plan_file(path)
+
+
+def test_a_plan_without_stateful_tasks_is_read_again_whatever_rates_were_given() -> None:
+    of = state(group(stateful=0, stateless=3), {}, {})
+    made = plan(Snapshot(state=of, config=AssignmentConfig(), rates=Rates(produce_per_task=5.0)))
+    [saved] = read_plans(plan_json(made).encode(), "plan")
+    assert saved.rates == made.rates
