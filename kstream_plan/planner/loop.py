@@ -36,7 +36,7 @@ class Rehearsal:
 
     ``before`` is the turn before the plan that the first round follows from, if it does. ``group``, ``rates`` and
     ``target`` are those of the end, by the indices of that ``group``; ``settings`` are the new settings and the number
-    of the first round with each.
+    of the first round with each. ``last`` is the last turn.
     """
 
     before: Turn | None
@@ -50,6 +50,7 @@ class Rehearsal:
     settings: tuple[tuple[int, AssignmentConfig], ...]
     notes: tuple[Note, ...]
     doubts: tuple[Doubt, ...]
+    last: Turn
 
 
 def rehearse(
@@ -221,6 +222,7 @@ class _Run:
             settings=tuple(self.settings),
             notes=ending.notes,
             doubts=ending.doubts,
+            last=turn,
         )
 
     def _round(self, turn: Turn) -> Round:

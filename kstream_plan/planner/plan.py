@@ -14,6 +14,7 @@ from kstream_plan.model import GroupState, Holdings, Note, Rates, Snapshot
 from kstream_plan.model.scenario import Burst, ProduceRate, Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Beginning, Cleaning, beginning_of, newcomers, state_now
+from kstream_plan.planner.end_of_plan import end_of
 from kstream_plan.planner.loop import OnRound, Rehearsal, rehearse
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.outside_events import OutsideEvents
@@ -119,6 +120,9 @@ def plan(
         later_configs=outcome.settings,
         outages=outside.unnoticed,
         rates=known_rates(snapshot.rates, snapshot.state.group),
+        end=end_of(outcome.last, snapshot, case.now_ms, outside, outcome.rates, played.configs[-1], rounds=len(rounds))
+        if design.goes_on
+        else None,
     )
     ranges, warnings = case.ranges(made, design, outcome)
     return replace(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from kstream_plan.model import Group, GroupState, Holding, Holdings, Note, Rates, Snapshot, Target, WorkId
 from kstream_plan.model.scenario import Scenario
@@ -202,6 +202,9 @@ class Played:
 
 class Design(ABC):
     """How one kind of group coordinates: a frozen value, handed to the planner by whoever looks it up."""
+
+    #: Whether a plan can begin after a decision that a snapshot knows (:meth:`Coordinator.last`).
+    goes_on: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -8,6 +8,7 @@ from math import inf
 
 from kstream_plan.model import Group, Holding, Note, Target
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
 from kstream_plan.plans.pauses import Outage, Pauses, pauses_of
 from kstream_plan.plans.rounds import Balance, Round
@@ -29,6 +30,7 @@ class Plan:
     ``initial_balance`` is how evenly the load is spread as the first rebalance finds it: who joins in it counts as
     empty, who joins later does not count yet. ``stopping`` are the consumers that give up all they run before they join
     a rebalance, ``pauses`` every standstill of a task that ends within the plan. ``rates`` are those known at first.
+    ``end`` is what it takes to plan on from where the plan ends; ``None``: nobody can.
     """
 
     group: Group
@@ -56,6 +58,7 @@ class Plan:
     later_configs: tuple[tuple[int, AssignmentConfig], ...] = ()
     outages: tuple[Outage, ...] = ()
     rates: KnownRates = NOTHING_KNOWN
+    end: PlanEnd | None = None
 
     @property
     def first_members(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -23,6 +24,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.settings import CONFIG_NAMES
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.text.escape import encodable
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.version import __version__
 from tests.helpers import plan_cases
 
@@ -380,6 +382,53 @@ def test_show_picks_a_round_a_task_or_an_instance(
     assert run(["show", str(path), *options]) == code
     out, err = capsys.readouterr()
     assert message in (err if code else out)
+
+
+@pytest.mark.parametrize("name", ["end.json", "end.jsonl.gz", "-"])
+def test_a_plan_s_end_is_saved_as_a_snapshot(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan_file, end = tmp_path / "plan.json", tmp_path / name
+    plan_file.write_text(plan_json(plan_cases.case("scale-out")), encoding="utf-8")
+    target = name if name == "-" else str(end)
+    assert run(["show", str(plan_file), "--final", "--as-snapshot", target]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    data = shown.out.encode() if name == "-" else end.read_bytes()
+    assert bool(shown.out) == (name == "-")
+    row = json.loads(gzip.decompress(data) if name.endswith(".gz") else data)
+    snapshot_from_row(row, "end")
+    assert row["decision"]["generation"] == row["generation"] + 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--final"], "give --as-snapshot FILE as well"),
+        (["--as-snapshot", "end.json"], "give --final as well"),
+        (["--final", "--as-snapshot", "end.json", "--task", "0_0"], "leave out --round, --task"),
+        (["--final", "--as-snapshot", "end.json", "--output", "json"], "leave out --round, --task"),
+        (["--final", "--as-snapshot", "end.txt"], "does not say what to write"),
+    ],
+)
+def test_what_does_not_go_with_a_plan_s_end_is_a_usage_error(
+    options: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plan_file = tmp_path / "plan.json"
+    plan_file.write_text(plan_json(plan_cases.case("settled")), encoding="utf-8")
+    assert run(["show", str(plan_file), *options]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_plan_that_does_not_hold_its_end_is_exit_code_1(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    document = json.loads(plan_json(plan_cases.case("settled")))
+    del document["end"]
+    plan_file = tmp_path / "plan.json"
+    plan_file.write_text(json.dumps(document), encoding="utf-8")
+    assert run(["show", str(plan_file), "--final", "--as-snapshot", str(tmp_path / "end.json")]) == 1
+    assert "does not hold its end" in capsys.readouterr().err
+    plan_file.write_text("\n".join([plan_json(plan_cases.case("settled"))] * 2), encoding="utf-8")
+    assert run(["show", str(plan_file), "--final", "--as-snapshot", str(tmp_path / "end.json")]) == 2
+    assert "several plans" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["plan.json"]
 
 
 def test_show_of_something_else_is_exit_code_1(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

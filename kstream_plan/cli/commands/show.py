@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,9 +13,10 @@ from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.output import OutputForm, page, say
+from kstream_plan.cli.output import OutputForm, bytes_written_at_once, check_target, page, say, talk
 from kstream_plan.cli.pages import excerpts_page
 from kstream_plan.cli.simulation_pages import saved_page
+from kstream_plan.documents.plan.end_snapshot import end_snapshot
 from kstream_plan.documents.plan.files import read_saved_file
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.errors import ScenarioError, UsageError
@@ -25,6 +28,7 @@ from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.snapshots.files.content import standard_input
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import check_paths
+from kstream_plan.snapshots.rows.write import check_ending, file_bytes, row_lines
 
 
 class ShowOptions(Limited):
@@ -43,6 +47,15 @@ class ShowOptions(Limited):
             "--instance", metavar="ID", help="Only this instance: its process id, the beginning of it, or host."
         ),
     ] = None
+    final: Annotated[bool, typer.Option("--final", help="The plan's end; with --as-snapshot.")] = False
+    as_snapshot: Annotated[
+        Path | None,
+        typer.Option(
+            "--as-snapshot",
+            metavar="FILE",
+            help="Save the plan's end (--final) as a snapshot, to plan on from there; - is standard output.",
+        ),
+    ] = None
     application_id: shared.ApplicationId = None
     output: shared.Output = OutputForm.TABLE
     full: shared.Full = False
@@ -54,7 +67,11 @@ class ShowOptions(Limited):
 def show(asked: ShowOptions) -> None:
     """Show plans saved by --out or --output json."""
     with expected_failures(debug=asked.debug):
+        _check_final(asked)
         saved = _selected(_read(asked.files), asked.application_id or (), asked.files)
+        if asked.as_snapshot is not None:
+            _save_ends([of.plan for of in saved], asked.as_snapshot)
+            return
         if asked.round_number is None and asked.task is None and asked.instance is None:
             say(saved_page(saved, asked.output, page(), full=asked.full, verbose=asked.verbose))
             return
@@ -62,6 +79,53 @@ def show(asked: ShowOptions) -> None:
             raise UsageError("--round, --task and --instance pick from the table", fix="leave out --output json")
         found, focuses = _focused([of.plan for of in saved], asked)
         say(excerpts_page(found, focuses, asked.output, page()))
+
+
+def _check_final(asked: ShowOptions) -> None:
+    """Check what is asked for about the plan's end.
+
+    Raises:
+        UsageError: options that do not go together, or a name that does not say what to write.
+        KstreamPlanError: the file cannot be written.
+    """
+    if asked.as_snapshot is None:
+        if asked.final:
+            raise UsageError("--final says from when a snapshot is saved", fix="give --as-snapshot FILE as well")
+        return
+    if not asked.final:
+        raise UsageError("--as-snapshot saves a plan's end", fix="give --final as well")
+    picked = asked.round_number is not None or asked.task is not None or asked.instance is not None
+    if picked or asked.full or asked.verbose or asked.output is not OutputForm.TABLE:
+        what = "--as-snapshot writes a snapshot and shows nothing"
+        raise UsageError(what, fix="leave out --round, --task, --instance, --output, --full and --verbose")
+    if str(asked.as_snapshot) != "-":
+        check_ending(asked.as_snapshot.name, "--as-snapshot")
+        check_target(asked.as_snapshot, "--as-snapshot")
+
+
+def _save_ends(plans: Sequence[Plan], target: Path) -> None:
+    """Write the ends of plans as snapshots, one of each application.
+
+    Raises:
+        UsageError: there are several plans of one application.
+        PlanFileError: a plan does not hold its end.
+        KstreamPlanError: the file cannot be written.
+    """
+    twice = [name for name, times in Counter(plan.group.application_id for plan in plans).items() if times > 1]
+    if twice:
+        raise UsageError(f"there are several plans of {twice[0]!r}", fix="give one of them: each has an end of its own")
+    rows = [end_snapshot(plan) for plan in plans]
+    for plan in plans:
+        if plan.end is not None and plan.end.to_come:
+            talk(
+                f"warning: {plan.group.application_id}: what comes after the plan's end is not in the snapshot: "
+                "simulate it from there"
+            )
+    if str(target) == "-":
+        say("".join(row_lines(rows)))
+        return
+    with bytes_written_at_once(target) as file:
+        file.write(file_bytes(rows, target.name))
 
 
 def _read(files: Sequence[str]) -> list[SavedPlan]:

@@ -29,6 +29,7 @@ class Classic(Design):
     clock: Clock = TYPICAL
     name: ClassVar[str] = "classic"
     models: ClassVar[str] = MODELS
+    goes_on: ClassVar[bool] = True
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
         """Let every copy name who holds it; what is left over is so since the state's time, unless it says when."""

@@ -27,6 +27,7 @@ from kstream_plan.documents.codec import (
     parsed,
     whole,
 )
+from kstream_plan.documents.plan.end_fields import END
 from kstream_plan.documents.plan.group_fields import FORM, Held, TargetTasks
 from kstream_plan.documents.plan.simulation_fields import SimulationDocument
 from kstream_plan.documents.plan.step_fields import STEP
@@ -47,6 +48,7 @@ from kstream_plan.plans import (
     Trigger,
     Verdict,
 )
+from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRate, KnownRates
 from kstream_plan.plans.summary import FIGURES
 from kstream_plan.protocols import PROTOCOLS
@@ -133,6 +135,7 @@ class PlanDocument:
     later_configs: tuple[LaterConfig, ...] = ()
     outages: tuple[Outage, ...] = ()
     rates: KnownRates = NOTHING_KNOWN
+    end: PlanEnd | None = None
     simulation: SimulationDocument | None = None
 
 
@@ -359,6 +362,13 @@ PLAN = FORM.record(
     rates=Field(
         description="How fast state is restored and written, and what that rests on; left out if nothing is known.",
         missing=NOTHING_KNOWN,
+        left_out=True,
+    ),
+    end=Field(
+        END,
+        "What it takes to plan on from where the plan ends; left out where nobody can, and in what earlier versions "
+        "saved.",
+        missing=None,
         left_out=True,
     ),
     simulation=Field(

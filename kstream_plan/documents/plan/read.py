@@ -169,6 +169,7 @@ def _plan(document: PlanDocument) -> Plan:
         later_configs=document.later_configs,
         outages=document.outages,
         rates=document.rates,
+        end=document.end,
     )
 
 

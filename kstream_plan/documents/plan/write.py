@@ -77,6 +77,7 @@ def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> 
         later_configs=tuple(LaterConfig(*later) for later in plan.later_configs),
         outages=plan.outages,
         rates=plan.rates,
+        end=plan.end,
         simulation=simulation,
     )
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Note, Task
 from kstream_plan.model.settings import MAX_LONG
-from kstream_plan.snapshots.rows.fields import FieldError, Row, optional_rows, required_text, shown
+from kstream_plan.snapshots.rows.fields import FieldError, Row, optional_integer, optional_rows, required_text, shown
 from kstream_plan.snapshots.rows.lags import LagRow
 from kstream_plan.snapshots.rows.members import normal_process_id
 from kstream_plan.snapshots.rows.times import optional_time
@@ -85,10 +85,14 @@ def copies_of(
 
 
 class CopyAges(NamedTuple):
-    """By (task, instance): since when copies are where they are, and when they were made, as far as it is known."""
+    """By (task, instance): since when copies are where they are, and when they were made, as far as it is known.
+
+    ``to_restore`` is what there is to restore, where that is known to be something else than what was reported.
+    """
 
     since_ms: Mapping[tuple[int, int], int]
     made_ms: Mapping[tuple[int, int], int]
+    to_restore: Mapping[tuple[int, int], int]
 
 
 def read_copies_since(row: Row, group: Group, zero_ms: int | None) -> CopyAges:
@@ -101,19 +105,25 @@ def read_copies_since(row: Row, group: Group, zero_ms: int | None) -> CopyAges:
     """
     since: dict[tuple[int, int], int] = {}
     made: dict[tuple[int, int], int] = {}
+    to_restore: dict[tuple[int, int], int] = {}
     for number, item in enumerate(optional_rows(row, "copies_since")):
         try:
             process_id, task_id = normal_process_id(required_text(item, "process_id")), required_text(item, "task_id")
             times = optional_time(item, "since"), optional_time(item, "made_at")
+            left = optional_integer(item, "to_restore")
         except FieldError as error:
             raise error.inside(f"copies_since[{number}]") from None
         task, instance = group.task_index_by_text.get(task_id), group.instance_index.get(process_id)
-        if task is None or instance is None or zero_ms is None:
+        if task is None or instance is None:
+            continue
+        if left is not None:
+            to_restore[task, instance] = left
+        if zero_ms is None:
             continue
         for found, at_ms in zip((since, made), times, strict=True):
             if at_ms is not None:
                 found[task, instance] = at_ms - zero_ms
-    return CopyAges(since, made)
+    return CopyAges(since, made, to_restore)
 
 
 def with_ages(copies: Sequence[tuple[Copy, ...]], ages: CopyAges) -> tuple[tuple[Copy, ...], ...]:
@@ -122,7 +132,8 @@ def with_ages(copies: Sequence[tuple[Copy, ...]], ages: CopyAges) -> tuple[tuple
     def aged(task: int, copy: Copy) -> Copy:
         seat = (task, copy.instance)
         lost_ms = None if copy.lost_at_ms is None else ages.since_ms.get(seat, copy.lost_at_ms)
-        return copy._replace(lost_at_ms=lost_ms, made_at_ms=ages.made_ms.get(seat))
+        left = ages.to_restore.get(seat, copy.remaining)
+        return copy._replace(lost_at_ms=lost_ms, made_at_ms=ages.made_ms.get(seat), remaining=left)
 
     return tuple(tuple(aged(task, copy) for copy in of_task) for task, of_task in enumerate(copies))
 

@@ -68,9 +68,9 @@ def _decided(given: Any, group: Group) -> tuple[Holding, ...]:
                 raise FieldError(seat, what, "give the decision that was made from this state, or leave it out")
             if consumer in holdings:
                 raise FieldError(seat, f"is about {shown(consumer_id)} again", "give every consumer once")
-            active, standby = _tasks(held, "active", seat, group), _tasks(held, "standby", seat, group)
-            holdings[consumer] = Holding(active, standby)
-            for task in (*active, *standby):
+            active, standby, warmup = (_tasks(held, role, seat, group) for role in ("active", "standby", "warmup"))
+            holdings[consumer] = Holding(active, standby, warmup)
+            for task in (*active, *standby, *warmup):
                 if (group.instance_of[consumer], task) in has:
                     what = f"gives {group.tasks[task].task_id} to an instance twice"
                     raise FieldError(seat, what, "give every instance one copy")

@@ -70,7 +70,9 @@ SNAPSHOT: Mapping[str, Type] = {
             "source": "text",
         }
     ],
-    "copies_since": [{"process_id": "text", "task_id": "text", "since": "time", "made_at": "time"}],
+    "copies_since": [
+        {"process_id": "text", "task_id": "text", "since": "time", "made_at": "time", "to_restore": "integer"}
+    ],
     "decision": {
         "at": "time",
         "generation": "integer",
@@ -90,6 +92,7 @@ SNAPSHOT: Mapping[str, Type] = {
                         "active": ["text"],
                         "withheld": ["text"],
                         "standby": ["text"],
+                        "warmup": ["text"],
                         "temporary": ["text"],
                     }
                 ],

@@ -20,15 +20,15 @@ def row_lines(rows: Sequence[Row]) -> Iterator[str]:
         yield json.dumps(row, sort_keys=True, separators=(", ", ": "), allow_nan=False) + "\n"
 
 
-def check_ending(name: str) -> None:
-    """Check that a file of this name can be written.
+def check_ending(name: str, option: str = "--out") -> None:
+    """Check that a file of this name, given by ``option``, can be written.
 
     Raises:
         UsageError: it ends in none of :data:`ENDINGS`.
     """
     if not name.endswith(ENDINGS):
         fix = f"end it in one of {', '.join(ENDINGS)}"
-        raise UsageError(f"{shown(name)} does not say what to write", where="--out", fix=fix)
+        raise UsageError(f"{shown(name)} does not say what to write", where=option, fix=fix)
 
 
 def file_bytes(rows: Sequence[Row], name: str) -> bytes:

@@ -1,0 +1,143 @@
+"""The end of a plan as it is kept, so that it can be planned on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+
+from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Rates, Snapshot
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.timeline import Timeline
+from kstream_plan.plans.design import Turn
+from kstream_plan.plans.end import EndConsumer, EndCopy, EndInstance, EndRate, EndTask, PlanEnd
+
+_GIVEN = "given"
+
+
+def end_of(
+    last: Turn,
+    snapshot: Snapshot,
+    now_ms: int,
+    outside: Timeline,
+    rates: Rates,
+    config: AssignmentConfig,
+    *,
+    rounds: int,
+) -> PlanEnd:
+    """Return the end of a plan.
+
+    Args:
+        last: the last decision.
+        snapshot: what was planned from.
+        now_ms: when the plan begins, counted from when the snapshot was taken.
+        outside: what happens to the group.
+        rates: those of the end, by the indices of the last group.
+        config: the settings of the end.
+        rounds: how many there are.
+    """
+    group, at_ms = last.state.group, last.at_ms
+    taken_ms = snapshot.captured_at_ms
+    changes = [change for change in outside.changes if change.at_ms > at_ms]
+    return PlanEnd(
+        begins_at=None if taken_ms is None else _time(taken_ms + now_ms),
+        at_ms=at_ms,
+        goes_on=rounds > 0,
+        to_come=len(changes) + sum(outage.to_ms > at_ms for outage in outside.unnoticed),
+        streams_version=snapshot.streams_version,
+        instances=tuple(_instances(last, _started(snapshot, now_ms, outside, at_ms))),
+        copies=tuple(_copies(last)),
+        restore=tuple(_restore(group, rates, snapshot)),
+        produce=tuple(_produce(group, rates)),
+        tasks=tuple(
+            EndTask(str(task.task_id), task.source_partitions, task.changelog_partitions)
+            for task in (group.tasks if config.rack_aware_assignment_strategy != "none" else ())
+        ),
+    )
+
+
+def _time(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _started(snapshot: Snapshot, now_ms: int, outside: Timeline, by_ms: int) -> Mapping[str, int]:
+    found = {process_id: at_ms - now_ms for process_id, at_ms in snapshot.started_ms.items()}
+    for change in outside.changes:
+        if change.at_ms <= by_ms:
+            found |= {arrival.instance.process_id: change.at_ms for arrival in change.joined}
+    return found
+
+
+def _instances(last: Turn, started: Mapping[str, int]) -> Iterator[EndInstance]:
+    group, holdings = last.state.group, tuple(last.state.holdings)
+    names = [str(task.task_id) for task in group.tasks]
+
+    def consumer(index: int, held: Holding) -> EndConsumer:
+        active, standby, warmup = (
+            tuple(names[task] for task in sorted(tasks))
+            for tasks in (held.active, (*held.standby, *held.temporary), held.warmup)
+        )
+        return EndConsumer(group.consumer_ids[index], active, standby, warmup)
+
+    for index, instance in enumerate(group.instances):
+        yield EndInstance(
+            instance.process_id,
+            index == last.state.leader,
+            started.get(instance.process_id),
+            tuple(consumer(of, holdings[of]) for of in group.consumers_of[index]),
+        )
+
+
+def _copies(last: Turn) -> Iterator[EndCopy]:
+    group = last.state.group
+    for task, of_task in enumerate(last.state.copies):
+        whole = group.tasks[task].end_offset_sum
+        for copy in of_task:
+            if _runs_as_its_owner_says(copy):
+                continue
+            said = {LATEST: 0, UNKNOWN: whole, None: whole}.get(copy.lag, copy.lag)
+            left = max(copy.remaining, 0)
+            yield EndCopy(
+                process_id=group.instances[copy.instance].process_id,
+                task_id=str(group.tasks[task].task_id),
+                lag=0 if copy.lag == LATEST and not copy.active else copy.lag,
+                to_restore=None if left == said else left,
+                consumer_ids=tuple(group.consumer_ids[consumer] for consumer in copy.reporters),
+                since_ms=copy.made_at_ms if copy.consumer is not None else copy.lost_at_ms,
+                made_ms=copy.made_at_ms,
+            )
+
+
+def _runs_as_its_owner_says(copy: Copy) -> bool:
+    return (
+        copy.active
+        and copy.lag == LATEST
+        and not copy.remaining
+        and copy.reporters == (copy.consumer,)
+        and copy.made_at_ms is None
+    )
+
+
+def _restore(group: Group, rates: Rates, snapshot: Snapshot) -> Iterator[EndRate]:
+    index = snapshot.state.group.instance_index
+    for instance, of in enumerate(group.instances):
+        given = rates.restore_of.get(instance, rates.restore_per_instance)
+        measured, bound = rates.restore.get(instance), rates.restore_at_least.get(instance)
+        known = snapshot.rates
+        at = index.get(of.process_id, -1)
+        intervals, source = known.restore_intervals.get(at, 0), known.restore_source.get(at, "")
+        if given is not None:
+            yield EndRate(of.process_id, given, 0, False, _GIVEN)
+        elif measured is not None:
+            yield EndRate(of.process_id, measured, intervals, False, source)
+        elif bound is not None:
+            yield EndRate(of.process_id, bound, intervals, True, source)
+
+
+def _produce(group: Group, rates: Rates) -> Iterator[EndRate]:
+    for task in group.stateful:
+        if not rates.knows_produce(task):
+            continue
+        given = task in rates.produce_of or rates.produce_per_task is not None
+        intervals = 0 if given else rates.produce_intervals.get(task, 0)
+        source = _GIVEN if given else rates.produce_source.get(task, "")
+        yield EndRate(str(group.tasks[task].task_id), rates.produce_rate(task), intervals, False, source)

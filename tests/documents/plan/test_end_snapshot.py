@@ -1,0 +1,133 @@
+"""A plan's end as a snapshot: planning on from there gives the rest of the plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kstream_plan.documents.plan.end_snapshot import end_snapshot
+from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.errors import PlanFileError
+from kstream_plan.model import Rates, Snapshot
+from kstream_plan.model.scenario import Leave, Return, Scenario
+from kstream_plan.plans import Plan
+from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.resolve import drawn
+from kstream_plan.simulation.scale_out import scale_out
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import captured_scenarios, strategies
+
+TIME = "2026-11-21T12:00:00.000Z"
+
+
+def end_of(made: Plan) -> Snapshot:
+    return snapshot_from_row(end_snapshot(made), "end.json")
+
+
+def scale_out_of(name: str, restore: float | None, produce: float | None) -> tuple[Snapshot, Scenario]:
+    snapshot = replace(captured_scenarios.before(name, restore, produce), captured_at=TIME)
+    return snapshot, drawn(scale_out(snapshot.state.group, add=2), snapshot.state.group, 0)
+
+
+def by_name(made: Plan, holdings: Any) -> dict[str, dict[str, list[str]]]:
+    """What is held, standbys of all kinds together: a group does not tell them apart."""
+    found = {}
+    for consumer, held in enumerate(tuple(holdings)):
+        if not any(held):
+            continue
+        copies = (*held.standby, *held.warmup, *held.temporary)
+        roles = {"active": held.active, "standby": copies}
+        found[made.group.consumer_ids[consumer]] = {
+            role: sorted(str(made.group.tasks[task].task_id) for task in tasks) for role, tasks in roles.items()
+        }
+    return found
+
+
+def rounds_of(made: Plan, first: int, zero_ms: int) -> list[Any]:
+    return [
+        (
+            rnd.generation,
+            rnd.at_ms - zero_ms,
+            rnd.trigger,
+            rnd.probing_rebalance,
+            by_name(made, rnd.decided),
+            by_name(made, rnd.assigned),
+        )
+        for rnd in made.rounds[first:]
+    ]
+
+
+def goes_on(snapshot: Snapshot, scenario: Scenario | None, rounds: int) -> tuple[Plan, bool]:
+    """Plan on from the end of a plan that was cut; return that plan, and whether it is the rest of the whole one."""
+    whole = plan(snapshot, scenario=scenario, ranges=False, floor=False)
+    cut = plan(snapshot, scenario=scenario, max_rounds=rounds, ranges=False, floor=False)
+    [saved] = read_plans(plan_json(cut).encode(), "plan.json")
+    assert saved.end == cut.end
+    rest = plan(end_of(saved), ranges=False, floor=False)
+    zero_ms = cut.rounds[-1].at_ms if cut.rounds else 0
+    assert by_name(rest, rest.initial) == by_name(cut, cut.final)
+    left, found = rounds_of(whole, len(cut.rounds), zero_ms), rounds_of(rest, 0, 0)
+    if whole.verdict.kind == "settled":
+        return rest, found == left and rest.verdict.kind == "settled"
+    shorter = min(len(left), len(found))  # a plan that does not settle ends where it has been looked at long enough
+    return rest, found[:shorter] == left[:shorter]
+
+
+@pytest.mark.parametrize("rates", [(400.0, 5.0), (None, None)])
+@pytest.mark.parametrize("scenario", ["scale-out", "scale-out-standbys", "scale-out-traffic"])
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5, 8])
+def test_planning_on_from_where_a_captured_plan_was_cut_gives_its_rest(
+    scenario: str, rounds: int, rates: tuple[float | None, float | None]
+) -> None:
+    rest, same = goes_on(*scale_out_of(scenario, *rates), rounds)
+    assert rest.rounds
+    assert same or any(note.code == "copies-maybe-ready" for note in rest.assumptions)
+    assert same or rates[0] is None
+
+
+@given(strategies.snapshots(), st.integers(1, 6))
+@settings(max_examples=25)
+def test_planning_on_gives_the_rest_where_rates_are_known(snapshot: Snapshot, rounds: int) -> None:
+    rates = Rates(restore_per_instance=400.0, produce_per_task=5.0)
+    assert goes_on(replace(snapshot, captured_at=TIME, rates=rates), None, rounds)[1]
+
+
+def test_who_has_joined_is_there_at_the_end_and_who_has_left_is_not() -> None:
+    snapshot = replace(captured_scenarios.before("scale-out", 400.0, 5.0), captured_at=TIME)
+    instances = snapshot.state.group.instances
+    gone = Leave(at_ms=0, process_ids=(instances[0].process_id,))
+    made = plan(snapshot, scenario=Scenario(events=(gone,)))
+    end = end_of(made)
+    assert [of.process_id for of in end.state.group.instances] == [of for of, _ in made.members]
+    assert end.captured_at_ms == (snapshot.captured_at_ms or 0) + made.rounds[-1].at_ms
+    assert end.decision is not None
+    assert end.decision.generation == made.rounds[-1].generation
+    assert plan(end).rounds == ()
+    assert goes_on(snapshot, Scenario(events=(gone,)), 2)[1]
+
+
+def test_what_comes_after_the_end_is_counted() -> None:
+    snapshot = captured_scenarios.before("scale-out", 400.0, 5.0)
+    process_ids = (snapshot.state.group.instances[0].process_id,)
+    events = (Leave(at_ms=0, process_ids=process_ids), Return(at_ms=3_600_000_000, process_ids=process_ids))
+    made = plan(snapshot, scenario=Scenario(events=events), max_rounds=1)
+    assert made.end is not None
+    assert made.end.to_come == 1
+
+
+def test_the_last_decision_is_made_again_from_its_own_input() -> None:
+    snapshot, scenario = scale_out_of("scale-out", 400.0, 5.0)
+    made = plan(snapshot, scenario=scenario, max_rounds=3)
+    again = plan(end_of(made), replay=True)
+    assert by_name(again, again.rounds[0].decided) == by_name(made, made.rounds[-1].decided)
+
+
+def test_a_plan_that_does_not_hold_its_end_is_refused() -> None:
+    made = plan(captured_scenarios.before("scale-out"))
+    with pytest.raises(PlanFileError, match="does not hold its end"):
+        end_snapshot(replace(made, end=None))
