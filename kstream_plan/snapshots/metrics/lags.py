@@ -355,7 +355,5 @@ def _task_of_store(one: StoreLags, store: str, partition: int, seats: Seats) -> 
         fix += f" and {len(known) - 1} more" if len(known) > 1 else ""
     else:
         what += f"and nobody tells which task of the group {shown(seats.application_id)} that is of"
-        fix = (
-            "give --topology FILE: what Topology.describe() prints of the version that is running, here or to snapshot"
-        )
+        fix = "give --topology FILE: what Topology.describe() of the running version prints, here or to snapshot"
     raise SnapshotError(what, where=one.where, fix=fix, application_id=seats.application_id)
