@@ -25,9 +25,9 @@ class Beginning:
     ``reported_ms`` tells when lags were reported and ``since_ms`` since when copies are assigned, where that is known.
     ``measured_lags`` are those that were measured: then nobody calls the others caught up that were not when reported.
     ``started_ms`` tells when instances, by process id, have started, ``in_stores`` whether offsets are kept inside the
-    stores (``None``: not known). ``ready`` tells how copies count of which nobody
-    knows whether they have caught up by now: as if they had, or as they were reported; ``cleaning`` likewise when
-    left-over state is deleted.
+    stores (``None``: not known). ``undated``: when the decision was made is not known, nor when lags were reported that
+    do not say so themselves. ``ready`` tells how copies count of which nobody knows whether they have caught up by now:
+    as if they had, or as they were reported; ``cleaning`` likewise when left-over state is deleted.
     """
 
     decision: KnownDecision | None = None
@@ -36,6 +36,7 @@ class Beginning:
     measured_lags: frozenset[_Seat] = frozenset()
     started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     in_stores: bool | None = None
+    undated: bool = False
     ready: bool = False
     cleaning: Cleaning = "likely"
 
@@ -53,6 +54,7 @@ def beginning_of(snapshot: Snapshot, now_ms: int, *, ready: bool = False, cleani
         since_ms=MappingProxyType({seat: at_ms - now_ms for seat, at_ms in snapshot.since_ms.items()}),
         measured_lags=snapshot.measured_lags,
         started_ms=MappingProxyType({of: at_ms - now_ms for of, at_ms in snapshot.started_ms.items()}),
+        undated=decision is not None and decision.at_ms is None,
         in_stores=None if snapshot.streams_version is None else snapshot.offsets_in_stores,
         ready=ready,
         cleaning=cleaning,

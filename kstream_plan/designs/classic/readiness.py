@@ -70,9 +70,10 @@ class Readiness:
     def _since(self, task: int, copy: Copy) -> int | None:
         """Return since when a copy restores that had not caught up when it was last heard of; ``None``: not known."""
         seat = (task, copy.instance)
+        known_ms = None if self.beginning.undated else self.from_ms
         if copy.lag is not None:
-            return self.beginning.reported_ms.get(seat, self.from_ms)
-        return self.beginning.since_ms.get(seat, self.from_ms if self.assigned_then else None)
+            return self.beginning.reported_ms.get(seat, known_ms)
+        return self.beginning.since_ms.get(seat, known_ms if self.assigned_then else None)
 
 
 def silent_copies(state: GroupState, readiness: Readiness, rates: Rates) -> tuple[tuple[Copy, ...], ...]:

@@ -77,6 +77,8 @@ def snapshot_row(
     least = {} if moment.still_held else _largest_reports(moment.members)
     row["tasks"] = [_task_row(task, topics, ends, least.get(task.task_id, 0)) for task in tasks]
     row["instances"] = _instance_rows(moment)
+    if moment.still_held:
+        row["decision"] = _decision(moment)
     row["lags"] = _lag_rows(moment, {task.task_id: end_offset_sum(task, reported_ends) for task in tasks})
     return row
 
@@ -117,6 +119,23 @@ def _partition_row(partition: TopicPartition, topics: Topics) -> dict[str, Any]:
     if any(rack is not None for rack in racks):
         row["racks"] = list(racks)
     return row
+
+
+def _decision(moment: GroupMoment) -> dict[str, Any]:
+    """Return what is known of the decision that led to what is held now, apart from what is withheld.
+
+    Where a follow-up is due at once, members are told that instead of a probe's time: then whether there is one is not
+    known.
+    """
+    decision: dict[str, Any] = {} if moment.generation is None else {"generation": moment.generation}
+    if moment.reported_at_ms is not None:
+        decision["at"] = format_time(moment.reported_at_ms)
+    probes = [member.next_rebalance_ms for member in moment.members if member.probing]
+    if probes:
+        decision |= {"probing_rebalance": True, "next_rebalance_at": format_time(min(probes))}
+    elif all(member.next_rebalance_ms for member in moment.members):
+        decision["probing_rebalance"] = False
+    return decision
 
 
 def _by_process(members: Iterable[StreamsMember]) -> dict[str, list[StreamsMember]]:

@@ -40,6 +40,7 @@ class StreamsMember(NamedTuple):
         standby: task → its source partitions; standbys, warm-ups and temporary standbys alike.
         error_code: what the leader told it, 0 if all is well (``assignment_info.ERRORS``).
         probing: whether it is to rejoin at a later time, for a probing rebalance.
+        next_rebalance_ms: when it is to rejoin, since 1970: 0 at once, 2^63-1 never.
     """
 
     member_id: str
@@ -51,6 +52,7 @@ class StreamsMember(NamedTuple):
     standby: Mapping[TaskId, tuple[TopicPartition, ...]]
     error_code: int = 0
     probing: bool = False
+    next_rebalance_ms: int = MAX_LONG
 
 
 def read_members(group_id: str, members: Iterable[MemberMetadata]) -> tuple[StreamsMember, ...]:
@@ -92,6 +94,7 @@ def _read_member(group_id: str, member: MemberMetadata) -> StreamsMember:
         assigned.standby_tasks,
         assigned.error_code,
         probing=0 < assigned.next_rebalance_ms < MAX_LONG,
+        next_rebalance_ms=assigned.next_rebalance_ms,
     )
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from kstream_plan.model import LATEST
-from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.model import LATEST, Copy, Holding, KnownDecision, Snapshot
+from kstream_plan.model.scenario import Scenario, Stop
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans import Trigger
+from kstream_plan.simulation.one_plan import plan, plan_checked
 from kstream_plan.snapshots.broker.source import group_history, running_group
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import format_time, parse_time
 from tests.helpers.captured import SCENARIOS, rows
 from tests.helpers.captured_cluster import CapturedCluster, task_ids, topology
+from tests.helpers.small_groups import group, state
 
 NOW_MS = parse_time("2026-11-21T18:00:00.000Z")
 
@@ -102,6 +107,43 @@ def test_the_plan_made_of_it_is_the_one_made_of_what_the_leader_knew(scenario: s
         planned = plan_checked(snapshot_from_row({**row, "config": config, "rates": None}, scenario))
         expected = plan_checked(snapshot_from_row(known, scenario))
         assert [of.steps for of in planned.rounds] == [of.steps for of in expected.rounds]
+
+
+@pytest.mark.parametrize(("scenario", "described"), DESCRIBED)
+def test_a_described_group_tells_of_its_decision_what_members_are_told(
+    scenario: str, described: dict[str, Any]
+) -> None:
+    cluster = CapturedCluster(scenario, described)
+    (row,) = running_group(cluster, cluster.group_id, topology(scenario), NOW_MS, {}).rows
+    decision, found = row["decision"], snapshot_from_row(row, scenario)
+    [made] = [of for of in rows(scenario, "observed") if of["generation"] == described["generation"]]
+    assert decision.get("generation", 1) == described["generation"]
+    assert decision.get("probing_rebalance", made["probing_rebalance"]) == made["probing_rebalance"]
+    assert "at" not in decision
+    if "next_rebalance_at" in decision:
+        after_ms = parse_time(decision["next_rebalance_at"]) - parse_time(made["at"])
+        assert 59_000 <= after_ms <= 61_000  # the captured groups probe every minute
+    assert found.decision is not None
+    assert found.decision.consumers is None
+    following = plan(replace(found, decision=replace(found.decision, next_ms=5_000, probing_rebalance=True)))
+    assert [(rnd.trigger, rnd.at_ms) for rnd in following.rounds[:1]] in ([], [(Trigger.PROBING, 8_000)])
+
+
+def test_lags_of_a_last_join_of_unknown_time_do_not_count_as_of_now() -> None:
+    held = {0: Holding((0,), standby=(2,)), 2: Holding((1,)), 4: Holding((2,))}
+    runs = {task: Copy(task, LATEST, (2 * task,), 0, 2 * task, True) for task in range(3)}
+    copies = {0: (runs[0],), 1: (runs[1],), 2: (Copy(0, 500, (0,), 500, 0), runs[2])}
+    of = state(group(stateful=3, stateless=0), held, copies)
+    config = AssignmentConfig(acceptable_recovery_lag=0, num_standby_replicas=1)
+    live = Snapshot(
+        state=of, config=config, captured_at="2026-11-21T18:00:00.000Z", decision=KnownDecision(generation=7)
+    )
+    stops = Scenario(events=(Stop(at_ms=0, process_ids=(of.group.instances[2].process_id,)),))
+    made = plan(live, scenario=stops)
+    [note] = [note for note in made.assumptions if note.code == "copies-maybe-ready"]
+    assert "0_2" in note.subjects
+    assert "nor since when they restore" in note.message
+    assert ("cold_handovers", 0) in {(one.figure, one.low) for one in made.summary.ranges}
 
 
 def _tasks(row: dict[str, Any]) -> list[tuple[Any, ...]]:
