@@ -191,7 +191,8 @@ def _snapshot_rows(spark: SparkSession, files: _Files, wanted: Selection, keep_g
     texts: list[SnapshotText] = []
     while inputs:
         try:
-            little = files.little and all(file.form is not Form.PARQUET for file in inputs)
+            small = files.little and all(file.form is not Form.PARQUET for file in inputs)
+            little = small or all(file.long_rows for file in inputs)
             texts = (newest_little_snapshots if little else newest_snapshots)(spark, inputs, wanted)
             break
         except BrokenFileError as error:

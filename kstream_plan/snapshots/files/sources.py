@@ -64,11 +64,16 @@ class LocalFile(NamedTuple):
 
 
 class Input(NamedTuple):
-    """One file for Spark: the path it opens, the name people know it by, and what it holds."""
+    """One file for Spark: the path it opens, the name people know it by, and what it holds.
+
+    ``long_rows``: it is JSON on this machine, as it stands, with rows so long that Java, which copies a row at every
+    turn, would need many times their size.
+    """
 
     path: str
     name: str
     form: Form
+    long_rows: bool = False
 
 
 class BrokenFileError(SnapshotError):
@@ -168,13 +173,19 @@ def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) ->
         what, fix = WRITTEN[kind]
         raise BrokenFileError(file.name, f"is {what}, not a snapshot", fix)
     form = form_of(head, file.name, is_a_log)
+    long_rows = form is not Form.PARQUET and not head.zipped and _is_long(head.content, form)
     suffix = Path(file.path).suffix
     is_plain = _PLAIN_PATH.fullmatch(file.path) and not Path(file.path).name.startswith((".", "_"))
     if is_plain and (form is Form.PARQUET or (suffix == ".gz" if head.zipped else suffix not in _UNZIPPED_BY_SPARK)):
-        return Input(file.path, file.name, form)
+        return Input(file.path, file.name, form, long_rows)
     link = folder / f"{number:06d}.{'parquet' if form is Form.PARQUET else 'json'}{'.gz' if head.zipped else ''}"
     link.symlink_to(file.path)
-    return Input(str(link), file.name, form)
+    return Input(str(link), file.name, form, long_rows)
+
+
+def _is_long(head: bytes, form: Form) -> bool:
+    """Tell by its beginning whether what Spark would take for one text, a line or a document, is longer than that."""
+    return len(head) == HEAD_BYTES and (form is Form.DOCUMENT or b"\n" not in head)
 
 
 def _kept(file: LocalFile) -> LocalFile:

@@ -13,9 +13,10 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
+from kstream_plan.snapshots.files.content import read_file
 from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows, rows_of
 from kstream_plan.snapshots.files.selection import Selection
-from kstream_plan.snapshots.files.sources import Form, Input
+from kstream_plan.snapshots.files.sources import BrokenFileError, Form, Input
 from kstream_plan.snapshots.rows.document_kind import WRITTEN
 from kstream_plan.snapshots.rows.schema import SNAPSHOT, SNAPSHOT_KEYS
 from kstream_plan.snapshots.spark.failures import plain_path
@@ -38,14 +39,18 @@ class SnapshotText(NamedTuple):
 
 
 def newest_little_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Selection) -> list[SnapshotText]:
-    """Return what :func:`newest_snapshots` does, sooner for little JSON: Spark reads the files and nothing else."""
+    """Return what :func:`newest_snapshots` does, sooner for little JSON: Spark reads the files and nothing else.
+
+    Files with long rows are read here: as Spark's texts they would take many times their size in Java's memory.
+    """
     names = {plain_path(file.path): file.name for file in inputs}
     rows: list[RowText] = []
     with explained(names):
         for form in (Form.LINES, Form.DOCUMENT):
-            paths = [file.path for file in inputs if file.form is form]
-            if paths:
-                rows += _texts(spark, paths, whole=form is Form.DOCUMENT)
+            paths = [file.path for file in inputs if file.form is form and not file.long_rows]
+            texts = _texts(spark, paths, whole=form is Form.DOCUMENT) if paths else []
+            texts += [text for file in inputs if file.form is form and file.long_rows for text in _long_rows(file)]
+            rows += [row for row in texts if row.text.strip()]
     return [
         SnapshotText(file_name(keyed.row.file, names), keyed.application_id, keyed.row.text, config_as_text=False)
         for keyed in newest_rows(rows, selection)
@@ -55,8 +60,17 @@ def newest_little_snapshots(spark: SparkSession, inputs: Sequence[Input], select
 def _texts(spark: SparkSession, paths: list[str], *, whole: bool) -> list[RowText]:
     frame = spark.read.text(paths, wholetext=whole).select(file_column(), F.col("value").cast("binary").alias("text"))
     texts = [RowText(**row) for row in frame.toArrow().to_pylist()]
-    rows = [row for text in texts for row in rows_of(text)] if whole else texts
-    return [row for row in rows if row.text.strip()]
+    return [row for text in texts for row in rows_of(text)] if whole else texts
+
+
+def _long_rows(file: Input) -> list[RowText]:
+    try:
+        content = read_file(file.path)
+    except OSError as error:
+        raise BrokenFileError(file.name, f"cannot be read: {error.strerror or error}", "check the file") from None
+    if file.form is Form.DOCUMENT:
+        return list(rows_of(RowText(file.path, content)))
+    return [RowText(file.path, line) for line in content.splitlines()]
 
 
 def newest_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Selection) -> list[SnapshotText]:

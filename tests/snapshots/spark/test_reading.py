@@ -561,15 +561,28 @@ def test_little_and_much_input_are_read_by_the_same_rule(
         path.write_text("\n".join(texts) + "\n")
         inputs.append(Input(str(path), path.name, Form.LINES))
     wanted = selection(globs, as_of)
-    little, much = (
-        {
-            text
-            for text in choose(spark, inputs, wanted)
-            if text.application_id is None or wanted.wants(text.application_id)
-        }
-        for choose in (newest_little_snapshots, newest_snapshots)
+    long = [one._replace(long_rows=True) for one in inputs]
+    little, read_here, much = (
+        {text for text in choose(spark, of, wanted) if text.application_id is None or wanted.wants(text.application_id)}
+        for choose, of in (
+            (newest_little_snapshots, inputs),
+            (newest_little_snapshots, long),
+            (newest_snapshots, inputs),
+        )
     )
-    assert little == much
+    assert little == read_here == much
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_rows_that_are_long_need_no_memory_of_java(
+    indent: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "LITTLE_BYTES", 0)
+    monkeypatch.setattr("kstream_plan.snapshots.spark.newest_snapshots._texts", None)
+    path = save(tmp_path / "long.json", (json.dumps(row(note="x" * (2 << 20)), indent=indent) + "\n").encode())
+    [snapshot] = read([str(path)])
+    assert isinstance(snapshot, Snapshot)
+    assert snapshot.state.group.application_id == "orders"
 
 
 def test_the_elements_of_an_array_are_rows_whatever_reads_them(tmp_path: Path, spark: Any) -> None:
@@ -580,10 +593,16 @@ def test_the_elements_of_an_array_are_rows_whatever_reads_them(tmp_path: Path, s
     for text in (json.dumps(rows, indent=1), " [ ]", json.dumps(rows)[:-1], json.dumps(rows) + "x"):
         path.write_text(text)
         inputs = [Input(str(path), path.name, Form.DOCUMENT)]
-        little, much = (
-            sorted((text.application_id or "", text.text) for text in choose(spark, inputs, selection((), None)))
-            for choose in (newest_little_snapshots, newest_snapshots)
+        long = [one._replace(long_rows=True) for one in inputs]
+        little, read_here, much = (
+            sorted((text.application_id or "", text.text) for text in choose(spark, of, selection((), None)))
+            for choose, of in (
+                (newest_little_snapshots, inputs),
+                (newest_little_snapshots, long),
+                (newest_snapshots, inputs),
+            )
         )
+        assert little == read_here
         assert [name for name, _ in little] == [name for name, _ in much]
         if text.endswith("]") and little:
             assert [json.loads(one) for _, one in little] == [json.loads(one) for _, one in much]
