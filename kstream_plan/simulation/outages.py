@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from kstream_plan.model import Note
 from kstream_plan.model.scenario import Bounce, Scenario, moment
-from kstream_plan.plans import Plan
+from kstream_plan.plans import MemberLeft, Plan
 
 #: The code of the note that tells of one.
 OUTAGE = "outage"
 #: A pause is found to this many milliseconds, up to so many session time-outs.
-_TO_MS = 5_000
+_TO_MS = 1_000
 _MOST_TIME_OUTS = 4
 
 #: Plays another scenario on the same group.
@@ -26,7 +27,7 @@ def outage_note(made: Plan, scenario: Scenario, play: Play) -> Note | None:
     if not bounces:
         return None
     at_once = _stand_still(made, bounces[0].at_ms)
-    if at_once <= _most_on_one(made):
+    if not at_once:
         return None
     found = list(_without(made, scenario, play))
     helps = f"not with {', or '.join(found)} (simulated)" if found else "whatever was tried (simulated)"
@@ -35,31 +36,61 @@ def outage_note(made: Plan, scenario: Scenario, play: Play) -> Note | None:
 
 
 def _stand_still(made: Plan, from_ms: int) -> int:
-    """Return how many tasks stand still at the same time, at worst, of those that stop from then on.
+    """Return how many tasks stand still at the same time, at worst, of several instances, and that stop from then on.
 
-    What is only handed over, within a heartbeat interval, does not count.
+    What is only handed over, within a heartbeat interval, does not count; what an instance ran that is away always does.
+    0: they are never those of more than one instance.
     """
-    changes: Counter[int] = Counter()
-    for (since_ms, to_ms), tasks in made.pauses.spans.items():
-        if since_ms >= from_ms and to_ms - since_ms > made.config.heartbeat_interval_ms:
-            changes[since_ms] += tasks
-            changes[to_ms] -= tasks
-    still = most = 0
-    for at_ms in sorted(changes):
-        still += changes[at_ms]
-        most = max(most, still)
-    return most
+    away_ms = {outage.from_ms for outage in made.outages} | {
+        step.stopped_at_ms
+        for rnd in made.rounds
+        for step in rnd.single_steps
+        if isinstance(step, MemberLeft) and step.stopped_at_ms < rnd.at_ms
+    }
 
+    def counts(since_ms: int, to_ms: int) -> bool:
+        long = to_ms - since_ms > made.config.heartbeat_interval_ms
+        return since_ms >= from_ms and to_ms > since_ms and (long or since_ms in away_ms)
 
-def _most_on_one(made: Plan) -> int:
-    """Return how many tasks an instance runs at most, at any time."""
+    if not any(counts(*span) for span in made.pauses.spans):
+        return 0
+    owners = _Owners(made)
+    edges = []
+    for task_id, since_ms, to_ms in made.pauses:
+        if counts(since_ms, to_ms):
+            owner = owners.before(since_ms, made.group.task_index[task_id])
+            edges += [(to_ms, -1, owner), (since_ms, 1, owner)]
+    still: Counter[int] = Counter()
     most = 0
-    for held in (made.initial, *(rnd.assigned for rnd in made.rounds)):
-        loads: Counter[int] = Counter()
-        for consumer, holding in enumerate(held):
-            loads[made.group.instance_of[consumer]] += len(holding.active)
-        most = max(most, *loads.values())
+    for _, change, owner in sorted(edges):  # at the same time those first that go on
+        still[owner] += change
+        if not still[owner]:
+            del still[owner]
+        if len(still) > 1:
+            most = max(most, still.total())
     return most
+
+
+class _Owners:
+    """Which instance runs a task, by time."""
+
+    def __init__(self, made: Plan) -> None:
+        self._made = made
+        self._ends_ms = [rnd.ends_ms for rnd in made.rounds]
+        self._found: dict[int, dict[int, int]] = {}
+
+    def before(self, at_ms: int, task: int) -> int:
+        """Return the instance that ran the task before something stopped it then."""
+        return self._after(bisect_left(self._ends_ms, at_ms)).get(task, -1)
+
+    def _after(self, rounds: int) -> Mapping[int, int]:
+        if rounds not in self._found:
+            held = self._made.rounds[rounds - 1].assigned if rounds else self._made.initial
+            group = self._made.group
+            self._found[rounds] = {
+                task: group.instance_of[consumer] for consumer, holding in enumerate(held) for task in holding.active
+            }
+        return self._found[rounds]
 
 
 def _without(made: Plan, scenario: Scenario, play: Play) -> Iterator[str]:
@@ -89,7 +120,7 @@ def _least_pause_ms(made: Plan, scenario: Scenario, play: Play) -> int | None:
 
 def _is_outage(made: Plan, scenario: Scenario) -> bool:
     first = next(event for event in scenario.events if isinstance(event, Bounce))
-    return _stand_still(made, first.at_ms) > _most_on_one(made)
+    return _stand_still(made, first.at_ms) > 0
 
 
 def _with_bounces(scenario: Scenario, **changed: int) -> Scenario:

@@ -24,6 +24,7 @@ def _simulated(events: str) -> Simulation:
         "{bounce: {restart: 3s, pause: 20s}}",  # as it was captured: about 10 tasks at a time
         "{bounce: {restart: 3s, static: true}}",
         "{bounce: {restart: 20s, pause: 30s, leave: true}}",
+        "{bounce: {restart: 2s, leave: true}}",  # handed over, in a tenth of a second
         "{stop: [i1, i2]}",  # no restart
     ],
 )
@@ -41,3 +42,11 @@ def test_two_instances_that_restart_at_once_are_one_and_the_first_line_says_so()
     lines = simulation_table(simulated).splitlines()
     assert lines[1].startswith("OUTAGE   20 of 30 tasks stand still at once")
     assert sum("stand still at once" in line for line in lines) == 1
+
+
+def test_also_one_that_is_over_within_a_heartbeat_interval() -> None:
+    one, other = (
+        f"{{at: {at}s, bounce: {{instances: {who}, restart: 3s, static: true}}}}" for at, who in ((0, "i1"), (1, "i2"))
+    )
+    [note] = [note for note in _simulated(f"{one}, {other}").plan.warnings if note.code == OUTAGE]
+    assert note.message == "20 of 30 tasks stand still at once during restarts; not with leave: true (simulated)"
