@@ -23,7 +23,7 @@ from kstream_plan.planner.summarize import least_moves, summarize
 from kstream_plan.planner.timeline import Timeline, timeline
 from kstream_plan.plans import FigureRange, Plan, Summary, Trigger
 from kstream_plan.plans.balance import initial_balance
-from kstream_plan.plans.design import LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, Design, Doubt, Played
+from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, Design, Doubt, Played
 from kstream_plan.plans.garbage_collector import without_cycle_collector
 from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import pauses_of
@@ -186,12 +186,9 @@ class _Case:
             LATE_FOLLOW_UP: lambda: [self._again(design.late(), options)],
         }
         if self.outside.close_by_ms:
-            ends.append(self._other_side_of_the_time_out(design, options))
-            message = (
-                "Back within a heartbeat interval of the session time-out: nobody knows whether the group has noticed "
-                "by then"
-            )
-            warnings = (*warnings, Note("close-to-time-out", message, tuple(self.outside.close_by_ms)))
+            both = self._sides_of_the_time_out(made, design, options)
+            ends += both
+            warnings = (*warnings, _close_to_time_out(*both, tuple(self.outside.close_by_ms)))
         for code, played in otherwise.items():
             others = played() if any(note.code == code for note in warnings) else []
             if [*_ranges([made, *others])]:
@@ -200,13 +197,18 @@ class _Case:
                 warnings = tuple(note for note in warnings if note.code != code)
         return tuple(_ranges(ends)), warnings
 
-    def _other_side_of_the_time_out(self, design: Design, options: PlanOptions) -> Plan:
-        """Play it with a time-out that is over before who came back just in time, or after who came too late."""
-        config = self.snapshot.config
-        back_in_time = next(iter(self.outside.close_by_ms.values())) > 0
-        by_ms = -config.heartbeat_interval_ms if back_in_time else config.heartbeat_interval_ms
-        other = replace(config, session_timeout_ms=max(0, config.session_timeout_ms + by_ms))
-        return plan(replace(self.snapshot, config=other), design, options, scenario=self.scenario)
+    def _sides_of_the_time_out(self, made: Plan, design: Design, options: PlanOptions) -> tuple[Plan, Plan]:
+        """Return what follows if who came back close to the time-out is back within it, and if beyond it."""
+        config, by_ms = self.snapshot.config, self.outside.close_by_ms.values()
+
+        def with_time_out(timeout_ms: int) -> Plan:
+            other = replace(config, session_timeout_ms=max(0, timeout_ms))
+            return plan(replace(self.snapshot, config=other), design, options, scenario=self.scenario)
+
+        more_ms = config.heartbeat_interval_ms + 1
+        within = made if min(by_ms) > 0 else with_time_out(config.session_timeout_ms + more_ms)
+        beyond = made if max(by_ms) <= 0 else with_time_out(config.session_timeout_ms - more_ms)
+        return within, beyond
 
     def _again(self, design: Design, options: PlanOptions) -> Plan:
         return plan(self.snapshot, design, options, scenario=self.scenario)
@@ -223,6 +225,23 @@ class _Case:
         )
         rates = replace(self.snapshot.rates, restore_per_instance=inf)
         return replace(self, outside=outside).played(design.soonest(), rates, ready=True)[2]
+
+
+def _close_to_time_out(within: Plan, beyond: Plan, process_ids: tuple[str, ...]) -> Note:
+    """Say what follows on either side of the session time-out."""
+    sides = (f"{side}: {_in_short(made.summary)}" for side, made in (("Within it", within), ("beyond it", beyond)))
+    message = (
+        "Back within a heartbeat interval of the session time-out: the group may have noticed by then or not. "
+        + "; ".join(sides)
+    )
+    return Note(CLOSE_TO_TIME_OUT, message, process_ids)
+
+
+def _in_short(summary: Summary) -> str:
+    rebalances = "1 rebalance" if summary.rebalances == 1 else f"{summary.rebalances:,} rebalances"
+    cold = "1 cold start" if summary.cold_handovers == 1 else f"{summary.cold_handovers:,} cold starts"
+    still = f"{summary.paused_task_ms / 1000:,.0f} s of tasks that stand still"
+    return f"{summary.duration_ms / 1000:,.1f} s, {rebalances}, {cold}, {still}"
 
 
 #: When left-over state is deleted, if not when it is likely.

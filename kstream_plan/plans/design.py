@@ -27,6 +27,8 @@ from kstream_plan.plans.verdict import Verdict
 LEFT_OVER_CLEANUP = "left-over-cleanup"
 #: The same of whether a follow-up comes before something else, or after it.
 LATE_FOLLOW_UP = "late-follow-up"
+#: The code of the warning that says what follows on either side of the session time-out.
+CLOSE_TO_TIME_OUT = "close-to-time-out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,8 +38,8 @@ def outage_note(made: Plan, scenario: Scenario, play: Play) -> Note | None:
 def _stand_still(made: Plan, from_ms: int) -> int:
     """Return how many tasks stand still at the same time, at worst, of several instances, and that stop from then on.
 
-    What is only handed over, within a heartbeat interval, does not count; what an instance ran that is away always does.
-    0: they are never those of more than one instance.
+    What is only handed over, within a heartbeat interval, does not count; what an instance ran that is away always
+    does. 0: they are never those of more than one instance.
     """
     away_ms = {outage.from_ms for outage in made.outages} | {
         step.stopped_at_ms

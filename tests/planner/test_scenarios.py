@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 from math import inf
@@ -452,9 +453,11 @@ def test_an_instance_that_waits_for_a_rebalance_to_end_returns_as_late_as_it_sto
 def test_close_to_the_session_time_out_both_outcomes_are_told(restart: str, warned: bool, noticed: bool) -> None:
     """It is 10 s: one rebalance with the same assignment if i1 is back by then, else it leaves and returns."""
     made = _play(_settled(), f"{{at: 0s, stop: i1}}, {{at: {restart}, return: i1}}")
-    assert ("close-to-time-out" in {note.code for note in made.warnings}) == warned
+    told = [note.message.partition("by then or not. ")[2] for note in made.warnings if note.code == "close-to-time-out"]
+    assert bool(told) == warned
     rebalances = next(((one.low, one.high) for one in made.summary.ranges if one.figure == "rebalances"), None)
     if warned:
         assert rebalances is not None
         assert made.summary.rebalances == rebalances[noticed]
         assert rebalances[0] == 1
+        assert re.match(rf"Within it: .* s, 1 rebalance, .*; beyond it: .* s, {rebalances[1]} rebalances, ", told[0])

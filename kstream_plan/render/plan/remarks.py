@@ -10,7 +10,7 @@ from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, records, several
 
 #: The headline says it already.
-_SAID_IN_HEADLINE = frozenset({"no-restore-rate", "outage"})
+_SAID_IN_HEADLINE = frozenset({"no-restore-rate", "outage", "close-to-time-out"})
 #: The figures of which both ends are told, beside the time.
 _RANGED = {
     "rebalances": "rebalances",

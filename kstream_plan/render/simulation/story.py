@@ -13,6 +13,7 @@ from kstream_plan.model import Instance
 from kstream_plan.model.holding_changes import warmup_counts
 from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.plans.activity import Activity, events, membership
+from kstream_plan.plans.design import CLOSE_TO_TIME_OUT
 from kstream_plan.plans.simulated import EventOutcome, Range, Simulation, WhatIf
 from kstream_plan.render.plan.headline import (
     balance_fact,
@@ -97,8 +98,9 @@ def _facts(simulated: Simulation, found: Sequence[Activity], names: Names, recor
         nothing = Fact("TAKES", ("no time: a rebalance now changes nothing, and nothing that happens starts another",))
         return [nothing, pauses_fact(plan, names)] if plan.outages else [nothing]
     facts = [
-        *(Fact("OUTAGE", (names.escape_message(note.message),)) for note in plan.warnings if note.code == OUTAGE),
+        *_noted(plan, OUTAGE, "OUTAGE", names),
         _takes(simulated, names),
+        *_noted(plan, CLOSE_TO_TIME_OUT, "EITHER", names),
         *next_facts(plan),
         relief_fact(plan),
         pauses_fact(plan, names, None if simulated.draws is None else simulated.draws.max_paused_ms),
@@ -110,6 +112,11 @@ def _facts(simulated: Simulation, found: Sequence[Activity], names: Names, recor
     if simulated.draws is not None:
         facts.append(range_fact(simulated.draws.number, simulated.draws.number - simulated.draws.settled))
     return facts
+
+
+def _noted(plan: Plan, code: str, label: str, names: Names) -> Iterator[Fact]:
+    """Yield what a warning says as one of the first lines."""
+    return (Fact(label, (names.escape_message(note.message),)) for note in plan.warnings if note.code == code)
 
 
 def _title(plan: Plan, names: Names) -> Fact:
