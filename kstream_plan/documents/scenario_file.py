@@ -24,6 +24,7 @@ from kstream_plan.model.scenario import (
     RestoreRate,
     Return,
     Scenario,
+    SettingValue,
     Stop,
     Threads,
 )
@@ -154,7 +155,10 @@ def _state_left(text: str) -> tuple[Literal["kept", "lost", "flushed"], float | 
 
 
 def _bounce(value: YamlNode, at_ms: int) -> Event:
-    fields = value.fields({"instances", "restart", "pause", "leave", "static"}, required={"restart"})
+    names = {"instances", "restart", "pause", "leave", "static", "config", "surge"}
+    fields = value.fields(names, required={"restart"})
+    if "surge" in fields and "static" in fields:
+        raise fields["static"].fail("goes with no surge, whose instances are new ones", "leave out one of the two")
     return Bounce(
         at_ms=at_ms,
         process_ids=fields["instances"].names() if "instances" in fields else (ALL,),
@@ -162,6 +166,8 @@ def _bounce(value: YamlNode, at_ms: int) -> Event:
         pause_ms=fields["pause"].parsed(parse_duration) if "pause" in fields else 0,
         leaves=fields["leave"].boolean() if "leave" in fields else False,
         static=fields["static"].boolean() if "static" in fields else False,
+        settings=_settings(fields["config"]) if "config" in fields else (),
+        surge=fields["surge"].whole_number(1, MOST_INSTANCES) if "surge" in fields else 0,
         where=value.where,
     )
 
@@ -209,11 +215,15 @@ def _burst(value: YamlNode, at_ms: int) -> Event:
 
 
 def _config(value: YamlNode, at_ms: int) -> Event:
+    return ConfigChange(at_ms=at_ms, settings=_settings(value), where=value.where)
+
+
+def _settings(value: YamlNode) -> tuple[tuple[str, SettingValue], ...]:
     settings = {}
     for name, key, node in value.named():
         known, setting = setting_value(node.setting(name), key.where, node.where)
         settings[known] = setting
-    return ConfigChange(at_ms=at_ms, settings=tuple(sorted(settings.items())), where=value.where)
+    return tuple(sorted(settings.items()))
 
 
 #: What can happen, by its name in the file.

@@ -109,7 +109,11 @@ class Bounce:
     """Instances are restarted one after the other: down for ``restart_ms``, then ``pause_ms`` until the next one.
 
     ``leaves``: they leave the group cleanly instead of the default close. ``static``: as static members. They
-    keep their disks.
+    keep their disks. ``settings`` are new ones (names of ``AssignmentConfig``) that they come back with: they count
+    from when one that has them leads.
+
+    ``surge``: instead, so many of ``new_instances`` at a time (in the order of ``process_ids``, as many) join,
+    with empty disks, and ``restart_ms`` later those that they stand in for stop for good.
     """
 
     at_ms: int
@@ -118,6 +122,9 @@ class Bounce:
     pause_ms: int = 0
     leaves: bool = False
     static: bool = False
+    settings: tuple[tuple[str, SettingValue], ...] = ()
+    surge: int = 0
+    new_instances: tuple[NewInstance | Instance, ...] = ()
     where: str = ""
 
 

@@ -11,7 +11,7 @@ from math import ceil, inf
 
 from kstream_plan.errors import UsageError
 from kstream_plan.model import GroupState, Holdings, Note, Rates, Snapshot
-from kstream_plan.model.scenario import Burst, ProduceRate, Scenario
+from kstream_plan.model.scenario import Bounce, Burst, Event, ProduceRate, Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Beginning, Cleaning, beginning_of, newcomers, state_now
 from kstream_plan.planner.end_of_plan import end_of
@@ -54,7 +54,13 @@ def plan(
     snapshot = snapshot.before_decision() if options.replay else snapshot
     config = snapshot.config
     events = scenario.events if scenario else ()
-    outside = timeline(snapshot.state.group.instances, config, events, in_stores=snapshot.offsets_in_stores)
+    outside = timeline(
+        snapshot.state.group.instances,
+        config,
+        events,
+        in_stores=snapshot.offsets_in_stores,
+        leader=snapshot.state.leader,
+    )
     case = _Case(snapshot, options, scenario, outside, _now_ms(snapshot, options))
     state, everyone, outcome = case.played(design, snapshot.rates, ready=options.ready, on_round=on_round)
     group, rounds, before = everyone.group, tuple(outcome.rounds), outcome.before
@@ -104,6 +110,7 @@ def plan(
             + _assumptions(played, outcome, case.now_ms)
             + _not_noticed(outside)
             + _after_crashes(outside.crashed, snapshot)
+            + _led_by_restarted(events)
             + outcome.notes
         ),
         initial=initial,
@@ -222,6 +229,7 @@ class _Case:
             replace(config, session_timeout_ms=noticed_ms),
             events,
             in_stores=self.snapshot.offsets_in_stores,
+            leader=self.snapshot.state.leader,
         )
         rates = replace(self.snapshot.rates, restore_per_instance=inf)
         return replace(self, outside=outside).played(design.soonest(), rates, ready=True)[2]
@@ -333,6 +341,17 @@ def _after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ..
     else:
         message = f"A crash leaves what was checkpointed last: before 4.3{release} offsets are kept beside the stores"
     return (Note("state-after-crash", message, tuple(crashed)),)
+
+
+def _led_by_restarted(events: Sequence[Event]) -> tuple[Note, ...]:
+    """Say from when the settings of restarted members count, where there are any."""
+    if not any(isinstance(event, Bounce) and event.settings for event in events):
+        return ()
+    message = (
+        "New settings of restarted members count from the rebalance in which one of them leads; when the leader has "
+        "gone the group takes any member, here the one that has been there longest"
+    )
+    return (Note("restarted-leader", message),)
 
 
 def _doubts_note(doubts: Sequence[Doubt], snapshot: Snapshot, now_ms: int) -> Note:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from heapq import heapify, heappop, heappush
 from math import inf
 from types import MappingProxyType
@@ -62,16 +62,23 @@ class Timeline:
 
 
 def timeline(
-    members: Sequence[Instance], config: AssignmentConfig, events: Iterable[Event], *, in_stores: bool = True
+    members: Sequence[Instance],
+    config: AssignmentConfig,
+    events: Iterable[Event],
+    *,
+    in_stores: bool = True,
+    leader: int | None = None,
 ) -> Timeline:
     """Say what the group notices of ``events``, and when. New instances have their process ids already.
 
-    ``in_stores``: offsets are kept inside the stores, so a crash loses what was not flushed.
+    ``in_stores``: offsets are kept inside the stores, so a crash loses what was not flushed. ``leader`` is who leads
+    now, by place among the members; ``None``: the first. Once it has gone, who is a member longest leads.
 
     Raises:
         ScenarioError: an event does not fit what is there: an unknown instance, one that stops twice, nobody left, …
     """
-    draft = _Draft({instance.process_id: instance for instance in members}, config.session_timeout_ms, in_stores)
+    draft = _Draft({instance.process_id: instance for instance in members}, config, in_stores)
+    draft.leader = members[leader or 0].process_id if members else None
     draft.play(events)
     draft.notice_until(None)
     return Timeline(
@@ -117,8 +124,11 @@ class _Draft:
     """The group while the events are gone through; private to one call."""
 
     members: dict[str, Instance]
-    session_timeout_ms: int
+    config: AssignmentConfig
     in_stores: bool
+    leader: str | None = None
+    newer: dict[str, dict[str, SettingValue]] = field(default_factory=dict)
+    deciding: AssignmentConfig = field(init=False)
     rebalances_until_ms: int = -1
     noticed_ms: dict[str, int] = field(default_factory=dict)
     back_by_ms: dict[str, int] = field(default_factory=dict)
@@ -135,6 +145,7 @@ class _Draft:
     paces: list[PaceChange] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.deciding = self.config
         self.everyone.update(self.members)
 
     def play(self, events: Iterable[Event]) -> None:
@@ -180,14 +191,42 @@ class _Draft:
             return
         if not event.process_ids:
             return
+        if event.surge:
+            yield from self._surged(due, event)
+            return
         first, rest = event.process_ids[:1], event.process_ids[1:]
         end = Leave if event.leaves else Stop
         self.take(end(at_ms=at_ms, process_ids=first, where=event.where))
+        self._renew(first, event)
         back_ms = at_ms + event.restart_ms
         back = Return(at_ms=back_ms, process_ids=first, static=event.static, where=event.where)
         yield _Due(back_ms, due.place, due.step + 1, back)
         next_ms = back_ms + event.pause_ms
         yield _Due(next_ms, due.place, due.step + 2, replace(event, at_ms=next_ms, process_ids=rest))
+
+    def _surged(self, due: _Due, event: Bounce) -> Iterator[_Due]:
+        """Let so many new instances join, and yield the end of the old ones, and the next step."""
+        so_many, at_ms = event.surge, due.at_ms
+        joined = event.new_instances[:so_many]
+        self._renew([str(of.process_id) for of in joined], event)
+        self.take(Join(at_ms=at_ms, instances=joined, where=event.where))
+        end = Leave if event.leaves else Stop
+        ends_ms = at_ms + event.restart_ms
+        ending = end(at_ms=ends_ms, process_ids=event.process_ids[:so_many], where=event.where)
+        yield _Due(ends_ms, due.place, due.step + 1, ending)
+        next_ms = ends_ms + event.pause_ms
+        others = event.process_ids[so_many:], event.new_instances[so_many:]
+        rest = replace(event, at_ms=next_ms, process_ids=others[0], new_instances=others[1])
+        yield _Due(next_ms, due.place, due.step + 2, rest)
+
+    def _renew(self, process_ids: Sequence[str], event: Bounce) -> None:
+        """Let instances have the bounce's settings from when they run again."""
+        for process_id in process_ids if event.settings else ():
+            self.newer[process_id] = self.newer.get(process_id, {}) | dict(event.settings)
+
+    def _settings_of(self, process_id: str | None) -> AssignmentConfig:
+        newer = self.newer.get(process_id or "", {})
+        return replace(self.config, **newer) if newer else self.config  # type: ignore[arg-type]
 
     def take(self, event: Event) -> None:
         match event:
@@ -204,7 +243,9 @@ class _Draft:
             case Threads():
                 self._resize(event)
             case ConfigChange():
-                self.session_timeout_ms = dict(event.settings).get("session_timeout_ms", self.session_timeout_ms)  # type: ignore[assignment]
+                self.config = replace(self.config, **dict(event.settings))  # type: ignore[arg-type]
+                self.newer.clear()
+                self.deciding = self.config
                 self._change(event.at_ms, Trigger.CONFIG_CHANGE, event, settings=event.settings)
             case ProduceRate() | RestoreRate() | Burst():
                 self._pace(event)
@@ -244,7 +285,7 @@ class _Draft:
         self._check_running(process_id, event)
         self.put_off.pop(process_id, None)
         (self.crashed.add if event.crash else self.crashed.discard)(process_id)
-        noticed_at_ms = event.at_ms + self.session_timeout_ms
+        noticed_at_ms = event.at_ms + self._settings_of(process_id).session_timeout_ms
         if process_id in self.down:  # it was back, but the group has not taken it in yet
             self.down[process_id] = replace(self.down[process_id], noticed_at_ms=noticed_at_ms, event=event, back=None)
         else:
@@ -300,7 +341,7 @@ class _Draft:
                 f"{self._name(event.process_id)!r} is not a member again at {moment(event.at_ms)}",
                 where=event.where,
                 fix="change its threads once the group has taken it in, "
-                f"{moment(self.session_timeout_ms)} after it stopped",
+                f"{moment(self._settings_of(event.process_id).session_timeout_ms)} after it stopped",
             )
         instance = self.members[event.process_id]
         if event.threads > instance.capacity:
@@ -359,6 +400,9 @@ class _Draft:
         if not self.members:
             what = f"no instance is left at {moment(at_ms)}"
             raise ScenarioError(what, where=event.where, fix="let one of them stay, or another one run by then")
+        if self.leader in [departure.process_id for departure in left]:
+            self.leader = next(iter(self.members))
+        settings = settings or self._led_anew()
         self.changes.append(
             GroupChange(
                 at_ms=at_ms,
@@ -370,6 +414,12 @@ class _Draft:
                 settings=settings,
             )
         )
+
+    def _led_anew(self) -> tuple[tuple[str, SettingValue], ...]:
+        """Return the settings that are others because another member leads now."""
+        before, self.deciding = self.deciding, self._settings_of(self.leader)
+        values = ((one.name, getattr(self.deciding, one.name)) for one in fields(self.deciding))
+        return tuple((name, value) for name, value in values if value != getattr(before, name))
 
 
 def _existing(instance: NewInstance | Instance, event: Join) -> Instance:

@@ -97,7 +97,10 @@ def _without(made: Plan, scenario: Scenario, play: Play) -> Iterator[str]:
     pause_ms = _least_pause_ms(made, scenario, play)
     if pause_ms is not None:
         yield f"pause: {moment(pause_ms)}"
+    surges = any(isinstance(event, Bounce) and event.surge for event in scenario.events)
     for name, changed in (("static: true", {"static": True}), ("leave: true", {"leaves": True})):
+        if surges and "static" in changed:  # new instances take nobody's place
+            continue
         if not _is_outage(play(_with_bounces(scenario, **changed)), scenario):
             yield name
 

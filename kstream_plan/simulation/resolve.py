@@ -67,6 +67,8 @@ def usual_threads(group: Group) -> int:
 def _open_ids(event: Event) -> bool:
     if isinstance(event, Join):
         return any(isinstance(new, NewInstance) and new.process_id is None for new in event.instances)
+    if isinstance(event, Bounce):
+        return bool(event.surge) and not event.new_instances
     return isinstance(event, Return) and not event.keeps_disk and not event.new_process_ids
 
 
@@ -134,7 +136,9 @@ class _Cast:
                 return found
             case Return():
                 return self._back(event)
-            case Bounce() | RestoreRate():
+            case Bounce():
+                return self._bounced(event)
+            case RestoreRate():
                 return replace(event, process_ids=self._named(event.process_ids, event.where))
             case ProduceRate() | Burst():
                 return self._of_subtopology(event)
@@ -163,6 +167,28 @@ class _Cast:
         names = dict(zip((*event.process_ids, *was), new * 2, strict=True))
         self._new |= names
         return replace(event, process_ids=was, new_process_ids=new)
+
+    def _bounced(self, event: Bounce) -> Bounce:
+        was = self._named(event.process_ids, event.where)
+        if not event.surge:
+            return replace(event, process_ids=was)
+        new = event.new_instances or tuple(map(self._stand_in, was))
+        if event.surge < 0 or len(new) != len(was):
+            what = f"{len(new)} instances stand in for {len(was)}, {event.surge} at a time"
+            raise ScenarioError(what, where=event.where, fix="name as many new ones, or none, and at least 1 at a time")
+        found = replace(event, process_ids=was, new_instances=tuple(self._instance(one) for one in new))
+        for process_id in was:
+            self._running.pop(process_id, None)
+        self._running |= dict.fromkeys(str(instance.process_id) for instance in found.new_instances)
+        return found
+
+    def _stand_in(self, process_id: str) -> NewInstance:
+        """Return one like an instance of the group."""
+        place = self._group.instance_index.get(process_id)
+        if place is None:  # it has joined meanwhile
+            return NewInstance()
+        old = self._group.instances[place]
+        return NewInstance(threads=old.capacity, rack=old.rack, client_tags=old.client_tags)
 
     def _named(self, names: tuple[str, ...], where: str) -> tuple[str, ...]:
         if names == (ALL,):

@@ -43,6 +43,7 @@ events:
   - {at: 7s, return: {instances: [i3], state: flushed-at 400/s}}
   - {at: 8s, bounce: {restart: 20s}}
   - {at: 9s, bounce: {instances: [i1], restart: 20s, pause: 1m, leave: true, static: true}}
+  - {at: 9s, bounce: {restart: 20s, leave: true, surge: 2, config: {max.warmup.replicas: 4}}}
   - {at: 10s, threads: {instance: i1, count: 4}}
   - {at: 11s, produce_rate: 100/s}
   - {at: 12s, produce_rate: {rate: 60/m, subtopology: 1}}
@@ -78,6 +79,14 @@ def test_every_event_is_read() -> None:
         Return(at_ms=7000, process_ids=("i3",), state="flushed", flushed_per_second=400.0),
         Bounce(at_ms=8000, process_ids=(ALL,), restart_ms=20_000),
         Bounce(at_ms=9000, process_ids=("i1",), restart_ms=20_000, pause_ms=60_000, leaves=True, static=True),
+        Bounce(
+            at_ms=9000,
+            process_ids=(ALL,),
+            restart_ms=20_000,
+            leaves=True,
+            settings=(("max_warmup_replicas", 4),),
+            surge=2,
+        ),
         Threads(at_ms=10_000, process_id="i1", threads=4),
         ProduceRate(at_ms=11_000, per_second=100.0),
         ProduceRate(at_ms=12_000, per_second=1.0, subtopology="1"),
@@ -117,6 +126,9 @@ BAD = [
     ("events:\n  - join: {count: 2, hosts: [a]}", "line 2, column 29: hosts are 1 for 2 instances"),
     ("events:\n  - bounce: {instances: a}", "line 2, column 13: bounce has no 'restart'"),
     ("events:\n  - bounce: {restart: 1s, leave: maybe}", "column 34: leave is neither true nor false"),
+    ("events:\n  - bounce: {restart: 1s, surge: 0}", "column 34: surge is no whole number from 1 to 10,000"),
+    ("events:\n  - bounce: {restart: 1s, surge: 1, static: true}", "column 45: static goes with no surge"),
+    ("events:\n  - bounce: {restart: 1s, config: {max.warmup.replica: 1}}", "is it max.warmup.replicas?"),
     ("events:\n  - produce_rate: fast", "line 2, column 19: produce_rate is wrong: 'fast' is not a rate"),
     ("events:\n  - config: {max.warmup.replica: 1}", "is it max.warmup.replicas?"),
     ("events:\n  - config: {max.warmup.replicas: 0}", "line 2, column 35: max.warmup.replicas is 0, outside 1"),

@@ -461,3 +461,32 @@ def test_close_to_the_session_time_out_both_outcomes_are_told(restart: str, warn
         assert made.summary.rebalances == rebalances[noticed]
         assert rebalances[0] == 1
         assert re.match(rf"Within it: .* s, 1 rebalance, .*; beyond it: .* s, {rebalances[1]} rebalances, ", told[0])
+
+
+def test_new_settings_count_from_when_a_restarted_member_leads() -> None:
+    """Of three the first leads, then the longest there: i2, i3, and i1 at last."""
+    bounce = "{bounce: {restart: 3s, pause: 1m, config: {max.warmup.replicas: 7}}}"
+    made = _play(_settled(), bounce)
+    restarts = [rnd for rnd in made.rounds if rnd.trigger is Trigger.MEMBER_RESTART]
+    [(number, config)] = made.later_configs
+    assert number == restarts[-1].number
+    assert config.max_warmup_replicas == 7
+    assert "restarted-leader" in {note.code for note in made.assumptions}
+    only_one = _play(_settled(), bounce.replace("restart: 3s", "instances: i1, restart: 3s"))
+    assert only_one.later_configs == ()
+
+
+def test_a_restarted_member_is_away_for_its_own_time_out() -> None:
+    bounce = "bounce: {instances: i2, restart: 3s"
+    again = f"{{{bounce}, config: {{session.timeout.ms: 20000}}}}}}, {{at: 10m, {bounce}}}}}"
+    restarts = [rnd.at_ms for rnd in _play(_settled(), again).rounds if rnd.trigger is Trigger.MEMBER_RESTART]
+    assert restarts == [10_000, 620_000]
+
+
+def test_in_a_surge_one_joins_before_one_leaves() -> None:
+    made = _play(_settled(), "{bounce: {restart: 20s, pause: 5m, surge: 1, leave: true}}")
+    came = [(rnd.at_ms, rnd.trigger) for rnd in made.rounds if rnd.trigger in (Trigger.JOIN, Trigger.LEAVE)]
+    assert came[:4] == [(0, Trigger.JOIN), (20_000, Trigger.LEAVE), (320_000, Trigger.JOIN), (340_000, Trigger.LEAVE)]
+    old = {instance.process_id for instance in _settled().state.group.instances}
+    assert len(made.members) == len(old)
+    assert not old & {process_id for process_id, _ in made.members}

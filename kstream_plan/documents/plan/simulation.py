@@ -8,7 +8,7 @@ from typing import Any
 
 from kstream_plan.documents.codec import ABSENT, WrongValueError
 from kstream_plan.documents.plan.simulation_fields import CRASH, KINDS, EventDocument, NewSetting, SimulationDocument
-from kstream_plan.model import Group
+from kstream_plan.model import Group, Instance
 from kstream_plan.model.scenario import (
     Bounce,
     ConfigChange,
@@ -25,7 +25,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import EventOutcome, Simulation
 
 #: Told by other names, or by nobody: where an event came from depends on where the scenario was read.
-_APART = frozenset({"at_ms", "where", "crash", "instances", "process_id", "process_ids"})
+_APART = frozenset({"at_ms", "where", "crash", "instances", "new_instances", "process_id", "process_ids"})
 
 
 def simulation_document(simulated: Simulation) -> SimulationDocument:
@@ -43,8 +43,10 @@ def _event_document(outcome: EventOutcome) -> EventDocument:
     event = outcome.event
     follows = {one.name: getattr(outcome, one.name) for one in fields(outcome) if one.name != "event"}
     own = {name: getattr(event, name) for name in _own_fields(type(event))}
-    if isinstance(event, ConfigChange):
+    if isinstance(event, ConfigChange | Bounce):
         own["settings"] = [NewSetting(*setting) for setting in event.settings]
+    if isinstance(event, Bounce):
+        own["new_process_ids"] = tuple(str(instance.process_id) for instance in event.new_instances)
     return EventDocument(at_ms=event.at_ms, kind=_kind(event), process_ids=_process_ids(event), **follows, **own)
 
 
@@ -110,7 +112,7 @@ def _event(item: EventDocument, group: Group, *keys: str) -> Event:
         values[name] = getattr(item, name)
         if values[name] is ABSENT:
             raise WrongValueError(f"has no field {name!r}", *keys)
-    if of is ConfigChange:
+    if of in (ConfigChange, Bounce):
         values["settings"] = tuple(map(tuple, values["settings"]))
     if item.kind == CRASH:
         values["crash"] = True
@@ -120,14 +122,23 @@ def _event(item: EventDocument, group: Group, *keys: str) -> Event:
 def _about(of: type[Event], item: EventDocument, group: Group, *keys: str) -> Mapping[str, Any]:
     """Return whom an event is about, as such an event has it."""
     process_ids = item.process_ids
-    for place, process_id in enumerate(process_ids):
-        if process_id not in group.instance_index:
-            what = f"is {process_id!r}, which is not among the instances"
-            raise WrongValueError(what, f"[{place}]", ".process_ids", *keys)
+    instances = _instances(process_ids, ".process_ids", group, *keys)
     if of is Join:
-        return {"instances": tuple(group.instances[group.instance_index[one]] for one in process_ids)}
+        return {"instances": instances}
+    if of is Bounce:
+        if item.new_process_ids is ABSENT:
+            raise WrongValueError("has no field 'new_process_ids'", *keys)
+        joined = _instances(item.new_process_ids, ".new_process_ids", group, *keys)
+        return {"process_ids": process_ids, "new_instances": joined}
     if of is Threads:
         if len(process_ids) != 1:
             raise WrongValueError("are not one instance, whose threads these are", ".process_ids", *keys)
         return {"process_id": process_ids[0]}
     return {"process_ids": process_ids} if "process_ids" in {one.name for one in fields(of)} else {}
+
+
+def _instances(process_ids: tuple[str, ...], key: str, group: Group, *keys: str) -> tuple[Instance, ...]:
+    for place, process_id in enumerate(process_ids):
+        if process_id not in group.instance_index:
+            raise WrongValueError(f"is {process_id!r}, which is not among the instances", f"[{place}]", key, *keys)
+    return tuple(group.instances[group.instance_index[one]] for one in process_ids)

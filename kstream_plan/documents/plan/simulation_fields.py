@@ -79,6 +79,7 @@ class EventDocument(NamedTuple):
     restart_ms: Any = ABSENT
     pause_ms: Any = ABSENT
     leaves: Any = ABSENT
+    surge: Any = ABSENT
     threads: Any = ABSENT
     per_second: Any = ABSENT
     subtopology: Any = ABSENT
@@ -136,17 +137,22 @@ FORM.record(
     balanced_ms="After so long every task is where it stays; null: not before the next event.",
     keeps_disk=_own(BOOLEAN, "Of a return: with what it had on its disk."),
     static=_own(BOOLEAN, "Of a return or a bounce: as static members."),
-    new_process_ids=_own(_TEXTS, "Of a return without its disk: the new process ids, in the order of `process_ids`."),
+    new_process_ids=_own(
+        _TEXTS, "Of a return without its disk, or a bounce with a surge: the new ids, in the order of `process_ids`."
+    ),
     state=_own(or_null(one_of(["kept", "lost", "flushed"])), "Of a return: what is left of its state."),
     flushed_per_second=_own(or_null(NUMBER), "Of a return: so much of its state was flushed; null: all, or nothing."),
     restart_ms=_own(COUNT, "Of a bounce: how long each is down."),
     pause_ms=_own(COUNT, "Of a bounce: how long until the next one."),
     leaves=_own(BOOLEAN, "Of a bounce: they leave the group cleanly."),
+    surge=_own(
+        COUNT, "Of a bounce: so many new instances at a time stand in for old ones; 0: they come back themselves."
+    ),
     threads=_own(whole(1), "Of a change of threads: how many the instance then runs."),
     per_second=_own(NUMBER, "Of a rate: records per second."),
     subtopology=_own(or_null(TEXT), "Of what is written: only to tasks of this subtopology; null: to all."),
     records=_own(COUNT, "Of a burst: so many to each task."),
-    settings=_own(list_of(FORM.of(NewSetting)), "Of new settings: which, in the order given."),
+    settings=_own(list_of(FORM.of(NewSetting)), "Of new settings, or a bounce with some: which, in the order given."),
 )
 FORM.record(WhatIf, ref="what_if", setting=_SETTING)
 FORM.record(

@@ -36,7 +36,7 @@ def happened(event: Event, names: Names) -> str:
         case Burst():
             return f"{event.records:,} records are written per task{_of(event.subtopology, names)}"
         case ConfigChange():
-            return ", ".join(f"{name.replace('_', '.')}={names.escape(str(value))}" for name, value in event.settings)
+            return _settings(event, names)
         case _:
             assert_never(event)
 
@@ -56,12 +56,25 @@ def _with_members(event: Join | Leave | Stop | Return | Bounce | Threads, names:
             )
         case Bounce():
             how = "leaves and returns|leave and return" if event.leaves else "is bounced|are bounced"
+            how = "gives way to|give way to" if event.surge else how
             ids, what = list(event.process_ids), how
         case Leave():
             ids, what = list(event.process_ids), "leaves|leave"
     one, _, many = what.partition("|")
-    how_long = f", {duration(event.restart_ms)} each" if isinstance(event, Bounce) else ""
-    return f"{_who(ids, names)} {one if len(ids) == 1 else many}{how_long}"
+    more = _of_bounce(event, names) if isinstance(event, Bounce) else ""
+    return f"{_who(ids, names)} {one if len(ids) == 1 else many}{more}"
+
+
+def _of_bounce(event: Bounce, names: Names) -> str:
+    new = f", with {_settings(event, names)}" if event.settings else ""
+    if not event.surge:
+        return f", {duration(event.restart_ms)} each{new}"
+    joined = _who([of.process_id or "" for of in event.new_instances], names)
+    return f" {joined}, {event.surge:,} at a time, that join {duration(event.restart_ms)} before{new}"
+
+
+def _settings(event: ConfigChange | Bounce, names: Names) -> str:
+    return ", ".join(f"{name.replace('_', '.')}={names.escape(str(value))}" for name, value in event.settings)
 
 
 def _who(process_ids: Sequence[str], names: Names) -> str:

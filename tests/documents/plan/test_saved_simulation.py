@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from kstream_plan.documents.plan.read import read_saved
-from kstream_plan.documents.scenario_file import load_scenario
+from kstream_plan.documents.scenario_file import load_scenario, read_scenario
 from kstream_plan.errors import PlanFileError
 from kstream_plan.model.scenario import Event, Join
 from kstream_plan.plans.simulated import Simulation
+from kstream_plan.render.simulation.events import happened
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import simulation_cases
@@ -77,6 +79,21 @@ def test_the_simulation_of_the_example_comes_back() -> None:
     simulated = simulate(snapshot_from_row(row, "x"), load_scenario(EXAMPLE / "scenario.yaml"), number_of_draws=3)
     assert len(simulated.events) == 4
     assert _pages(read_again(simulated)) == _pages(simulated)
+
+
+def test_a_bounce_with_new_settings_and_new_instances_comes_back() -> None:
+    row = json.loads((EXAMPLE / "before.json").read_text())
+    text = "events: [{bounce: {restart: 20s, pause: 3m, surge: 2, leave: true, config: {max.warmup.replicas: 4}}}]"
+    simulated = simulate(snapshot_from_row(row, "x"), read_scenario(text, "s.yaml"), number_of_draws=2, what_ifs=False)
+    read = read_again(simulated)
+    assert [replace(outcome.event, where="") for outcome in read.events] == [
+        replace(outcome.event, where="") for outcome in simulated.events
+    ]
+    assert _pages(read) == _pages(simulated)
+    [shown] = [happened(outcome.event, Names(simulated.plan.group)) for outcome in simulated.events]
+    what = "i1, i2, i3 give way to new-1, new-2, new-3, 2 at a time, that join 20.0 s before"
+    assert shown == f"{what}, with max.warmup.replicas=4"
+    SCHEMA.validate(json.loads(simulation_json(simulated)))
 
 
 def test_what_0_1_0_saved_is_shown_as_its_plan() -> None:
