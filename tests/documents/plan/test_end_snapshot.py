@@ -91,7 +91,7 @@ def test_planning_on_from_where_a_captured_plan_was_cut_gives_its_rest(
 
 
 @given(strategies.snapshots(), st.integers(1, 6))
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_planning_on_gives_the_rest_where_rates_are_known(snapshot: Snapshot, rounds: int) -> None:
     rates = Rates(restore_per_instance=400.0, produce_per_task=5.0)
     assert goes_on(replace(snapshot, captured_at=TIME, rates=rates), None, rounds)[1]
