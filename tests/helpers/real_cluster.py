@@ -22,7 +22,7 @@ from kstream_plan.snapshots.broker.source import group_decisions
 from tests.helpers.kafka_jars import class_path
 
 _SOURCES = [Path(__file__).parents[1] / "kafka" / "java" / name for name in ("Watched.java", "Orders.java")]
-_END_SECONDS = 25
+_END_SECONDS = 35
 #: For what takes seconds on a machine that has nothing else to do.
 _MOST_SECONDS = 180
 _POLL_SECONDS = 1.0
@@ -164,6 +164,7 @@ class Application:
         self._folder = folder
         self._settings = settings
         self._running = ExitStack()
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Application:
         return self
@@ -182,10 +183,14 @@ class Application:
         return sorted(self._folder.glob("*.log"))
 
     def start(self, instance: str, process_id: str) -> None:
-        """Start an instance under a process id of our choice, which Kafka Streams takes from its state directory."""
+        """Start an instance under a process id of our choice, which Kafka Streams takes from its state directory.
+
+        One that has run before is back with its disk, and goes on with its log.
+        """
         state = self._folder / instance / self.application_id
-        state.mkdir(parents=True)
-        (state / "kafka-streams-process-metadata").write_text(json.dumps({"processId": process_id}))
+        if not state.exists():
+            state.mkdir(parents=True)
+            (state / "kafka-streams-process-metadata").write_text(json.dumps({"processId": process_id}))
         settings = {
             "application.id": self.application_id,
             "bootstrap.servers": self._broker.address,
@@ -195,7 +200,20 @@ class Application:
         arguments = [str(self.topology), *(f"{name}={value}" for name, value in settings.items())]
         command = ["-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *_LOG, "-cp", self._broker.class_path]
         log = self._folder / f"{instance}.log"
-        self._running.enter_context(started(log, *command, "Watched", "Orders", *arguments))
+        process = self._running.enter_context(started(log, *command, "Watched", "Orders", *arguments))
+        self._processes[instance] = process
+
+    def stop(self, instance: str) -> None:
+        """Close an instance as its settings say, and wait until it has ended."""
+        process = self._processes[instance]
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(_END_SECONDS)
+
+    def kill(self, instance: str) -> None:
+        """End an instance at once, as ``kill -9`` does."""
+        self._processes[instance].kill()
+        self._processes[instance].wait()
 
     def settled(self, instances: int, seconds: float = _MOST_SECONDS) -> GroupDecision:
         """Wait until a decision about so many instances has left nothing to do, and return it."""
@@ -214,8 +232,8 @@ class Application:
 
 @contextmanager
 def started(log: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a Java program that ends when its input does."""
-    with log.open("wb") as out:
+    """Run a Java program that ends when its input does; what it says is added to the log."""
+    with log.open("ab") as out:
         process = subprocess.Popen(["java", *arguments], stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT)
     try:
         yield process

@@ -2,7 +2,7 @@ import java.util.Arrays;
 
 /** Runs another class's main until standard input ends: nothing that a test starts outlives the test, however it ends. */
 public final class Watched {
-    private static final long TIME_TO_CLOSE_MS = 20_000;
+    private static final long TIME_TO_CLOSE_MS = 30_000;
 
     public static void main(final String[] args) throws Exception {
         final Thread watch = new Thread(Watched::exitWhenInputEnds, "watch");
