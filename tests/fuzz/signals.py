@@ -23,6 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 _EXAMPLES = ROOT / "examples"
 _SNAPSHOT = str(_EXAMPLES / "scale-out" / "snapshot.json")
+_BEFORE = str(_EXAMPLES / "scale-out" / "before.json")
+_SCENARIO = str(_EXAMPLES / "scale-out" / "scenario.yaml")
 _LOG = str(_EXAMPLES / "leader-log" / "orders.log")
 #: What is started. Each writes ``out.json`` if it writes anything; ``PLAN`` is a saved plan.
 COMMANDS: dict[str, list[str]] = {
@@ -34,10 +36,12 @@ COMMANDS: dict[str, list[str]] = {
     "assign": ["assign", _SNAPSHOT, "--out", "out.json"],
     "check-snapshot": ["check", _SNAPSHOT, "--out", "out.json"],
     "simulate-scaleout": ["simulate-scaleout", _SNAPSHOT, "--add", "1", "--draws", "20", "--out", "out.json"],
+    "simulate": ["simulate", _BEFORE, _SCENARIO, "--draws", "5", "--out", "out.json"],
+    "compare": ["compare", _SNAPSHOT, "--vary", "max.warmup.replicas=1,2", "--output", "json"],
     "upgrade": ["upgrade", _SNAPSHOT, "--to", "cooperative"],
     "drain": ["drain", _SNAPSHOT, "orders-0"],
 }
-WITH_SPARK = {"assign", "check-snapshot", "simulate-scaleout", "upgrade", "drain"}
+WITH_SPARK = {"assign", "check-snapshot", "simulate-scaleout", "simulate", "compare", "upgrade", "drain"}
 _CODES = {signal.SIGINT: 130, signal.SIGTERM: 128 + signal.SIGTERM, signal.SIGKILL: -signal.SIGKILL}
 _QUIET = {signal.SIGINT: "kstream-plan: interrupted\n", signal.SIGTERM: "", signal.SIGKILL: ""}
 _WAIT_SECONDS = 60

@@ -76,7 +76,7 @@ def _only_what_is_made_here_is_collected() -> Iterator[None]:
     gc.unfreeze()
 
 
-def _seconds(log: bytes, times: int = 3) -> float:
+def _seconds(log: bytes, times: int = 2) -> float:
     """The least of so many runs."""
     best = float("inf")
     for _ in range(times):

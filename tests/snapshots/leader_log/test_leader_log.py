@@ -201,7 +201,7 @@ SPLIT = {
 @example(20, log_layouts.docker)
 @example(3, log_layouts.cri_of_json)
 @example(1, log_layouts.docker_of_json)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_wherever_a_shipper_splits_and_says_so_the_log_is_whole(size: int, layout: Callable[..., list[str]]) -> None:
     records = log_layouts.records("scale-out-traffic")[:80]
     whole = log_layouts.laid_out(records, SPLIT[layout])

@@ -18,7 +18,7 @@ from kstream_plan.snapshots.leader_log.records import read_records
 from tests.helpers import log_layouts
 
 MUTATED_MESSAGES = 8_000
-MUTATED_LOGS = 240
+MUTATED_LOGS = 120
 
 _NASTY = (
     b"\xff\xfe",
