@@ -62,7 +62,8 @@ class KnownDecision:
     Times are in milliseconds, counted from when the snapshot was taken. ``generation`` is the one that it led to,
     ``at_ms`` when it was made. ``consumers`` is what every consumer, by index, was decided to have, what is withheld
     from it included; ``None``: what the snapshot says that it holds. ``probing_rebalance`` tells whether the leader
-    wants to look again, ``next_ms`` when the next rebalance is due; ``None``: not known.
+    wants to look again, ``next_ms`` when the next rebalance is due; ``None``: not known. ``others`` are the consumers
+    that the decision says nothing about: they get nothing, and if they have nothing, they have come since.
     """
 
     generation: int
@@ -70,3 +71,4 @@ class KnownDecision:
     consumers: tuple[Holding, ...] | None = None
     probing_rebalance: bool | None = None
     next_ms: int | None = None
+    others: tuple[int, ...] = ()

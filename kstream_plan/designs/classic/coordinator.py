@@ -33,7 +33,7 @@ from kstream_plan.model import (
 from kstream_plan.model.movement_queue import MovementQueue
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.starting_state import Beginning
+from kstream_plan.model.starting_state import Beginning, newcomers
 from kstream_plan.plans import (
     HandOver,
     Phase,
@@ -175,10 +175,13 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         config, clock = self._config, self._clock
         tick_ms = int(clock.tick * config.heartbeat_interval_ms)
         known, self._known = self._known, None
+        joining = () if known is None else _joining(turn.state, known)
+        if joining and not turn.transition.follow_up:
+            return Due(0, Trigger.JOIN)
         if known is not None and known.next_ms is not None:
             return Due(known.next_ms + tick_ms, Trigger.PROBING)
         if turn.transition.follow_up:
-            everyone_at_once = len(turn.transition.disturbed) == len(turn.held)
+            everyone_at_once = len(turn.transition.disturbed) == len(turn.held) - len(joining)
             after_ms = clock.at_once_ms if everyone_at_once else int(clock.heartbeat * config.heartbeat_interval_ms)
             return Due(turn.at_ms + after_ms, Trigger.FOLLOW_UP, begun=True)
         if turn.probing_rebalance:
@@ -304,6 +307,12 @@ def _assignment(state: GroupState, known: KnownDecision) -> Assignment:
         probing_rebalance=bool(known.probing_rebalance),
         target=target,
     )
+
+
+def _joining(state: GroupState, known: KnownDecision) -> tuple[int, ...]:
+    """Return the consumers of instances that came after the decision: they join now."""
+    of_new = [state.group.consumers_of[instance] for instance in newcomers(state)]
+    return tuple(consumer for of in of_new if set(of) <= set(known.others) for consumer in of)
 
 
 def _settled(assignment: Assignment, transition: Transition) -> bool:

@@ -23,7 +23,8 @@ from kstream_plan.snapshots.rows.times import optional_time
 def read_decision(row: Row, group: Group, generation: int, captured_at_ms: int | None) -> KnownDecision | None:
     """Read what was decided; ``None`` if the row has no decision.
 
-    Without ``decided`` the row's own consumers have what was decided already.
+    Without ``decided`` the row's own consumers have what was decided already; with it those that are not in it get
+    nothing.
 
     Args:
         row: the snapshot row.
@@ -42,7 +43,8 @@ def read_decision(row: Row, group: Group, generation: int, captured_at_ms: int |
         raise wrong_type("decision", given, "an object")
     try:
         at_ms, next_ms = optional_time(given, "at"), optional_time(given, "next_rebalance_at")
-        decided = None if given.get("decided") is None else _decided(given["decided"], group)
+        told = None if given.get("decided") is None else _decided(given["decided"], group)
+        decided = None if told is None else tuple(told.get(c, Holding()) for c in range(len(group.consumer_ids)))
         own = optional_integer(given, "generation")
         zero_ms = at_ms if captured_at_ms is None else captured_at_ms
         return KnownDecision(
@@ -51,12 +53,13 @@ def read_decision(row: Row, group: Group, generation: int, captured_at_ms: int |
             consumers=decided,
             probing_rebalance=optional_boolean(given, "probing_rebalance"),
             next_ms=None if next_ms is None or zero_ms is None else next_ms - zero_ms,
+            others=() if told is None else tuple(c for c in range(len(group.consumer_ids)) if c not in told),
         )
     except FieldError as error:
         raise error.inside("decision") from None
 
 
-def _decided(given: Any, group: Group) -> tuple[Holding, ...]:
+def _decided(given: Any, group: Group) -> dict[int, Holding]:
     holdings: dict[int, Holding] = {}
     runs: dict[int, str] = {}
     has: set[tuple[int, int]] = set()
@@ -80,7 +83,7 @@ def _decided(given: Any, group: Group) -> tuple[Holding, ...]:
                 if first is not seat:
                     what = f"gives {group.tasks[task].task_id} to a consumer to run, and so does {first}"
                     raise FieldError(seat, what, "give every task one owner")
-    return tuple(holdings.get(consumer, Holding()) for consumer in range(len(group.consumer_ids)))
+    return holdings
 
 
 def _named(given: Any, key: str, place: str) -> Iterator[tuple[str, str, Row]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,16 +11,19 @@ from hypothesis import strategies as st
 
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.model import KnownDecision, Rates, Snapshot
-from kstream_plan.model.scenario import Scenario, Stop
+from kstream_plan.model.scenario import Join, Scenario, Stop
 from kstream_plan.model.starting_state import seated
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured
 from tests.helpers.strategies import snapshots
 
 #: A group that an instance has just joined, and the same a generation later.
 WITHHOLDS, PROBES = captured.inputs("scale-out")[1:3]
+
+NEW = "ffffffff-0000-0000-0000-00000000000f"
 
 
 def _after(snapshot: Snapshot, ago_ms: int) -> Snapshot:
@@ -73,3 +77,22 @@ def test_who_stops_while_a_probing_rebalance_is_due_is_noticed_first() -> None:
     assert (made.rounds[0].at_ms, made.rounds[0].trigger) == (45_000, Trigger.LEAVE)
     assert due.at_ms > 45_000
     assert broken_invariants(made) == ()
+
+
+@pytest.mark.parametrize("scenario", captured.SCENARIOS)
+@pytest.mark.parametrize("at", [1, 2, 5, -2, -1])
+def test_who_is_added_by_hand_joins_now_whatever_is_due(scenario: str, at: int) -> None:
+    """The decision says nothing about it; everybody else rejoins with what it has since that decision."""
+    of_now = {**captured.rows(scenario, "inputs")[at], "decision": captured.rows(scenario, "observed")[at]}
+    came = {"process_id": NEW, "consumers": [{"consumer_id": f"c-{NEW}-StreamThread-1-consumer-1"}]}
+    running = snapshot_from_row(of_now, scenario)
+    by_hand = snapshot_from_row({**of_now, "instances": [*of_now["instances"], came]}, scenario)
+    instance = by_hand.state.group.instances[by_hand.state.group.instance_index[NEW]]
+    made = plan(by_hand)
+    assert made.rounds[0].at_ms <= running.config.heartbeat_interval_ms
+    assert _turns(made) == _turns(plan(running, scenario=Scenario(events=(Join(at_ms=0, instances=(instance,)),))))
+
+
+def _turns(made: Plan) -> list[tuple[Any, ...]]:
+    names = made.group.consumer_ids
+    return [(rnd.trigger, rnd.at_ms, dict(zip(names, rnd.decided, strict=True))) for rnd in made.rounds]
