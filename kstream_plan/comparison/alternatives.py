@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from kstream_plan.model.holding_changes import apart_from_stateless, changed_holdings, stateful_loads
+from kstream_plan.model.holding_changes import apart_from_stateless, changed_holdings
 from kstream_plan.plans import Plan
+from kstream_plan.plans.loads import relief_ms
 from kstream_plan.plans.simulated import Draws, Range, figures_of
 from kstream_plan.plans.steps import HandOver, Place, Promote, restores_anew
 
@@ -88,7 +89,7 @@ def alternative_figures(plan: Plan, draws: Draws | None) -> AlternativeFigures:
         max_paused_ms=_range(of.max_paused_ms),
         cold_handovers=_range(of.cold_handovers),
         restored_records=None if summary.restored_records is None else _range(of.restored_records),
-        relief_ms=_relief_ms(plan),
+        relief_ms=relief_ms(plan),
         least_moves=summary.lower_bounds.moves,
         paused_at_once=plan.pauses.most_at_once,
         peak_extra_copies=summary.peak_extra_copies,
@@ -132,20 +133,6 @@ def _is_as_fast(of: Alternative, best: tuple[int, int, int] | None) -> bool:
 
 def _range(figure: int | Range) -> Range:
     return Range(figure, figure, figure) if isinstance(figure, int) else figure
-
-
-def _relief_ms(plan: Plan) -> int | None:
-    if not plan.group.stateful:
-        return None
-    history = [plan.initial, *(rnd.assigned for rnd in plan.rounds)]
-    now, *later = (max(loads, default=0) for loads in stateful_loads(plan.group, history))
-    # what is being handed over has no owner for a moment; it counts once it has one
-    whole = (place for place in range(len(later)) if not _handing_over(plan, place))
-    return next((plan.rounds[place].at_ms for place in whole if later[place] < now), None)
-
-
-def _handing_over(plan: Plan, place: int) -> bool:
-    return any(step.kind == "withhold" for step in plan.rounds[place].single_steps)
 
 
 def _most_restores_begun(plan: Plan) -> int:

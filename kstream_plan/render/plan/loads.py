@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
-
-from kstream_plan.model.holding_changes import stateful_loads
-from kstream_plan.plans import Plan, Round
+from kstream_plan.plans import Plan
+from kstream_plan.plans.loads import Load, loads
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count
 
 #: Up to so many instances are all shown; of more, the ten that change most.
 _ALL = 12
 _MOST_CHANGED = 10
-
-
-class Load(NamedTuple):
-    """Numbers of tasks on one instance: stateful and stateless active ones, standby and warm-up copies."""
-
-    stateful: int
-    stateless: int
-    copies: int
 
 
 def load_changes(plan: Plan, names: Names) -> tuple[tuple[str, ...], str]:
@@ -46,19 +35,6 @@ def _missing(plan: Plan) -> str:
     """Return how many tasks no instance runs when the plan ends, if any: it ended while they were handed over."""
     missing = len(plan.group.tasks) - sum(len(roles.active) for roles in plan.final)
     return f"; without {count(missing, 'task')} being handed over at the end" if missing else ""
-
-
-def loads(plan: Plan, *, initial: bool) -> list[Load]:
-    """Return every instance's load before the plan or after it."""
-    group = plan.group
-    holdings = tuple(plan.initial if initial else plan.final)
-    found = []
-    for consumers in group.consumers_of:
-        held = [holdings[consumer] for consumer in consumers]
-        active = [group.tasks[task].stateful for roles in held for task in roles.active]
-        copies = sum(len(roles.standby) + len(roles.warmup) for roles in held)
-        found.append(Load(sum(active), len(active) - sum(active), copies))
-    return found
 
 
 def _shown(before: list[Load], after: list[Load]) -> list[int]:
@@ -95,15 +71,3 @@ def _others(before: list[Load], after: list[Load], shown: set[int]) -> str:
 def counted(plan: Plan) -> str:
     """Return what is counted."""
     return "stateless task" if plan.group.stateless and not plan.group.stateful else "stateful task"
-
-
-def at_first(plan: Plan) -> list[int]:
-    """Return how much every instance runs before the first rebalance."""
-    return [load.stateful if plan.group.stateful else load.stateless for load in loads(plan, initial=True)]
-
-
-def after(plan: Plan, rounds: Sequence[Round]) -> Iterator[tuple[int, ...]]:
-    """Yield how much every instance runs after each of these rounds of the plan."""
-    if plan.group.stateful:
-        return stateful_loads(plan.group, [rnd.assigned for rnd in rounds])
-    return (rnd.balance.active for rnd in rounds)

@@ -10,7 +10,8 @@ from rich.cells import cell_len
 from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.plans import MemberLeft, Plan, Trigger
 from kstream_plan.plans.activity import Activity, membership, only_return
-from kstream_plan.render.plan.loads import after, at_first, counted
+from kstream_plan.plans.loads import after, at_first
+from kstream_plan.render.plan.loads import counted
 from kstream_plan.render.text.escape import markdown_row
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import clock, count

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kstream_plan.plans import Plan, Trigger
-from kstream_plan.render.plan.loads import after, at_first, counted
+from kstream_plan.plans import Plan
+from kstream_plan.plans.loads import busiest_changes, busiest_first
+from kstream_plan.render.plan.loads import counted
 from kstream_plan.render.text.numbers import clock, count, span
 from kstream_plan.render.text.page import Fact
 
@@ -14,18 +15,7 @@ _MOST_RELIEFS = 6
 
 def relief_fact(plan: Plan) -> Fact:
     """Return how many tasks the busiest instance runs, and when that changes for good or worse."""
-    now, later = max(at_first(plan), default=0), [max(loads, default=0) for loads in after(plan, plan.rounds)]
-    changes: list[tuple[int, int]] = []
-    last = now
-    for index, load in enumerate(later):
-        # what is being handed over has no owner for a moment; it counts once it has one
-        follows = index + 1 < len(plan.rounds) and plan.rounds[index + 1].trigger is Trigger.FOLLOW_UP
-        if load != last and not follows:
-            start = index
-            while start > 0 and plan.rounds[start].trigger is Trigger.FOLLOW_UP:
-                start -= 1
-            changes.append((load, plan.rounds[start].at_ms))
-            last = load
+    now, changes = busiest_first(plan), busiest_changes(plan)
     if not changes:
         return Fact("RELIEF", (f"none: the busiest instance runs {count(now, counted(plan))} throughout",))
     tasks = f"{count(now, counted(plan))} now"

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, events
+from kstream_plan.plans.loads import Load, loads
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.render.plan.folding import fold
 from kstream_plan.render.plan.headline import balance_fact, headline, pauses_fact, range_fact, title
-from kstream_plan.render.plan.loads import Load, load_changes, loads
+from kstream_plan.render.plan.loads import load_changes
 from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.remarks import remarks
 from kstream_plan.render.plan.rows import Line, line

@@ -7,8 +7,9 @@ import pytest
 
 from kstream_plan.model import Note, TaskId
 from kstream_plan.plans import Plan
+from kstream_plan.plans.loads import Load
 from kstream_plan.render.plan.detail import Focus
-from kstream_plan.render.plan.loads import Load, _others
+from kstream_plan.render.plan.loads import _others
 from kstream_plan.render.plan.markdown import markdown_excerpt
 from kstream_plan.render.plan.table import excerpt, table
 from kstream_plan.simulation.one_plan import plan

@@ -1,0 +1,74 @@
+"""How many tasks every instance runs, before a plan, after each of its rounds, and at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kstream_plan.model.holding_changes import stateful_loads
+from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.rounds import Round, Trigger
+
+
+class Load(NamedTuple):
+    """Numbers of tasks on one instance: stateful and stateless active ones, standby and warm-up copies."""
+
+    stateful: int
+    stateless: int
+    copies: int
+
+
+def loads(plan: Plan, *, initial: bool) -> list[Load]:
+    """Return every instance's load before the plan or after it."""
+    group = plan.group
+    holdings = tuple(plan.initial if initial else plan.final)
+    found = []
+    for consumers in group.consumers_of:
+        held = [holdings[consumer] for consumer in consumers]
+        active = [group.tasks[task].stateful for roles in held for task in roles.active]
+        copies = sum(len(roles.standby) + len(roles.warmup) for roles in held)
+        found.append(Load(sum(active), len(active) - sum(active), copies))
+    return found
+
+
+def at_first(plan: Plan) -> list[int]:
+    """Return how much every instance runs before the first rebalance."""
+    return [load.stateful if plan.group.stateful else load.stateless for load in loads(plan, initial=True)]
+
+
+def after(plan: Plan, rounds: Sequence[Round]) -> Iterator[tuple[int, ...]]:
+    """Yield how much every instance runs after each of these rounds of the plan."""
+    if plan.group.stateful:
+        return stateful_loads(plan.group, [rnd.assigned for rnd in rounds])
+    return (rnd.balance.active for rnd in rounds)
+
+
+def busiest_first(plan: Plan) -> int:
+    """Return how much the busiest instance runs before the first rebalance."""
+    return max(at_first(plan), default=0)
+
+
+def busiest_changes(plan: Plan) -> list[tuple[int, int]]:
+    """Return how much the busiest instance runs from when on (milliseconds), change by change.
+
+    What is being handed over has no owner for a moment: a change counts, from the rebalance that begins it, where the
+    last of its follow-ups leaves another load.
+    """
+    changes: list[tuple[int, int]] = []
+    last = busiest_first(plan)
+    for index, loads_then in enumerate(after(plan, plan.rounds)):
+        load = max(loads_then, default=0)
+        follows = index + 1 < len(plan.rounds) and plan.rounds[index + 1].trigger is Trigger.FOLLOW_UP
+        if load != last and not follows:
+            start = index
+            while start > 0 and plan.rounds[start].trigger is Trigger.FOLLOW_UP:
+                start -= 1
+            changes.append((load, plan.rounds[start].at_ms))
+            last = load
+    return changes
+
+
+def relief_ms(plan: Plan) -> int | None:
+    """Return when the busiest instance runs less than at first, ``None`` if it never does."""
+    now = busiest_first(plan)
+    return next((at_ms for load, at_ms in busiest_changes(plan) if load < now), None)
