@@ -12,8 +12,8 @@ from hypothesis import settings
 from tests.helpers.kafka_jars import DEFAULT_VERSION
 
 # The same examples on every run where a failure has to mean a change; elsewhere new ones each time, many if asked for.
-settings.register_profile("local", deadline=None, max_examples=40)
-settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True, print_blob=True)
+settings.register_profile("local", deadline=None, max_examples=25)
+settings.register_profile("ci", deadline=None, max_examples=25, derandomize=True, print_blob=True)
 settings.register_profile("long", deadline=None, max_examples=1_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "local"))
 
