@@ -16,11 +16,12 @@ from kstream_plan.assignors.java.tree_bins import TreeBin
 
 T = TypeVar("T")
 
-_INITIAL_BINS = 16
+#: A table begins with so many bins.
+INITIAL_BINS = 16
 #: A chain longer than this becomes a tree ...
-_LONGEST_CHAIN = 8
+LONGEST_CHAIN = 8
 #: ... but only in a table of at least so many bins; a smaller table doubles instead.
-_LEAST_BINS_WITH_TREES = 64
+LEAST_BINS_WITH_TREES = 64
 #: A tree that a doubling leaves with at most so many keys becomes a chain again.
 _SHORTEST_TREE = 6
 
@@ -44,7 +45,7 @@ def _order_of_chains(hashes: npt.NDArray[np.int64]) -> list[int] | None:
 
     A chain keeps the order of insertion whenever the table doubles, so only the last table counts.
     """
-    bins = _INITIAL_BINS
+    bins = INITIAL_BINS
     while len(hashes) > bins * 3 // 4:
         bins *= 2
     if _any_long_chain(hashes, bins):
@@ -58,12 +59,12 @@ def _any_long_chain(hashes: npt.NDArray[np.int64], bins: int) -> bool:
 
     With half the bins no chain is longer than two of these together: most of the smaller tables need no look.
     """
-    while bins >= _INITIAL_BINS:
+    while bins >= INITIAL_BINS:
         keys = hashes[: bins * 3 // 4 + 1]
-        longest = int(np.bincount(keys & bins - 1).max()) if len(keys) > _LONGEST_CHAIN else 1
-        if longest > _LONGEST_CHAIN:
+        longest = int(np.bincount(keys & bins - 1).max()) if len(keys) > LONGEST_CHAIN else 1
+        if longest > LONGEST_CHAIN:
             return True
-        while longest <= _LONGEST_CHAIN:
+        while longest <= LONGEST_CHAIN:
             bins, longest = bins // 2, longest * 2
     return False
 
@@ -77,7 +78,7 @@ class TaskHashTable:
 
     def __init__(self, hashes: Sequence[int]) -> None:
         self.hashes = hashes
-        self._bins: list[list[int]] = [[] for _ in range(_INITIAL_BINS)]
+        self._bins: list[list[int]] = [[] for _ in range(INITIAL_BINS)]
         self._trees: dict[int, TreeBin] = {}
         self._size = 0
 
@@ -92,7 +93,7 @@ class TaskHashTable:
             self._trees[index].put(key)
         else:
             self._bins[index].append(key)
-            if len(self._bins[index]) > _LONGEST_CHAIN:
+            if len(self._bins[index]) > LONGEST_CHAIN:
                 self._treeify(index)
         self._size += 1
         if self._size > len(self._bins) * 3 // 4:
@@ -108,7 +109,7 @@ class TaskHashTable:
         self._size -= 1
 
     def _treeify(self, index: int) -> None:
-        if len(self._bins) < _LEAST_BINS_WITH_TREES:
+        if len(self._bins) < LEAST_BINS_WITH_TREES:
             self._double()
         else:
             self._trees[index] = TreeBin(self._bins[index], self.hashes)

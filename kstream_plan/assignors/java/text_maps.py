@@ -7,12 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kstream_plan.assignors.java.collections import INITIAL_BINS, LEAST_BINS_WITH_TREES, LONGEST_CHAIN
 from kstream_plan.model.java_hash import spread_hash, string_hash
-
-_INITIAL_BINS = 16
-#: A bin of more keys than this doubles a table that is smaller than :data:`_LEAST_BINS_WITH_TREES`.
-_LONGEST_CHAIN = 8
-_LEAST_BINS_WITH_TREES = 64
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _64_BITS = 2**64 - 1
@@ -25,7 +21,7 @@ class HashMapOrder:
         capacity: for how many keys it was made; the bins are the next power of two.
     """
 
-    def __init__(self, capacity: int = _INITIAL_BINS) -> None:
+    def __init__(self, capacity: int = INITIAL_BINS) -> None:
         bins = 1
         while bins < capacity:
             bins *= 2
@@ -43,7 +39,7 @@ class HashMapOrder:
         of_bin = self._bins[spread_hash(string_hash(key)) & (len(self._bins) - 1)]
         of_bin.append(key)
         self._keys.add(key)
-        if len(of_bin) > _LONGEST_CHAIN and len(self._bins) < _LEAST_BINS_WITH_TREES:
+        if len(of_bin) > LONGEST_CHAIN and len(self._bins) < LEAST_BINS_WITH_TREES:
             self._double()
         if len(self._keys) > 0.75 * len(self._bins):
             self._double()
@@ -62,7 +58,7 @@ class HashMapOrder:
         of_bin = self._bins[spread_hash(string_hash(key)) & (len(self._bins) - 1)]
         of_bin.insert(0, key)
         self._keys.add(key)
-        if len(of_bin) >= _LONGEST_CHAIN and len(self._bins) < _LEAST_BINS_WITH_TREES:
+        if len(of_bin) >= LONGEST_CHAIN and len(self._bins) < LEAST_BINS_WITH_TREES:
             self._double()
 
     def _double(self) -> None:

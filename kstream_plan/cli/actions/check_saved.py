@@ -23,11 +23,10 @@ from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard
 from kstream_plan.snapshots.files.content import standard_input
 from kstream_plan.snapshots.files.selection import Selection
-from kstream_plan.snapshots.files.sources import check_paths
+from kstream_plan.snapshots.files.sources import STDIN, check_paths
 
 #: Options that say how snapshots are read and planned; a saved plan is checked as it is.
 _FOR_SNAPSHOTS = (NewInstances, Planning, Chance, Reading, Measuring, Settings, Deciding, Spark)
-STDIN = "-"
 
 
 class Source(NamedTuple):

@@ -12,12 +12,11 @@ from kstream_plan.cli.options.groups import Measuring
 from kstream_plan.cli.output import talk
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
+from kstream_plan.snapshots.files.sources import STDIN
 
 if TYPE_CHECKING:
     from kstream_plan.snapshots.broker.topology_text import Topology
     from kstream_plan.snapshots.metrics.overlay import Measurements
-
-_STDIN = "-"
 
 
 def check_measuring(asked: Measuring, *, reads_stdin: bool, others: Sequence[str] = ()) -> None:
@@ -42,7 +41,7 @@ def check_measuring(asked: Measuring, *, reads_stdin: bool, others: Sequence[str
         *(asked.start_offsets or ()),
         *(asked.store_lags or ()),
     ]
-    if paths.count(_STDIN) + reads_stdin > 1:
+    if paths.count(STDIN) + reads_stdin > 1:
         raise UsageError("standard input is to be read twice", fix="give - once")
 
 
@@ -50,7 +49,7 @@ def _check_no_scrape(paths: Sequence[str]) -> None:
     from kstream_plan.snapshots.metrics.exposition import holds_metrics  # noqa: PLC0415 - only where it is needed
 
     for path in paths:
-        if path != _STDIN and holds_metrics(path):
+        if path != STDIN and holds_metrics(path):
             fix = "repeat the option (--metrics A --metrics B), give the folder, or put the glob in quotes"
             raise UsageError("holds metrics, and --metrics takes one path", where=path, fix=fix)
 

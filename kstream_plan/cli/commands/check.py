@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from kstream_plan.cli.actions.check_saved import STDIN, baselines, check_saved, sort_paths
+from kstream_plan.cli.actions.check_saved import baselines, check_saved, sort_paths
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading
 from kstream_plan.cli.actions.scenarios import scenario_of
@@ -27,6 +27,7 @@ from kstream_plan.policy.limits import LimitValue, Policy
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.github import not_for_the_runner
 from kstream_plan.render.check.table import table_report
+from kstream_plan.snapshots.files.sources import STDIN
 
 #: The one report that may share stdout with the table: whoever reads it takes its lines out of any text.
 _BESIDE_THE_TABLE = "github"

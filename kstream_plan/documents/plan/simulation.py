@@ -7,7 +7,13 @@ from dataclasses import fields
 from typing import Any
 
 from kstream_plan.documents.codec import ABSENT, WrongValueError
-from kstream_plan.documents.plan.simulation_fields import CRASH, KINDS, EventDocument, NewSetting, SimulationDocument
+from kstream_plan.documents.plan.simulation_fields import (
+    CRASH,
+    EVENT_KINDS,
+    EventDocument,
+    NewSetting,
+    SimulationDocument,
+)
 from kstream_plan.model import Group, Instance
 from kstream_plan.model.scenario import (
     Bounce,
@@ -57,7 +63,7 @@ def _own_fields(kind: type[Event]) -> list[str]:
 def _kind(event: Event) -> str:
     if isinstance(event, Stop) and event.crash:
         return CRASH
-    return next(kind for kind, of in KINDS.items() if isinstance(event, of))
+    return next(kind for kind, of in EVENT_KINDS.items() if isinstance(event, of))
 
 
 def _process_ids(event: Event) -> tuple[str, ...]:
@@ -106,7 +112,7 @@ def _outcome(item: EventDocument, group: Group, *keys: str) -> EventOutcome:
 
 
 def _event(item: EventDocument, group: Group, *keys: str) -> Event:
-    of = Stop if item.kind == CRASH else KINDS[item.kind]
+    of = Stop if item.kind == CRASH else EVENT_KINDS[item.kind]
     values: dict[str, Any] = {"at_ms": item.at_ms}
     for name in _own_fields(of):
         values[name] = getattr(item, name)

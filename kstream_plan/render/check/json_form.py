@@ -14,13 +14,13 @@ from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
 from kstream_plan.version import __version__
 
-FORMAT_VERSION = "1.0"
+_FORMAT_VERSION = "1.0"
 
 
 def json_report(check: Check) -> str:
     """Return the document, one line of ASCII with its end; keys sorted."""
     document: dict[str, Json] = {
-        "format_version": FORMAT_VERSION,
+        "format_version": _FORMAT_VERSION,
         "kind": "check",
         "tool": {"name": "kstream-plan", "version": __version__},
         "checked_at": check.now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),

@@ -11,14 +11,14 @@ from kstream_plan.documents.codec import Json
 from kstream_plan.plans.simulated import Range
 from kstream_plan.version import __version__
 
-FORMAT_VERSION = "1.0"
+_FORMAT_VERSION = "1.0"
 
 
 def compare_json(alike: Sequence[Alike]) -> str:
     """Return the document as one line of ASCII, without the line end; keys sorted, alternatives as in the table."""
     first = alike[0].one.plan
     document: dict[str, Json] = {
-        "format_version": FORMAT_VERSION,
+        "format_version": _FORMAT_VERSION,
         "kind": "compare",
         "application_id": first.group.application_id,
         "tool": {"name": "kstream-plan", "version": __version__, "models": first.models},

@@ -14,13 +14,13 @@ from typing import NamedTuple
 from kstream_plan.snapshots.broker.byte_reader import ByteReader, UnknownVersionError
 
 #: Key type → the protocol of the group that such a record describes. Every other type is about something else.
-PROTOCOLS = MappingProxyType({2: "classic", 3: "consumer", 11: "share", 17: "streams"})
+GROUP_PROTOCOLS = MappingProxyType({2: "classic", 3: "consumer", 11: "share", 17: "streams"})
 _NEWEST_VALUE = 4
 _FLEXIBLE_VALUE = 4
 
 
 class GroupKey(NamedTuple):
-    """Which group a record describes: its protocol (of :data:`PROTOCOLS`) and its id."""
+    """Which group a record describes: its protocol (of :data:`GROUP_PROTOCOLS`) and its id."""
 
     protocol: str
     group_id: str
@@ -58,7 +58,7 @@ def read_group_key(key: bytes) -> GroupKey | None:
         PayloadError: it describes one, but is malformed.
     """
     reader = ByteReader(key)
-    protocol = PROTOCOLS.get(reader.int16("version"))
+    protocol = GROUP_PROTOCOLS.get(reader.int16("version"))
     if protocol is None:
         return None
     group_id = reader.string("group")

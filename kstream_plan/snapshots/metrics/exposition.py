@@ -22,6 +22,7 @@ from typing import IO, BinaryIO, NamedTuple, cast
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.snapshots.files.content import GZIP_MAGIC, at_hand, counted, waited_for
+from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.metrics.names import (
     Meaning,
     StoreLabel,
@@ -35,7 +36,6 @@ from kstream_plan.snapshots.metrics.names import (
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.times import parse_time
 
-_STDIN = "-"
 #: No line of a scrape is longer; what is, is no scrape.
 _LONGEST_LINE = 1 << 16
 #: A comment at the top may say when the scrape was taken.
@@ -122,7 +122,7 @@ def text_sources(paths: Sequence[str], stdin: BinaryIO | None, now_ms: int | Non
     """
     seen: set[str] = set()
     for path in paths:
-        if path == _STDIN:
+        if path == STDIN:
             yield TextSource("standard input", stdin or sys.stdin.buffer, now_ms)
             continue
         for file in _expanded(path):
