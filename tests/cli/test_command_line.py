@@ -111,6 +111,13 @@ def test_exit_codes(reads: Any, cases: list[str], options: list[str], code: int)
     assert run(["assign", "x.json", *options]) == code
 
 
+@pytest.mark.parametrize("text", ["13:00", "noon", "2026-11-22T34:00.61Z"])
+def test_as_of_is_a_time(reads: Any, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    reads("settled")
+    assert run(["assign", "x", "--as-of", text]) == 2
+    assert f"--as-of: '{text}' is" in capsys.readouterr().err
+
+
 def test_bad_input_is_one_message_on_stderr_and_exit_code_1(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
     reads(SnapshotError("has two \x1b[31mowners", where="x.json, application 'S1'", fix="keep one"))
     assert run(["assign", "x.json"]) == 1

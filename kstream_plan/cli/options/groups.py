@@ -18,7 +18,7 @@ from kstream_plan.documents.quantities import parse_size
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.snapshots.files.content import Limits, reading_within
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.times import time_asked_for
 
 _USUAL = PlanOptions()
 
@@ -45,8 +45,14 @@ class Reading(Options):
 
     @property
     def now_ms(self) -> int | None:
-        """When plans begin, since 1970; ``None``: when a snapshot says."""
-        return parse_time(self.as_of) if self.now is None and self.as_of is not None else self.now
+        """When plans begin, since 1970; ``None``: when a snapshot says.
+
+        Raises:
+            UsageError: ``--as-of`` is no time.
+        """
+        if self.now is not None or self.as_of is None:
+            return self.now
+        return time_asked_for(self.as_of, "--as-of") // 1000
 
 
 class Measuring(Options):
