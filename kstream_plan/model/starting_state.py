@@ -91,7 +91,7 @@ def _with_what_was_written(state: GroupState, snapshot: Snapshot, decision: Know
     """Return the state with end offsets of now.
 
     Where nothing had been written yet when the group first started, and nobody knows how much has been since, it counts
-    as little, but too much for anybody without a copy: those who got theirs then have followed the changelog.
+    as little, but too much for anybody without a copy: those who run the tasks have written it.
     """
     rates, limit = snapshot.rates, snapshot.config.acceptable_recovery_lag
     changed, begun = list(state.group.tasks), list[int]()
@@ -111,7 +111,7 @@ def _with_what_was_written(state: GroupState, snapshot: Snapshot, decision: Know
     copies = list(state.copies)
     for consumer, holding in enumerate(held) if begun else ():
         instance = group.instance_of[consumer]
-        for place in sorted({*holding.active, *holding.standby}.intersection(begun)):
+        for place in sorted(set(holding.active).intersection(begun)):
             if all(copy.instance != instance for copy in copies[place]):
                 copies[place] = tuple(sorted([*copies[place], Copy(instance, 0, lost_at_ms=state.at_ms)]))
     return replace(state, group=group, copies=tuple(copies)) if group.tasks != state.group.tasks else state

@@ -125,6 +125,21 @@ def test_a_time_or_a_range_is_chosen(
     assert [row["captured_at"] for row in rows(shown)] == [times[number - 1] for number in generations]
 
 
+def test_the_time_that_is_asked_for_is_now(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A copy that is a few seconds old may have caught up; one that has been there for a probing interval has."""
+    log = str(captured.REAL / "more" / "fresh" / "leader.log.gz")
+    settings = str(captured.REAL / "more" / "fresh" / "app.properties")
+    for seconds, code in ((6, 3), (120, 0)):
+        until = f"2026-11-22T12:{30 + (44 + seconds) // 60}:{(44 + seconds) % 60:02}.919Z"
+        shown, _ = snapshot(capsys, "--leader-log", log, "--streams-config", settings, "--as-of", until)
+        (row,) = rows(shown)
+        assert (row["captured_at"], row["known_until"]) == ("2026-11-22T12:30:44.919Z", until)
+        place = tmp_path / f"{seconds}.json"
+        place.write_text(shown)
+        assert run(["drain", str(place), "i3", "--leave", "--require-warm"]) == code
+        assert ("0-8 cold" in capsys.readouterr().out) == (code == 3)
+
+
 def test_several_logs_after_one_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = log_layouts.records("scale-out-traffic")
     for host in ("i1", "i2", "i3", "i4"):

@@ -58,7 +58,8 @@ def snapshot(asked: SnapshotOptions) -> None:
         if asked.listed:
             say(history([_line(entry) for entry in wanted]))
             return
-        _deliver(measured_rows((row, measured) for row in checked_rows(wanted)), asked.out)
+        rows = [_until(row, asked.as_of) for row in checked_rows(wanted)]
+        _deliver(measured_rows((row, measured) for row in rows), asked.out)
 
 
 def _checked_source(asked: SnapshotOptions) -> RunningGroups | None:
@@ -205,6 +206,13 @@ def _time(text: str | None, option: str) -> int | None:
 
 def _now_ms(asked: SnapshotOptions) -> int | None:
     return None if asked.as_of is None else time_asked_for(asked.as_of, "--as-of") // 1000
+
+
+def _until(row: Mapping[str, Any], as_of: str | None) -> Mapping[str, Any]:
+    """Return the row of a group as it was at a time: until then its newest decision was the last."""
+    if as_of is None or row.get("captured_at") is None:
+        return row
+    return {**row, "known_until": format_time(time_asked_for(as_of, "--as-of") // 1000)}
 
 
 def _nothing_selected(entries: Sequence[Entry], wanted: Selection) -> SnapshotError:
