@@ -289,7 +289,8 @@ def _assumptions(played: Played, outcome: Rehearsal, now_ms: int) -> tuple[Note,
     left_over = [
         task
         for task, copies in enumerate(state.copies)
-        if any(copy.consumer is None and (task, copy.instance) not in snapshot.since_ms for copy in copies)
+        if snapshot.state.copies[task]
+        and any(copy.consumer is None and (task, copy.instance) not in snapshot.since_ms for copy in copies)
     ]
     if rounds and left_over:
         names = tuple(str(state.group.tasks[task].task_id) for task in left_over)
