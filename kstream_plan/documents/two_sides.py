@@ -18,9 +18,10 @@ from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.plans import Plan
 from kstream_plan.snapshots import reading
+from kstream_plan.snapshots.files.broken_files import HEAD_BYTES
 from kstream_plan.snapshots.files.content import at_hand, read_file, standard_input
 from kstream_plan.snapshots.files.selection import Selection
-from kstream_plan.snapshots.files.sources import HEAD_BYTES, STDIN, check_paths, local_path
+from kstream_plan.snapshots.files.sources import STDIN, check_paths, local_path
 from kstream_plan.snapshots.rows.fields import printable, shown
 
 

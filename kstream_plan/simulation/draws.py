@@ -21,8 +21,8 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws, Figures, Range, figures_of
 from kstream_plan.policy.rules.over_draws import measured, worst
+from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
-from kstream_plan.simulation.resolve import drawn
 
 #: draws done, draws in all
 OnDraw: TypeAlias = Callable[[int, int], None]

@@ -14,9 +14,9 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Simulation, event_outcomes
 from kstream_plan.simulation import what_ifs as others
 from kstream_plan.simulation.draws import OnDraw, draws, one_draw, usual_number
+from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.outages import outage_note
-from kstream_plan.simulation.resolve import drawn, is_random
 
 
 def simulate(

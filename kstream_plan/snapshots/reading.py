@@ -12,17 +12,10 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.content import reading_within
 from kstream_plan.snapshots.files.selection import Selection, selection
-from kstream_plan.snapshots.files.sources import (
-    BrokenFileError,
-    Form,
-    Input,
-    Paths,
-    check_paths,
-    local_input,
-    spool,
-)
+from kstream_plan.snapshots.files.sources import Form, Input, Paths, check_paths, local_input, spool
 from kstream_plan.snapshots.files.temporary import temporary_folder
 from kstream_plan.snapshots.rows.fields import Row, printable, shown
 from kstream_plan.snapshots.rows.json_text import parse_row

@@ -28,8 +28,8 @@ from kstream_plan.model import Snapshot
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.simulation.json_form import simulation_json
+from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
-from kstream_plan.simulation.resolve import drawn
 from kstream_plan.snapshots.broker.byte_reader import PayloadError
 from kstream_plan.snapshots.broker.topology_text import read_topology
 from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows, rows_of

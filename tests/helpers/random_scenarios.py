@@ -39,8 +39,8 @@ from kstream_plan.model.settings import RACK_STRATEGIES, AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.protocols import PROTOCOLS
+from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
-from kstream_plan.simulation.resolve import drawn
 from tests.helpers.memberships import settled
 
 SESSION_TIMEOUT_MS = 45_000

@@ -19,8 +19,8 @@ from kstream_plan.plans.activity import membership
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.membership import DiskCopy, as_flushed
 from kstream_plan.render.plan.table import table
+from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
-from kstream_plan.simulation.resolve import drawn
 from tests.helpers import captured, captured_scenarios, memberships
 
 MEMBERSHIP, THREAD_STOPPED = Reason(ReasonCode.MEMBERSHIP), Reason(ReasonCode.THREAD_STOPPED)

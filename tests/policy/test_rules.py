@@ -20,8 +20,8 @@ from kstream_plan.plans.balance import balance, instance_loads
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement
 from kstream_plan.protocols import PROTOCOLS
+from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
-from kstream_plan.simulation.resolve import drawn
 from tests.helpers import captured_scenarios, plan_cases, strategies
 from tests.helpers.random_scenarios import random_case
 

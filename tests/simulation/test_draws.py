@@ -16,7 +16,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.simulated import Figures
 from kstream_plan.simulation import draws
 from kstream_plan.simulation.instance_names import process_id_of
-from kstream_plan.simulation.resolve import drawn, is_random
+from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios

@@ -9,8 +9,8 @@ from pathlib import Path
 from kstream_plan.documents.plan.read import SavedPlan, all_sound, each_saved
 from kstream_plan.errors import PlanFileError
 from kstream_plan.plans import Plan
+from kstream_plan.snapshots.files.broken_files import HEAD_BYTES
 from kstream_plan.snapshots.files.content import GZIP_MAGIC, at_hand, read_file
-from kstream_plan.snapshots.files.sources import HEAD_BYTES
 from kstream_plan.snapshots.rows.document_kind import kind_of
 
 

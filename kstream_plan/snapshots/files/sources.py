@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import stat
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -22,7 +21,8 @@ from typing import BinaryIO, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlparse
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.files.content import GZIP_MAGIC, at_hand, counted, waited_for
+from kstream_plan.snapshots.files.broken_files import HEAD_BYTES, BrokenFileError, Head, unreadable, unzipped_head
+from kstream_plan.snapshots.files.content import at_hand, counted, waited_for
 from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
 from kstream_plan.snapshots.rows.fields import printable, shown
 
@@ -31,9 +31,6 @@ IsALog: TypeAlias = Callable[[bytes], bool]
 
 #: Standard input among the paths.
 STDIN = "-"
-
-#: How much of a file is looked at to tell what is in it.
-HEAD_BYTES = 1 << 20
 
 _PARQUET_MAGIC = b"PAR1"
 _UTF8_MARK = b"\xef\xbb\xbf"
@@ -76,27 +73,12 @@ class Input(NamedTuple):
     long_rows: bool = False
 
 
-class BrokenFileError(SnapshotError):
-    """A file that cannot be read at all; ``name`` is its name as in :class:`Input`."""
-
-    def __init__(self, name: str, what: str, fix: str) -> None:
-        super().__init__(what, where=printable(name), fix=fix)
-        self.name = name
-
-
 class Paths(NamedTuple):
     """What is to be read: files on this machine, sorted and each once, and paths that only Spark can look at."""
 
     local: tuple[LocalFile, ...]
     remote: tuple[str, ...]
     stdin: bool
-
-
-class Head(NamedTuple):
-    """The beginning of a file, unzipped, and whether it was zipped."""
-
-    content: bytes
-    zipped: bool
 
 
 def check_paths(paths: Sequence[str]) -> Paths:
@@ -193,11 +175,7 @@ def _kept(file: LocalFile) -> LocalFile:
     try:
         return file._replace(path=at_hand(file.path))
     except OSError as error:
-        raise _unreadable(file, error) from None
-
-
-def _unreadable(file: LocalFile, error: OSError) -> BrokenFileError:
-    return BrokenFileError(file.name, f"cannot be read: {error.strerror or error}", "check the file")
+        raise unreadable(file.name, error) from None
 
 
 def read_head(file: LocalFile) -> Head:
@@ -210,31 +188,7 @@ def read_head(file: LocalFile) -> Head:
         with open(file.path, "rb") as stream:
             return unzipped_head(stream.read(HEAD_BYTES), file.name)
     except OSError as error:
-        raise _unreadable(file, error) from None
-
-
-def unzipped_head(head: bytes, name: str) -> Head:
-    """Unzip the beginning of a file if it is zipped.
-
-    Raises:
-        BrokenFileError: it begins like gzip, but is not.
-    """
-    if not head.startswith(GZIP_MAGIC):
-        return Head(head, zipped=False)
-    unzipper = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    try:
-        content = unzipper.decompress(head, HEAD_BYTES)
-    except zlib.error as error:
-        raise broken_gzip(name, str(error)) from None
-    if len(head) < HEAD_BYTES and not (unzipper.eof or unzipper.unconsumed_tail):
-        raise broken_gzip(name, "it ends too early")
-    return Head(content, zipped=True)
-
-
-def broken_gzip(name: str, reason: str) -> BrokenFileError:
-    """Return the error for a gzip file that ends too early or holds something else."""
-    what = f"is a damaged gzip file ({printable(reason)})"
-    return BrokenFileError(name, what, "copy it again, it was probably cut short")
+        raise unreadable(file.name, error) from None
 
 
 def form_of(head: Head, name: str, is_a_log: IsALog) -> Form:

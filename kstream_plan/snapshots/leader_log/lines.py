@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.files.broken_files import broken_gzip
 from kstream_plan.snapshots.files.content import GZIP_MAGIC, within_limit
-from kstream_plan.snapshots.files.sources import broken_gzip
 from kstream_plan.snapshots.rows.fields import printable
 
 BLOCK_BYTES = 1 << 20

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 
 from kstream_plan.errors import SparkError
-from kstream_plan.snapshots.files.sources import BrokenFileError, broken_gzip
+from kstream_plan.snapshots.files.broken_files import BrokenFileError, broken_gzip
 from kstream_plan.snapshots.rows.fields import printable
 
 _FILE = re.compile(r"(?:reading|read) file:? ?(\S+?)\.?\s|(?:Path|File) does not exist: (\S+?)\.?\s")

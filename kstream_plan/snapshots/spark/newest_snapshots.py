@@ -13,10 +13,11 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
+from kstream_plan.snapshots.files.broken_files import unreadable
 from kstream_plan.snapshots.files.content import read_file
 from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows, rows_of
 from kstream_plan.snapshots.files.selection import Selection
-from kstream_plan.snapshots.files.sources import BrokenFileError, Form, Input
+from kstream_plan.snapshots.files.sources import Form, Input
 from kstream_plan.snapshots.rows.document_kind import WRITTEN
 from kstream_plan.snapshots.rows.schema import SNAPSHOT, SNAPSHOT_KEYS
 from kstream_plan.snapshots.spark.failures import plain_path
@@ -67,7 +68,7 @@ def _long_rows(file: Input) -> list[RowText]:
     try:
         content = read_file(file.path)
     except OSError as error:
-        raise BrokenFileError(file.name, f"cannot be read: {error.strerror or error}", "check the file") from None
+        raise unreadable(file.name, error) from None
     if file.form is Form.DOCUMENT:
         return list(rows_of(RowText(file.path, content)))
     return [RowText(file.path, line) for line in content.splitlines()]

@@ -9,7 +9,8 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.files.sources import HEAD_BYTES, BrokenFileError, Form, Input, form_of, unzipped_head
+from kstream_plan.snapshots.files.broken_files import HEAD_BYTES, BrokenFileError, unzipped_head
+from kstream_plan.snapshots.files.sources import Form, Input, form_of
 from kstream_plan.snapshots.leader_log.looks_like_a_log import is_a_log
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.spark.failures import spark_failure

@@ -31,8 +31,8 @@ from kstream_plan.model.scenario import ConfigChange, Event, Join, Scenario, Sto
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.plans import HandOver, Plan, Reason, ReasonCode, restores_anew
 from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
-from kstream_plan.simulation.resolve import drawn
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from tests.assignors.balanced.test_balanced import balanced_group

@@ -16,8 +16,8 @@ from kstream_plan.errors import PlanFileError
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import Leave, Return, Scenario
 from kstream_plan.plans import Plan
+from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
-from kstream_plan.simulation.resolve import drawn
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured_scenarios, strategies

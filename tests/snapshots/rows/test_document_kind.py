@@ -14,7 +14,7 @@ from kstream_plan.documents.plan.files import is_plan_file
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.render.diff.json_form import diff_json
 from kstream_plan.render.simulation.json_form import simulation_json
-from kstream_plan.snapshots.files.sources import HEAD_BYTES
+from kstream_plan.snapshots.files.broken_files import HEAD_BYTES
 from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
 from tests.helpers import diff_cases, plan_cases, simulation_cases
 
