@@ -26,12 +26,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """As many workers as processors; more with Kafka itself, whose scenarios mostly wait."""
+    """As many workers as processors; more with Kafka itself or with Spark, for whom a worker mostly waits."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     at_least = 4 if _with_kafka(config) else 1
-    return max(at_least, min(processors, _MOST_WORKERS))
+    for_spark = "spark" not in (config.option.markexpr or "")
+    return max(at_least, min(processors, _MOST_WORKERS) + for_spark)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -49,7 +50,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _with_kafka(config: pytest.Config) -> bool:
-    return "kafka" in (config.option.markexpr or "")
+    asked = config.option.markexpr or ""
+    return "kafka" in asked and "not kafka" not in asked
 
 
 @pytest.fixture(scope="session")
