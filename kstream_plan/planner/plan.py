@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from math import ceil, inf
+from types import MappingProxyType
 
 from kstream_plan.errors import UsageError
 from kstream_plan.model import GroupState, Holdings, Note, Rates, Snapshot
@@ -202,7 +203,17 @@ class _Case:
                 ends += others
             else:
                 warnings = tuple(note for note in warnings if note.code != code)
-        return tuple(_ranges(ends)), warnings
+        return tuple(_ranges(ends, self._coldest(made, design, options))), warnings
+
+    def _coldest(self, made: Plan, design: Design, options: PlanOptions) -> Plan:
+        """Return the plan whose cold starts count as well, where restore rates were measured: they are no promise."""
+        rates = self.snapshot.rates
+        if not (rates.restore and rates.restore_per_instance is None and self.outside.changes):
+            return made
+        unmeasured = replace(rates, restore=MappingProxyType({}))
+        return replace(self, snapshot=replace(self.snapshot, rates=unmeasured))._again(
+            design, replace(options, ready=False)
+        )
 
     def _sides_of_the_time_out(self, made: Plan, design: Design, options: PlanOptions) -> tuple[Plan, Plan]:
         """Return what follows if who came back close to the time-out is back within it, and if beyond it."""
@@ -256,10 +267,12 @@ def _in_short(summary: Summary) -> str:
 _OTHERWISE: Sequence[Cleaning] = ("early", "late")
 
 
-def _ranges(plans: Sequence[Plan]) -> Iterator[FigureRange]:
+def _ranges(plans: Sequence[Plan], coldest: Plan | None = None) -> Iterator[FigureRange]:
+    """Yield the figures that differ, of cold starts with those of ``coldest``."""
     for figure in FIGURES:
-        ends = [end for made in plans if (end := made.figure(figure)) is not None]
-        if len(ends) == len(plans) and min(ends) != max(ends):
+        of = (*plans, coldest) if coldest is not None and figure == "cold_handovers" else plans
+        ends = [end for made in of if (end := made.figure(figure)) is not None]
+        if len(ends) == len(of) and min(ends) != max(ends):
             yield FigureRange(figure, min(ends), max(ends))
 
 

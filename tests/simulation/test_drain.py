@@ -14,6 +14,7 @@ from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, KnownDecision, Note, Rates, Snapshot
+from kstream_plan.model.scenario import Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.simulation.drain import drain_markdown, drain_table
@@ -375,6 +376,27 @@ def test_a_session_time_out_beyond_a_probing_interval_makes_no_measured_copy_war
         assert (drained.how_many_cold, [doubt.code for doubt in drained.doubts]) == ((0, 1), ["not-measured-warm"])
 
 
+def _behind(rates: Rates) -> Snapshot:
+    """30,000 records in the 45 s of the session time-out."""
+    behind = replace(
+        _with_copy(30_000, 30_000), rates=rates, measured_lags=frozenset({(2, 0)}), reported_ms={(2, 0): 0}
+    )
+    tasks = tuple(replace(task, end_offset_sum=40_000) for task in behind.state.group.tasks)
+    of = Group(behind.state.group.application_id, tasks, behind.state.group.instances)
+    decision = KnownDecision(generation=2, at_ms=0)
+    return replace(behind, state=replace(behind.state, group=of), decision=decision)
+
+
+@pytest.mark.parametrize(
+    ("rates", "most"), [(Rates(restore_per_instance=1_000.0), None), (Rates(restore={0: 1_000.0}), 1)]
+)
+def test_a_plan_counts_on_no_measured_rate_either(rates: Rates, most: int | None) -> None:
+    made = plan(_behind(rates), scenario=Scenario(events=(Stop(at_ms=0, process_ids=("i3",)),)))
+    assert made.summary.cold_handovers == 0
+    found = {of.figure: of.high for of in made.summary.ranges}
+    assert found.get("cold_handovers") == most
+
+
 @pytest.mark.parametrize(
     ("rates", "cold", "said"),
     [
@@ -388,14 +410,7 @@ def test_a_session_time_out_beyond_a_probing_interval_makes_no_measured_copy_war
 def test_a_copy_that_is_behind_is_warm_by_then_only_by_a_bound_or_what_is_given(
     rates: Rates, cold: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """30,000 records in the 45 s of the session time-out."""
-    behind = replace(
-        _with_copy(30_000, 30_000), rates=rates, measured_lags=frozenset({(2, 0)}), reported_ms={(2, 0): 0}
-    )
-    tasks = tuple(replace(task, end_offset_sum=40_000) for task in behind.state.group.tasks)
-    of = Group(behind.state.group.application_id, tasks, behind.state.group.instances)
-    decision = KnownDecision(generation=2, at_ms=0)
-    found = replace(behind, state=replace(behind.state, group=of), decision=decision)
+    found = _behind(rates)
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (found,))
     assert run(["drain", "x.json", "i3", "--require-warm"]) == (3 if cold else 0)
     shown = capsys.readouterr()
