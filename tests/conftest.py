@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,9 @@ settings.register_profile("local", deadline=None, max_examples=25)
 settings.register_profile("ci", deadline=None, max_examples=25, derandomize=True, print_blob=True)
 settings.register_profile("long", deadline=None, max_examples=1_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "local"))
+
+# In the background of a shell the tests would ignore Ctrl-C, and with them the commands that they end by it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Beyond that many workers, a run spends more on starting them than they save.
 _MOST_WORKERS = 8
