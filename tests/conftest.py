@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("kafka")]
         config.hook.pytest_deselected(items=left_out)
     for item in items:
-        if item.get_closest_marker("spark"):
+        if item.get_closest_marker("spark") and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group("spark"))
         elif item.get_closest_marker("kafka"):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))

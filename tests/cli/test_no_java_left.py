@@ -13,7 +13,7 @@ import pytest
 
 from tests.helpers.captured import REAL
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("processes with a Java of their own")]
 
 SNAPSHOT = REAL / "scale-out" / "before.json"
 

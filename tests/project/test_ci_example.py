@@ -103,6 +103,7 @@ def test_whatever_the_check_reads_starts_it() -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.xdist_group("processes with a Java of their own")
 def test_the_check_of_a_pull_request(checkout: Path) -> None:
     steps = _steps("check.yml")
     _run(_steps("snapshot.yml")["Snapshot"], checkout)

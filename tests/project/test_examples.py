@@ -12,6 +12,7 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 
 @pytest.mark.spark
+@pytest.mark.xdist_group("processes with a Java of their own")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_the_example_runs(path: Path) -> None:
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
@@ -20,6 +21,7 @@ def test_the_example_runs(path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.xdist_group("processes with a Java of their own")
 def test_the_large_group_is_settled_by_its_own_plan(tmp_path: Path) -> None:
     maker, file = EXAMPLES[0].parent / "large" / "make_group.py", tmp_path / "group.json"
     sizes = ["--pods", "6", "--tasks", "24", "--subtopologies", "3"]
