@@ -10,12 +10,13 @@ from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened
 from kstream_plan.documents.history import GENERATION, HistoryEntry, entries_of, generation_of, point_ms
 from kstream_plan.documents.plan.files import is_plan_file, read_plan_file
 from kstream_plan.errors import SnapshotError
+from kstream_plan.model.times import format_time
 from kstream_plan.plans import Plan
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import format_time, parse_time
+from kstream_plan.snapshots.rows.times import parse_time
 
 #: Of so many rows with their decisions on a history is one; a single one is a snapshot.
 _LEAST_ROWS = 2

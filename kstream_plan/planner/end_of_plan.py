@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Rates, Snapshot
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.times import format_time
 from kstream_plan.planner.timeline import Timeline
 from kstream_plan.plans.design import Turn
 from kstream_plan.plans.end import EndConsumer, EndCopy, EndInstance, EndRate, EndTask, PlanEnd
@@ -39,7 +39,7 @@ def end_of(
     taken_ms = snapshot.captured_at_ms
     changes = [change for change in outside.changes if change.at_ms > at_ms]
     return PlanEnd(
-        begins_at=None if taken_ms is None else _time(taken_ms + now_ms),
+        begins_at=None if taken_ms is None else format_time(taken_ms + now_ms),
         at_ms=at_ms,
         goes_on=rounds > 0,
         to_come=len(changes) + sum(outage.to_ms > at_ms for outage in outside.unnoticed),
@@ -53,10 +53,6 @@ def end_of(
             for task in (group.tasks if config.rack_aware_assignment_strategy != "none" else ())
         ),
     )
-
-
-def _time(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _started(snapshot: Snapshot, now_ms: int, outside: Timeline, by_ms: int) -> Mapping[str, int]:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, Unpack
 
 from kstream_plan.model import LATEST, Group, Note, Snapshot, WorkId
 from kstream_plan.model.scenario import Leave, Scenario, Stop
+from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, Plan, Promote
@@ -15,7 +16,6 @@ from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.simulation.forecasts import doubtful, forecasts, relied_on
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.one_plan import plan_checked
-from kstream_plan.snapshots.rows.times import format_time
 
 #: So many rounds of a plan are played at first to see what becomes of the tasks; all of them if these do not tell.
 _SOON = (16, 128)

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from kstream_plan.snapshots.spark.newest_snapshots import SnapshotText
 from typing import TYPE_CHECKING
 
+from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows.document_kind import refuse_written
 from kstream_plan.snapshots.rows.fields import FieldError
 from kstream_plan.snapshots.rows.lag_history import HistoryRow, StoreHistory, StoreInterval
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_error
-from kstream_plan.snapshots.rows.times import format_time
 
 if TYPE_CHECKING:
     from kstream_plan.snapshots.spark.newest_lags import LagText

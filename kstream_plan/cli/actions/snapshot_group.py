@@ -12,11 +12,11 @@ from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.documents.client_properties import load_client_properties
 from kstream_plan.errors import ClusterError, KstreamPlanError, UsageError
 from kstream_plan.model import Note
+from kstream_plan.model.times import format_time
 from kstream_plan.render.generations import HistoryLine
 from kstream_plan.snapshots.broker.source import Cluster, Taken, group_decisions, group_history, running_group
 from kstream_plan.snapshots.leader_log.naming import client_of
 from kstream_plan.snapshots.rows.fields import printable, shown
-from kstream_plan.snapshots.rows.times import format_time
 
 if TYPE_CHECKING:
     from kstream_plan.snapshots.broker.topology_text import Topology

@@ -30,12 +30,13 @@ from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note
+from kstream_plan.model.times import format_time
 from kstream_plan.render.generations import HistoryLine, history
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.notes import notes_about, notes_about_logs
 from kstream_plan.snapshots.rows.fields import printable, shown
-from kstream_plan.snapshots.rows.times import format_time, time_asked_for
+from kstream_plan.snapshots.rows.times import time_asked_for
 from kstream_plan.snapshots.rows.write import check_ending, file_bytes, row_lines
 
 

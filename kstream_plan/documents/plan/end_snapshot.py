@@ -8,9 +8,10 @@ from typing import Any
 
 from kstream_plan.errors import PlanFileError
 from kstream_plan.model import Holding, Instance, Partition
+from kstream_plan.model.times import format_time
 from kstream_plan.plans import Plan
 from kstream_plan.plans.end import EndCopy, EndInstance, EndRate, PlanEnd
-from kstream_plan.snapshots.rows.times import format_time, parse_time
+from kstream_plan.snapshots.rows.times import parse_time
 
 
 def end_snapshot(plan: Plan) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from kstream_plan.comparison.said_and_happened import (
 )
 from kstream_plan.documents.codec import Json
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
+from kstream_plan.model.times import format_time
 from kstream_plan.plans import Round
 from kstream_plan.render.diff.happened_story import first_difference, happened_verdict
 from kstream_plan.render.text.names import Names
-from kstream_plan.snapshots.rows.times import format_time
 from kstream_plan.version import __version__
 
 

@@ -15,11 +15,11 @@ from kstream_plan.comparison.said_and_happened import (
     SaidAndHappened,
     TaskDifference,
 )
+from kstream_plan.model.times import format_time
 from kstream_plan.render.text.escape import TERMINAL, Escape
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import clock, count, duration, several
 from kstream_plan.render.text.page import Fact
-from kstream_plan.snapshots.rows.times import format_time
 
 _CAME = {
     Likeness.AS_SAID: "as said",

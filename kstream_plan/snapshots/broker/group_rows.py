@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from kstream_plan.model import LATEST, UNKNOWN, TaskId
 from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
 from kstream_plan.snapshots.broker.group_tasks import GroupTask, Topics
 from kstream_plan.snapshots.broker.members import StreamsMember
-from kstream_plan.snapshots.rows.times import format_time
 
 #: Partition → its end offset.
 EndOffsets = Mapping[TopicPartition, int]

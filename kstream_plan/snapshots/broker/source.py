@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
+from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.broker.assignment_info import ERRORS
 from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
 from kstream_plan.snapshots.broker.group_rows import EndOffsets, GroupMoment, held_by, snapshot_row
@@ -30,7 +31,6 @@ from kstream_plan.snapshots.broker.streams_group import (
 from kstream_plan.snapshots.broker.topology_text import Topology
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.generation_rates import with_rates
-from kstream_plan.snapshots.rows.times import format_time
 
 #: So many of the last generations are asked for their end offsets, for the rates of the newest snapshot.
 _GENERATIONS_FOR_RATES = 20

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from kstream_plan.model import Note, TaskId
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
+from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.broker.topology_text import Topology, changelog_topic
 from kstream_plan.snapshots.metrics.lags import Bounds, CopyScrape, MeasuredLag, lags_of_stores, measured_lags, of_group
 from kstream_plan.snapshots.metrics.names import StoreLabel, normal_topic
@@ -23,7 +24,7 @@ from kstream_plan.snapshots.metrics.traps import notes_about_offsets, notes_abou
 from kstream_plan.snapshots.rows.fields import Row, printable
 from kstream_plan.snapshots.rows.lags import LagSource
 from kstream_plan.snapshots.rows.members import normal_process_id
-from kstream_plan.snapshots.rows.times import format_time, parse_time
+from kstream_plan.snapshots.rows.times import parse_time
 
 if TYPE_CHECKING:
     from kstream_plan.snapshots.broker.source import Cluster

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import Group, Holding, Note, Rates
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows.fields import FieldError, Row, shown
 from kstream_plan.snapshots.rows.lags import LagRow, LagRows, UnknownNameError
 from kstream_plan.snapshots.rows.measured import (
@@ -22,7 +23,7 @@ from kstream_plan.snapshots.rows.measured import (
     restored_by,
 )
 from kstream_plan.snapshots.rows.members import normal_process_id
-from kstream_plan.snapshots.rows.times import format_time, optional_time
+from kstream_plan.snapshots.rows.times import optional_time
 
 
 class StoreInterval(NamedTuple):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Instance, Note, Snapshot, Task
+from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows.config import read_config
 from kstream_plan.snapshots.rows.copies import (
     Reports,
@@ -39,7 +40,7 @@ from kstream_plan.snapshots.rows.lags import LagSource, read_lag_rows
 from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts
 from kstream_plan.snapshots.rows.rates import read_rates
 from kstream_plan.snapshots.rows.tasks import TaskRow, complete_tasks, read_task_rows
-from kstream_plan.snapshots.rows.times import format_time, optional_time
+from kstream_plan.snapshots.rows.times import optional_time
 
 #: The major number of the format that this reader understands.
 FORMAT_MAJOR = 1

@@ -1,4 +1,4 @@
-"""Times: RFC 3339 text to and from a number since 1970 in UTC."""
+"""Times: from RFC 3339 text to a number since 1970 in UTC."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 
 from kstream_plan.errors import UsageError
+from kstream_plan.model.times import EPOCH
 from kstream_plan.snapshots.rows.fields import FieldError, Row, shown, wrong_type
 
 _RFC_3339 = re.compile(
@@ -13,10 +14,6 @@ _RFC_3339 = re.compile(
 )
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?", re.ASCII)
 _FIX = "write it as RFC 3339, like 2026-11-21T12:00:00.000Z"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FIRST_MS, _LAST_MS = (
-    (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1) for moment in (datetime.min, datetime.max)
-)
 
 
 def parse_time(text: str) -> int:
@@ -40,7 +37,7 @@ def parse_time_us(text: str) -> int:
         year, month, day, hour, minute, second = map(int, match.groups()[:6])
         microsecond = int((match[7] or "")[:6].ljust(6, "0"))
         moment = datetime(year, month, day, hour, minute, second, microsecond, _zone(match))
-        return (moment.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)  # year 0 in UTC is refused here
+        return (moment.astimezone(UTC) - EPOCH) // timedelta(microseconds=1)  # year 0 in UTC is refused here
     except (ValueError, OverflowError):
         raise ValueError(f"{text!r} is not a time like 2026-11-21T12:00:00.000Z") from None
 
@@ -70,13 +67,6 @@ def optional_time(row: Row, name: str) -> int | None:
         return parse_time(value)
     except ValueError:
         raise FieldError(name, f"is {shown(value)}, not a time", _FIX) from None
-
-
-def format_time(ms: int) -> str:
-    """Return a time as this project prints it, ``2026-11-21T12:00:00.000Z``; beyond the calendar, its end."""
-    ms = min(max(ms, _FIRST_MS), _LAST_MS)
-    moment = _EPOCH + timedelta(milliseconds=ms)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + f".{ms % 1000:03d}Z"
 
 
 def _zone(match: re.Match[str]) -> timezone:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from kstream_plan.model.times import format_time
 from kstream_plan.simulation.drain import Drain, DrainedTask, drain
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
 from kstream_plan.snapshots.metrics.lags import Bounds, CopyScrape, measured_lags, of_group
@@ -22,7 +23,7 @@ from kstream_plan.snapshots.metrics.overlay import read_measurements, with_measu
 from kstream_plan.snapshots.metrics.scrapes import Scrape, read_scrapes
 from kstream_plan.snapshots.metrics.seats import Seats, seats_of
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import format_time, parse_time
+from kstream_plan.snapshots.rows.times import parse_time
 
 REAL = Path(__file__).parents[2] / "real" / "metrics"
 CAPTURES = REAL / "captures"

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.documents.streams_config import load_streams_config
+from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.leader_log.history import read_leader_logs
 from kstream_plan.snapshots.rows.generation_rates import with_rates
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.snapshots.rows.times import format_time
 from tests.helpers import captured
 
 LIMIT = 10_000  # Kafka's default
