@@ -18,7 +18,7 @@ from kstream_plan.comparison.changes import Side
 from kstream_plan.comparison.history_course import history_course
 from kstream_plan.comparison.sides import Pair, snapshot_side, without
 from kstream_plan.errors import SnapshotError, UsageError
-from kstream_plan.model import Copy, Group, Holding, TaskId
+from kstream_plan.model import Copy, Group, Holding, work_id
 from kstream_plan.model.times import format_time
 from kstream_plan.protocols import gives_up
 from kstream_plan.snapshots.files.broken_files import broken_gzip, unzipped_head
@@ -260,7 +260,7 @@ def _decided(group: Group, decision: Any, where: str, *roles: tuple[str, ...]) -
 
 
 def _indices(group: Group, of: Mapping[str, Sequence[str]], names: Sequence[str]) -> tuple[int, ...]:
-    return tuple(sorted(group.task_index[TaskId.parse(task)] for name in names for task in of.get(name, ())))
+    return tuple(sorted(group.task_index[work_id(task)] for name in names for task in of.get(name, ())))
 
 
 def history_rows(path: str, stdin: BinaryIO) -> Iterator[tuple[Row, str]]:

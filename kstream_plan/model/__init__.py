@@ -13,7 +13,7 @@ from kstream_plan.model.instances import Consumer, Instance, is_uuid, process_or
 from kstream_plan.model.note import Note
 from kstream_plan.model.snapshot import Rates, Snapshot
 from kstream_plan.model.state import GroupState
-from kstream_plan.model.tasks import ItemName, Partition, Task, TaskId, WorkId
+from kstream_plan.model.tasks import ItemName, Partition, Task, TaskId, WorkId, work_id
 
 __all__ = [
     "LATEST",
@@ -45,4 +45,5 @@ __all__ = [
     "revoked_by",
     "same_owners",
     "whole_sum",
+    "work_id",
 ]

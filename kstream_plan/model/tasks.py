@@ -51,7 +51,10 @@ class TaskId(NamedTuple):
 
 
 class ItemName(NamedTuple):
-    """A unit of work that has nothing but a name, in a group that is no Kafka Streams application."""
+    """A unit of work that has nothing but a name, in a group that is no Kafka Streams application.
+
+    Made by :func:`work_id`, so that a name stands for the same unit wherever it is read.
+    """
 
     name: str
 
@@ -71,6 +74,20 @@ class ItemName(NamedTuple):
 
 #: What a unit of work is called.
 WorkId: TypeAlias = TaskId | ItemName
+
+
+def work_id(text: str) -> WorkId:
+    """Return what is called so: a task if it has the form of a task id, else an item with this name.
+
+    Raises:
+        ValueError: ``text`` is empty.
+    """
+    if not text:
+        raise ValueError("a name is empty")
+    try:
+        return TaskId.parse(text)
+    except ValueError:
+        return ItemName(text)
 
 
 class Partition(NamedTuple):

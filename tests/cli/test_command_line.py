@@ -371,8 +371,8 @@ def test_saved_plans_are_found_in_folders_and_by_globs(tmp_path: Path, capsys: p
         (["--application-id", "x"], 1, "no application matches 'x'. Fix: the input holds 'S1'"),
         (["--round", "3"], 0, "round 3, generation 4"),
         (["--round", "23"], 2, "there is no round 23. Fix: the plan has rounds 1 to 22"),
-        (["--task", "7_0"], 2, "there is no task 7_0. Fix: the plan's tasks go from 0_0 to 2_5"),
-        (["--task", "x"], 2, "is not a task id"),
+        (["--task", "7_0"], 2, "there is no task '7_0'. Fix: the plan's tasks go from 0_0 to 2_5"),
+        (["--task", "x"], 2, "there is no task 'x'. Fix: the plan's tasks go from 0_0 to 2_5"),
         (
             ["--instance", "i9"],
             2,

@@ -4,27 +4,40 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kstream_plan.cli import run
+from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Join, Leave, Return, Scenario, Stop
 from kstream_plan.planner.checked import plan_checked
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import HandOver, MemberTurn, Phase, Plan, Revoke, Round, Trigger, Withhold
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.replay import replay
 from kstream_plan.render.plan.table import table
+from kstream_plan.render.simulation.json_form import simulation_json
+from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.simulation import one_plan
+from kstream_plan.simulation.simulate import simulate
 from tests.helpers.relay import BEAT_MS, PatientRelay, Pin, Relay, Wanted, group_of, member, who_runs
+from tests.helpers.schemas import validator
 
 
 def _play(snapshot: Snapshot, *events: Any) -> Plan:
     made = plan_checked(snapshot, Relay(), scenario=Scenario(events=events) if events else None)
     replayed = replay(made.group, made.initial, (rnd.steps for rnd in made.rounds))
     assert [(rnd.decided, rnd.assigned) for rnd in made.rounds] == list(replayed)
+    document = plan_json(made)
+    validator("plan").validate(json.loads(document))
+    assert read_plans(document.encode(), "saved") == [made]
     return made
 
 
@@ -186,3 +199,21 @@ def test_every_plan_keeps_every_invariant_and_settles(scenario: tuple[Snapshot, 
     assert plan(snapshot, Relay(), scenario=Scenario(events=tuple(events))) == plan(
         snapshot, Relay(), scenario=Scenario(events=tuple(events))
     )
+
+
+def test_a_saved_simulation_is_shown_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With one line in the registry everything else serves the design."""
+    monkeypatch.setattr(one_plan, "DESIGNS", {"relay": lambda _options: Relay()})
+    rolling = Scenario(events=(_join(1_000, "m3"), Stop(at_ms=20_000, process_ids=("m1",), crash=True)))
+    simulated = simulate(group_of(m1="abc", m2="def"), rolling, PlanOptions(design="relay"), number_of_draws=2)
+    saved = tmp_path / "saved.json"
+    saved.write_text(simulation_json(simulated))
+    assert run(["show", str(saved)]) == 0
+    assert capsys.readouterr().out == simulation_table(
+        simulated,
+    )
+    assert run(["show", str(saved), "--task", "f", "--instance", "m3"]) == 0
+    shown = capsys.readouterr().out
+    assert "f is active on m2" in shown

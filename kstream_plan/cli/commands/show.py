@@ -20,7 +20,7 @@ from kstream_plan.documents.plan.end_snapshot import end_snapshot
 from kstream_plan.documents.plan.files import read_saved_file
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.errors import ScenarioError, UsageError
-from kstream_plan.model import TaskId
+from kstream_plan.model import WorkId, work_id
 from kstream_plan.plans import Plan
 from kstream_plan.render.plan.detail import Focus
 from kstream_plan.render.text.names import Names
@@ -179,15 +179,12 @@ def _round(plan: Plan, number: int | None) -> int | None:
     return number
 
 
-def _task(plan: Plan, text: str | None) -> TaskId | None:
+def _task(plan: Plan, text: str | None) -> WorkId | None:
     if text is None:
         return None
-    try:
-        task_id = TaskId.parse(text)
-    except ValueError as error:
-        raise UsageError(str(error), where="--task", fix="give an id like 0_3") from None
+    task_id = work_id(text) if text else None
     if task_id not in plan.group.task_index:
-        raise UsageError(f"there is no task {text}", where="--task", fix=_examples("tasks", plan))
+        raise UsageError(f"there is no task {text!r}", where="--task", fix=_examples("tasks", plan))
     return task_id
 
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.codec import (
     NUMBER,
     TEXT,
@@ -22,7 +21,6 @@ from kstream_plan.documents.codec import (
     WrongValueError,
     list_of,
     mapping_of,
-    one_of,
     or_null,
     parsed,
     whole,
@@ -51,12 +49,12 @@ from kstream_plan.plans import (
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRate, KnownRates
 from kstream_plan.plans.summary import FIGURES
-from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.snapshots.rows.times import parse_time
 
 FORMAT_VERSION = "1.0"
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"^[a-z][a-z0-9-]*$", re.ASCII)
 
 
 class Member(NamedTuple):
@@ -150,6 +148,14 @@ def _time(text: str) -> str:
     return text
 
 
+def _name(text: str) -> str:
+    if _NAME.fullmatch(text) is None:
+        raise WrongValueError("is not a name: small letters, digits and hyphens")
+    return text
+
+
+#: What a design, or what it does, is called. A plan is read without the design that it was made with.
+_NAME_TEXT = parsed(_name, None, pattern=_NAME.pattern)
 _DIGEST_TEXT = parsed(_digest, None, pattern="^[0-9a-f]{64}$")
 _TIME = parsed(_time, None)
 FORM.record(
@@ -288,7 +294,7 @@ FORM.record(
     Tool,
     models="The releases whose behaviour is modelled.",
     design=Field(
-        one_of(DESIGNS),
+        _NAME_TEXT,
         "How the group coordinates; left out for the classic protocol.",
         missing="classic",
         left_out=True,
@@ -333,7 +339,8 @@ PLAN = FORM.record(
     format_version=replace(TEXT, schema={"type": "string", "pattern": r"^1\."}).said(
         "Major and minor version of this format."
     ),
-    protocol=one_of(PROTOCOLS),
+    assignor="Who decides.",
+    protocol=_NAME_TEXT.said("How work changes hands."),
     tasks="Every task, in Kafka's order.",
     instances="Every instance, in Kafka's order.",
     assumptions="What was taken for granted.",

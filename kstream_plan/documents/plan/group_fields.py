@@ -19,7 +19,7 @@ from kstream_plan.documents.codec import (
     parsed,
 )
 from kstream_plan.errors import ConfigError
-from kstream_plan.model import Consumer, Instance, Note, Partition, Task, TaskId, WorkId
+from kstream_plan.model import Consumer, Instance, ItemName, Note, Partition, Task, WorkId, work_id
 from kstream_plan.model.settings import MAX_LONG, RACK_STRATEGIES, RANGES, AssignmentConfig
 
 
@@ -74,15 +74,18 @@ def _setting(low: int, high: int) -> Codec[int]:
     return replace(WHOLE, schema={"type": "integer", "minimum": low, "maximum": high})
 
 
-def _task(task_id: TaskId, stateful: bool, end_offset_sum: int | None, topics: tuple[str, ...]) -> Task:
+def _task(task_id: WorkId, stateful: bool, end_offset_sum: int | None, topics: tuple[str, ...]) -> Task:
+    if topics and isinstance(task_id, ItemName):
+        raise WrongValueError(f"are there, but {task_id} is no task id", ".topics")
     if len(topics) > 1 and len(set(topics)) < len(topics):
         raise WrongValueError("name a topic twice", ".topics")
+    sources = () if isinstance(task_id, ItemName) else [Partition(topic, task_id.partition) for topic in topics]
     return Task(
         task_id=task_id,
         stateful=stateful,
         end_offset_sum=MAX_LONG if end_offset_sum is None else end_offset_sum,
         end_offset_known=end_offset_sum is not None,
-        source_partitions=tuple([Partition(topic, task_id.partition) for topic in topics]),
+        source_partitions=tuple(sources),
     )
 
 
@@ -93,10 +96,11 @@ def _tags(found: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 _TASK_ID = named(
     "task_id",
     parsed(
-        TaskId.parse,
+        work_id,
         str,
-        description="subtopology_partition, with a named topology name__subtopology_partition.",
-        pattern=r"\d{1,10}_\d{1,10}$",
+        description="subtopology_partition, with a named topology name__subtopology_partition; of a group that is no "
+        "Kafka Streams application, the name of the item.",
+        minLength=1,
     ),
 )
 #: Task ids that are looked up among the plan's tasks, all at once.

@@ -16,13 +16,13 @@ from kstream_plan.documents.plan.group_fields import Held, HeldTasks
 from kstream_plan.documents.plan.json_documents import documents_in
 from kstream_plan.documents.plan.simulation import simulation_of
 from kstream_plan.errors import PlanFileError
-from kstream_plan.model import Group, Holding, Target, WorkId
+from kstream_plan.model import Group, Holding, Target, TaskId, WorkId
 from kstream_plan.plans import Balance, Plan, Role, Round
 from kstream_plan.plans.garbage_collector import without_cycle_collector
 from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.replay import Outcome, replay
 from kstream_plan.plans.simulated import OverDraws, Simulation
-from kstream_plan.protocols import gives_up
+from kstream_plan.protocols import PROTOCOLS, gives_up
 
 _MAJOR_VERSION = "1"
 _ROLES = tuple(Role)
@@ -134,6 +134,8 @@ def _check_kind(document: Any) -> None:
 
 def _plan(document: PlanDocument) -> Plan:
     group = _group(document)
+    if document.tool.design == "classic":
+        _check_classic(document)
     initial = _holdings(document.initial, group, ".initial")
     rounds = _rounds(document, group, initial)
     final = _holdings(document.final, group, ".final")
@@ -184,6 +186,16 @@ def _group(document: PlanDocument) -> Group:
         if len(set(ids)) < len(ids):
             raise WrongValueError("name something twice", field)
     return Group.of(document.application_id, list(tasks), list(instances))
+
+
+def _check_classic(document: PlanDocument) -> None:
+    """Check what only the classic protocol promises: its tasks are Kafka Streams', and so are the ways it goes."""
+    for place, task in enumerate(document.tasks):
+        if not isinstance(task.task_id, TaskId):
+            what = f"is not right: {str(task.task_id)!r} is not a task id like 0_3 or name__0_3"
+            raise WrongValueError(what, ".task_id", f"[{place}]", ".tasks")
+    if document.protocol not in PROTOCOLS:
+        raise WrongValueError(f"is {document.protocol!r}, not one of {', '.join(PROTOCOLS)}", ".protocol")
 
 
 def _stopping(document: PlanDocument, group: Group) -> frozenset[int]:

@@ -132,7 +132,7 @@ def _document(name: str = "scale-out") -> Any:
         (("protocol",), "learner", r"protocol is 'learner', not one of cooperative, eager, mixed"),
         (("rounds", 0, "trigger"), "whim", r"rounds\[0\].trigger is 'whim', not one of manual, join"),
         (("rounds", 0, "steps", 5, "kind"), "jump", r"rounds\[0\].steps\[5\].kind is 'jump', not one of member-joined"),
-        (("rounds", 0, "steps", 5, "task_id"), "x", r"steps\[5\].task_id is not right: 'x' is not a task id"),
+        (("rounds", 0, "steps", 5, "task_id"), "x", r"rounds\[0\].steps do not fit .*: there is no task x"),
         (
             ("rounds", 0, "steps", 5, "task_id"),
             "9_9",
