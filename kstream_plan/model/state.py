@@ -70,6 +70,23 @@ class GroupState:
             return self.copies.unlike(before.copies)
         return list(compress(range(len(self.copies)), map(is_not, before.copies, self.copies)))
 
+    def told_otherwise_since(self, before: GroupState) -> Mapping[int, frozenset[int]]:
+        """Return the tasks, in order, of which something else is reported than in ``before``, and by which instances.
+
+        It is asked for more than once for the same two states, and remembered.
+        """
+        origin, known = vars(self).get("_told_otherwise_since", (None, {}))
+        if origin is not None and origin() is before:
+            remembered: Mapping[int, frozenset[int]] = known
+            return remembered
+        found = {}
+        for task in self.changed_since(before):
+            told = {copy[:3] for copy in before.copies[task]} ^ {copy[:3] for copy in self.copies[task]}
+            if told:
+                found[task] = frozenset([instance for instance, _, _ in told])
+        vars(self)["_told_otherwise_since"] = (weakref.ref(before), found)
+        return found
+
     def restless_under(self, circumstances: object) -> frozenset[int] | None:
         """Return the tasks of which something else may be reported next, if :meth:`followed_by` was told for these."""
         known, restless = vars(self).get("_restless", (None, None))

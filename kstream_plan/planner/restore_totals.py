@@ -13,6 +13,9 @@ from kstream_plan.plans.restoring import cold_restoring_ms
 #: Whether all run, at the same rates, from one time (milliseconds) to another.
 _Steady: TypeAlias = Callable[[int, int], bool]
 
+#: A tuple, not a union, which would be made anew for every step.
+_RESTORING = (Place, HandOver, Promote)
+
 
 class RestoreTotals:
     """Follows a plan; a plan's own private draft.
@@ -34,7 +37,7 @@ class RestoreTotals:
         """Go on with the steps of a round; ``rates`` are those from then on."""
         cold = []
         for step in steps:
-            if isinstance(step, Place | HandOver | Promote) and step.restore_records != 0:
+            if isinstance(step, _RESTORING) and step.restore_records != 0:
                 instance = group.instance_index[step.to.process_id]
                 self._add(group, rates, group.task_index[step.task_id], instance)
                 if not isinstance(step, Place) and not step.caught_up:

@@ -14,7 +14,6 @@ from kstream_plan.assignors.high_availability.holdings_draft import Places
 from kstream_plan.assignors.high_availability.movements import SWAPS, Pending
 from kstream_plan.assignors.high_availability.standbys_underway import StandbyHandled, StandbysUnderway
 from kstream_plan.assignors.placement import owners_of, standby_instances
-from kstream_plan.assignors.threads.changed import changed_tasks
 from kstream_plan.model import GroupState, Movement, Target
 from kstream_plan.model.movement_queue import MovementQueue, Queued
 from kstream_plan.model.settings import AssignmentConfig
@@ -53,7 +52,7 @@ def move_again(
     Returns:
         What changes, or ``None`` if too much does, or the next decision has been made out of these movements already.
     """
-    changed = changed_tasks(before, state)
+    changed = list(state.told_otherwise_since(before))
     if not isinstance(movements, MovementQueue) or len(changed) * _FEW > len(state.copies):
         return None
     workings = movements.workings

@@ -8,22 +8,19 @@ place, and replays what happened to the queue only where a choice hangs on that.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import inf
-from typing import TypeAlias
+from itertools import chain
 
-import numpy as np
-
-from kstream_plan.assignors.java.priority_queue import Handled, InstanceQueue, uuid_hash
+from kstream_plan.assignors.java.priority_queue import Handled, InstanceQueue, keys_of, uuid_hash, weights_of
 from kstream_plan.model import Group
+from kstream_plan.model.settings import MAX_LONG
 
-#: What instances are queued by: (load, instance).
-_Key: TypeAlias = tuple[float, int]
-_LIGHTEST: _Key = (-1.0, 0)
-_HEAVIEST: _Key = (inf, 0)
-#: So many of the last movements are looked at first to see who is out of place: mostly enough.
-_FIRST_LOOK = 48
+#: Keys (:func:`~kstream_plan.assignors.java.priority_queue.keys_of`) below and above that of every instance.
+_LIGHTEST = -1
+_HEAVIEST = MAX_LONG
+#: So many of the last movements for each instance are looked at first to see who is out of place: often enough.
+_FIRST_LOOK = 2
 
 
 @dataclass(slots=True)
@@ -31,7 +28,7 @@ class OutOfPlace:
     """Who may have a heavier instance above it in the queue, as movements are handled; a draft of one decision.
 
     Nobody below ``lowest`` has. Whoever has is below none that is as heavy as ``end``; the lowest one below none as
-    heavy as ``lowest_end``.
+    heavy as ``lowest_end``. All three are keys.
 
     Only who is offered can get there. (1) Its movement took a task from another instance, which is queued, and it was
     put right below that one, which is lighter now: what is above that one was lighter than it before. (2) It was put
@@ -41,44 +38,43 @@ class OutOfPlace:
     or heavier.
     """
 
-    lowest: _Key = _HEAVIEST
-    lowest_end: _Key = _LIGHTEST
-    end: _Key = _LIGHTEST
+    lowest: int = _HEAVIEST
+    lowest_end: int = _LIGHTEST
+    end: int = _LIGHTEST
 
     @classmethod
-    def anybody(cls, counts: Sequence[int], capacities: Sequence[int]) -> OutOfPlace:
+    def anybody(cls, keys: Sequence[int]) -> OutOfPlace:
         """Begin where nothing is known."""
-        keys = [(count / capacity, i) for i, (count, capacity) in enumerate(zip(counts, capacities, strict=True))]
-        end = (max(keys)[0], len(keys))
+        heaviest, number = max(keys), len(keys)
+        end = heaviest - heaviest % number + number  # behind all that are as heavy
         return cls(min(keys), end, end)
 
-    def heaviest_above(self, key: _Key) -> _Key:
+    def heaviest_above(self, key: int) -> int:
         """Return what whoever has this key has nobody above it that is as heavy as; the key itself if in place."""
         if key < self.lowest:
             return key
         return self.lowest_end if key == self.lowest else self.end
 
-    def handle(self, entry: Handled, counts: Sequence[int], capacities: Sequence[int]) -> None:
-        """Take in a movement, which found these ``counts``."""
+    def handle(self, entry: Handled, keys: Sequence[int], weights: Sequence[int]) -> None:
+        """Take in a movement, which found these ``keys``; a task more adds its weight to each."""
         polls, source, destination, gain, loss = entry
         if not all(polls):
             self._forget()  # the queue was emptied and filled anew
         if source is None:
             return
-        key = (counts[source] / capacities[source], source)
+        key, was = keys[source], keys[destination]
         polled = source in polls[-1]
         if polled and key >= self.end:
             self._forget()
-        was = (counts[destination] / capacities[destination], destination)
-        offered = ((counts[source] + gain) / capacities[source], source)
+        offered = key + gain * weights[source]
         end = self.end if was >= self.lowest else was
-        if self.lowest[1] in (source, destination) and self.lowest != _HEAVIEST:
+        if self.lowest != _HEAVIEST and (lowest := self.lowest % len(keys)) in (source, destination):
             # when the source was offered, the destination was still in the queue
-            below = offered if self.lowest[1] == destination and offered > self.lowest else _HEAVIEST
-            self._raise({source, destination}, below, counts, capacities)
+            below = offered if lowest == destination and offered > self.lowest else _HEAVIEST
+            self._raise((key, was), below, keys)
         if not loss:
             return
-        now = ((counts[destination] - 1) / capacities[destination], destination)
+        now = was - weights[destination]
         if not polled:  # it weighs more in its place, too
             self._add(min(now, key), max(was, offered))
         elif now <= offered < was:
@@ -87,13 +83,15 @@ class OutOfPlace:
     def _forget(self) -> None:
         self.lowest, self.lowest_end, self.end = _HEAVIEST, _LIGHTEST, _LIGHTEST
 
-    def _raise(self, offered: Collection[int], below: _Key, counts: Sequence[int], capacities: Sequence[int]) -> None:
-        """Let the lowest one be in place again; the next one may have been put below it."""
-        self.lowest, self.lowest_end = min(_next_heavier(self.lowest, offered, counts, capacities), below), self.end
+    def _raise(self, offered: Collection[int], below: int, keys: Sequence[int]) -> None:
+        """Let the lowest one be in place again; the next one, but who is ``offered``, may have been put below it."""
+        lowest = self.lowest
+        heavier = min([key for key in keys if key > lowest and key not in offered], default=_HEAVIEST)
+        self.lowest, self.lowest_end = min(heavier, below), self.end
         if self.lowest == _HEAVIEST:
             self._forget()
 
-    def _add(self, key: _Key, end: _Key) -> None:
+    def _add(self, key: int, end: int) -> None:
         self.end = max(self.end, end)
         if key < self.lowest:
             self.lowest, self.lowest_end = key, end
@@ -112,9 +110,9 @@ class PrioritySet:
     def __init__(
         self, group: Group, counts: Sequence[int], handled: Sequence[Handled] = (), counts_now: Sequence[int] = ()
     ) -> None:
-        self._group, self._capacities = group, group.capacities
-        self._first_counts, self._earlier = tuple(counts), handled
-        self._counts = list(counts_now or counts)
+        self._group, self._weights = group, weights_of(group.capacities)
+        self._first_keys, self._earlier = keys_of(counts, self._weights), handled
+        self._keys = keys_of(counts_now or counts, self._weights)
         #: what is handled while choices are made
         self._handled: list[Handled] = []
         self._out_of_place = OutOfPlace()
@@ -125,21 +123,21 @@ class PrioritySet:
 
     def handle(self, entry: Handled) -> None:
         """Take in what was handled next."""
-        self._out_of_place.handle(entry, self._counts, self._capacities)
-        _count(entry, self._counts)
+        self._out_of_place.handle(entry, self._keys, self._weights)
+        _count(entry, self._keys, self._weights)
         self._handled.append(entry)
 
     def choose(self, candidates: Sequence[int]) -> int:
         """Return the one of at least two candidates that Kafka's queue would give out first."""
-        keys = [(self._counts[i] / self._capacities[i], i) for i in candidates]
+        keys = [self._keys[i] for i in candidates]
         first = min(keys)
         while True:
             end = self._out_of_place.heaviest_above(first) if self._looked_at != 0 else _HEAVIEST
             if not any(first < key < end for key in keys):
-                return first[1]
+                return first % len(self._keys)
             if self._looked_at is None:
                 return self._replay().first_of(candidates)
-            self._look_back(max(2 * self._looked_at, _FIRST_LOOK))
+            self._look_back(2 * self._looked_at or _FIRST_LOOK * len(self._keys))
 
     def _look_back(self, movements: int) -> None:
         """See who is out of place, going by so many of the last movements, or by all that there have to be.
@@ -147,44 +145,41 @@ class PrioritySet:
         These are all if, before them, everybody was lighter than the heaviest one that they polled: what was out of
         place then is no more.
         """
-        counts, capacities = self._counts.copy(), self._capacities
+        keys, weights = self._keys.copy(), self._weights
         last: list[Handled] = []
         polled = _LIGHTEST
-        heavier = set(range(len(counts)))
+        heavier = set(range(len(keys)))
         enough = True
-        for entry in self._backwards():
+        for entry in chain(reversed(self._handled), reversed(self._earlier)):
             if len(last) == movements:
                 enough = False
                 break
             last.append(entry)
-            _count(entry, counts, sign=-1)
+            _count(entry, keys, weights, sign=-1)
             polls, source, destination, _, _ = entry
             if not all(polls):
                 break
             assert source is not None
-            touched: Collection[int] = (source, destination)
-            heavier.update(touched)
-            key = (counts[source] / capacities[source], source)
-            if key > polled:
-                polled, touched = key, tuple(heavier)
-            heavier.difference_update([i for i in touched if (counts[i] / capacities[i], i) < polled])
+            heavier.add(source)
+            heavier.add(destination)
+            if keys[source] > polled:
+                polled = keys[source]
+                heavier = {i for i in heavier if keys[i] >= polled}
+            else:
+                heavier.difference_update([i for i in (source, destination) if keys[i] < polled])
             if not heavier:
                 break
         self._looked_at = None if enough else movements
-        self._out_of_place = OutOfPlace() if enough else OutOfPlace.anybody(counts, capacities)
+        self._out_of_place = OutOfPlace() if enough else OutOfPlace.anybody(keys)
         for entry in reversed(last):
-            self._out_of_place.handle(entry, counts, capacities)
-            _count(entry, counts)
-
-    def _backwards(self) -> Iterable[Handled]:
-        yield from reversed(self._handled)
-        yield from reversed(self._earlier)
+            self._out_of_place.handle(entry, keys, weights)
+            _count(entry, keys, weights)
 
     def _replay(self) -> InstanceQueue:
         """Bring the queue up to date; return a copy to poll from."""
         if self._queue is None:
             hashes = [uuid_hash(instance.process_id) for instance in self._group.instances]
-            self._queue = InstanceQueue(self._first_counts, self._capacities, hashes)
+            self._queue = InstanceQueue(self._first_keys, self._weights, hashes)
             for entry in self._earlier:
                 self._queue.handle(entry)
         for entry in self._handled[self._replayed :]:
@@ -193,22 +188,8 @@ class PrioritySet:
         return self._queue.copy()
 
 
-def _next_heavier(key: _Key, apart_from: Collection[int], counts: Sequence[int], capacities: Sequence[int]) -> _Key:
-    """Return the least key above one, of the others than some; on arrays, as there may be hundreds of instances."""
-    load, instance = key
-    loads = np.true_divide(counts, capacities)
-    heavier = loads > load
-    heavier[instance + 1 :] |= loads[instance + 1 :] == load
-    heavier[list(apart_from)] = False
-    if not heavier.any():
-        return _HEAVIEST
-    loads[~heavier] = inf
-    least = int(loads.argmin())
-    return float(loads[least]), least
-
-
-def _count(entry: Handled, counts: list[int], sign: int = 1) -> None:
+def _count(entry: Handled, keys: list[int], weights: Sequence[int], sign: int = 1) -> None:
     _, source, destination, gain, loss = entry
     if source is not None:
-        counts[source] += sign * gain
-        counts[destination] -= sign * loss
+        keys[source] += sign * gain * weights[source]
+        keys[destination] -= sign * loss * weights[destination]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from itertools import repeat
@@ -23,35 +23,45 @@ from typing import TypeAlias
 Handled: TypeAlias = tuple[tuple[Sequence[int], ...], int | None, int, int, int]
 
 
+def weights_of(capacities: Sequence[int]) -> list[int]:
+    """Return what a task more adds to the key of each instance, which has so many stream threads.
+
+    A key stands for (load, instance) as one whole number: the load in a unit that divides all, then the instance.
+    """
+    unit = lcm(*capacities)
+    return [unit // capacity * len(capacities) for capacity in capacities]
+
+
+def keys_of(counts: Sequence[int], weights: Sequence[int]) -> list[int]:
+    """Return the keys of instances that have so many tasks."""
+    return [count * weight + i for i, (count, weight) in enumerate(zip(counts, weights, strict=True))]
+
+
 class InstanceQueue:
     """The queue and Kafka's set around it.
 
-    A key stands for (load, instance) as one whole number: the load in a unit that divides all, then the instance.
-
     Args:
-        counts: the tasks that each instance has at first; all are offered in order.
-        capacities: the stream threads of each instance.
+        keys: those of the instances at first; all are offered in order.
+        weights: what a task more adds to each.
         hashes: the hash of each instance's process id.
     """
 
-    def __init__(self, counts: Sequence[int], capacities: Sequence[int], hashes: Sequence[int]) -> None:
-        unit = lcm(*capacities)
-        self._number = len(capacities)
-        self._task = [unit // capacity * self._number for capacity in capacities]
-        self._keys = [count * self._task[i] + i for i, count in enumerate(counts)]
+    def __init__(self, keys: Sequence[int], weights: Sequence[int], hashes: Sequence[int]) -> None:
+        self._number = len(keys)
+        self._weights, self._keys = weights, list(keys)
         self._hashes = hashes
-        #: number of buckets → the bucket of each instance
-        self._buckets: dict[int, list[int]] = {}
+        #: number of buckets → the bucket that each key falls into
+        self._buckets: dict[int, _Buckets] = {}
         self._heap: list[int] = []
         self._is_heap = True
-        for key in self._keys:
+        for key in keys:
             heappush(self._heap, key)
 
     def copy(self) -> InstanceQueue:
         """Return a queue that shares nothing that changes."""
         twin = object.__new__(InstanceQueue)
-        twin._number, twin._task, twin._hashes, twin._is_heap = self._number, self._task, self._hashes, self._is_heap
-        twin._buckets = self._buckets
+        twin._number, twin._weights, twin._hashes = self._number, self._weights, self._hashes
+        twin._is_heap, twin._buckets = self._is_heap, self._buckets
         twin._keys, twin._heap = self._keys.copy(), self._heap.copy()
         return twin
 
@@ -63,12 +73,15 @@ class InstanceQueue:
             found = self.first_of(accepted)
         if source is None:
             return
-        was = self._keys[destination]
-        for instance, change in ((source, gain), (destination, -loss)):
-            self._change(instance, change)
         keys, heap = self._keys, self._heap
+        was = keys[destination]
         if found < 0:
+            self._change(source, gain)
+            self._change(destination, -loss)
             self._remove(keys[source])
+        else:  # it has just been taken out
+            keys[source] += gain * self._weights[source]
+            self._change(destination, -loss)
         heappush(heap, keys[source])
         self._remove(keys[destination])
         heappush(heap, keys[destination])
@@ -106,11 +119,10 @@ class InstanceQueue:
         return -1, refused
 
     def _change(self, instance: int, change: int) -> None:
-        """Let an instance weigh more or less, in its place if it is queued."""
+        """Let an instance that is queued weigh more or less, in its place."""
         was = self._keys[instance]
-        self._keys[instance] += change * self._task[instance]
-        if was in self._heap:
-            self._heap[self._heap.index(was)] = self._keys[instance]
+        self._keys[instance] = now = was + change * self._weights[instance]
+        self._heap[self._heap.index(was)] = now
 
     def _check(self) -> bool:
         """Tell whether the queue is a heap just now."""
@@ -122,10 +134,10 @@ class InstanceQueue:
         buckets = 16
         while len(keys) > buckets * 3 // 4:
             buckets *= 2
-        if buckets not in self._buckets:
-            self._buckets[buckets] = [code & (buckets - 1) for code in self._hashes]
-        bucket_of, number = self._buckets[buckets], self._number
-        keys.sort(key=lambda key: bucket_of[key % number])
+        bucket_of = self._buckets.get(buckets)
+        if bucket_of is None:
+            bucket_of = self._buckets[buckets] = _Buckets(code & (buckets - 1) for code in self._hashes)
+        keys.sort(key=bucket_of.__getitem__)
         return keys
 
     def _poll(self, heap: list[int]) -> int:
@@ -160,6 +172,18 @@ class InstanceQueue:
             heap[at] = heap[child]
             at = child
         heap[at] = key
+
+
+class _Buckets(dict[int, int]):
+    """The bucket that each key falls into, made out of the instances' as it is asked for."""
+
+    def __init__(self, of_instances: Iterable[int]) -> None:
+        super().__init__()
+        self._of_instances = list(of_instances)
+
+    def __missing__(self, key: int) -> int:
+        bucket = self[key] = self._of_instances[key % len(self._of_instances)]
+        return bucket
 
 
 def uuid_hash(process_id: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import chain
 
-from kstream_plan.assignors.threads.changed import changed_tasks, reports
 from kstream_plan.assignors.threads.consumer_split import split_over_consumers
 from kstream_plan.assignors.threads.stateless_split import split_stateless
 from kstream_plan.model import Assignment, Copy, GroupState, Holding, Holdings, whole_sum
@@ -43,8 +42,8 @@ def _split_again(
     group = state.group
     told_otherwise = {
         instance
-        for task in changed_tasks(before, state)
-        for instance, _, _ in reports(before, task) ^ reports(state, task)
+        for task, by in state.told_otherwise_since(before).items()
+        for instance in by
         if any(times_in(role, task) for role in instances[instance])
     }
     given_otherwise = {i for i in unlike(instances, given) if instances[i] != given[i]}
@@ -104,4 +103,7 @@ def _reported(state: GroupState, owned: tuple[Holding, ...], instance: int, held
 
 def _copy(state: GroupState, task: int, instance: int) -> Copy:
     """Return the instance's copy of the task; one that has none has reported nothing."""
-    return next((copy for copy in state.copies[task] if copy.instance == instance), Copy(instance, None))
+    for copy in state.copies[task]:
+        if copy.instance == instance:
+            return copy
+    return Copy(instance, None)

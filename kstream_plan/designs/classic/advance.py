@@ -91,12 +91,14 @@ def _is_at_rest(group: Group, rates: Rates, task: int, copies: tuple[Copy, ...])
     """Tell whether the same is reported of these copies again and again, while the rates last and everybody runs."""
     if not is_settled(copies):
         return False
-    return all(copy.lag == (LATEST if copy.active else _standing(group, rates, task)) for copy in copies)
+    standing = _standing(group, rates, task)
+    return all(copy.lag == (LATEST if copy.active else standing) for copy in copies)
 
 
 def _standing(group: Group, rates: Rates, task: int) -> int:
     """Return the lag of a copy that has caught up: what arrives between two polls of its changelog."""
-    return min(int(rates.produce_rate(task) * POLL_DELAY_MS / 1000), group.tasks[task].end_offset_sum)
+    rate = rates.produce_rate(task)
+    return min(int(rate * POLL_DELAY_MS / 1000), group.tasks[task].end_offset_sum) if rate else 0
 
 
 #: instance → the consumer that now holds the task and whether as active; ``None``: no consumer of it does

@@ -293,6 +293,10 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         )
 
 
+#: A tuple, not a union, which would be made anew for every step.
+_STARTS = (HandOver, Promote)
+
+
 def _assignment(state: GroupState, known: KnownDecision) -> Assignment:
     """Return a decision of which only the outcome is known."""
     consumers = state.holdings if known.consumers is None else known.consumers
@@ -345,7 +349,7 @@ def _phases(decision: Assignment, transition: Transition, steps: Sequence[Step])
 
 
 def _starts(step: Step) -> bool:
-    return isinstance(step, HandOver | Promote) or (isinstance(step, ThreadMove) and step.to.role is Role.ACTIVE)
+    return isinstance(step, _STARTS) or (isinstance(step, ThreadMove) and step.to.role is Role.ACTIVE)
 
 
 def _shortages(group: Group, short: set[int]) -> tuple[Note, ...]:

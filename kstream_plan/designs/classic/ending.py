@@ -85,8 +85,8 @@ class Recurrence:
     def _by_lag(self, copies: tuple[Copy, ...]) -> _Lags:
         if len(copies) == 1 and copies[0].active and is_settled(copies):
             return None
-        reported = sorted((copy.lag, copy.instance) for copy in copies if copy.lag is not None)
-        return tuple((instance, is_caught_up(lag, self._limit)) for lag, instance in reported)
+        reported = sorted([(copy.lag, copy.instance) for copy in copies if copy.lag is not None])
+        return tuple([(instance, is_caught_up(lag, self._limit)) for lag, instance in reported])
 
 
 def _repeated(state: GroupState, decision: Assignment, period: int) -> Verdict:

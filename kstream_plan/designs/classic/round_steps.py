@@ -6,6 +6,7 @@ The steps follow from what every instance held before and after; the reasons fro
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import compress, repeat
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
@@ -31,6 +32,9 @@ from kstream_plan.plans import (
     Withhold,
 )
 from kstream_plan.protocols.transition import Transition
+
+#: Makes reasons: most tell the same numbers, round after round.
+_reason = lru_cache(maxsize=4096)(Reason)
 
 #: The roles of a holding after its first one, the active one.
 _COPIES = (Role.STANDBY, Role.WARMUP, Role.TEMPORARY)
@@ -86,10 +90,13 @@ def _held_otherwise(state: GroupState, transition: Transition) -> tuple[_Held_of
         old, new = transition.before.stateful[consumer], transition.holdings.stateful[consumer]
         if old[1:] == new[1:]:
             continue
-        for role, had, has in zip(_COPIES, map(set, old[1:]), map(set, new[1:]), strict=True):
-            held, instance = _Held(consumer, role), instance_of[consumer]
-            before.update(dict.fromkeys(zip(had - has, repeat(instance)), held))
-            after.update(dict.fromkeys(zip(has - had, repeat(instance)), held))
+        instance = instance_of[consumer]
+        for role, had, has in zip(_COPIES, old[1:], new[1:], strict=True):
+            if had == has:
+                continue
+            held, lost, gained = _Held(consumer, role), set(had).difference(has), set(has).difference(had)
+            before.update(dict.fromkeys(zip(lost, repeat(instance)), held))
+            after.update(dict.fromkeys(zip(gained, repeat(instance)), held))
     return before, after
 
 
@@ -135,15 +142,15 @@ class _Explanation:
         seat, task_id = self._seat(old), self._task_id(task)
         if old.role is Role.ACTIVE:
             return Revoke(task_id, seat, self._why_given_up(task, old))
-        return Drop(task_id, seat, Reason(ReasonCode.NOT_NEEDED))
+        return Drop(task_id, seat, _reason(ReasonCode.NOT_NEEDED))
 
     def started(self, task: int, instance: int, old: _Held | None, new: _Held, revoked_by: int | None) -> Step:
         task_id, to = self._task_id(task), self._seat(new)
         if revoked_by not in (None, new.consumer) and self._group.instance_of[revoked_by] == instance:
             moved_from = Seat(to.process_id, self._group.consumer_ids[revoked_by], Role.ACTIVE)
-            return ThreadMove(task_id, moved_from, to, Reason(ReasonCode.THREADS_EVENED_OUT))
+            return ThreadMove(task_id, moved_from, to, _reason(ReasonCode.THREADS_EVENED_OUT))
         if old is not None and old.role is Role.ACTIVE:
-            return ThreadMove(task_id, self._seat(old), to, Reason(ReasonCode.THREADS_EVENED_OUT))
+            return ThreadMove(task_id, self._seat(old), to, _reason(ReasonCode.THREADS_EVENED_OUT))
         caught_up, restore_records = self._start(task, instance)
         reason = self._why_active(task, instance)
         if revoked_by is None and old is not None:
@@ -158,15 +165,15 @@ class _Explanation:
             assert old is not None
             return Demote(task_id, from_, to, self._why_given_up(task, old))
         if new.role is Role.TEMPORARY:
-            return KeepTemporary(task_id, from_, to, Reason(ReasonCode.OWNER_MUST_REVOKE))
+            return KeepTemporary(task_id, from_, to, _reason(ReasonCode.OWNER_MUST_REVOKE))
         if from_ is not None and from_.role is new.role:
-            return ThreadMove(task_id, from_, to, Reason(ReasonCode.THREADS_EVENED_OUT))
+            return ThreadMove(task_id, from_, to, _reason(ReasonCode.THREADS_EVENED_OUT))
         return Place(task_id, from_, to, self._restores(task, instance), self._why_copied(task, instance, new.role))
 
     def withhold(self, task: int, owner: int, consumer: int) -> Step:
         instance = self._group.instance_of[consumer]
         if self._group.instance_of[owner] == instance:
-            reason = Reason(ReasonCode.THREADS_EVENED_OUT)
+            reason = _reason(ReasonCode.THREADS_EVENED_OUT)
         else:
             reason = self._why_active(task, instance)
         seats = [self._seat(_Held(member, Role.ACTIVE)) for member in (owner, consumer)]
@@ -177,9 +184,9 @@ class _Explanation:
         movement = self._active_movement.get(task)
         if movement is not None and movement.source == instance:
             code = ReasonCode.CAUGHT_UP_MEANWHILE if self._caught_up(lag) else ReasonCode.MOST_CAUGHT_UP
-            return Reason(code, lag, self._limit, self._lag(task, movement.destination))
+            return _reason(code, lag, self._limit, self._lag(task, movement.destination))
         code = ReasonCode.TARGET_CAUGHT_UP if self._caught_up(lag) else ReasonCode.NO_STATE_ANYWHERE
-        return Reason(code, lag, self._limit)
+        return _reason(code, lag, self._limit)
 
     def _why_copied(self, task: int, instance: int, role: Role) -> Reason:
         lag = self._lag(task, instance)
@@ -187,17 +194,17 @@ class _Explanation:
         if movement is None and role is Role.WARMUP:
             movement = self._active_movement.get(task)
         if role is Role.WARMUP and movement is not None:
-            return Reason(ReasonCode.TARGET_WARMS_UP, lag, self._limit, self._lag(task, movement.source))
-        return Reason(ReasonCode.STANDBY_WANTED, lag, self._limit)
+            return _reason(ReasonCode.TARGET_WARMS_UP, lag, self._limit, self._lag(task, movement.source))
+        return _reason(ReasonCode.STANDBY_WANTED, lag, self._limit)
 
     def _why_given_up(self, task: int, old: _Held) -> Reason:
         consumer = self._new_owner.get(task)
         if consumer is None:
-            return Reason(ReasonCode.MOVES_AWAY)
+            return _reason(ReasonCode.MOVES_AWAY)
         instance = self._group.instance_of[consumer]
         if instance == self._group.instance_of[old.consumer]:
-            return Reason(ReasonCode.THREADS_EVENED_OUT)
-        return Reason(ReasonCode.MOVES_AWAY, self._lag(task, instance), self._limit)
+            return _reason(ReasonCode.THREADS_EVENED_OUT)
+        return _reason(ReasonCode.MOVES_AWAY, self._lag(task, instance), self._limit)
 
     def _start(self, task: int, instance: int) -> tuple[bool, int | None]:
         """Whether the task starts caught up, and what it restores first."""
@@ -211,7 +218,10 @@ class _Explanation:
         return remaining if definition.end_offset_known or not remaining else None
 
     def _copy(self, task: int, instance: int) -> Copy | None:
-        return next((copy for copy in self._state.copies[task] if copy.instance == instance), None)
+        for copy in self._state.copies[task]:
+            if copy.instance == instance:
+                return copy
+        return None
 
     def _lag(self, task: int, instance: int) -> int:
         copy = self._copy(task, instance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kstream_plan.designs.classic.cleaner import Cleaner
 from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note, Rates
@@ -11,20 +11,21 @@ from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, KeepTemporary, Place, Promote, Step, Withhold
 from kstream_plan.plans.design import LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 
+#: The steps by which an instance may take up left-over state again; a tuple, not a union, made anew for every step.
+_TAKE_UP = (Place, HandOver, Promote, KeepTemporary, Withhold)
+
 
 def taken_back(state: GroupState, steps: Iterable[Step]) -> set[int]:
     """Return the tasks whose left-over state an instance of several threads takes up again.
 
     Which of its threads had reported that state, and so gets the task, is decided by a race between them.
     """
-    group, tasks = state.group, set()
-    for step in steps:
-        if isinstance(step, Place | HandOver | KeepTemporary | Withhold):
-            task, instance = group.task_index[step.task_id], group.instance_index[step.to.process_id]
-            left_over = any(c.instance == instance and c.consumer is None and c.reporters for c in state.copies[task])
-            if left_over and group.instances[instance].capacity > 1:
-                tasks.add(task)
-    return tasks
+    capacities = state.group.capacities
+    return {
+        task
+        for step, task, copy in _left_over(state, steps)
+        if copy.reporters and capacities[copy.instance] > 1 and not isinstance(step, Promote)
+    }
 
 
 def cleaned_up(
@@ -61,16 +62,21 @@ def ready_if_late(state: GroupState, steps: Iterable[Step], limit: int, rates: R
 
 def taken_up(state: GroupState, steps: Iterable[Step], at_ms: int, cleaner: Cleaner) -> set[int]:
     """Return the tasks of which an instance takes up left-over state again that may have been deleted before."""
-    group, tasks = state.group, set()
+    left_over = _left_over(state, steps)
+    return {task for _, task, copy in left_over if not cleaner.is_sure(state.group, copy, at_ms)}
+
+
+def _left_over(state: GroupState, steps: Iterable[Step]) -> Iterator[tuple[Step, int, Copy]]:
+    """Yield the steps that take up left-over state again: with their task, and the copy that is left over."""
+    group, unsettled = state.group, state.unsettled
     for step in steps:
-        if isinstance(step, Place | HandOver | Promote | KeepTemporary | Withhold):
-            task, instance = group.task_index[step.task_id], group.instance_index[step.to.process_id]
-            if any(
-                copy.instance == instance and copy.consumer is None and not cleaner.is_sure(group, copy, at_ms)
-                for copy in state.copies[task]
-            ):
-                tasks.add(task)
-    return tasks
+        if isinstance(step, _TAKE_UP):
+            task = group.task_index[step.task_id]
+            if task in unsettled:
+                instance = group.instance_index[step.to.process_id]
+                for copy in state.copies[task]:
+                    if copy.instance == instance and copy.consumer is None:
+                        yield step, task, copy
 
 
 def _is_queued(task: int, movements: Sequence[Movement]) -> bool:

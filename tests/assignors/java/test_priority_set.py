@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.assignors.java.constrained_priority_set import OutOfPlace, PrioritySet
-from kstream_plan.assignors.java.priority_queue import Handled
+from kstream_plan.assignors.java.priority_queue import Handled, keys_of, weights_of
 from kstream_plan.model import Consumer, Group, Instance
 from tests.helpers import strategies
 from tests.helpers.java_priority_set import JavaPrioritySet
@@ -68,16 +68,18 @@ def test_whoever_is_below_a_heavier_one_is_known_to_be_out_of_place(seed: int) -
     group = _group([1] * size if rng.random() < 0.6 else [rng.randint(1, 3) for _ in range(size)], rng)
     counts = [20 * capacity + rng.randint(0, 1) for capacity in group.capacities]
     theirs = JavaPrioritySet([i.process_id for i in group.instances], counts.copy(), list(group.capacities))
+    weights = weights_of(group.capacities)
     known = [OutOfPlace()]
     for number in range(150):
         if number % 30 == 20:
-            known.append(OutOfPlace.anybody(counts, group.capacities))
+            known.append(OutOfPlace.anybody(keys_of(counts, weights)))
         entry = _nearly_out_of_place(theirs, rng)
         for ours in known:
-            ours.handle(entry, counts, group.capacities)
+            ours.handle(entry, keys_of(counts, weights), weights)
         counts = theirs.counts.copy()
-        for key, above in _out_of_place(theirs):
-            assert all(above < ours.heaviest_above(key) for ours in known)
+        keys = keys_of(counts, weights)
+        for instance, above in _out_of_place(theirs):
+            assert all(keys[above] < ours.heaviest_above(keys[instance]) for ours in known)
 
 
 def _nearly_out_of_place(theirs: JavaPrioritySet, rng: random.Random) -> Handled:
@@ -98,16 +100,16 @@ def _nearly_out_of_place(theirs: JavaPrioritySet, rng: random.Random) -> Handled
     return (accepted,), source, destination, gain, loss
 
 
-def _out_of_place(theirs: JavaPrioritySet) -> list[tuple[tuple[float, int], tuple[float, int]]]:
+def _out_of_place(theirs: JavaPrioritySet) -> list[tuple[int, int]]:
     """Return whoever has a heavier one above it, with the heaviest of these."""
     found = []
     for place, instance in enumerate(theirs.queue):
         above = []
         while place > 0:
             place = (place - 1) // 2  # noqa: PLW2901 - climbs up
-            above.append(theirs.key(theirs.queue[place]))
-        if above and max(above) > theirs.key(instance):
-            found.append((theirs.key(instance), max(above)))
+            above.append(theirs.queue[place])
+        if above and theirs.less(instance, heaviest := max(above, key=theirs.key)):
+            found.append((instance, heaviest))
     return found
 
 
