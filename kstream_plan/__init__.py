@@ -69,6 +69,9 @@ if TYPE_CHECKING:
     from kstream_plan.render.upgrade import upgrade_json as upgrade_to_json
     from kstream_plan.render.upgrade import upgrade_markdown as upgrade_to_markdown
     from kstream_plan.render.upgrade import upgrade_table as upgrade_to_table
+    from kstream_plan.render.why.json_form import why_json as why_to_json
+    from kstream_plan.render.why.pages import why_markdown as why_to_markdown
+    from kstream_plan.render.why.pages import why_table as why_to_table
     from kstream_plan.simulation.alternatives import alternatives as alternatives
     from kstream_plan.simulation.cures import cures as cures
     from kstream_plan.simulation.drain import drain as drain
@@ -76,6 +79,7 @@ if TYPE_CHECKING:
     from kstream_plan.simulation.one_plan import plan_checked as plan
     from kstream_plan.simulation.scale_out import scale_out as scale_out
     from kstream_plan.simulation.simulate import simulate as simulate
+    from kstream_plan.simulation.why import why as why
     from kstream_plan.snapshots import read as read
     from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster as KafkaCluster
     from kstream_plan.snapshots.broker.source import group_history as group_history
@@ -152,6 +156,10 @@ _PUBLIC = {
     "upgrade_to_markdown": ("kstream_plan.render.upgrade", "upgrade_markdown"),
     "upgrade_to_table": ("kstream_plan.render.upgrade", "upgrade_table"),
     "vary": ("kstream_plan.cli.actions.variants", "axes_of"),
+    "why": ("kstream_plan.simulation.why", "why"),
+    "why_to_json": ("kstream_plan.render.why.json_form", "why_json"),
+    "why_to_markdown": ("kstream_plan.render.why.pages", "why_markdown"),
+    "why_to_table": ("kstream_plan.render.why.pages", "why_table"),
     "with_measured_lags": ("kstream_plan.snapshots.metrics.overlay", "with_measured_lags"),
     "with_overrides": ("kstream_plan.documents.streams_config", "with_overrides"),
 }
@@ -223,6 +231,10 @@ __all__ = [
     "upgrade_to_markdown",
     "upgrade_to_table",
     "vary",
+    "why",
+    "why_to_json",
+    "why_to_markdown",
+    "why_to_table",
     "with_measured_lags",
     "with_overrides",
 ]

@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "drain": (
             "Ask whether instances may stop: which of their tasks would start cold or pause, now and after waiting."
         ),
+        "why": "Say why a group still probes, why a task moves, why an instance gets nothing, with figures.",
         "check": "Check what plans, saved or made now, do to a group against a policy; exit code 3 if they break it.",
         "show": "Show plans saved by --out or --output json.",
         "diff": "Say what changed between two generations of a group, what it cost, and why.",

@@ -18,7 +18,7 @@ from kstream_plan.comparison.changes import Side
 from kstream_plan.comparison.history_course import history_course
 from kstream_plan.comparison.sides import Pair, snapshot_side, without
 from kstream_plan.errors import SnapshotError, UsageError
-from kstream_plan.model import Copy, Group, Holding, work_id
+from kstream_plan.model import Copy, Group, Holding, Snapshot, work_id
 from kstream_plan.model.times import format_time
 from kstream_plan.protocols import gives_up
 from kstream_plan.snapshots.files.broken_files import broken_gzip, unzipped_head
@@ -65,6 +65,40 @@ def read_stretches(
     """
     found = entries_of(path, application_ids, stdin=stdin)
     return [_stretch(entries, first, last) for entries in found.values()]
+
+
+def read_generations(
+    path: str,
+    generation: int,
+    application_ids: Sequence[str] = (),
+    *,
+    lags_as_reported: bool = False,
+    stdin: BinaryIO | None = None,
+) -> list[Snapshot]:
+    """Read of every selected application the snapshot whose decision led to a generation; arguments as above.
+
+    Raises:
+        SnapshotError: the history cannot be read, or does not tell that decision.
+    """
+    found = entries_of(path, application_ids, stdin=stdin)
+    entries = (_led_to(of, generation) for of in found.values())
+    return [snapshot_from_row(entry.row, entry.where, lags_as_reported=lags_as_reported) for entry in entries]
+
+
+def _led_to(entries: Sequence[HistoryEntry], generation: int) -> HistoryEntry:
+    known = {}
+    for entry in entries:
+        decision = entry.row.get("decision")
+        if isinstance(decision, Mapping):
+            number = decision.get("generation")
+            known[number if isinstance(number, int) else generation_of(entry.row) + 1] = entry
+    if generation in known:
+        return known[generation]
+    what = f"tells no decision that led to generation {generation}"
+    fix = "make the history again with kstream-plan snapshot --all"
+    if known:
+        fix = f"it tells those that led to {min(known)} to {max(known)}: choose one of them"
+    raise SnapshotError(what, where=_place(entries), fix=fix)
 
 
 def entries_of(

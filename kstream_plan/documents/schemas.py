@@ -14,6 +14,7 @@ KINDS = (
     "upgrade",
     "check",
     "drain",
+    "why",
     "snapshot",
     "lags",
     "scenario",

@@ -34,6 +34,8 @@ OF_THEIR_OWN = {
     ("compare", "--policy"): "which of them keep",
     ("compare", "--draws"): "for each",
     ("diff", "--fail-on-changes"): "changed",
+    ("why", "--task"): "Why this task",
+    ("why", "--instance"): "Why this instance",
 }
 
 

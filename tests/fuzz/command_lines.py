@@ -128,6 +128,12 @@ _POSITIONAL: dict[str, list[list[str]]] = {
     "simulate-scaleout": [["snapshot.json"], [FILE]],
     "simulate": [["snapshot.json", "scenario.yaml"], [FILE, "scenario.yaml"], ["snapshot.json", FILE]],
     "drain": [["snapshot.json", "orders-0"], [FILE, "orders-1"], ["two.jsonl", "1d29", "8d29"]],
+    "why": [
+        ["snapshot.json"],
+        ["snapshot.json", "--task", "0_0"],
+        [FILE, "--instance", "orders-1"],
+        [FILE, "--replay"],
+    ],
     "check": [["plan.json"], ["snapshot.json"], [FILE], ["plan.json", FILE], ["snapshot.json", "--policy", FILE]],
     "show": [["plan.json"], [FILE]],
     "diff": [["plan.json"], ["plan.json", FILE], ["snapshot.json", "snapshot.json"], [FILE, "snapshot.json"], [FILE]],

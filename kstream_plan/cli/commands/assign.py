@@ -35,10 +35,7 @@ class AssignOptions(PlansSnapshots):
     out: shared.Out = None
     full: shared.Full = False
     verbose: shared.Verbose = False
-    replay: Annotated[
-        bool,
-        typer.Option("--replay", help="Make the decision that a snapshot knows again, from what it was made of."),
-    ] = False
+    replay: shared.Replay = False
     show_ranks: Annotated[bool, typer.Option("--show-ranks", help="Who could run each task.")] = False
     fail_on_changes: Annotated[bool, typer.Option("--fail-on-changes", help="Exit code 5 if anything would move.")] = (
         False

@@ -126,6 +126,10 @@ MaxRounds = Annotated[
     ),
 ]
 Bounds = Annotated[bool, typer.Option("--bounds", help="Also find the least state that has to be restored.")]
+Replay = Annotated[
+    bool,
+    typer.Option("--replay", help="Make the decision that a snapshot knows again, from what it was made of."),
+]
 Output = Annotated[OutputForm, typer.Option("--output", help="What stdout shows.")]
 Out = Annotated[
     Path | None,

@@ -1,0 +1,164 @@
+"""``why``: why a group still probes, why a task moves, why an instance gets nothing, and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from kstream_plan.cli.actions.each_application import Work, each_application
+from kstream_plan.cli.actions.overrides import overrides
+from kstream_plan.cli.actions.plan import on_round
+from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
+from kstream_plan.cli.exit_codes import first_that_applies, outcome
+from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.groups import PlansSnapshots
+from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.output import OutputForm, page, say, written_at_once
+from kstream_plan.cli.progress import Report, progress
+from kstream_plan.documents.history import read_generations
+from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, SnapshotError, UsageError
+from kstream_plan.model import Snapshot, WorkId
+from kstream_plan.model.tasks import work_id
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans.why import Why
+from kstream_plan.render.why.json_form import why_json
+from kstream_plan.render.why.pages import why_markdown, why_table
+from kstream_plan.simulation.instance_names import process_id_of
+from kstream_plan.simulation.why import why as explain
+
+
+class NoSuchTaskError(KstreamPlanError):
+    """No task of the group is called so."""
+
+
+class WhyOptions(PlansSnapshots):
+    """What ``why`` is asked."""
+
+    path: Annotated[
+        str,
+        typer.Argument(metavar="SNAPSHOT", help="A snapshot, or a history of them; - is standard input."),
+    ]
+    task: Annotated[
+        str | None,
+        typer.Option("--task", metavar="TASK", parser=shared.name, help="Why this task moves, or does not: 0_3."),
+    ] = None
+    instance: Annotated[
+        str | None,
+        typer.Option(
+            "--instance", metavar="INSTANCE", parser=shared.name, help="Why this instance runs no more than it does."
+        ),
+    ] = None
+    generation: Annotated[
+        int | None,
+        typer.Option("--generation", metavar="N", min=1, help="Of a history the decision that led to this generation."),
+    ] = None
+    replay: shared.Replay = False
+    output: shared.Output = OutputForm.TABLE
+    out: shared.Out = None
+
+    @property
+    def plan_options(self) -> PlanOptions:
+        """How to plan."""
+        return replace(super().plan_options, replay=self.replay)
+
+
+@takes(WhyOptions)
+def why(asked: WhyOptions) -> None:
+    """Say why a group still probes, why a task moves, why an instance gets nothing, with figures."""
+    with expected_failures(debug=asked.debug):
+        _check(asked)
+        settings = overrides(asked)
+        with progress(quiet=asked.quiet) as tell:
+            tell("reading")
+            work = each_application(
+                _read(asked), settings, lambda found, _done: _why(found, asked, tell), keep_going=asked.keep_going
+            )
+        errors = _errors(work)
+        for error in errors:
+            report(error, debug=asked.debug)
+        _deliver(work.results, asked)
+    codes = [outcome(answers.plan, fail_on_changes=False) for answers in work.results]
+    raise typer.Exit(first_that_applies(codes, errors))
+
+
+def _check(asked: WhyOptions) -> None:
+    """Check what does not need the input.
+
+    Raises:
+        UsageError: options that do not go together.
+        KstreamPlanError: the place for ``--out`` cannot be written to.
+    """
+    if asked.replay and asked.now is not None:
+        raise UsageError("--replay begins when the decision was made", fix="leave out --now")
+    if asked.generation is not None:
+        for option, given in (("--as-of", asked.as_of), ("--lags", asked.lags), ("--metrics", asked.metrics)):
+            if given:
+                raise UsageError(f"{option} and --generation both say of when it is", fix="give one of them")
+    check_before_reading(asked, asked.out)
+
+
+def _read(asked: WhyOptions) -> Sequence[Snapshot | SnapshotError]:
+    if asked.generation is None:
+        return read_snapshots([asked.path], asked)
+    return read_generations(
+        asked.path, asked.generation, asked.application_id or (), lags_as_reported=asked.lags_as_reported
+    )
+
+
+def _why(snapshot: Snapshot, asked: WhyOptions, tell: Report) -> Why:
+    """Answer for one application.
+
+    Raises:
+        NoSuchTaskError: it has no such task.
+        ScenarioError: it has no such instance.
+        UsageError: its newest decision is not known, and that is what is asked about.
+        PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
+    """
+    group = snapshot.state.group
+    if asked.replay and snapshot.decision is None:
+        fix = "make it with kstream-plan snapshot --leader-log, or leave out --replay"
+        raise UsageError("the snapshot does not tell its newest decision", fix=fix)
+    told = on_round(f"playing {group.application_id}", tell)
+    return explain(
+        snapshot,
+        asked.plan_options,
+        task_id=None if asked.task is None else _task(snapshot, asked.task),
+        process_id=None if asked.instance is None else process_id_of(group, asked.instance),
+        other_settings=asked.task is None and asked.instance is None,
+        on_round=told,
+    )
+
+
+def _task(snapshot: Snapshot, name: str) -> WorkId:
+    found, tasks = work_id(name), snapshot.state.group.task_index
+    if found not in tasks:
+        some = ", ".join(str(of) for of in list(tasks)[:5])
+        raise NoSuchTaskError(f"there is no task {name!r}", fix=f"name one of its tasks: {some}, …")
+    return found
+
+
+def _errors(work: Work[Why]) -> list[KstreamPlanError]:
+    """Return what counts as an error: that one application has no such task or instance does not if another has."""
+    absent = NoSuchInstanceError, NoSuchTaskError
+    return [error for error in work.errors if not (work.results and isinstance(error, absent))]
+
+
+def _deliver(found: Sequence[Why], asked: WhyOptions) -> None:
+    """Save the answers if asked to, then show them."""
+    lines = "".join(f"{why_json(answers)}\n" for answers in found)
+    if asked.out is not None:
+        with written_at_once(asked.out) as file:
+            file.write(lines)
+    if not found:
+        return
+    shown, form = page(), asked.output
+    if form is OutputForm.JSON:
+        say(lines)
+    elif form is OutputForm.MARKDOWN:
+        say("\n".join(map(why_markdown, found)))
+    else:
+        say("\n".join(why_table(answers, width=shown.width, colour=shown.colour) for answers in found))

@@ -1,0 +1,1 @@
+"""Why a group does what it does, as people and programs read it."""

@@ -1,0 +1,316 @@
+"""Why a group does what it does: why it still probes, why a task moves, why an instance gets nothing, and so on.
+
+Everything is read off one plan, and off plans of the same with other settings; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Unpack
+
+from kstream_plan.model import Group, Holding, Snapshot, WorkId
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.options import PlanKeywords, PlanOptions
+from kstream_plan.planner.plan import OnRound
+from kstream_plan.plans import HandOver, MemberJoined, MemberLeft, Plan, Promote, Role, Round, ThreadMove, Trigger
+from kstream_plan.plans.activity import events
+from kstream_plan.plans.balance import InstanceLoad, instance_loads
+from kstream_plan.plans.simulated import WhatIf
+from kstream_plan.plans.why import (
+    Balancing,
+    InstanceAnswer,
+    Probing,
+    Rebalances,
+    Share,
+    TaskAnswer,
+    TaskStep,
+    Uneven,
+    Why,
+    WhyBalance,
+    WhyInstance,
+    WhyTask,
+)
+from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.waiting import (
+    Stand,
+    handed_over_now,
+    queued_tasks,
+    stand,
+    waiting_copies,
+)
+from kstream_plan.simulation.what_ifs import cure, what_ifs
+
+
+def why(
+    snapshot: Snapshot,
+    options: PlanOptions = PlanOptions(),
+    *,
+    task_id: WorkId | None = None,
+    process_id: str | None = None,
+    other_settings: bool = True,
+    on_round: OnRound | None = None,
+    **changed: Unpack[PlanKeywords],
+) -> Why:
+    """Say why a group does what it does; of one task or one instance too, if asked.
+
+    With ``options.replay`` it is about the decision that the snapshot knows, which is made again from its own input.
+    ``other_settings`` are tried for whether it is over sooner with them, or settles, which takes a plan for each.
+    The ``options`` may be given one by one as well. ``on_round`` is told how far each of the plans is that this takes.
+
+    Raises:
+        KeyError: there is no such task or instance in the group.
+        PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
+    """
+    options = replace(options, **changed)
+    again = options.replay and snapshot.decision is not None
+    options = replace(options, now_ms=None) if again else options
+    made = plan_checked(snapshot, options, on_round=on_round)
+    known = replace(snapshot, decision=None, known_until_ms=0) if again else snapshot
+    rounds = 0 if snapshot.decision is not None else next((len(event.rounds) for event in events(made)), 0)
+    given = stand(made, known, rounds, _begins_ms(known, options))
+    handed_over = handed_over_now(given)
+    waiting = waiting_copies(given, handed_over)
+    queued = queued_tasks(given, handed_over)
+
+    def play(config: AssignmentConfig) -> Plan:
+        return plan_checked(replace(snapshot, config=config), replace(options, ranges=False), on_round=on_round)
+
+    still, settles = bool(waiting or queued), made.verdict.kind == "settled"
+    probing = Probing(
+        next_ms=given.next_probe_ms,
+        interval_ms=made.config.probing_rebalance_interval_ms,
+        at_once=made.config.max_warmup_replicas,
+        handed_over=handed_over,
+        waiting=waiting,
+        queued=queued,
+        sooner=_sooner(what_ifs(made, play)) if other_settings and still and settles else (),
+        cure=cure(made, play) if other_settings else None,
+    )
+    return Why(
+        plan=made,
+        stands_after=rounds,
+        stands_ms=given.at_ms,
+        as_decided=_as_decided(made, snapshot) if again else None,
+        probing=probing,
+        balance=_balance(given, probing),
+        rebalances=_rebalances(made),
+        task=None if task_id is None else _task(given, task_id, probing),
+        instance=None if process_id is None else _instance(given, process_id, probing),
+    )
+
+
+def _sooner(tried: Sequence[WhatIf]) -> tuple[WhatIf, ...]:
+    """Return those that are shorter than the one of the same setting before them, which costs less."""
+    kept: list[WhatIf] = []
+    for one in tried:
+        before = [of.duration_ms for of in kept if of.setting == one.setting]
+        if one.verdict == "settled" and one.duration_ms < min(before, default=one.duration_ms + 1):
+            kept.append(one)
+    return tuple(kept)
+
+
+def _begins_ms(snapshot: Snapshot, options: PlanOptions) -> int:
+    if options.now_ms is None or snapshot.captured_at_ms is None:
+        return snapshot.known_until_ms
+    return options.now_ms - snapshot.captured_at_ms
+
+
+def _as_decided(made: Plan, snapshot: Snapshot) -> bool:
+    """Tell whether the first round decides what was decided, instance by instance; so if nobody knows what was."""
+    decision, group = snapshot.decision, snapshot.state.group
+    if decision is None or decision.consumers is None:
+        return True
+
+    def by_instance(holdings: Sequence[Holding]) -> list[tuple[list[int], list[int]]]:
+        found = []
+        for consumers in group.consumers_of:
+            held = holdings[consumers.start : consumers.stop]
+            active = sorted(task for of in held for task in of.active)
+            found.append((active, sorted(task for of in held for task in of.standby + of.warmup + of.temporary)))
+        return found
+
+    return by_instance(made.rounds[0].decided if made.rounds else made.initial) == by_instance(decision.consumers)
+
+
+def _balance(given: Stand, probing: Probing) -> Balancing:
+    plan, now, then = given.plan, _loads(given), instance_loads(given.plan.group, given.plan.final)
+    uneven = Uneven(_spread([of.stateful for of in now]), _spread([of.stateful for of in then]))
+    before = plan.rounds[given.rounds - 1].balance if given.rounds else plan.initial_balance
+    after = plan.rounds[-1].balance if plan.rounds else before
+    to_move = sum(given.owners.get(task) != instance for task, instance in given.targets)
+    warming = len({of.task_id for of in probing.waiting if of.to_run} | set(probing.queued))
+    if to_move:
+        code = WhyBalance.WAITS_FOR_COPIES if warming else WhyBalance.MOVES
+    elif max(before.balance_factor, uneven.now) <= 1:
+        code = WhyBalance.BALANCED
+    elif len(set(plan.group.capacities)) > 1:
+        code = WhyBalance.EVEN_BY_THREAD
+    else:
+        code = WhyBalance.AS_EVEN_AS_DECIDED
+    return Balancing(
+        why=code,
+        stateful=uneven,
+        tasks=Uneven(before.balance_factor, after.balance_factor),
+        subtopology=Uneven(before.subtopology_task_spread, after.subtopology_task_spread),
+        to_move=to_move,
+        warming=warming,
+        balanced_ms=_last_start_ms(given) if plan.verdict.kind == "settled" else None,
+    )
+
+
+def _spread(counts: Sequence[int]) -> int:
+    return max(counts, default=0) - min(counts, default=0)
+
+
+def _loads(given: Stand) -> tuple[InstanceLoad, ...]:
+    plan = given.plan
+    return instance_loads(plan.group, plan.rounds[given.rounds - 1].assigned if given.rounds else plan.initial)
+
+
+def _last_start_ms(given: Stand) -> int:
+    """Return when the last stateful task starts elsewhere."""
+    starts = (rnd.at_ms for rnd in given.later if _starts(given.plan.group, rnd)[0])
+    return max(starts, default=given.at_ms)
+
+
+def _rebalances(plan: Plan) -> Rebalances:
+    only: Counter[tuple[bool, bool, bool]] = Counter()
+    threads = 0
+    for rnd in plan.rounds:
+        state, stateless, moved = _starts(plan.group, rnd)
+        threads += moved
+        if rnd.trigger is Trigger.FOLLOW_UP:
+            only[state > 0, stateless > 0, moved > 0] += 1
+    return Rebalances(
+        by_trigger=MappingProxyType(dict(Counter(rnd.trigger for rnd in plan.rounds))),
+        for_state=sum(number for (state, _, _), number in only.items() if state),
+        only_stateless=only[False, True, False],
+        only_threads=only[False, False, True],
+        only_both=only[False, True, True],
+        stateless_hops=plan.summary.stateless_hops,
+        thread_moves=threads,
+        moves=plan.summary.moves,
+    )
+
+
+def _starts(group: Group, rnd: Round) -> tuple[int, int, int]:
+    """Return how many tasks with state, and without, start on another instance, and how many on another thread."""
+    state = stateless = threads = 0
+    for step in rnd.single_steps:
+        if isinstance(step, HandOver | Promote):
+            stateful = group.tasks[group.task_index[step.task_id]].stateful
+            state, stateless = state + stateful, stateless + (not stateful)
+        elif isinstance(step, ThreadMove):
+            threads += step.to.role is Role.ACTIVE
+    if rnd.stateless is not None:
+        hops = rnd.stateless.hops()
+        stateless, threads = stateless + hops, threads + len(rnd.stateless.started) - hops
+    return state, stateless, threads
+
+
+def _task(given: Stand, task_id: WorkId, probing: Probing) -> TaskAnswer:
+    plan, group = given.plan, given.plan.group
+    task = group.task_index[task_id]
+    first = plan.rounds[given.rounds - 1].assigned if given.rounds else plan.initial
+    owner, ends = _owner(group, first, task), _owner(group, plan.final, task)
+    target = next((instance for instance, tasks in enumerate(plan.target.active) if task in tasks), None)
+    waiting = next((of for of in probing.waiting if of.task_id == task_id and of.to_run), None)
+    if not group.tasks[task].stateful:
+        code = WhyTask.STATELESS
+    elif owner is None:
+        code = WhyTask.HAS_NO_OWNER
+    elif target in (None, owner):
+        code = WhyTask.STAYS
+    elif ends != target:
+        code = WhyTask.NEVER_ARRIVES
+    elif task_id in probing.queued or (waiting is not None and waiting.decided_ms != given.at_ms):
+        code = WhyTask.WAITS_FOR_COPY
+    else:
+        code = WhyTask.MOVES
+    concerned = [of for of in dict.fromkeys((owner, target)) if of is not None]
+    return TaskAnswer(
+        why=code,
+        task_id=task_id,
+        owner=_name(group, owner),
+        target=_name(group, target),
+        ends=_name(group, ends),
+        shares=tuple(_share(given, of, task) for of in concerned),
+        waiting=waiting,
+        steps=tuple(_steps_of(plan, task_id)),
+    )
+
+
+def _name(group: Group, instance: int | None) -> str | None:
+    return None if instance is None else group.instances[instance].process_id
+
+
+def _owner(group: Group, holdings: Sequence[Holding], task: int) -> int | None:
+    return next((group.instance_of[consumer] for consumer, held in enumerate(holdings) if task in held.active), None)
+
+
+def _share(given: Stand, instance: int, task: int) -> Share:
+    """Return the stateful tasks of an instance, and those among them of the same subtopology as ``task``."""
+    group = given.plan.group
+    runs = [of for of, owner in given.owners.items() if owner == instance]
+    is_to = [of for of, target in given.targets if target == instance]
+    kinds = [[group.subtopologies[of] == group.subtopologies[task] for of in tasks] for tasks in (runs, is_to)]
+    return Share(group.instances[instance].process_id, len(runs), len(is_to), *map(sum, kinds))
+
+
+def _due(given: Stand, instance: int) -> int:
+    """Return how many stateful tasks an instance is to run."""
+    tasks = given.plan.group.tasks
+    return sum(tasks[task].stateful for task in given.plan.target.active[instance])
+
+
+def _steps_of(plan: Plan, task_id: WorkId) -> Iterator[TaskStep]:
+    for rnd in plan.rounds:
+        for at_ms, steps in rnd.moments:
+            for step in steps:
+                if not isinstance(step, MemberJoined | MemberLeft) and step.task_id == task_id:
+                    yield TaskStep(rnd.number, rnd.generation, at_ms, rnd.trigger, step)
+
+
+def _instance(given: Stand, process_id: str, probing: Probing) -> InstanceAnswer:
+    plan, group = given.plan, given.plan.group
+    instance = group.instance_index[process_id]
+    load, shares = _loads(given)[instance], [_due(given, of) for of in range(len(group.instances))]
+    waiting = tuple(of for of in probing.waiting if of.destination == process_id)
+    here = {group.tasks[task].task_id for task, of in given.targets if of == instance}
+    starts = (
+        rnd.at_ms
+        for rnd in given.later
+        for step in rnd.steps
+        if isinstance(step, HandOver | Promote) and step.to.process_id == process_id
+    )
+    queued = tuple(of for of in probing.queued if of in here)
+    decision = given.snapshot.decision
+    newcomers = set() if decision is None else {group.instance_of[consumer] for consumer in decision.others}
+    if instance in newcomers and not load.active:
+        code = WhyInstance.NOT_DECIDED_FOR
+    elif any(of.to_run for of in waiting):
+        code = WhyInstance.WAITS_FOR_COPIES
+    elif queued:
+        code = WhyInstance.WAITS_FOR_A_PLACE
+    elif here.intersection(probing.handed_over):
+        code = WhyInstance.ABOUT_TO_START
+    else:
+        code = WhyInstance.HAS_ITS_SHARE if here else WhyInstance.NOTHING_LEFT_FOR_IT
+    return InstanceAnswer(
+        why=code,
+        process_id=process_id,
+        threads=group.instances[instance].capacity,
+        now=load.active,
+        stateful=load.stateful,
+        copies=load.standby,
+        target=shares[instance],
+        least=min(shares),
+        most=max(shares),
+        then=instance_loads(group, plan.final)[instance].active,
+        waiting=waiting,
+        queued=queued,
+        first_ms=next(starts, None),
+    )

@@ -1,0 +1,77 @@
+"""What people and programs see of why a group does what it does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from markdown_it import MarkdownIt
+from rich.cells import cell_len
+
+from kstream_plan.model import Group, Rates, Snapshot, TaskId
+from kstream_plan.plans.why import Why
+from kstream_plan.render.why.json_form import why_json
+from kstream_plan.render.why.pages import why_markdown, why_table
+from kstream_plan.simulation.why import why
+from kstream_plan.snapshots.leader_log.history import checked_rows
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import captured, plan_cases
+from tests.helpers.goldens import assert_golden
+from tests.helpers.recorded_events import generations
+from tests.helpers.schemas import validator
+
+
+def _taken(group: str, place: int) -> Snapshot:
+    return snapshot_from_row(checked_rows(generations(group)[place : place + 1])[0], group)
+
+
+def _fourth(snapshot: Snapshot) -> str:
+    return next(of.process_id for of in snapshot.state.group.instances if of.host == "i4")
+
+
+def _evil() -> Why:
+    snapshot = _taken("big", 15)
+    group = snapshot.state.group
+    instances = tuple(replace(of, host=f"{plan_cases.EVIL}{of.host}") for of in group.instances)
+    evil = replace(snapshot.state, group=Group(plan_cases.EVIL, group.tasks, instances))
+    return why(replace(snapshot, state=evil), task_id=TaskId(0, 2))
+
+
+def _never_settles() -> Why:
+    snapshot = captured.join("scale-out", 1.0)
+    return why(replace(snapshot, rates=replace(snapshot.rates, produce_per_task=50.0)))
+
+
+CASES: dict[str, Callable[[], Why]] = {
+    "still-probing": lambda: why(_taken("big", 17)),
+    "no-rates": lambda: why(replace(_taken("big", 17), rates=Rates())),
+    "task-waits": lambda: why(_taken("big", 15), task_id=TaskId(0, 2), other_settings=False),
+    "task-of-a-subtopology": lambda: why(_taken("big", 40), task_id=TaskId(0, 2), other_settings=False),
+    "task-stateless": lambda: why(_taken("big", 15), task_id=TaskId(2, 1), other_settings=False),
+    "instance-waits": lambda: why(_taken("big", 15), process_id=_fourth(_taken("big", 15)), other_settings=False),
+    "why-it-moved": lambda: why(_taken("big", 16), replay=True, task_id=TaskId(0, 2), other_settings=False),
+    "settled": lambda: why(_taken("big", 50)),
+    "decision-not-known": lambda: why(captured.join("scale-out", 1000.0)),
+    "never-settles": _never_settles,
+    "evil-names": _evil,
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_people_see(name: str) -> None:
+    found = CASES[name]()
+    assert_golden(f"why/{name}.txt", why_table(found))
+    for width in (60, 97, 200):
+        assert max(map(cell_len, why_table(found, width=width).splitlines())) <= width
+    validator("why").validate(json.loads(why_json(found)))
+
+
+@pytest.mark.parametrize("name", ["still-probing", "evil-names"])
+def test_markdown(name: str) -> None:
+    text = why_markdown(CASES[name]())
+    assert_golden(f"why/{name}.md", text)
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(text)
+    kinds = {token.type for token in tokens} | {child.type for token in tokens for child in token.children or ()}
+    assert not {"html_inline", "html_block", "link_open", "image"} & kinds

@@ -1,0 +1,207 @@
+"""What ``why`` says is what then happened, and what other plans say."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kstream_plan.model import Rates, Snapshot, TaskId
+from kstream_plan.plans import HandOver, Promote, Withhold
+from kstream_plan.plans.why import Why, WhyBalance, WhyInstance, WhyTask
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import duration, interval
+from kstream_plan.render.why.json_form import why_json
+from kstream_plan.render.why.pages import why_markdown, why_table
+from kstream_plan.simulation.why import why
+from kstream_plan.snapshots.leader_log.history import Entry, checked_rows
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers.recorded_events import generations
+from tests.helpers.schemas import validator
+from tests.helpers.strategies import snapshots
+
+#: Moments of captured groups just before a probe: (group, place of the generation in its log).
+MOMENTS = (
+    ("big", 2),
+    ("big", 10),
+    ("big", 15),
+    ("big", 17),
+    ("big", 24),
+    ("big", 30),
+    ("big", 41),
+    ("bounce", 5),
+    ("fresh", 2),
+    ("two", 14),
+    ("two", 20),
+)
+#: Moments that the others follow from: members come or go, or hand-overs follow.
+DECISIONS = (("big", 13), ("big", 17), ("big", 27), ("big", 28), ("bounce", 3), ("duo3", 2), ("two", 12), ("two", 15))
+SCHEMA = validator("why")
+
+
+@cache
+def taken(group: str, place: int) -> Snapshot:
+    """A captured group just after a decision."""
+    return snapshot_from_row(checked_rows(generations(group)[place : place + 1])[0], group)
+
+
+def runs(entry: Entry, snapshot: Snapshot) -> set[tuple[str, str]]:
+    """Which stateful task was decided to run where."""
+    stateful = {str(task.task_id) for task in snapshot.state.group.tasks if task.stateful}
+    decided = entry.decision["decided"].items()
+    return {(task, process_id) for process_id, of in decided for task in of["active"] if task in stateful}
+
+
+def started(group: str, place: int) -> set[tuple[str, str]]:
+    """What the decision after that one started elsewhere."""
+    before, after = generations(group)[place : place + 2]
+    return runs(after, taken(group, place)) - runs(before, taken(group, place))
+
+
+@pytest.mark.parametrize(("group", "place"), MOMENTS)
+def test_the_next_probe_moved_what_was_said_to_be_ready_and_nothing_else(group: str, place: int) -> None:
+    before, after = generations(group)[place : place + 2]
+    assert after.decision["trigger"] == "probing"
+    found = why(taken(group, place), other_settings=False)
+    ready = {
+        (str(of.task_id), of.destination) for of in found.probing.waiting if of.decided_ms == found.probing.next_ms
+    }
+    assert ready == started(group, place)
+    assert abs((after.at_ms or 0) - (before.at_ms or 0) - (found.probing.next_ms or 0)) <= 3_000
+
+
+@pytest.mark.parametrize(("group", "place"), MOMENTS)
+def test_an_instance_that_gets_nothing_at_the_next_probe_got_nothing(group: str, place: int) -> None:
+    snapshot, got = taken(group, place), {process_id for _, process_id in started(group, place)}
+    for instance in snapshot.state.group.instances:
+        found = why(snapshot, process_id=instance.process_id, other_settings=False)
+        assert found.instance is not None
+        stateful = [of.decided_ms for of in found.instance.waiting]
+        assert (found.probing.next_ms in stateful) == (instance.process_id in got)
+        if instance.process_id in got:
+            assert found.instance.why is WhyInstance.WAITS_FOR_COPIES
+
+
+@pytest.mark.parametrize(("group", "place"), DECISIONS)
+def test_why_it_moved_then_is_what_was_decided_from_what_was_reported(group: str, place: int) -> None:
+    snapshot, entry = taken(group, place), generations(group)[place]
+    found = why(snapshot, replay=True, other_settings=False)
+    assert found.as_decided is True
+    held = {
+        (str(snapshot.state.group.tasks[task].task_id), snapshot.state.group.instances[instance].process_id)
+        for task, instance in _owners(snapshot)
+    }
+    moved = {
+        (str(step.task_id), step.to.process_id)
+        for step in found.plan.rounds[0].single_steps
+        if isinstance(step, Withhold | HandOver | Promote)
+    }
+    stateful = {str(task.task_id) for task in snapshot.state.group.tasks if task.stateful}
+    assert {of for of in moved if of[0] in stateful} == runs(entry, snapshot) - held
+
+
+def _owners(snapshot: Snapshot) -> Iterator[tuple[int, int]]:
+    group = snapshot.state.group
+    for consumer, held in enumerate(snapshot.state.holdings):
+        yield from ((task, group.instance_of[consumer]) for task in held.active)
+
+
+@pytest.mark.parametrize(("group", "place"), [("big", 3), ("big", 19), ("big", 40), ("two", 14), ("fresh", 2)])
+def test_the_rate_that_would_do_does_and_one_less_does_not(group: str, place: int) -> None:
+    snapshot = replace(taken(group, place), rates=Rates())
+    found = why(snapshot, other_settings=False)
+    assert found.probing.next_ms is not None
+    for of in found.probing.waiting[:2]:
+        instance = snapshot.state.group.instance_index[of.destination]
+        assert of.restore_rate is None
+        assert of.needed_rate is not None
+        for rate, in_time in ((of.needed_rate, True), (of.needed_rate - 1, False)):
+            again = why(replace(snapshot, rates=Rates(restore_of={instance: rate})), other_settings=False)
+            copy = next(one for one in again.probing.waiting if one.task_id == of.task_id)
+            assert copy.ready_ms is not None
+            assert (copy.ready_ms <= found.probing.next_ms) == in_time
+            assert copy.decided_ms is not None
+            assert copy.decided_ms >= copy.ready_ms - 2_000  # an instance reads a poll ahead of its rate
+
+
+def test_a_setting_is_told_with_what_its_own_plan_says() -> None:
+    snapshot = taken("big", 15)
+    found = why(snapshot)
+    assert [of.value for of in found.probing.sooner] == [4, 8]
+    for of in found.probing.sooner:
+        other = why(replace(snapshot, config=replace(snapshot.config, max_warmup_replicas=of.value))).plan.summary
+        assert (of.duration_ms, of.rebalances) == (other.duration_ms, other.rebalances)
+        assert of.duration_ms < found.plan.summary.duration_ms
+    assert f"~{duration(found.probing.sooner[0].duration_ms)}" in why_table(found)
+
+
+def test_a_task_that_moves_is_told_where_it_stands() -> None:
+    moves = why(taken("big", 15), task_id=TaskId(0, 2), other_settings=False).task
+    assert moves is not None
+    assert moves.why is WhyTask.WAITS_FOR_COPY
+    assert moves.waiting is not None
+    assert moves.waiting.lag == 20_425
+    assert [type(of.step).__name__ for of in moves.steps][-1] == "HandOver"
+    stays = why(taken("big", 50), task_id=TaskId(0, 2), other_settings=False).task
+    assert stays is not None
+    assert (stays.why, stays.steps) == (WhyTask.STAYS, ())
+
+
+@settings(max_examples=25)
+@given(snapshots(), st.data())
+def test_every_figure_is_that_of_the_plan(snapshot: Snapshot, data: st.DataObject) -> None:
+    group = snapshot.state.group
+    task_id = data.draw(st.sampled_from([task.task_id for task in group.tasks]) if group.tasks else st.none())
+    process_id = data.draw(st.sampled_from([of.process_id for of in group.instances]))
+    found = why(snapshot, max_rounds=40, task_id=task_id, process_id=process_id, other_settings=False)
+    plan, summary = found.plan, found.plan.summary
+    by_trigger = found.rebalances.by_trigger
+    assert sum(by_trigger.values()) == len(plan.rounds) == summary.rebalances
+    assert by_trigger.get("probing", 0) == summary.probing_rebalances  # type: ignore[call-overload]
+    rounds = {rnd.number: rnd.at_ms for rnd in plan.rounds}
+    for of in found.probing.waiting:
+        assert of.decided_round is None or rounds[of.decided_round] == of.decided_ms
+        assert of.takes_over_ms is None or of.takes_over_ms in rounds.values()
+    if plan.verdict.kind == "settled":
+        assert found.task is None or found.task.why is not WhyTask.NEVER_ARRIVES
+    assert found.balance.warming <= found.balance.to_move
+    assert (found.balance.why in (WhyBalance.WAITS_FOR_COPIES, WhyBalance.MOVES)) == (found.balance.to_move > 0)
+    SCHEMA.validate(json.loads(why_json(found)))
+    _check_figures(found)
+    assert why_markdown(found).endswith("\n")
+
+
+def _check_figures(found: Why) -> None:
+    """Every number of more than two digits that people read is one of the answers, of the settings or of a name."""
+    document = json.loads(why_json(found))
+    known = {f"{number:,}" for number in _numbers(document)} | {f"{found.plan.config.acceptable_recovery_lag:,}"}
+    known |= {text.removesuffix(" s").removesuffix(" ms") for number in _numbers(document) for text in _times(number)}
+    names = Names(found.plan.group)
+    text = why_table(found, width=10_000)
+    for name in {names.instance(of.process_id) for of in found.plan.group.instances} | {
+        str(of.task_id) for of in found.plan.group.tasks
+    }:
+        text = text.replace(name, "")
+    assert [
+        number for number in re.findall(r"(?<![\w.-])\d[\d,]{2,}(?![\w.:-])", text) if number.rstrip(",") not in known
+    ] == []
+
+
+def _times(number: float) -> tuple[str, str]:
+    return duration(int(abs(number))), interval(int(abs(number)))
+
+
+def _numbers(of: Any) -> Iterator[float]:
+    if isinstance(of, dict):
+        yield from (number for one in of.values() for number in _numbers(one))
+    elif isinstance(of, list):
+        yield from (number for one in of for number in _numbers(one))
+    elif isinstance(of, int | float):
+        yield from (of, round(of))
