@@ -58,6 +58,15 @@ def _with_kafka(config: pytest.Config) -> bool:
     return "kafka" in asked and "not kafka" not in asked
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before the first test that starts Java, have the archive of its classes written."""
+    if item.get_closest_marker("spark"):
+        from tests.helpers.class_archives import archive_classes
+
+        archive_classes()
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """The one Spark session of a test run: whoever reads while it is open uses it."""

@@ -20,7 +20,7 @@ SNAPSHOT = REAL / "scale-out" / "before.json"
 
 def start(snapshot: Path, folder: Path) -> subprocess.Popen[str]:
     """A run whose Java can be told by ``folder``, where its temporary files are."""
-    environment = {**os.environ, "TMPDIR": str(folder), "KSTREAM_PLAN_NO_CACHE": "1"}
+    environment = {**os.environ, "TMPDIR": str(folder)}
     command = [sys.executable, "-m", "kstream_plan", "assign", str(snapshot)]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -111,7 +111,7 @@ sys.stdin.read()
 @pytest.mark.parametrize("by_script", [False, True])
 @pytest.mark.parametrize(("name", "raised"), [("SIGINT", "KeyboardInterrupt"), ("SIGTERM", "SystemExit")])
 def test_after_a_signal_while_java_is_being_started(name: str, raised: str, by_script: bool, tmp_path: Path) -> None:
-    environment = {**os.environ, "TMPDIR": str(tmp_path), "KSTREAM_PLAN_NO_CACHE": "1"}
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
     if by_script:
         environment["SPARK_SUBMIT_OPTS"] = f"-Djava.io.tmpdir={tmp_path}"
     process = subprocess.Popen(
@@ -141,7 +141,7 @@ try:
 except KeyboardInterrupt:
     print("interrupted")
 """
-    environment = {**os.environ, "TMPDIR": str(tmp_path), "KSTREAM_PLAN_NO_CACHE": "1"}
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120, check=False
     )

@@ -6,12 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Client, Listener
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from kstream_plan.cli import run
 from kstream_plan.documents.policy_file import load_policy
 from kstream_plan.render.check.markdown import MARK
 
@@ -28,6 +31,19 @@ case "$1 $2" in
   "api --paginate") cat comment-id ;;
 esac""",
 }
+
+
+#: Asks the process of the tests, which has a Spark session, for the command's answer.
+_ASKING = """import os, sys
+from multiprocessing.connection import Client
+
+with Client(os.environ["ANSWERS"]) as tests:
+    tests.send((os.getcwd(), sys.argv[1:]))
+    code, out, err = tests.recv()
+sys.stdout.write(out)
+sys.stderr.write(err)
+sys.exit(code)
+"""
 
 
 def _workflow(name: str) -> dict[Any, Any]:
@@ -102,30 +118,62 @@ def test_whatever_the_check_reads_starts_it() -> None:
     assert paths == ["app.properties", "replicas", "policy.yaml"]
 
 
+class _Steps:
+    """Runs the steps of a workflow whose ``kstream-plan`` is answered here: a Java each would take most of the time."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._folder = folder
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+        (folder / "asking.py").write_text(_ASKING, encoding="utf-8")
+        asking = f'#!/bin/sh\nexec "{sys.executable}" "{folder}/asking.py" "$@"\n'
+        (folder / "bin/kstream-plan").write_text(asking, encoding="utf-8")
+
+    def run(self, script: str) -> subprocess.CompletedProcess[str]:
+        with Listener(family="AF_UNIX") as listener, ThreadPoolExecutor(1) as beside:
+            self._monkeypatch.setenv("ANSWERS", str(listener.address))
+            step = beside.submit(_run, script, self._folder)
+            step.add_done_callback(lambda _: Client(listener.address).close())
+            while True:
+                with listener.accept() as asking:
+                    try:
+                        folder, arguments = asking.recv()
+                    except EOFError:
+                        return step.result()
+                    asking.send(self._answer(folder, arguments))
+
+    def _answer(self, folder: str, arguments: list[str]) -> tuple[int, str, str]:
+        self._monkeypatch.chdir(folder)
+        code = run(arguments)
+        return code, *self._capsys.readouterr()
+
+
 @pytest.mark.spark
-@pytest.mark.xdist_group("processes with a Java of their own")
-def test_the_check_of_a_pull_request(checkout: Path) -> None:
+def test_the_check_of_a_pull_request(
+    checkout: Path, spark: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = _Steps(checkout, monkeypatch, capsys)
     steps = _steps("check.yml")
-    _run(_steps("snapshot.yml")["Snapshot"], checkout)
+    here.run(_steps("snapshot.yml")["Snapshot"])
     policy = (checkout / "policy.yaml").read_text().replace("max_snapshot_age: 24h", "max_snapshot_age: 9000d")
     (checkout / "policy.yaml").write_text(policy.replace("max_pause_per_task: 30s", "max_pause_per_task: 20s"))
     for name in ("pip install kstream-plan", "Newest snapshot", "Plan for the base branch"):
-        done = _run(steps[name], checkout)
+        done = here.run(steps[name])
         assert done.returncode == 0, done.stderr
-    done = _run(steps["Check"], checkout)
+    done = here.run(steps["Check"])
     assert done.returncode == 3, done.stderr
     assert "::error title=orders%3A max_pause_per_task::" in done.stdout
     assert (checkout / "comment.md").read_text().startswith(f"{MARK}\n")
-    assert _run(steps["Comment"], checkout).returncode == 0
+    assert here.run(steps["Comment"]).returncode == 0
     assert (checkout / "gh.log").read_text().splitlines()[-1] == "gh pr comment 12 --body-file comment.md"
     (checkout / "comment-id").write_text("99\n")
-    assert _run(steps["Comment"], checkout).returncode == 0
+    assert here.run(steps["Comment"]).returncode == 0
     assert "--method PATCH repos/shop/orders/issues/comments/99" in (checkout / "gh.log").read_text().splitlines()[-1]
     changed = (checkout / "app.properties").read_text().replace("max.warmup.replicas = 2", "max.warmup.replicas = 4")
     (checkout / "app.properties").write_text(changed)
-    done = _run(steps["Check"], checkout)
+    done = here.run(steps["Check"])
     assert done.returncode == 0, done.stdout
     (checkout / "replicas").write_text("6\n")
-    done = _run(steps["Check"], checkout)
+    done = here.run(steps["Check"])
     assert "orders 5 → 6 instances" in done.stdout
     assert "before: " in done.stdout

@@ -83,13 +83,12 @@ def start_driver(
         may_write_archive: let it write a class archive at its end if there is none.
         archived: use a class archive if there is one.
     """
-    spark_home = _spark_home()
-    jars = sorted((spark_home / "jars").glob("*.jar"))
+    jars = sparks_jars()
     archive = class_archive(java, jars, may_write=may_write_archive) if archived else ClassArchive()
     connection = folder / "connection"
     environment = {
         **os.environ,
-        "SPARK_HOME": str(spark_home),
+        "SPARK_HOME": str(_spark_home()),
         "SPARK_CONNECT_MODE": "0",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection),
     }
@@ -114,6 +113,11 @@ def start_driver(
     finally:
         archive.close()
     return Driver(process, archive, connection)
+
+
+def sparks_jars() -> list[Path]:
+    """Return the classes of the installed Spark, in the order in which Java is given them."""
+    return sorted((_spark_home() / "jars").glob("*.jar"))
 
 
 def _spark_home() -> Path:

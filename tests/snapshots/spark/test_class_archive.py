@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,11 @@ from tests.helpers.captured import REAL
 
 FINISHED = (0xF00BABA8).to_bytes(4, "little") + b"classes"
 SNAPSHOT = str(REAL / "scale-out" / "before.json")
+
+
+def starts_java(test: Callable[..., None]) -> Callable[..., None]:
+    """Marks what starts Java with archives of its own, beside the others that start one."""
+    return pytest.mark.spark(pytest.mark.xdist_group("archives of Java's classes")(test))
 
 
 @pytest.fixture
@@ -169,7 +175,7 @@ def writers(cache: Path) -> list[int]:
 
 
 def wait_for_writers(cache: Path) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while writers(cache):
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -177,14 +183,33 @@ def wait_for_writers(cache: Path) -> None:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """A cache that four first runs at once have filled, and the answer of them all."""
+    """A cache that four runs at once have filled, where a first one was killed half way; and the answer of them all."""
     cache = tmp_path_factory.mktemp("cache")
-    answers = {answer(process) for process in [plan(cache) for _ in range(4)]}
-    assert len(answers) == 1
+    expected = answer(plan(cache))
+    kill_half_way(cache)
+    assert not module._is_finished(archive_in(cache))
+    assert {answer(process) for process in [plan(cache) for _ in range(4)]} == {expected}
     assert len(writers(cache)) <= 1
     wait_for_writers(cache)
-    yield cache, answers.pop()
+    yield cache, expected
     shutil.rmtree(cache)
+
+
+def kill_half_way(cache: Path) -> None:
+    (writer,) = writers(cache)
+    assert os.getpriority(os.PRIO_PROCESS, writer) == 19
+    deadline = time.monotonic() + 240
+    while not [path for path in cache.glob("*/class-archives/*/classes.new") if path.stat().st_size > 1 << 20]:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    kill_writers(cache)
+
+
+def kill_writers(cache: Path) -> None:
+    for writer in writers(cache):
+        with suppress(ProcessLookupError):
+            os.kill(writer, signal.SIGKILL)
+    wait_for_writers(cache)
 
 
 def archive_in(cache: Path) -> Path:
@@ -192,8 +217,8 @@ def archive_in(cache: Path) -> Path:
     return path
 
 
-@pytest.mark.spark
-def test_four_first_runs_at_once_leave_one_archive(filled: tuple[Path, str]) -> None:
+@starts_java
+def test_after_a_writer_killed_half_way_four_runs_at_once_leave_one_archive(filled: tuple[Path, str]) -> None:
     cache, expected = filled
     assert archive_in(cache).name == "classes.new"
     assert answer(plan(cache)) == expected
@@ -201,28 +226,7 @@ def test_four_first_runs_at_once_leave_one_archive(filled: tuple[Path, str]) -> 
     assert writers(cache) == []
 
 
-@pytest.mark.spark
-def test_a_writer_killed_half_way_does_no_harm(filled: tuple[Path, str], tmp_path: Path) -> None:
-    _, expected = filled
-    process = plan(tmp_path)
-    assert answer(process) == expected
-    (writer,) = writers(tmp_path)
-    assert os.getpriority(os.PRIO_PROCESS, writer) == 19
-    deadline = time.monotonic() + 120
-    while not [path for path in tmp_path.glob("*/class-archives/*/classes.new") if path.stat().st_size > 1 << 20]:
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-    os.kill(writer, signal.SIGKILL)
-    wait_for_writers(tmp_path)
-    assert not module._is_finished(archive_in(tmp_path))
-    again = plan(tmp_path)
-    assert answer(again) == expected
-    wait_for_writers(tmp_path)
-    assert answer(plan(tmp_path)) == expected
-    assert archive_in(tmp_path).suffix == ".jsa"
-
-
-@pytest.mark.spark
+@starts_java
 @pytest.mark.parametrize("harm", ["truncated", "garbage", "garbage inside"])
 def test_a_damaged_archive_does_no_harm(harm: str, filled: tuple[Path, str], tmp_path: Path) -> None:
     cache, expected = filled
@@ -241,9 +245,9 @@ def test_a_damaged_archive_does_no_harm(harm: str, filled: tuple[Path, str], tmp
             file.seek(size // 4)
             file.write(bytes(size // 2))
     assert answer(plan(tmp_path / "cache")) == expected
-    wait_for_writers(tmp_path / "cache")
+    kill_writers(tmp_path / "cache")  # that it is written anew is shown above
 
 
-@pytest.mark.spark
+@starts_java
 def test_without_a_place_for_the_cache(filled: tuple[Path, str]) -> None:
     assert answer(plan(Path("/proc/nowhere"))) == filled[1]
