@@ -23,8 +23,9 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlternativeFigures:
-    """What one alternative comes to. A range has the median, the least and the most of all draws.
+    """What one alternative comes to.
 
+    A range has the median of all draws, and the least and the most of these and of what nobody knows of the one shown.
     ``relief_ms``: the busiest instance runs fewer tasks than at first from then on (``None``: it never does);
     ``most_restores_begun``: copies that begin to restore in one rebalance; ``most_state_records``: what the fullest
     instance holds copies of, in records (``None``: an end offset is not known). These, ``paused_at_once`` and
@@ -83,16 +84,18 @@ def alternative_figures(plan: Plan, draws: Draws | None) -> AlternativeFigures:
     summary, of = plan.summary, figures_of(plan) if draws is None else draws
     return AlternativeFigures(
         settled=int(plan.verdict.kind == "settled") if draws is None else draws.settled,
-        balanced_ms=_range(of.duration_ms),
-        rebalances=_range(of.rebalances),
-        moves=_range(of.moves),
-        max_paused_ms=_range(of.max_paused_ms),
-        cold_handovers=_range(of.cold_handovers),
-        restored_records=None if summary.restored_records is None else _range(of.restored_records),
+        balanced_ms=_range(plan, "duration_ms", of.duration_ms),
+        rebalances=_range(plan, "rebalances", of.rebalances),
+        moves=_range(plan, "moves", of.moves),
+        max_paused_ms=_range(plan, "max_paused_task_ms", of.max_paused_ms),
+        cold_handovers=_range(plan, "cold_handovers", of.cold_handovers),
+        restored_records=None
+        if summary.restored_records is None
+        else _range(plan, "restored_records", of.restored_records),
         relief_ms=relief_ms(plan),
         least_moves=summary.lower_bounds.moves,
-        paused_at_once=plan.pauses.most_at_once,
-        peak_extra_copies=summary.peak_extra_copies,
+        paused_at_once=plan.ends("paused_tasks_at_once")[1],
+        peak_extra_copies=plan.ends("peak_extra_copies")[1],
         most_restores_begun=_most_restores_begun(plan),
         most_state_records=_most_state_records(plan),
     )
@@ -131,8 +134,10 @@ def _is_as_fast(of: Alternative, best: tuple[int, int, int] | None) -> bool:
     return of.figures.cold_handovers.most == cold and of.figures.balanced_ms.least <= most_ms
 
 
-def _range(figure: int | Range) -> Range:
-    return Range(figure, figure, figure) if isinstance(figure, int) else figure
+def _range(plan: Plan, name: str, over_draws: int | Range) -> Range:
+    """Return a figure over all draws, and over what nobody knows of the one that is shown."""
+    drawn = Range(over_draws, over_draws, over_draws) if isinstance(over_draws, int) else over_draws
+    return Range(drawn.median, *plan.ends(name, drawn.least, drawn.most))
 
 
 def _most_restores_begun(plan: Plan) -> int:

@@ -85,6 +85,27 @@ class Plan:
         value: int | None = getattr(self.summary, name)
         return value
 
+    def ends(self, name: str, *of_draws: int) -> tuple[int, int]:
+        """Return the least and the most that a figure of :data:`~kstream_plan.plans.summary.FIGURES` may be.
+
+        They are the figure itself where nothing that is unknown decides it, and 0 if it is not known at all;
+        ``of_draws`` count as well.
+        """
+        shown = self.figure(name)
+        known = [one for one in self.summary.ranges if one.figure == name]
+        values = [*of_draws, *([] if shown is None else [shown]), *(end for one in known for end in one[1:])]
+        return min(values, default=0), max(values, default=0)
+
+    @property
+    def pauses_are_least(self) -> bool:
+        """Whether nobody knows how long cold starts restore before they run: the pauses do not count that."""
+        known = self.summary.max_cold_restore_ms
+        return known is None or (
+            not self.summary.cold_handovers
+            and self.ends("cold_handovers")[1] > 0
+            and not self.ends("max_cold_restore_ms")[1]
+        )
+
     def pauses_between(self, first: int, last: int) -> Pauses:
         """Return the pauses that follow from the rounds after number ``first``, up to number ``last``."""
         rounds = self.rounds[first:last]

@@ -10,7 +10,7 @@ from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import Kind
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, generation
+from kstream_plan.render.text.numbers import count, duration, from_to, generation
 
 #: Rules that hold for each task by itself; of the others a task is one of those beyond the limit.
 _PER_TASK = ("max_pause_per_task", "max_pause_per_handover", "min_standbys", "distinct_tag_values")
@@ -48,7 +48,7 @@ def figures(plan: Plan) -> str:
     if not plan.rounds:
         return "nothing would change"
     length = _length(plan, summary.duration_ms)
-    return f"{length}, {count(summary.moves, 'move')}, {summary.cold_handovers:,} cold"
+    return f"{length}, {count(summary.moves, 'move')}, {from_to(*plan.ends('cold_handovers'))} cold"
 
 
 def passes(checked: CheckedPlan) -> str:

@@ -133,7 +133,7 @@ def _columns(alike: Sequence[Alike], escape: Escape) -> list[_Shown]:
         _Shown(
             Column("pause", right=True),
             "worst standstill of a task",
-            tuple(_times(of.max_paused_ms) for of in figures),
+            tuple(_pause(of.one) for of in alike),
         ),
         _Shown(
             Column("at once", right=True), "tasks still at the same time", _counts(of.paused_at_once for of in figures)
@@ -192,8 +192,10 @@ def _numbers(of: Range) -> str:
     return f"{of.median:,}" if of.least == of.most else f"{of.median:,} ({of.least:,}-{of.most:,})"
 
 
-def _times(of: Range) -> str:
-    median, most = duration(of.median), duration(of.most)
+def _pause(of: Alternative) -> str:
+    median, most = duration(of.figures.max_paused_ms.median), duration(of.figures.max_paused_ms.most)
+    if of.plan.pauses_are_least:
+        return f"≥ {median}"
     return median if median == most else f"{median} (≤ {most})"
 
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from kstream_plan.plans import Plan
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape, markdown_row
-from kstream_plan.render.text.numbers import count, duration, records
+from kstream_plan.render.text.numbers import count, duration, durations, from_to
 from kstream_plan.render.text.page import coloured
 from kstream_plan.render.text.wrapping import padded, paragraph, wrapped
 
@@ -83,7 +83,7 @@ def badness(plan: Plan) -> tuple[bool, int, int, int, int, str]:
     figures = plan.summary
     return (
         plan.verdict.kind == "settled",
-        -figures.cold_handovers,
+        -plan.ends("cold_handovers")[1],
         -figures.duration_ms,
         -figures.moves,
         -figures.rebalances,
@@ -92,13 +92,13 @@ def badness(plan: Plan) -> tuple[bool, int, int, int, int, str]:
 
 
 def _is_bad(plan: Plan) -> bool:
-    return plan.verdict.kind != "settled" or plan.summary.cold_handovers > 0
+    return plan.verdict.kind != "settled" or plan.ends("cold_handovers")[1] > 0
 
 
 def _counts(plans: Sequence[Plan]) -> str:
     unsettled = sum(plan.verdict.kind != "settled" for plan in plans)
     settled = sum(not plan.rounds for plan in plans)
-    cold = sum(plan.summary.cold_handovers > 0 for plan in plans)
+    cold = sum(plan.ends("cold_handovers")[1] > 0 for plan in plans)
     parts = [f"{unsettled:,} {'does' if unsettled == 1 else 'do'} not settle"] if unsettled else []
     parts += [f"{cold:,} with cold starts"] if cold else []
     parts += [f"{len(plans) - settled:,} would change", f"{settled:,} settled already"]
@@ -114,10 +114,10 @@ def _cells(plan: Plan, escape: Escape) -> tuple[str, ...]:
     return (
         name,
         outcome(plan, figures.duration_ms),
-        f"{figures.moves:,}/{stateful:,}",
-        f"{figures.cold_handovers:,}",
-        duration(worst.ms) if worst else "",
-        records(figures.restored_records),
+        f"{from_to(*plan.ends('moves'))}/{stateful:,}",
+        from_to(*plan.ends("cold_handovers")),
+        ("≥ " if plan.pauses_are_least else "") + durations(*plan.ends("max_paused_task_ms")) if worst else "",
+        "unknown" if figures.restored_records is None else from_to(*plan.ends("restored_records")),
     )
 
 

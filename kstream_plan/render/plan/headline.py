@@ -13,10 +13,12 @@ from kstream_plan.render.plan.moves import moves_fact
 from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
+    beside,
     cold_starts,
     count,
     duration,
     durations,
+    from_to,
     generation,
     interval,
     records,
@@ -81,9 +83,9 @@ def _verdict(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
     summary, kind = plan.summary, plan.verdict.kind
     how_long = _how_long(plan)
     made_of, short_made_of = _rebalances(plan, found)
-    total = count(summary.rebalances, "rebalance")
-    cold = cold_starts(summary.cold_handovers)
-    short_cold = cold if summary.cold_handovers else "0 cold"
+    total = _total(plan)
+    cold = cold_phrase(plan) + other_end(plan)
+    short_cold = cold if cold != cold_starts(0, 0) else "0 cold"
     if kind == "settled":
         return Fact(
             "SETTLES",
@@ -100,6 +102,28 @@ def _verdict(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
     reason = f"{reason}{f' ({tasks})' if tasks else ''}"
     after = f"after {duration(summary.duration_ms)} and {count(summary.rebalances, 'rebalance')}"
     return Fact(label, (f"{after}: {reason}. {cold}{cause_sentence(plan, names)}",))
+
+
+def cold_phrase(plan: Plan, over_draws: Range | None = None) -> str:
+    """Return how many tasks start cold, both ends where nobody knows how many; over all draws the most as well."""
+    least, most = plan.ends("cold_handovers")
+    if over_draws is None or over_draws.most <= most:
+        return cold_starts(least, most)
+    if least != most:
+        return cold_starts(min(least, over_draws.least), over_draws.most)
+    return f"{cold_starts(least, most)} (up to {over_draws.most:,})"
+
+
+def other_end(plan: Plan) -> str:
+    """Return that it may end otherwise, after a separator, where that hangs on what nobody knows; else nothing."""
+    if plan.rounds:
+        least, most = plan.ends("settles")
+        return "" if least == most else f". It is not known: it may {'not ' if plan.figure('settles') else ''}settle"
+    least, most = plan.ends("rebalances")
+    if least == most:
+        return ""
+    longest, cold = duration(plan.ends("duration_ms")[1]), cold_phrase(plan)
+    return f"; or, which is not known, up to {count(most, 'rebalance')} in ~{longest}. {cold}"
 
 
 def cause_sentence(plan: Plan, names: Names) -> str:
@@ -146,7 +170,13 @@ def _how_long(plan: Plan) -> str:
     summary = plan.summary
     if not summary.duration_ms:
         return "at once"
-    return f"in {takes_at_least(summary.duration_ms, summary.duration_is, summary.floor_ms)}"
+    least_ms, most_ms = plan.ends("duration_ms")
+    between = "" if least_ms == most_ms else durations(least_ms, most_ms)
+    return f"in {takes_at_least(summary.duration_ms, summary.duration_is, summary.floor_ms, between)}"
+
+
+def _total(plan: Plan) -> str:
+    return count(plan.summary.rebalances, "rebalance") + beside(*plan.ends("rebalances"))
 
 
 def _rebalances(plan: Plan, found: Sequence[Activity]) -> tuple[str, str]:
@@ -157,7 +187,7 @@ def _rebalances(plan: Plan, found: Sequence[Activity]) -> tuple[str, str]:
     apart = f" ({interval(plan.config.probing_rebalance_interval_ms)} apart)"
     probes = [count(summary.probing_rebalances, "probe")] if summary.probing_rebalances else []
     hand_overs = [count(follow_ups, "hand-over")] if follow_ups else []
-    total = count(summary.rebalances, "rebalance")
+    total = _total(plan)
     return (
         f"{total} = {' + '.join(parts + [probe + apart for probe in probes] + hand_overs)}",
         f"{total} = {' + '.join(parts + probes + hand_overs)}",
@@ -190,12 +220,18 @@ def pauses_fact(plan: Plan, names: Names, over_draws: Range | None = None) -> Fa
     ``over_draws`` is how long the worst one stands still over all draws, in the middle and at most.
     """
     found, worst = plan.pauses, plan.summary.max_paused_task
+    longest_ms, most_at_once = plan.ends("longest_pause_ms")[1], plan.ends("paused_tasks_at_once")[1]
     if worst is None or not found.times:
-        return Fact("PAUSES", ("none: no running task is stopped",))
-    each = f"~{durations(found.shortest_ms, found.longest_ms)} each, ≤ {found.most_at_once:,}"
-    at_once = f"{each} {'task' if found.most_at_once == 1 else 'tasks'} at once"
+        if not most_at_once:
+            return Fact("PAUSES", ("none: no running task is stopped",))
+        tasks = count(most_at_once, "task")
+        return Fact("PAUSES", (f"none, or ≤ {tasks} at once for ≤ {duration(longest_ms)}: it is not known which",))
+    if plan.pauses_are_least:
+        return _least_pauses(plan, names)
+    each = f"~{durations(found.shortest_ms, longest_ms)} each, ≤ {most_at_once:,}"
+    at_once = f"{each} {'task' if most_at_once == 1 else 'tasks'} at once"
     sum_of = duration(worst.ms if over_draws is None else over_draws.median)
-    between = sum_of if over_draws is None else durations(over_draws.least, over_draws.most)
+    between = durations(*plan.ends("max_paused_task_ms", *(over_draws or ())))
     sum_of += f" ({between})" if between != sum_of else ""
     in_all = f"{sum_of} in {count(worst.times, 'pause')}"
     stateful = max((found.ms.get(task.task_id, 0) for task in plan.group.tasks if task.stateful), default=0)
@@ -209,9 +245,27 @@ def pauses_fact(plan: Plan, names: Names, over_draws: Range | None = None) -> Fa
             f"{each} at once. Worst: {topic} {in_all}",
             f"{at_once}. Worst: {task} {in_all}",
             f"{each} at once. Worst: {task} {in_all}",
-            *([] if over_draws is None else [f"{each} at once. Worst: {of} {sum_of}" for of in (topic, task)]),
+            *(
+                []
+                if between == duration(worst.ms)
+                else [f"{each} at once. Worst: {of} {sum_of}" for of in (topic, task)]
+            ),
         ),
     )
+
+
+def _least_pauses(plan: Plan, names: Names) -> Fact:
+    """Return what is known of pauses where nobody knows how long cold starts restore before they run."""
+    found, worst = plan.pauses, plan.summary.max_paused_task
+    at_once = plan.ends("paused_tasks_at_once")[0]
+    tasks = f"≥ {count(at_once, 'task')} at once"
+    if worst is None or duration(worst.ms) == duration(0):
+        return Fact("PAUSES", (f"unknown: nobody knows how long cold starts restore; {tasks}",))
+    each = f"≥ {durations(found.shortest_ms, found.longest_ms)} each, ≥ {at_once:,}"
+    why = "how long cold starts restore is unknown"
+    apart = f"{names.task_and_topic(worst.task_id)} {duration(worst.ms)} in {count(worst.times, 'pause')}"
+    said = f"{each} {'task' if at_once == 1 else 'tasks'} at once: {why}"
+    return Fact("PAUSES", (f"{said}. Worst apart from that: {apart}", said, f"{each} at once: {why}"))
 
 
 def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
@@ -219,11 +273,13 @@ def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
 
     ``between`` is the range over all draws, if it is one; ``least`` stands for the plan's own bound.
     """
-    summary = plan.summary
-    if summary.restored_records == 0:
+    summary, ends = plan.summary, plan.ends("restored_records")
+    if not between and ends[0] != ends[1]:
+        between = from_to(*ends)
+    if summary.restored_records == 0 and not ends[1]:
         under_way = ", and at an unknown rate what is under way"
         return Fact("RESTORE", (f"nothing new{'' if summary.duration_is == 'estimate' else under_way}",))
-    amount = f"{records(summary.restored_records)} records" if summary.restored_records else "unknown"
+    amount = "unknown" if summary.restored_records is None else f"{records(summary.restored_records)} records"
     if any(note.code == "no-restore-rate" and note.subjects for note in plan.assumptions):
         sure = ("Some rates or sizes are unknown", "Some rates are unknown", "Some unknown")
     elif summary.duration_is != "estimate":

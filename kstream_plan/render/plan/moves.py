@@ -8,7 +8,7 @@ from kstream_plan.model import Holding, WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, membership
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count
+from kstream_plan.render.text.numbers import beside, count, from_to
 from kstream_plan.render.text.page import Fact
 
 
@@ -18,16 +18,17 @@ def moves_fact(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
     stateful = sum(task.stateful for task in plan.group.tasks)
     if not stateful:
         return stateless_moves_fact(plan)
-    if not summary.moves and not summary.hops:
+    if not plan.ends("moves")[1] and not plan.ends("hops")[1]:
         return Fact("MOVES", (f"none: {count(stateful, 'stateful task')} stay where they are",))
     hops = hops_phrase(plan, found)
-    if summary.cold_handovers:
-        warm, all_warm = f"{summary.cold_handovers:,} COLD", f"{summary.cold_handovers:,} COLD"
+    least_cold, most_cold = plan.ends("cold_handovers")
+    if most_cold:
+        warm = all_warm = f"{from_to(least_cold, most_cold)} COLD"
     else:
         warm, all_warm = "all warm", "all warmed up first" if summary.warmups >= summary.hops else "all warm"
     where, where_short = _where_to(plan, names)
     least = f"; least {summary.lower_bounds.moves:,}"
-    head = f"{summary.moves:,} of {stateful:,} stateful{hops}"
+    head = f"{summary.moves:,}{beside(*plan.ends('moves'))} of {stateful:,} stateful{hops}"
     return Fact(
         "MOVES",
         (

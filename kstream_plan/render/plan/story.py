@@ -12,7 +12,7 @@ from kstream_plan.plans.activity import Activity, events
 from kstream_plan.plans.loads import Load, loads
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.render.plan.folding import fold
-from kstream_plan.render.plan.headline import balance_fact, headline, pauses_fact, range_fact, title
+from kstream_plan.render.plan.headline import balance_fact, headline, other_end, pauses_fact, range_fact, title
 from kstream_plan.render.plan.loads import load_changes
 from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.remarks import remarks
@@ -98,8 +98,9 @@ def settled_facts(plan: Plan, names: Names) -> list[Fact]:
     head = title(plan, names)
     if plan.outages:
         nothing = "a rebalance now changes nothing, and nothing that happens starts another"
-        return [head, Fact("SETTLED", (nothing,)), pauses_fact(plan, names)]
-    verdict = Fact("SETTLED", ("a rebalance now changes nothing: 0 moves, 0 pauses, no probes",))
+        return [head, Fact("SETTLED", (f"{nothing}{other_end(plan)}",)), pauses_fact(plan, names)]
+    nothing = "a rebalance now changes nothing: 0 moves, 0 pauses, no probes"
+    verdict = Fact("SETTLED", (f"{nothing}{other_end(plan)}",))
     if not plan.group.tasks:
         return [head, verdict, Fact("TASKS", ("none, so there is nothing to plan",))]
     return [

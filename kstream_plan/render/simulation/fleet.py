@@ -9,7 +9,7 @@ from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview, outcome, overview
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
-from kstream_plan.render.text.numbers import count
+from kstream_plan.render.text.numbers import count, from_to
 
 _COLUMNS = (
     Column("application"),
@@ -54,7 +54,7 @@ def _unsettled(of: Simulation) -> bool:
 
 
 def _cold(of: Simulation) -> int:
-    return of.plan.summary.cold_handovers if of.draws is None else of.draws.cold_handovers.most
+    return max(of.plan.ends("cold_handovers")[1], 0 if of.draws is None else of.draws.cold_handovers.most)
 
 
 def _duration_ms(of: Simulation) -> int:
@@ -84,5 +84,5 @@ def _cells(of: Simulation, escape: Escape) -> tuple[str, ...]:
         outcome(plan, _duration_ms(of)) if plan.rounds else "nothing follows",
         f"{_moves(of):,}/{len(plan.group.stateful):,}",
         f"{plan.summary.lower_bounds.moves:,}",
-        f"{_cold(of):,}",
+        from_to(*plan.ends("cold_handovers")) if plan.ends("cold_handovers")[1] == _cold(of) else f"{_cold(of):,}",
     )

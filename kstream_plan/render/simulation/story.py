@@ -18,7 +18,9 @@ from kstream_plan.plans.simulated import EventOutcome, Range, Simulation, WhatIf
 from kstream_plan.render.plan.headline import (
     balance_fact,
     cause_sentence,
+    cold_phrase,
     next_facts,
+    other_end,
     pauses_fact,
     range_fact,
     restore_fact,
@@ -33,11 +35,12 @@ from kstream_plan.render.simulation.events import happened
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
     amount,
+    beside,
     clock,
-    cold_starts,
     count,
     duration,
     ending_clock,
+    from_to,
     generation,
     interval,
     several,
@@ -95,8 +98,9 @@ def _facts(simulated: Simulation, found: Sequence[Activity], names: Names, recor
     """Return what the first lines say."""
     plan = simulated.plan
     if not plan.rounds:
-        nothing = Fact("TAKES", ("no time: a rebalance now changes nothing, and nothing that happens starts another",))
-        return [nothing, pauses_fact(plan, names)] if plan.outages else [nothing]
+        nothing = "no time: a rebalance now changes nothing, and nothing that happens starts another"
+        takes = Fact("TAKES", (f"{nothing}{other_end(plan)}",))
+        return [takes, pauses_fact(plan, names)] if plan.ends("paused_tasks_at_once")[1] else [takes]
     facts = [
         *_noted(plan, OUTAGE, "OUTAGE", names),
         _takes(simulated, names),
@@ -147,39 +151,34 @@ def _threads(instances: Sequence[Instance]) -> str:
 def _takes(simulated: Simulation, names: Names) -> Fact:
     plan, draws = simulated.plan, simulated.draws
     summary = plan.summary
-    cold = cold_starts(summary.cold_handovers)
-    if draws is not None and draws.cold_handovers.most > summary.cold_handovers:
-        cold += f" (up to {draws.cold_handovers.most:,})"
+    cold = cold_phrase(plan, None if draws is None else draws.cold_handovers) + other_end(plan)
     label = _VERDICTS[plan.verdict.kind]
     if plan.verdict.kind != "settled":
         tasks = several([names.task(task_id) for task_id in plan.verdict.tasks])
         reason = f"{names.escape_message(plan.verdict.reason)}{f' ({tasks})' if tasks else ''}"
         after = f"after {duration(summary.duration_ms)}: {reason}. {cold}"
         return Fact(label, (f"{after}{cause_sentence(plan, names)}",))
-    if draws is None:
-        how_long = takes_at_least(summary.duration_ms, summary.duration_is, summary.floor_ms)
-        made_of = f"{count(summary.probing_rebalances, 'probe')}, {count(summary.rebalances, 'rebalance')}"
-        return Fact(label, (f"{how_long if summary.duration_ms else 'no time'}, {made_of}. {cold}",))
-    least, most = duration(draws.duration_ms.least), duration(draws.duration_ms.most)
+    took = _over_all(plan, "duration_ms", None if draws is None else draws.duration_ms)
+    least, most = duration(took.least), duration(took.most)
     between = f"{least}-{most}" if least != most else ""
-    long = takes_at_least(draws.duration_ms.median, summary.duration_is, summary.floor_ms, between)
-    if not draws.duration_ms.median:
+    long = takes_at_least(took.median, summary.duration_is, summary.floor_ms, between)
+    if not took.median:
         long = f"no time{f' ({between})' if between else ''}"
-    probes = f"{_ranged(draws.probing_rebalances, 'probe')}"
-    rebalances = f"{_ranged(draws.rebalances, 'rebalance')}"
-    short = cold.replace(" starts", "")
-    only = count(draws.rebalances.median, "rebalance")
+    probing = _over_all(plan, "probing_rebalances", None if draws is None else draws.probing_rebalances)
+    of_all = _over_all(plan, "rebalances", None if draws is None else draws.rebalances)
+    probes, rebalances = _ranged(probing, "probe"), _ranged(of_all, "rebalance")
+    only, short = count(of_all.median, "rebalance"), cold.replace(" starts", "")
     return Fact(label, (f"{long}, {probes}, {rebalances}. {cold}", f"{long}, {probes}, {only}. {short}"))
 
 
+def _over_all(plan: Plan, figure: str, over_draws: Range | None) -> Range:
+    """Return a figure over all draws and over what nobody knows of the one that is shown."""
+    median = over_draws.median if over_draws is not None else plan.figure(figure) or 0
+    return Range(median, *plan.ends(figure, *(over_draws or ())))
+
+
 def _ranged(figure: Range, noun: str) -> str:
-    text = count(figure.median, noun)
-    return text if figure.least == figure.most else f"{text} ({figure.least:,}-{figure.most:,})"
-
-
-def _span(figure: Range | None) -> str:
-    """Return ``9-12``; empty if the draws do not differ."""
-    return "" if figure is None or figure.least == figure.most else f"{figure.least:,}-{figure.most:,}"
+    return count(figure.median, noun) + beside(figure.least, figure.most)
 
 
 def _moves(simulated: Simulation, found: Sequence[Activity]) -> Fact:
@@ -187,13 +186,10 @@ def _moves(simulated: Simulation, found: Sequence[Activity]) -> Fact:
     stateful = len(simulated.plan.group.stateful)
     if not stateful:
         return stateless_moves_fact(simulated.plan)
-    moves = f"{summary.moves:,}" if draws is None else _ranged(draws.moves, "").strip()
+    moves = _ranged(_over_all(simulated.plan, "moves", None if draws is None else draws.moves), "")
     hops = hops_phrase(simulated.plan, found)
-    peak = (
-        ""
-        if not summary.peak_extra_copies
-        else f"; ≤ {count(summary.peak_extra_copies, 'copy', 'copies')} beside the wanted ones at once"
-    )
+    copies = simulated.plan.ends("peak_extra_copies")[1]
+    peak = f"; ≤ {count(copies, 'copy', 'copies')} beside the wanted ones at once" if copies else ""
     head = f"{moves} of {stateful:,} stateful{hops}, least {summary.lower_bounds.moves:,}"
     return Fact("MOVES", (f"{head}{peak}", head))
 
@@ -203,7 +199,9 @@ def _restore(simulated: Simulation, record_size: int | None) -> Fact:
     plan, draws = simulated.plan, simulated.draws
     between = least = ""
     if draws is not None and all(plan.group.tasks[task].end_offset_known for task in plan.group.stateful):
-        between, least = _span(draws.restored_records), _span(draws.least_restored_records)
+        ends, bounds = plan.ends("restored_records", *draws.restored_records), draws.least_restored_records
+        between = "" if ends[0] == ends[1] else from_to(*ends)
+        least = "" if bounds is None or bounds.least == bounds.most else from_to(bounds.least, bounds.most)
     fact, restored = restore_fact(plan, between, least), plan.summary.restored_records
     forms = fact.forms
     if restored and record_size is not None:

@@ -19,9 +19,19 @@ def generation(number: int) -> str:
     return f"generation {number:,}" if number else "generation not known"
 
 
-def cold_starts(number: int) -> str:
-    """Return ``0 cold starts``, or as a warning ``1 COLD START``."""
-    return count(number, "COLD START", "COLD STARTS") if number else "0 cold starts"
+def cold_starts(least: int, most: int) -> str:
+    """Return ``0 cold starts``, or as a warning ``1 COLD START``, where nobody knows how many ``0-8 COLD STARTS``."""
+    return f"{from_to(least, most)} COLD START{'' if most == 1 else 'S'}" if most else "0 cold starts"
+
+
+def from_to(least: int, most: int) -> str:
+    """Return a figure, or where nobody knows it both its ends: ``4``, ``4-1,500``."""
+    return f"{least:,}" if least == most else f"{least:,}-{most:,}"
+
+
+def beside(least: int, most: int) -> str:
+    """Return both ends of a figure to stand after it, `` (9-12)``; empty if they are the same."""
+    return "" if least == most else f" ({from_to(least, most)})"
 
 
 def records(number: int | None) -> str:

@@ -43,7 +43,12 @@ def test_clock_counts_and_lists() -> None:
 
 
 def test_cold_starts_are_loud_and_one_is_one() -> None:
-    assert [cold_starts(number) for number in (0, 1, 1_200)] == ["0 cold starts", "1 COLD START", "1,200 COLD STARTS"]
+    assert [cold_starts(number, number) for number in (0, 1, 1_200)] == [
+        "0 cold starts",
+        "1 COLD START",
+        "1,200 COLD STARTS",
+    ]
+    assert [cold_starts(0, 1), cold_starts(0, 8)] == ["0-1 COLD START", "0-8 COLD STARTS"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,97 @@
+"""First lines say both ends of what nobody knows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kstream_plan.comparison.alternatives import alternative_figures
+from kstream_plan.plans import FigureRange, Plan
+from kstream_plan.render.plan.fleet import markdown_summary, summary
+from kstream_plan.render.plan.markdown import markdown
+from kstream_plan.render.plan.table import table
+from kstream_plan.render.simulation.fleet import simulation_summary
+from kstream_plan.render.simulation.markdown import simulation_markdown
+from kstream_plan.render.simulation.table import simulation_table
+from tests.helpers import plan_cases, simulation_cases
+
+ENDS = {
+    "rebalances": (3, 1_022),
+    "probing_rebalances": (1, 99),
+    "duration_ms": (61_000, 7_200_000),
+    "moves": (3, 21),
+    "cold_handovers": (0, 8),
+    "max_cold_restore_ms": (0, 60_000),
+    "restored_records": (0, 58_001),
+    "longest_pause_ms": (100, 55_000),
+    "max_paused_task_ms": (100, 77_000),
+    "paused_tasks_at_once": (1, 23),
+    "peak_extra_copies": (0, 17),
+    "settles": (0, 1),
+}
+SAID = (
+    "(1m01s-2h00m)",
+    "0-8 COLD STARTS",
+    "it may not settle",
+    "55.0 s each, ≤ 23 tasks at once",
+    "(0.1 s-1m17s)",
+    "(0-58,001)",
+    "(3-21) of 24",
+)
+
+
+def open_ended(made: Plan) -> Plan:
+    return replace(made, summary=replace(made.summary, ranges=tuple(FigureRange(of, *ENDS[of]) for of in ENDS)))
+
+
+@pytest.mark.parametrize("show", [markdown, lambda made: " ".join(table(made, width=300).split())])
+def test_a_plan_whose_end_nobody_knows_says_both_ends_in_its_first_lines(show: object) -> None:
+    shown = show(open_ended(plan_cases.case("scale-out"))).partition("Not known, so between")[0]  # type: ignore[operator]
+    for text in (*SAID, "(3-1,022)", "0-8 COLD:"):
+        assert text in shown
+
+
+@pytest.mark.parametrize("draws", [True, False])
+def test_so_does_a_simulation(draws: bool) -> None:
+    simulated = simulation_cases.case("add-two")
+    of = replace(simulated, plan=open_ended(simulated.plan), draws=simulated.draws if draws else None)
+    for shown in (simulation_markdown(of), " ".join(simulation_table(of, width=300).split())):
+        first_lines = shown.partition("Not known, so between")[0]
+        for text in (*SAID, "(1-99)", "≤ 17 copies beside"):
+            assert text in first_lines
+    assert "  0-8\n" in simulation_summary([of, simulated])
+
+
+def test_so_do_the_lines_of_several_and_alternatives() -> None:
+    made = open_ended(plan_cases.case("scale-out"))
+    assert "  0-8  " in summary([made])
+    assert "| 0-8 |" in markdown_summary([made])
+    figures = alternative_figures(made, None)
+    assert (figures.cold_handovers.least, figures.cold_handovers.most) == (0, 8)
+    assert figures.balanced_ms.most == 7_200_000
+    assert figures.paused_at_once == 23
+
+
+def test_nothing_to_do_is_not_said_of_what_may_change() -> None:
+    settled = open_ended(plan_cases.case("settled"))
+    assert "or, which is not known, up to 1,022 rebalances in ~2h00m. 0-8 COLD STARTS" in table(settled, width=300)
+    nobody = simulation_cases.case("nobody")
+    shown = simulation_table(replace(nobody, plan=open_ended(nobody.plan)), width=300)
+    assert "0-8 COLD STARTS" in shown
+    assert "≤ 23 tasks at once for ≤ 55.0 s" in shown
+
+
+def test_pauses_of_cold_starts_that_restore_nobody_knows_how_long_are_no_certainty() -> None:
+    made = plan_cases.case("crash")
+    assert made.summary.cold_handovers
+    unknown = replace(made, summary=replace(made.summary, max_cold_restore_ms=None))
+    shown = " ".join(table(unknown, width=300).split())
+    assert "PAUSES ≥ " in shown
+    assert "how long cold starts restore is unknown" in shown
+    assert "≤" not in shown.partition("PAUSES")[2].partition("RESTORE")[0]
+    assert "≥ " in summary([unknown])
+    worst = unknown.summary.max_paused_task
+    assert worst is not None
+    at_once = replace(unknown, summary=replace(unknown.summary, max_paused_task=worst._replace(ms=0)))
+    assert "PAUSES unknown: nobody knows how long cold starts restore" in " ".join(table(at_once, width=300).split())
