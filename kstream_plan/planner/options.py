@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from kstream_plan.model.starting_state import Cleaning
+from kstream_plan.planner.timeline import NextLeader
 from kstream_plan.plans import Trigger
 
 
@@ -23,7 +24,8 @@ class PlanOptions:
     ``replay`` it begins with the decision that the snapshot knows, which is made from its own input again. ``ready``:
     copies of which nobody knows whether they have caught up by now have; by default they have not. ``cleaning`` tells
     when left-over state is deleted, where nobody knows it. ``ranges``: find both ends of what hangs on either.
-    ``floor``: where a restore rate is not known, find the least that the plan takes.
+    ``floor``: where a restore rate is not known, find the least that the plan takes. ``next_leader``: who leads when
+    the leader has gone, where restarted members have settings of their own.
     """
 
     design: str = "classic"
@@ -38,6 +40,7 @@ class PlanOptions:
     cleaning: Cleaning = "likely"
     ranges: bool = True
     floor: bool = True
+    next_leader: NextLeader = "longest"
 
 
 class PlanKeywords(TypedDict, total=False):
@@ -55,3 +58,4 @@ class PlanKeywords(TypedDict, total=False):
     cleaning: Cleaning
     ranges: bool
     floor: bool
+    next_leader: NextLeader

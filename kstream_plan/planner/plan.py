@@ -21,7 +21,7 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.summarize import least_moves, summarize
-from kstream_plan.planner.timeline import Timeline, timeline
+from kstream_plan.planner.timeline import NextLeader, Timeline, timeline
 from kstream_plan.plans import FigureRange, Plan, Summary, Trigger
 from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, Design, Doubt, Played
@@ -61,6 +61,7 @@ def plan(
         events,
         in_stores=snapshot.offsets_in_stores,
         leader=snapshot.state.leader,
+        next_leader=options.next_leader,
     )
     case = _Case(snapshot, options, scenario, outside, _now_ms(snapshot, options))
     state, everyone, outcome = case.played(design, snapshot.rates, ready=options.ready, on_round=on_round)
@@ -111,7 +112,7 @@ def plan(
             + _assumptions(played, outcome, case.now_ms)
             + _not_noticed(outside)
             + _after_crashes(outside.crashed, snapshot)
-            + _led_by_restarted(events)
+            + _led_by_restarted(events, outside)
             + outcome.notes
         ),
         initial=initial,
@@ -189,6 +190,8 @@ class _Case:
             ends.append(self._again(design, replace(options, ready=not options.ready)))
         if self.snapshot.least_lags:
             ends.append(replace(self, snapshot=self.snapshot.at_worst())._again(design, replace(options, ready=False)))
+        if self.outside.any_leads:
+            ends += [self._again(design, replace(options, next_leader=who)) for who in _EITHER_LEADS]
         otherwise: dict[str, Callable[[], list[Plan]]] = {
             LEFT_OVER_CLEANUP: lambda: [self._again(design, replace(options, cleaning=when)) for when in _OTHERWISE],
             LATE_FOLLOW_UP: lambda: [self._again(design.late(), options)],
@@ -263,6 +266,8 @@ def _in_short(summary: Summary) -> str:
     return f"{summary.duration_ms / 1000:,.1f} s, {rebalances}, {cold}, {still}"
 
 
+#: Who leads after the leader: settings of restarted members count as early as they can, and as late.
+_EITHER_LEADS: Sequence[NextLeader] = ("restarted", "others")
 #: When left-over state is deleted, if not when it is likely.
 _OTHERWISE: Sequence[Cleaning] = ("early", "late")
 
@@ -357,15 +362,19 @@ def _after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ..
     return (Note("state-after-crash", message, tuple(crashed)),)
 
 
-def _led_by_restarted(events: Sequence[Event]) -> tuple[Note, ...]:
+def _led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, ...]:
     """Say from when the settings of restarted members count, where there are any."""
     if not any(isinstance(event, Bounce) and event.settings for event in events):
         return ()
-    message = (
-        "New settings of restarted members count from the rebalance in which one of them leads; when the leader has "
-        "gone the group takes any member, here the one that has been there longest"
-    )
-    return (Note("restarted-leader", message),)
+    said = ["New settings of restarted members count from the rebalance in which one of them leads"]
+    if outside.any_leads:
+        said.append("when the leader has gone the group takes any member, here the one that has been there longest")
+    if any(isinstance(event, Bounce) and event.settings and event.static for event in events):
+        said.append(
+            "a static leader that was away unnoticed brings its settings to the next rebalance, here to the next "
+            "change of members, though a probe before that has them too"
+        )
+    return (Note("restarted-leader", "; ".join(said)),)
 
 
 def _doubts_note(doubts: Sequence[Doubt], snapshot: Snapshot, now_ms: int) -> Note:

@@ -8,12 +8,12 @@ comes while one is on its way waits until it has ended, so bounces queue.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from heapq import heapify, heappop, heappush
 from math import inf
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Consumer, Instance
@@ -38,6 +38,9 @@ from kstream_plan.plans import Outage, Trigger
 from kstream_plan.plans.membership import Arrival, Departure, GroupChange
 
 PaceChange: TypeAlias = ProduceRate | RestoreRate | Burst
+#: Who leads when the leader has gone: who is a member longest, or one that was restarted with new settings or surged,
+#: so that these count as early as can be, or one that was not, so that they count late.
+NextLeader: TypeAlias = Literal["longest", "restarted", "others"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,7 @@ class Timeline:
     ``unnoticed`` are those of the outages, in time, after which the group goes on as if nothing had happened.
     ``crashed`` are the instances that come back from a crash of which no event says what is left of their state.
     ``emptied`` are those that come back from a crash that took of their state, and that the group does not notice.
+    ``any_leads``: which member takes the lead when the leader has gone decides what settings count.
     ``close_by_ms`` tells by how much instances come back before the group has noticed that they were away (or after it:
     below 0), where that is within a heartbeat interval.
     """
@@ -59,6 +63,7 @@ class Timeline:
     crashed: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
     close_by_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    any_leads: bool = False
 
 
 def timeline(
@@ -68,17 +73,20 @@ def timeline(
     *,
     in_stores: bool = True,
     leader: int | None = None,
+    next_leader: NextLeader = "longest",
 ) -> Timeline:
     """Say what the group notices of ``events``, and when. New instances have their process ids already.
 
     ``in_stores``: offsets are kept inside the stores, so a crash loses what was not flushed. ``leader`` is who leads
-    now, by place among the members; ``None``: the first. Once it has gone, who is a member longest leads.
+    now, by place among the members; ``None``: nobody knows. Once it has gone, ``next_leader`` does.
 
     Raises:
         ScenarioError: an event does not fit what is there: an unknown instance, one that stops twice, nobody left, …
     """
-    draft = _Draft({instance.process_id: instance for instance in members}, config, in_stores)
-    draft.leader = members[leader or 0].process_id if members else None
+    draft = _Draft({instance.process_id: instance for instance in members}, config, in_stores, next_leader)
+    draft.leader_known = leader is not None
+    if members and (draft.leader_known or next_leader == "longest"):
+        draft.leader = members[leader or 0].process_id
     draft.play(events)
     draft.notice_until(None)
     return Timeline(
@@ -90,6 +98,7 @@ def timeline(
         crashed=tuple(draft.guessed),
         emptied=tuple(draft.emptied),
         close_by_ms={of: by_ms for of, by_ms in draft.back_by_ms.items() if abs(by_ms) <= config.heartbeat_interval_ms},
+        any_leads=draft.any_leads,
     )
 
 
@@ -126,7 +135,10 @@ class _Draft:
     members: dict[str, Instance]
     config: AssignmentConfig
     in_stores: bool
+    next_leader: NextLeader
+    any_leads: bool = False
     leader: str | None = None
+    leader_known: bool = True
     newer: dict[str, dict[str, SettingValue]] = field(default_factory=dict)
     deciding: AssignmentConfig = field(init=False)
     rebalances_until_ms: int = -1
@@ -400,8 +412,7 @@ class _Draft:
         if not self.members:
             what = f"no instance is left at {moment(at_ms)}"
             raise ScenarioError(what, where=event.where, fix="let one of them stay, or another one run by then")
-        if self.leader in [departure.process_id for departure in left]:
-            self.leader = next(iter(self.members))
+        self._take_the_lead({departure.process_id for departure in left})
         settings = settings or self._led_anew()
         self.changes.append(
             GroupChange(
@@ -414,6 +425,18 @@ class _Draft:
                 settings=settings,
             )
         )
+
+    def _take_the_lead(self, left: Collection[str]) -> None:
+        """Let another member lead when the leader has gone: the group takes any, which nobody can foretell."""
+        restarted = [of for of in self.members if of in self.newer]
+        others = [of for of in self.members if of not in self.newer]
+        goes = self.leader in left
+        self.any_leads |= bool(restarted and others) and (goes or not self.leader_known)
+        if self.leader is None:  # nobody knows who leads now, and so whether it has gone
+            goes = bool(left) if self.next_leader == "restarted" else not others
+        if goes:
+            first = {"longest": [], "restarted": restarted, "others": others}[self.next_leader]
+            self.leader = next(iter([*first, *self.members]))
 
     def _led_anew(self) -> tuple[tuple[str, SettingValue], ...]:
         """Return the settings that are others because another member leads now."""

@@ -14,6 +14,7 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.errors import ConfigError, ScenarioError
 from kstream_plan.model import Rates, Snapshot
+from kstream_plan.planner.timeline import NextLeader
 from kstream_plan.plans import Demote, MemberJoined, MemberLeft, Place, Plan, Reason, ReasonCode, Revoke, Trigger
 from kstream_plan.plans.activity import membership
 from kstream_plan.plans.invariants import broken_invariants
@@ -33,9 +34,9 @@ def _settled(scenario: str = "scale-out-standbys", produce_rate: float | None = 
     return replace(settled, rates=before.rates, config=before.config)
 
 
-def _play(snapshot: Snapshot, events: str) -> Plan:
+def _play(snapshot: Snapshot, events: str, next_leader: NextLeader = "longest") -> Plan:
     scenario = read_scenario(f"events: [{events}]", "s.yaml")
-    return plan(snapshot, scenario=drawn(scenario, snapshot.state.group, 0))
+    return plan(snapshot, scenario=drawn(scenario, snapshot.state.group, 0), next_leader=next_leader)
 
 
 @pytest.mark.parametrize("host", ["i1", "i2", "i3"])
@@ -474,6 +475,33 @@ def test_new_settings_count_from_when_a_restarted_member_leads() -> None:
     assert "restarted-leader" in {note.code for note in made.assumptions}
     only_one = _play(_settled(), bounce.replace("restart: 3s", "instances: i1, restart: 3s"))
     assert only_one.later_configs == ()
+
+
+def test_where_any_member_may_lead_next_both_ends_are_told() -> None:
+    """Of three the first counts as leading; nobody knows that here, nor who does when it has gone."""
+    bounce = "{bounce: {instances: [i3], restart: 3s, config: {max.warmup.replicas: 7}}}, {at: 5m, join: 1}"
+    sides: dict[NextLeader, Plan] = {who: _play(_settled(), bounce, who) for who in ("longest", "restarted", "others")}
+    assert {who: bool(made.later_configs) for who, made in sides.items()} == {
+        "longest": False,
+        "restarted": True,
+        "others": False,
+    }
+    made = sides["longest"]
+    [ends] = [one for one in made.summary.ranges if one.figure == "rebalances"]
+    assert ends.low <= sides["restarted"].summary.rebalances < made.summary.rebalances <= ends.high
+    [said] = [note.message for note in made.assumptions if note.code == "restarted-leader"]
+    assert "the group takes any member" in said
+
+
+def test_where_the_leader_is_known_and_stays_nobody_has_to_guess() -> None:
+    known = replace(_settled(), state=replace(_settled().state, leader=0))
+    bounce = "{bounce: {instances: [i1], restart: 3s, config: {max.warmup.replicas: 7}}}"
+    for who in ("longest", "restarted", "others"):
+        made = _play(known, bounce, who)  # type: ignore[arg-type]
+        assert not made.later_configs
+        assert "any member" not in " ".join(note.message for note in made.assumptions)
+    static = _play(known, bounce.replace("restart", "static: true, restart"))
+    assert "a static leader" in " ".join(note.message for note in static.assumptions)
 
 
 def test_a_restarted_member_is_away_for_its_own_time_out() -> None:
