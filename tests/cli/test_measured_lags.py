@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -148,12 +149,14 @@ def test_a_scrape_that_the_shell_took_out_of_a_glob_is_told(
     assert "--metrics A --metrics B" in error
 
 
-def _measuring(monkeypatch: pytest.MonkeyPatch, group: dict[str, Any] = GROUP) -> None:
-    """Read one snapshot without Spark, with what was measured over it."""
+def _measuring(monkeypatch: pytest.MonkeyPatch, *groups: dict[str, Any]) -> None:
+    """Read snapshots without Spark, with what was measured over them."""
 
     def read(_paths: object, measured: Measurements | None = None, **_options: object) -> tuple[Any, ...]:
-        row = group if measured is None else with_measured_lags(group, measured).row
-        return (snapshot_from_row(row, ""),)
+        if measured is None:
+            return tuple(snapshot_from_row(group, "") for group in groups or (GROUP,))
+        laid = [with_measured_lags(group, measured) for group in groups or (GROUP,)]
+        return tuple(replace(snapshot_from_row(one.row, ""), warnings=one.warnings) for one in laid)
 
     monkeypatch.setattr(snapshots, "read", read)
 
@@ -249,7 +252,9 @@ def test_what_is_only_the_least_is_never_called_warm(
     assert "Only the least that the copies of these tasks are behind is known" in capsys.readouterr().err
 
 
-def test_what_is_strange_about_a_scrape_is_said_once_for_several_groups(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_strange_about_a_scrape_is_said_once_for_several_groups(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     other = {**GROUP, "application_id": "b", "tasks": [], "lags": [], "instances": GROUP["instances"][1:]}
     other["instances"] = [{**other["instances"][0], "consumers": [{"consumer_id": "two-1-consumer-x", "active": []}]}]
     odd = text([*leads(BOTH), *leads({("A", 3): -1})])
@@ -257,3 +262,16 @@ def test_what_is_strange_about_a_scrape_is_said_once_for_several_groups(capsys: 
     measured_rows((row, measured) for row in (GROUP, other))
     told = capsys.readouterr().err
     assert told.count("values that are no positions are left out") == 1
+    _measuring(monkeypatch, GROUP, other)
+    file = tmp_path / "one.prom"
+    file.write_text(odd)
+    for asked in (
+        ["assign", "x.json", "--verbose"],
+        ["simulate-scaleout", "x.json", "--add", "1", "--draws", "1", "-v"],
+    ):
+        assert run([*asked, "--metrics", str(file)]) == 0
+        shown = capsys.readouterr()
+        assert " ".join(f"{shown.out} {shown.err}".split()).count("values that are no positions are left out") == 1
+    _measuring(monkeypatch)
+    assert run(["assign", "x.json", "--metrics", str(file)]) == 0
+    assert "values that are no positions are left out" in " ".join(capsys.readouterr().out.split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -11,9 +12,9 @@ from typing import Any, BinaryIO
 from kstream_plan import snapshots
 from kstream_plan.cli.actions.measure import check_measuring, measurements, tell_coverage, topologies
 from kstream_plan.cli.options.groups import PlansSnapshots
-from kstream_plan.cli.output import check_target
+from kstream_plan.cli.output import check_target, talk
 from kstream_plan.errors import SnapshotError, UsageError
-from kstream_plan.model import Snapshot
+from kstream_plan.model import Note, Snapshot
 
 DEFAULT_LAGS_TOLERANCE_MS = 60_000
 
@@ -71,9 +72,22 @@ def read_snapshots(
         debug=asked.debug,
         **{name: value for name, value in if_given.items() if value is not None},
     )
-    if measured is not None:
-        topologies(asked).check_used({one.state.group.application_id for one in found if isinstance(one, Snapshot)})
-    for one in found if measured is not None else ():
+    if measured is None:
+        return found
+    topologies(asked).check_used({one.state.group.application_id for one in found if isinstance(one, Snapshot)})
+    for one in found:
         if isinstance(one, Snapshot):
             tell_coverage(one, asked.now_ms)
-    return found
+    return found if len(found) == 1 else _said_once(found, measured.notes)
+
+
+def _said_once(found: Sequence[Snapshot | SnapshotError], notes: Sequence[Note]) -> Sequence[Snapshot | SnapshotError]:
+    """Say what is strange about the scrapes of several groups, and return the groups without it."""
+    for note in notes:
+        talk(f"warning: {note.message}")
+    return [
+        replace(one, warnings=tuple(note for note in one.warnings if note not in notes))
+        if isinstance(one, Snapshot)
+        else one
+        for one in found
+    ]

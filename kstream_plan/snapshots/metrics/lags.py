@@ -124,13 +124,14 @@ def of_group(scrapes: Iterable[Scrape], seats: Seats) -> tuple[list[CopyScrape],
                 found.append(_copy_scrape(scrape, client, process_id, seats))
         if scrape.clients and not own:
             foreign.append(scrape)
+    found, notes = _timed_first(found)
     found.sort(key=lambda of: (-1 if of.at_ms is None else of.at_ms, of.process_id, of.where))
     _check_one_each(found)
     newest = {of.process_id: of.at_ms for of in found if of.at_ms is not None}
     for scrape, stranger in strangers:
         if scrape.at_ms is None or not newest or scrape.at_ms + _DEPARTED_MS >= min(newest.values()):
             raise stranger
-    notes = _of_others(foreign, seats)
+    notes += _of_others(foreign, seats)
     if not strangers:
         return found, notes
     message = (
@@ -138,6 +139,19 @@ def of_group(scrapes: Iterable[Scrape], seats: Seats) -> tuple[list[CopyScrape],
         f"longer has, and left out: {strangers[0][0].where} first"
     )
     return found, [*notes, Note("scrape-of-departed", message)]
+
+
+def _timed_first(scrapes: Sequence[CopyScrape]) -> tuple[list[CopyScrape], list[Note]]:
+    """Leave out scrapes without a time of their own where one of the instance has one: a file's time orders nothing."""
+    timed = {scrape.process_id for scrape in scrapes if scrape.told}
+    left_out = [scrape for scrape in scrapes if scrape.process_id in timed and not scrape.told]
+    if not left_out:
+        return list(scrapes), []
+    message = (
+        "what does not say when it was scraped is left out where another scrape of the same instance does: "
+        f"{left_out[0].where} {f'and {len(left_out) - 1} more' if len(left_out) > 1 else ''}".rstrip()
+    )
+    return [scrape for scrape in scrapes if scrape not in left_out], [Note("scrape-untimed-left-out", message)]
 
 
 def _of_others(scrapes: Sequence[Scrape], seats: Seats) -> list[Note]:
@@ -173,15 +187,11 @@ def measured_lags(scrapes: Iterable[CopyScrape], seats: Seats, bounds: Bounds) -
     newest = {scrape.process_id: scrape for scrape in scrapes}
     found = {}
     for process_id, scrape in sorted(newest.items()):
-        older = _ends_are_older(scrape, bounds)
         for task_id, positions in sorted(scrape.positions.items()):
             partitions = seats.changelogs[task_id]
             if not all(partition in positions for partition in partitions):
                 continue
-            of_stores = [
-                _store_lag(positions[partition], partition, scrape, bounds, older_ends=older)
-                for partition in partitions
-            ]
+            of_stores = [_store_lag(positions[partition], partition, scrape, bounds) for partition in partitions]
             known = [lag for lag in of_stores if lag is not None]
             if len(known) == len(of_stores):
                 lag = _of_task(known, scrape.at_ms)
@@ -237,26 +247,7 @@ def _check_one_each(scrapes: Sequence[CopyScrape]) -> None:
             raise SnapshotError(what, where=scrape.where, fix="keep one of them")
 
 
-def _ends_are_older(scrape: CopyScrape, bounds: Bounds) -> bool:
-    """Tell whether end offsets that seem to be older than a scrape are.
-
-    Where the scrape says when it was, its time decides. A file without a time may have been copied since; then a copy
-    that had come further than the end offsets tells.
-    """
-    if scrape.told:
-        return True
-    return any(
-        position.lead is not None
-        and (end := bounds.ends.newest(partition)) is not None
-        and bounds.start(partition, scrape.at_ms).offset + position.lead + (position.lag or 0) > end
-        for positions in scrape.positions.values()
-        for partition, position in positions.items()
-    )
-
-
-def _store_lag(
-    position: Position, partition: TopicPartition, scrape: CopyScrape, bounds: Bounds, *, older_ends: bool
-) -> MeasuredLag | None:
+def _store_lag(position: Position, partition: TopicPartition, scrape: CopyScrape, bounds: Bounds) -> MeasuredLag | None:
     at_ms, end = scrape.at_ms, bounds.ends.then(partition, scrape.at_ms)
     least = position.lag or 0
     if position.lead is None or end is None:
@@ -274,7 +265,7 @@ def _store_lag(
         return behind._replace(at_least=True, doubt=Doubt.STARTS_LATE)
     if end.late_ms >= -_OLDEST_ENDS_MS:
         return behind
-    return behind._replace(at_least=True) if older_ends else behind._replace(ends_late_ms=0)
+    return behind._replace(at_least=True, doubt=None if scrape.told else Doubt.UNTIMED)
 
 
 def _usually_written(end: OffsetThen) -> int:

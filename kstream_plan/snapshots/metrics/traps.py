@@ -30,8 +30,8 @@ _DOUBTS = {
         "and the lags are the least only; look them up before scraping"
     ),
     Doubt.UNTIMED: (
-        "scrapes that do not say when they were taken are files of a time more than a probing interval from that of "
-        "the end offsets: nobody knows what belongs together, and the lags are the least only; write the time into a "
+        "scrapes that do not say when they were taken are files of after the end offsets, or of more than a probing "
+        "interval before: nobody knows what belongs together, and the lags are the least only; write the time into a "
         "comment at the top of the scrape, or look up the end offsets again"
     ),
 }
@@ -43,7 +43,14 @@ def notes_about_scrapes(scrapes: Sequence[Scrape]) -> list[Note]:
     dropped = [scrape.where for scrape in scrapes if not scrape.positions]
     unrecorded = [scrape.where for scrape in scrapes if scrape.updates_unrecorded]
     odd = [f"{scrape.where}: {value}" for scrape in scrapes for value in scrape.odd]
+    untimed = [scrape.where for scrape in scrapes if scrape.positions and not scrape.told]
     notes = []
+    if untimed:
+        message = (
+            f"nothing in {_first(untimed)} says when it was scraped: it counts as of when the file was written, and "
+            "may be older; a comment with the time at its top tells"
+        )
+        notes.append(Note("scrape-untimed", message))
     if failed:
         message = (
             f"jmx_exporter gave up on the way in {_first(failed)} (jmx_scrape_error 1): whatever came after is missing "

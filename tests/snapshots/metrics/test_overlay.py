@@ -131,22 +131,34 @@ def test_the_error_of_later_end_offsets_is_told_with_the_rate() -> None:
     )
 
 
-def test_a_copied_file_may_be_older_than_it_looks_and_older_ends_show() -> None:
-    """A scrape without a time is of when the file was written, or before."""
+def untold(*lines: str, at: str = SCRAPED) -> list[Scrape]:
+    """A file that does not say when it was scraped, and was written at a time."""
+    return [replace(scrape, at_ms=parse_time(at), told=False) for scrape in scrapes(text(lines, "no time"))]
+
+
+def test_a_file_that_was_written_after_the_end_offsets_tells_the_least_only() -> None:
+    """A scrape without a time is of when the file was written, or before: what it rests on may be either's."""
     old = offsets(ENDS, "2026-11-21T11:55:00Z")
-    caught_up = text([*leads(BOTH), *lags(dict.fromkeys(BOTH, 0))], "no time")
-    untold = [replace(scrape, at_ms=parse_time(SCRAPED), told=False) for scrape in scrapes(caught_up)]
-    assert lag_of(with_measured_lags(GROUP, Measurements(tuple(untold), ends=old)))["source"] == "metrics"
-    further = text(leads({**BOTH, ("A", 1): 1_001}), "no time")
-    beyond = [replace(scrape, at_ms=parse_time(SCRAPED), told=False) for scrape in scrapes(further)]
-    assert lag_of(with_measured_lags(GROUP, Measurements(tuple(beyond), ends=old)))["source"] == "metrics, at least"
+    found = with_measured_lags(GROUP, Measurements(tuple(untold(*leads(BOTH))), ends=old))
+    assert lag_of(found)["source"] == "metrics, at least"
+    assert "lags-untimed" in codes(found)
+
+
+def test_a_file_without_a_time_never_beats_a_scrape_that_has_one() -> None:
+    """Its file may have been copied long after it was scraped, and then look newer than it is."""
+    copied = untold(*leads(dict.fromkeys(BOTH, 1_000)), at="2026-11-21T12:00:05Z")
+    timed = scrapes(text(leads(BOTH)))
+    for both in ([*copied, *timed], [*timed, *copied]):
+        found = with_measured_lags(GROUP, Measurements(tuple(both), ends=offsets(ENDS)))
+        assert (lag_of(found)["lag"], lag_of(found)["reported_at"]) == (110, SCRAPED)
+        assert "scrape-untimed-left-out" in codes(found)
+        assert "restore" not in found.row.get("rates", {}), "nothing tells how far apart the two are"
 
 
 def test_a_scrape_without_a_time_is_not_taken_for_one_of_the_end_offsets_time() -> None:
-    content = text([*leads(BOTH), *lags(dict.fromkeys(BOTH, 0))], "no time")
-    untold = [replace(scrape, at_ms=parse_time(SCRAPED), told=False) for scrape in scrapes(content)]
+    files = untold(*leads(BOTH), *lags(dict.fromkeys(BOTH, 0)))
     for at in ("2026-11-21T11:49:00Z", "2026-11-21T12:11:00Z"):
-        found = with_measured_lags(GROUP, Measurements(tuple(untold), ends=offsets(ENDS, at)))
+        found = with_measured_lags(GROUP, Measurements(tuple(files), ends=offsets(ENDS, at)))
         assert (lag_of(found)["lag"], lag_of(found)["source"]) == (110, "metrics, at least")
         assert "reported_at" not in lag_of(found)
         assert "lags-untimed" in codes(found)
@@ -383,6 +395,13 @@ def test_every_trap_is_told(lines: list[str], code: str) -> None:
     from kstream_plan.snapshots.metrics.traps import notes_about_scrapes
 
     assert code in [note.code for note in notes_about_scrapes(scrapes(text(lines)))]
+
+
+def test_a_scrape_without_a_time_is_told() -> None:
+    from kstream_plan.snapshots.metrics.traps import notes_about_scrapes
+
+    assert [note.code for note in notes_about_scrapes(untold(*leads(BOTH)))] == ["scrape-untimed"]
+    assert notes_about_scrapes(scrapes(text(leads(BOTH)))) == []
 
 
 def test_old_scrapes_are_told() -> None:
