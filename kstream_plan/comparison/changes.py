@@ -21,7 +21,7 @@ class Side:
     ``newcomers`` are the processes that have only just come and take part from the next generation on.
     ``stopping`` are the consumers that stop everything before a rebalance. ``decided`` is the decision that led here,
     with what it withheld, if it is known; ``holdings`` is what came of it. ``models`` are the releases whose behaviour
-    led here, if it was planned.
+    led here, if it was planned. ``measured`` says of how many copies the lag was measured, and when, if any was.
     """
 
     group: Group
@@ -34,6 +34,7 @@ class Side:
     newcomers: frozenset[str] = frozenset()
     decided: tuple[Holding, ...] | None = None
     models: str | None = None
+    measured: str | None = None
 
 
 class Start(NamedTuple):

@@ -22,7 +22,7 @@ from kstream_plan.comparison.changes import (
     Totals,
 )
 from kstream_plan.comparison.warmth import Evidence
-from kstream_plan.model import Group, Holding, Instance, WorkId
+from kstream_plan.model import Group, Holding, Instance, Note, WorkId
 from kstream_plan.plans import Role, Seat
 from kstream_plan.plans.balance import balance, instance_loads
 
@@ -55,9 +55,16 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
         tasks=tuple(changes),
         instances=tuple(_instance_changes(old, new)),
         totals=_totals(old, new, changes, course, unchanged, stopped_ms),
-        notes=evidence.notes(changes),
+        notes=(*_lags_measured(old, new), *evidence.notes(changes)),
         untold=evidence.untold,
     )
+
+
+def _lags_measured(old: Side, new: Side) -> Iterator[Note]:
+    """Say of how many copies either side's lags were measured."""
+    for when, side in (("Before", old), ("After", new)):
+        if side.measured is not None:
+            yield Note("lags-measured", f"{when}: {side.measured}")
 
 
 def _all_tasks(old: Group, new: Group) -> Iterable[WorkId]:

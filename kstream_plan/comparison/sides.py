@@ -55,6 +55,7 @@ def snapshot_side(snapshot: Snapshot) -> Side:
         captured_at=snapshot.captured_at,
         copies=state.copies,
         newcomers=frozenset(state.group.instances[index].process_id for index in newcomers(state)),
+        measured=None if snapshot.coverage is None else snapshot.coverage.told(snapshot.known_until_ms),
     )
 
 

@@ -20,8 +20,10 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Role, Seat
 from kstream_plan.render.diff.table import diff_table
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers import captured, captured_scenarios, plan_cases
+from tests.helpers.metric_texts import GROUP
 from tests.helpers.small_groups import group, state
 from tests.helpers.strategies import snapshots, two_snapshots
 
@@ -412,3 +414,14 @@ def test_without_lags_a_held_copy_counts_as_caught_up_and_it_is_said() -> None:
     assert [change.kind for change in found.tasks] == [TaskClass.PROMOTED, TaskClass.COLD]
     assert [(note.code, note.subjects) for note in found.notes] == [("no-lags", ("0_0", "0_1"))]
     assert found.totals.restore_records == 1000
+
+
+def test_of_each_side_it_is_told_of_how_many_copies_the_lag_was_measured() -> None:
+    at = "2026-11-21T11:59:56.000Z"
+    measured = [{**lag, "source": "metrics", "reported_at": at} for lag in GROUP["lags"]]
+    by_join, by_metrics = (snapshot_side(snapshot_from_row({**GROUP, "lags": lags}, "")) for lags in ([], measured))
+    told = "2 of 2 copies measured 4 s ago, 0 from the last join"
+    assert [of.message for of in compare(by_join, by_metrics).notes] == [f"After: {told}"]
+    assert [of.message for of in compare(by_metrics, by_metrics).notes] == [f"Before: {told}", f"After: {told}"]
+    assert f" ! Before: {told}" in diff_table(compare(by_metrics, by_metrics))
+    assert not compare(by_join, by_join).notes
