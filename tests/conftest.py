@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Beyond that many workers, a run spends more on starting them than they save.
 _MOST_WORKERS = 8
+
+#: So many in a file stay together: what they share is made once. The others are left to whoever is free at the end.
+_MANY_TESTS = 20
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,11 +50,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.get_closest_marker("kafka")]
         items[:] = [item for item in items if not item.get_closest_marker("kafka")]
         config.hook.pytest_deselected(items=left_out)
+    in_file = Counter(item.path for item in items)
     for item in items:
         if item.get_closest_marker("spark") and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group("spark"))
         elif item.get_closest_marker("kafka"):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        elif in_file[item.path] >= _MANY_TESTS and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{item.path.stem}"))
 
 
 def _with_kafka(config: pytest.Config) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
+from kstream_plan.plans.simulated import Simulation
+from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios
 
 
@@ -82,6 +85,14 @@ def test_an_event_that_does_not_fit_names_its_line(tmp_path: Path, capsys: pytes
 def test_a_saved_simulation_is_shown_as_it_was_when_it_was_made(
     events: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    made: list[Simulation] = []
+
+    def once(*given: Any, **options: Any) -> Simulation:
+        if not made:
+            made.append(simulate(*given, **options))
+        return made[0]
+
+    monkeypatch.setattr("kstream_plan.cli.actions.simulate.simulate", once)
     out, path = str(tmp_path / "plan.json"), _file(tmp_path, f"events: [{events}]")
     pages = [
         ("60", []),

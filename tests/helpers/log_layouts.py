@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from tests.helpers import captured
@@ -24,12 +25,14 @@ class Logged(NamedTuple):
     message: str
 
 
+@cache
 def text(scenario: str) -> str:
     """The captured log of a scenario, all its instances in one."""
     return gzip.decompress((captured.REAL / scenario / "leader.log.gz").read_bytes()).decode()
 
 
-def records(scenario: str) -> list[Logged]:
+@cache
+def records(scenario: str) -> Sequence[Logged]:
     """The same record by record."""
     found: list[Logged] = []
     for line in text(scenario).splitlines():
@@ -37,7 +40,7 @@ def records(scenario: str) -> list[Logged]:
             found.append(Logged(*match.groups()))
         else:
             found[-1] = found[-1]._replace(message=f"{found[-1].message}\n{line.partition('| ')[2]}")
-    return found
+    return tuple(found)
 
 
 def _lines(record: Logged, first: str) -> list[str]:
@@ -107,12 +110,12 @@ def cri_of_json(record: Logged, size: int = 2000) -> list[str]:
     return _as_cri(logstash(record), record, size)
 
 
-def conmon(found: list[Logged], size: int = 8192, offset: int = 0) -> bytes:
+def conmon(found: Sequence[Logged], size: int = 8192, offset: int = 0) -> bytes:
     """As CRI-O's conmon: what comes out of the pipe in blocks is split at their ends, wherever lines begin."""
     return _in_blocks([line for record in found for line in logback(record)], size, offset)
 
 
-def conmon_of_json(found: list[Logged], size: int = 8192, offset: int = 0) -> bytes:
+def conmon_of_json(found: Sequence[Logged], size: int = 8192, offset: int = 0) -> bytes:
     return _in_blocks([line for record in found for line in logstash(record)], size, offset)
 
 
@@ -140,7 +143,7 @@ LAYOUTS: dict[Callable[[Logged], list[str]], bool] = {
 }
 
 
-def laid_out(found: list[Logged], layout: Callable[[Logged], list[str]], end: str = "\n") -> bytes:
+def laid_out(found: Sequence[Logged], layout: Callable[[Logged], list[str]], end: str = "\n") -> bytes:
     """A whole log in another layout."""
     return "".join(f"{line}{end}" for record in found for line in layout(record)).encode()
 

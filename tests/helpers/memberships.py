@@ -30,7 +30,7 @@ def after(made: Plan) -> Snapshot:
 
 def settled(snapshot: Snapshot) -> Snapshot:
     """The group after everything that follows from the snapshot has happened."""
-    return after(plan(snapshot))
+    return after(plan(snapshot, floor=False, ranges=False))
 
 
 def with_members(snapshot: Snapshot, instances: list[Instance]) -> Snapshot:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -31,13 +32,15 @@ def _history(made: Plan) -> str:
     )
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(first, marks=pytest.mark.xdist_group(f"sequences from {first}"))
-        for first in range(0, SEQUENCES, CHUNK)
-    ],
-)
+def _chunks(sequences: int, size: int, name: str) -> list[Any]:
+    """The first seeds of the chunks, each for whatever worker is free."""
+    return [
+        pytest.param(first, marks=pytest.mark.xdist_group(f"{name} from {first}"))
+        for first in range(0, sequences, size)
+    ]
+
+
+@pytest.fixture(scope="module", params=_chunks(SEQUENCES, CHUNK, "sequences"))
 def played(request: pytest.FixtureRequest) -> Mapping[int, Plan]:
     """The plans of so many sequences by their seeds, made once for all that is asked of them."""
     return {seed: play(seed) for seed in range(request.param, min(request.param + CHUNK, SEQUENCES))}
@@ -48,7 +51,7 @@ def test_every_sequence_of_events_keeps_every_invariant(played: Mapping[int, Pla
         assert broken_invariants(made) == (), f"seed {seed}\n{_history(made)}"
 
 
-@pytest.mark.parametrize("first", range(0, SEQUENCES // 5, 50))
+@pytest.mark.parametrize("first", _chunks(SEQUENCES // 5, 50, "varied sequences"))
 def test_every_design_assignor_and_protocol_keeps_every_invariant(first: int) -> None:
     for seed in range(first, first + 50):
         made = play_varied(seed)
