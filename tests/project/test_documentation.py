@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -51,6 +52,32 @@ def _run(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     run(shlex.split(command))
     captured = capsys.readouterr()
     return f"$ kstream-plan {command}\n{captured.err}{captured.out}"
+
+
+def test_the_crontab_line_keeps_what_is_whole(tmp_path: Path) -> None:
+    """Run what stands after the schedule, with instances of which one answers, one is gone and one is cut off."""
+    (line,) = re.findall(r"^```crontab\n(.*)\n```$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    *schedule, command = line.split(" ", 5)
+    assert schedule == ["*"] * 5
+    assert "%" not in command, "which is a line end in a crontab"
+    scrapes, programs = tmp_path / "scrapes", tmp_path / "bin"
+    scrapes.mkdir()
+    programs.mkdir()
+    for name in ("orders-1", "orders-2"):
+        (scrapes / f"{name}.prom").write_text("before\n")
+    curl = programs / "curl"
+    curl.write_text(
+        "#!/bin/sh\nfor last; do :; done\n"
+        'case "$*" in *orders-0:*) echo now > "$last";; *orders-2:*) printf cut > "$last"; exit 18;; *) exit 7;; esac\n'
+    )
+    curl.chmod(0o755)
+    subprocess.run(
+        ["/bin/sh", "-c", command.replace("/srv/warm", str(tmp_path))],
+        env={"PATH": f"{programs}:{os.defpath}"},
+        check=False,
+    )
+    found = {file.stem: file.read_text() for file in scrapes.iterdir()}
+    assert found == {"orders-0": "now\n", "orders-1": "before\n", "orders-2": "before\n"}
 
 
 def test_ci_calls_the_readme_s_own_test_command() -> None:

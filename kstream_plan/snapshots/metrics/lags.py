@@ -19,7 +19,8 @@ from kstream_plan.snapshots.metrics.seats import Seats
 from kstream_plan.snapshots.metrics.store_lags import StoreLags
 from kstream_plan.snapshots.rows.fields import printable, shown
 
-#: End offsets that are older than the scrape by more than this tell only the least that a copy is behind.
+#: End offsets that are older than the scrape by more than this tell only the least that a copy is behind; between two
+#: looks at them that are further apart nobody knows what they were, and the later one counts.
 _OLDEST_ENDS_MS = 10_000
 #: By so much the clocks of an instance and of who looked up the offsets may differ.
 _CLOCKS_APART_MS = 1_000
@@ -48,6 +49,8 @@ class MeasuredLag(NamedTuple):
         at_ms: when, since 1970; ``None`` if nothing tells.
         at_least: whether it is the least that the copy is behind.
         ends_late_ms: how much later than the position the end offsets were looked up; negative: earlier.
+        off: by how many records it may be off, because it lies between two looks at the end offsets.
+        apart_ms: how far apart these are.
         restoring: whether this is state that an active task restores before it runs, if the task is active here.
         doubt: what in the offsets or the scrape makes it the least only, if they contradict each other.
     """
@@ -56,6 +59,8 @@ class MeasuredLag(NamedTuple):
     at_ms: int | None
     at_least: bool = False
     ends_late_ms: int = 0
+    off: int = 0
+    apart_ms: int = 0
     restoring: bool = False
     doubt: Doubt | None = None
 
@@ -248,7 +253,7 @@ def _check_one_each(scrapes: Sequence[CopyScrape]) -> None:
 
 
 def _store_lag(position: Position, partition: TopicPartition, scrape: CopyScrape, bounds: Bounds) -> MeasuredLag | None:
-    at_ms, end = scrape.at_ms, bounds.ends.then(partition, scrape.at_ms)
+    at_ms, end = scrape.at_ms, bounds.ends.then(partition, scrape.at_ms, _OLDEST_ENDS_MS)
     least = position.lag or 0
     if position.lead is None or end is None:
         return None if position.lag is None else MeasuredLag(least, at_ms, at_least=True)
@@ -258,7 +263,9 @@ def _store_lag(position: Position, partition: TopicPartition, scrape: CopyScrape
         raise _beyond_end(partition, reached, end, scrape)
     if not scrape.told and abs(end.late_ms) > bounds.far_ms:
         return MeasuredLag(max(end.offset - reached, least), None, at_least=True, doubt=Doubt.UNTIMED)
-    behind = MeasuredLag(max(end.offset - reached, least, 0), at_ms, ends_late_ms=end.late_ms)
+    behind = MeasuredLag(
+        max(end.offset - reached, least, 0), at_ms, ends_late_ms=end.late_ms, off=end.between, apart_ms=end.apart_ms
+    )
     if reached + least - end.offset > _usually_written(end):
         return behind._replace(at_least=True, doubt=Doubt.ENDS_BELOW)
     if start.offset and start.late_ms > _OLDEST_ENDS_MS:
@@ -299,6 +306,8 @@ def _of_task(stores: Sequence[MeasuredLag], at_ms: int | None) -> MeasuredLag:
         None if any(lag.at_ms is None for lag in stores) else at_ms,
         any(lag.at_least for lag in stores),
         max((lag.ends_late_ms for lag in stores), key=abs, default=0),
+        sum(lag.off for lag in stores),
+        max((lag.apart_ms for lag in stores), default=0),
         doubt=next((lag.doubt for lag in stores if lag.doubt is not None), None),
     )
 

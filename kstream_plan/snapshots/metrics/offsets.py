@@ -6,6 +6,7 @@ Several sets of different times may be given; between two of them an offset is w
 from __future__ import annotations
 
 import json
+import math
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,13 +57,15 @@ class OffsetSet(NamedTuple):
 class OffsetThen(NamedTuple):
     """An offset at a moment, and how many milliseconds later than that it was looked up; negative: earlier.
 
-    ``between`` is by how much it differs in the two sets around the moment; ``timed`` whether its time is known.
+    ``between`` is by how much it differs in the two sets around the moment, which are ``apart_ms`` apart; ``timed``
+    whether its time is known.
     """
 
     offset: int
     late_ms: int
     between: int = 0
     timed: bool = True
+    apart_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +83,11 @@ class Offsets:
         key = (normal_topic(partition[0]), partition[1])
         return next((found.offsets[key] for found in reversed(self.sets) if key in found.offsets), None)
 
-    def then(self, partition: TopicPartition, at_ms: int | None) -> OffsetThen | None:
-        """Return the offset at a moment: what lies between the two sets around it, else that of the nearest."""
+    def then(self, partition: TopicPartition, at_ms: int | None, most_apart_ms: float = math.inf) -> OffsetThen | None:
+        """Return the offset at a moment: what lies between the two sets around it, else that of the nearest.
+
+        Of two sets that are further apart than ``most_apart_ms`` the later one counts.
+        """
         key = (normal_topic(partition[0]), partition[1])
         known = [(found.at_ms, found.offsets[key]) for found in self.sets if key in found.offsets]
         if not known:
@@ -94,8 +100,10 @@ class Offsets:
             at, offset = timed[min(place, len(timed) - 1)]
             return OffsetThen(offset, at - at_ms)
         (before_ms, before), (after_ms, after) = timed[place - 1], timed[place]
+        if after_ms - before_ms > most_apart_ms:
+            return OffsetThen(after, after_ms - at_ms)
         offset = before + round((after - before) * (at_ms - before_ms) / (after_ms - before_ms))
-        return OffsetThen(offset, 0, abs(after - before))
+        return OffsetThen(offset, 0, abs(after - before), apart_ms=after_ms - before_ms)
 
     def before(self, partition: TopicPartition, at_ms: int | None) -> OffsetThen | None:
         """Return the last offset that was known at a moment, else the first one after it."""

@@ -161,7 +161,7 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
         *_not_scraped(measured, row, {copy.process_id for copy in copies}),
         *_not_assigned(lags.keys() - counted.keys() - held.active.keys()),
         *_offsets_of_others(measured.ends, seats),
-        *_about_offsets(measured, counted, seats, rates, ends),
+        *_about_offsets(measured, counted, seats, _merged_rates(row.get("rates") or {}, rates), ends),
         *old_scrapes(counted.values(), reference_ms, _probing_interval_ms(row)),
     ]
     overlaid = {
@@ -346,7 +346,7 @@ def _about_offsets(
     groups = {TaskId.parse(label.task_id).group for label in _stores(measured.scrapes) if label.windowed}
     return notes_about_offsets(
         lags,
-        {rate["task_id"]: rate["records_per_second"] for rate in rates.get("produce", ())},
+        {rate["task_id"]: rate["records_per_second"] for rate in rates.get("produce") or ()},
         windowed=[task_id for task_id in measured_tasks if TaskId.parse(task_id).group in groups],
         without_starts=[
             task_id

@@ -114,6 +114,13 @@ def notes_about_offsets(
         notes.append(Note("lags-at-least", message, tuple(least)))
     if abs(late) >= _APART_MS:
         notes.append(Note("offsets-apart", _apart(late, rates)))
+    if between := [lag for lag in lags.values() if lag.apart_ms >= _APART_MS]:
+        message = (
+            f"scrapes lie between two looks at the end offsets, up to {_seconds(max(of.apart_ms for of in between))} "
+            "apart: lags are the true ones ± what was written in between, up to "
+            f"{max(of.off for of in between):,} records of a task"
+        )
+        notes.append(Note("offsets-between", message))
     if without_starts:
         expiring = sorted(set(windowed) & set(without_starts))
         which = f", as those of {printable(expiring[0])} are (windowed)" if expiring else ""

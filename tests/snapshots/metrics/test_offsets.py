@@ -56,8 +56,8 @@ def test_between_two_sets_an_offset_lies_between() -> None:
     assert at == {
         9_000: OffsetThen(100, 1_000),
         10_000: OffsetThen(100, 0),
-        14_000: OffsetThen(140, 0, between=100),
-        20_000: OffsetThen(200, 0, between=100),
+        14_000: OffsetThen(140, 0, between=100, apart_ms=10_000),
+        20_000: OffsetThen(200, 0, between=100, apart_ms=10_000),
         23_000: OffsetThen(200, -3_000),
     }
 

@@ -131,6 +131,44 @@ def test_the_error_of_later_end_offsets_is_told_with_the_rate() -> None:
     )
 
 
+def ends_at(**ends: int) -> Any:
+    """End offsets of every partition at times of a day, ``t120000=1_000`` at noon."""
+    return read_offsets(
+        ["-"],
+        io.BytesIO(
+            "\n".join(
+                json.dumps({"t": f"2026-11-21T{at[1:3]}:{at[3:5]}:{at[5:]}Z", "end": dict.fromkeys(ENDS, end)})
+                for at, end in ends.items()
+            ).encode()
+        ),
+    )
+
+
+def test_the_error_of_a_scrape_between_two_looks_at_the_end_offsets_is_told() -> None:
+    found = overlaid(text(leads(BOTH)), ends=ends_at(t115959=980, t120001=1_020))
+    assert (lag_of(found)["lag"], lag_of(found)["source"]) == (110, "metrics")
+    told = next(note.message for note in found.warnings if note.code == "offsets-between")
+    assert told == (
+        "scrapes lie between two looks at the end offsets, up to 2.0 s apart: lags are the true ones ± what was "
+        "written in between, up to 80 records of a task"
+    )
+    assert "offsets-apart" not in codes(found)
+
+
+def test_between_two_looks_that_are_far_apart_the_later_one_counts() -> None:
+    """What was written before the scrape and what after it, nobody knows."""
+    found = overlaid(text(leads(BOTH)), ends=ends_at(t115000=0, t120300=3_000))
+    assert lag_of(found)["lag"] == 4_110
+    assert "offsets-apart" in codes(found)
+
+
+def test_a_rate_that_the_snapshot_has_tells_the_error_of_later_end_offsets() -> None:
+    rates = {"produce": [{"task_id": "0_0", "records_per_second": 5.0}]}
+    found = overlaid(text(leads(BOTH)), ends=offsets(ENDS, "2026-11-21T12:00:04Z"), row={**GROUP, "rates": rates})
+    apart = next(note.message for note in found.warnings if note.code == "offsets-apart")
+    assert apart.endswith("counts as lag, up to 20 records of a task")
+
+
 def untold(*lines: str, at: str = SCRAPED) -> list[Scrape]:
     """A file that does not say when it was scraped, and was written at a time."""
     return [replace(scrape, at_ms=parse_time(at), told=False) for scrape in scrapes(text(lines, "no time"))]
