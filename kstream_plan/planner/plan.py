@@ -52,7 +52,9 @@ def plan(
         ScenarioError: the scenario does not fit the group.
         UsageError: the plan is to begin before the snapshot was taken.
     """
-    snapshot = snapshot.before_decision() if options.replay else snapshot
+    if options.replay:
+        now_ms = options.now_ms if snapshot.decision is None else None  # else it begins when that was made
+        snapshot, options = snapshot.before_decision(), replace(options, now_ms=now_ms)
     config = snapshot.config
     events = scenario.events if scenario else ()
     outside = timeline(

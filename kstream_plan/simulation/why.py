@@ -66,11 +66,10 @@ def why(
     """
     options = replace(options, **changed)
     again = options.replay and snapshot.decision is not None
-    options = replace(options, now_ms=None) if again else options
     made = plan_checked(snapshot, options, on_round=on_round)
     known = replace(snapshot, decision=None, known_until_ms=0) if again else snapshot
     rounds = 0 if snapshot.decision is not None else next((len(event.rounds) for event in events(made)), 0)
-    given = stand(made, known, rounds, _begins_ms(known, options))
+    given = stand(made, known, rounds, 0 if again else _begins_ms(snapshot, options))
     handed_over = handed_over_now(given)
     waiting = waiting_copies(given, handed_over)
     queued = queued_tasks(given, handed_over)

@@ -20,6 +20,7 @@ from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration, interval
 from kstream_plan.render.why.json_form import why_json
 from kstream_plan.render.why.pages import why_markdown, why_table
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.why import why
 from kstream_plan.snapshots.leader_log.history import Entry, checked_rows
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -205,3 +206,10 @@ def _numbers(of: Any) -> Iterator[float]:
         yield from (number for one in of for number in _numbers(one))
     elif isinstance(of, int | float):
         yield from (of, round(of))
+
+
+def test_a_decision_is_made_again_from_what_it_was_made_from_however_late_one_asks() -> None:
+    snapshot = taken("big", 15)
+    later_ms = (snapshot.captured_at_ms or 0) + 50_000
+    assert plan(snapshot, replay=True, now_ms=later_ms) == plan(snapshot, replay=True)
+    assert why(snapshot, replay=True, now_ms=later_ms) == why(snapshot, replay=True)
