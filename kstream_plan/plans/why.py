@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans.plan import Plan
@@ -19,13 +19,15 @@ class WaitingCopy:
     """A copy that a task, or a standby of it, waits for; times count from when the plan begins, process ids name.
 
     ``owner`` runs the task meanwhile; ``to_run`` tells that the task is to run on ``destination``, not only to have a
-    standby there. ``lag`` is what was last reported (``reported``), else all there is to restore; ``None``: not known.
-    ``since_ms`` tells since when the copy is assigned, where that is known. ``restore_rate`` is the records per second
-    that the instance restores (``None``: not known) of so many copies at once (``shared_by``), ``ready_ms`` when the
-    copy is caught up at that rate (``None``: not known, or never). ``needed_rate`` is what the instance has to restore
-    for its copies to be ready at the next probe, if it is not known to be enough. ``decided_ms`` and
-    ``decided_round`` tell which decision of the plan finds it ready, ``takes_over_ms`` when the task then starts there;
-    ``None``: none does.
+    standby there. ``lag`` is how many records it was behind at ``lag_at_ms`` as ``reported`` or ``measured``
+    (``at-least``: it may be further behind), or the ``whole`` of what there is to restore, since nothing was reported;
+    ``None``: not known. ``since_ms`` tells since when the copy is assigned, where that is known.
+
+    ``restore_rate`` is the records per second that the instance restores (``None``: not known) of so many copies at
+    once (``shared_by``), ``ready_ms`` when the copy is caught up at that rate: an ``estimate``, else ``never``, or not
+    known for want of a rate or of an end offset. ``needed_rate`` is what the instance has to restore for this copy to
+    be ready at the next probe, if it is not known to be enough. ``decided_ms`` and ``decided_round`` tell which
+    decision of the plan finds it ready, ``takes_over_ms`` when the task then starts there; ``None``: none does.
     """
 
     task_id: WorkId
@@ -33,11 +35,13 @@ class WaitingCopy:
     destination: str
     to_run: bool
     lag: int | None
-    reported: bool
+    lag_is: Literal["reported", "measured", "at-least", "whole"]
+    lag_at_ms: int | None
     since_ms: int | None
     restore_rate: float | None
     shared_by: int
     ready_ms: int | None
+    ready_is: Literal["estimate", "never", "rate-unknown", "size-unknown"]
     needed_rate: int | None
     decided_round: int | None
     decided_ms: int | None

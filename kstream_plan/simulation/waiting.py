@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from kstream_plan.model import Copy, Rates, Snapshot, WorkId, whole_sum
+from kstream_plan.model import LATEST, Copy, Rates, Snapshot, WorkId, whole_sum
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, Place, Plan, Promote, Role, Round, Trigger, Withhold
 from kstream_plan.plans.restoring import Restoring, Span
@@ -144,16 +144,34 @@ def _waiting(
         destination=group.instances[instance].process_id,
         to_run=to_run,
         lag=known.copy.lag if known.reported else whole,
-        reported=known.reported,
+        lag_is=_lag_is(given, seat) if known.reported else "whole",
+        lag_at_ms=known.from_ms if known.reported else None,
         since_ms=known.since_ms,
         restore_rate=rate,
         shared_by=max(len(beside), 1),
         ready_ms=ready_ms,
+        ready_is=_ready_is(rate, ready_ms, sized=sized),
         needed_rate=_needed_rate(given, seat, beside, next_ms) if late and sized and next_ms is not None else None,
         decided_round=None if decided is None else decided.number,
         decided_ms=None if decided is None else decided.at_ms,
         takes_over_ms=None if takes_over is None else takes_over.at_ms,
     )
+
+
+def _lag_is(given: Stand, seat: _Seat) -> Literal["reported", "measured", "at-least"]:
+    if seat in given.snapshot.least_lags:
+        return "at-least"
+    return "measured" if seat in given.snapshot.measured_lags else "reported"
+
+
+def _ready_is(
+    rate: float | None, ready_ms: int | None, *, sized: bool
+) -> Literal["estimate", "never", "rate-unknown", "size-unknown"]:
+    if ready_ms is not None:
+        return "estimate"
+    if rate is None:
+        return "rate-unknown"
+    return "never" if sized else "size-unknown"
 
 
 def _taken_up(given: Stand) -> dict[tuple[WorkId, str, bool], tuple[Round, Round | None]]:
@@ -195,8 +213,9 @@ def _known(given: Stand, seat: _Seat, placed: Mapping[tuple[WorkId, str], int]) 
     if found is not None and found.lag is not None:
         reported_ms = snapshot.reported_ms.get(seat)
         from_ms = decided_ms if reported_ms is None else reported_ms - zero_ms
-        copy = found._replace(consumer=0, active=runs, remaining=max(found.remaining, 0))
-        return _Known(copy, from_ms, since_ms, found.lag >= 0)
+        lag = 0 if found.lag == LATEST else found.lag  # it ran there, and follows its changelog since
+        copy = found._replace(lag=lag, consumer=0, active=runs, remaining=max(found.remaining, 0))
+        return _Known(copy, from_ms, since_ms, lag >= 0)
     if runs:
         return _Known(Copy(instance, None, (), 0, 0, True), given.at_ms, since_ms, False)
     if since_ms is None and decision is not None and not _is_held_before(snapshot, seat):

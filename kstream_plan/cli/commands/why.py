@@ -57,13 +57,14 @@ class WhyOptions(PlansSnapshots):
         typer.Option("--generation", metavar="N", min=1, help="Of a history the decision that led to this generation."),
     ] = None
     replay: shared.Replay = False
+    max_rounds: shared.MaxRounds = None
     output: shared.Output = OutputForm.TABLE
     out: shared.Out = None
 
     @property
     def plan_options(self) -> PlanOptions:
         """How to plan."""
-        return replace(super().plan_options, replay=self.replay)
+        return replace(super().plan_options, replay=self.replay, max_rounds=self.max_rounds)
 
 
 @takes(WhyOptions)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans.activity import events
 from kstream_plan.plans.simulated import WhatIf
 from kstream_plan.plans.why import (
     InstanceAnswer,
@@ -22,6 +23,7 @@ from kstream_plan.plans.why import (
 )
 from kstream_plan.render.plan.headline import cause_sentence, to_the_second
 from kstream_plan.render.plan.rates import rates_facts
+from kstream_plan.render.plan.remarks import remarks as plan_remarks
 from kstream_plan.render.plan.sentences import sentence
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, generation, interval, records, several
@@ -48,10 +50,13 @@ def tell_why(answers: Why, names: Names) -> WhyStory:
         facts += _task(answers.task, answers, names)
     if answers.instance is not None:
         facts += _instance(answers.instance, answers, names)
-    if answers.task is None and answers.instance is None:
+    about_all = answers.task is None and answers.instance is None
+    if about_all:
         facts = [*_probing(answers, names), _balance(answers), *_rebalances(answers)]
     facts += rates_facts(answers.plan) if any(fact.label == "WAITS" for fact in facts) else []
     remarks = [names.escape_message(note.message) for note in answers.plan.warnings]
+    if about_all:
+        remarks = [*plan_remarks(answers.plan, events(answers.plan), names)]
     if answers.as_decided is False:
         remarks.insert(0, "made again it comes out another way than it was made: what follows is not what was decided")
     return WhyStory(_title(answers, names), tuple(facts), tuple(remarks))
@@ -116,24 +121,35 @@ def _copy(of: WaitingCopy, answers: Why, names: Names) -> str:
     limit = answers.plan.config.acceptable_recovery_lag
     source = "" if of.owner is None else f", which runs on {names.instance(of.owner)} meanwhile"
     purpose = source if of.to_run else ", as a standby"
-    amount = "behind when last reported" if of.reported else "to restore, nothing reported yet"
     since = "" if of.since_ms is None else f", there for {duration(-of.since_ms)}" if of.since_ms < 0 else ", new there"
     where = f"{names.task(of.task_id)} on {names.instance(of.destination)}{purpose}"
-    return f"{where}: {records(of.lag)} records {amount} (limit {limit:,}){since}. {_ready(of, answers, names)}"
+    return f"{where}: {_behind(of)} (limit {limit:,}){since}. {_ready(of, answers, names)}"
+
+
+def _behind(of: WaitingCopy) -> str:
+    """Return how far a copy is behind, how that is known, and how long ago that was."""
+    if of.lag_is == "whole":
+        return f"{records(of.lag)} records to restore, nothing reported yet"
+    ago = "" if of.lag_at_ms is None or of.lag_at_ms > -1_000 else f" {duration(-of.lag_at_ms)} ago"
+    known = {"reported": f"as reported{ago}", "measured": f"as measured{ago}", "at-least": f"at least{ago}"}
+    return f"{records(of.lag)} records behind, {known[of.lag_is]}"
 
 
 def _ready(of: WaitingCopy, answers: Why, names: Names) -> str:
     next_ms, shared = answers.probing.next_ms, f", shared by {of.shared_by:,} copies," if of.shared_by > 1 else ""
     there = names.instance(of.destination)
-    if of.reported and of.lag is not None and of.lag <= answers.plan.config.acceptable_recovery_lag:
+    limit = answers.plan.config.acceptable_recovery_lag
+    if of.lag_is in ("reported", "measured") and of.lag is not None and of.lag <= limit:
         return f"It is caught up. {_takes_over(of)}"
-    if of.restore_rate is None:
-        ready = f"How fast {there} restores is not known"
-    elif of.ready_ms is None:
-        ready = f"At the {_rate(of.restore_rate)} records/s that {there} restores{shared} it is never ready"
-    else:
-        when = "by now" if of.ready_ms <= 0 else f"in {duration(of.ready_ms)}"
-        ready = f"At the {_rate(of.restore_rate)} records/s that {there} restores{shared} it is ready {when}"
+    match of.ready_is:
+        case "rate-unknown":
+            ready = f"How fast {there} restores is not known"
+        case "size-unknown":
+            ready = f"How much {there} has to restore is not known"
+        case _:
+            at_that_rate = f"At the {_rate(of.restore_rate or 0)} records/s that {there} restores{shared}"
+            when = "never" if of.ready_ms is None else "by now" if of.ready_ms <= 0 else f"in {duration(of.ready_ms)}"
+            ready = f"{at_that_rate} it is {f'{when} ready' if when == 'never' else f'ready {when}'}"
     if of.needed_rate is not None and next_ms is not None:
         ready += f"; {of.needed_rate:,} records/s would do for the next probe, in {duration(next_ms)}"
     return f"{ready}. {_takes_over(of)}"
@@ -147,6 +163,8 @@ def _takes_over(of: WaitingCopy) -> str:
     if of.decided_ms is None or of.decided_round is None:
         return "This plan does not get there"
     found = f"The rebalance in {duration(of.decided_ms)} finds it ready" if of.decided_ms else "It is found ready now"
+    if of.decided_ms and of.ready_is != "estimate":
+        found = f"The plan takes it for ready at the rebalance in {duration(of.decided_ms)}"
     if not of.to_run:
         return f"{found}, and it stays as a standby"
     if of.takes_over_ms is None:
