@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kstream_plan.cli.actions.variants import axes_of as vary
     from kstream_plan.comparison.alternatives import beside_each_other as beside_each_other
     from kstream_plan.comparison.beside_history import said_and_happened as said_and_happened
-    from kstream_plan.comparison.compare import compare as diff
+    from kstream_plan.comparison.diff import compare as diff
     from kstream_plan.comparison.sides import plan_course as plan_course
     from kstream_plan.comparison.sides import plan_side as plan_side
     from kstream_plan.comparison.sides import snapshot_side as snapshot_side
@@ -120,7 +120,7 @@ _PUBLIC = {
     "said_and_happened_to_json": ("kstream_plan.render.diff.happened_json", "happened_json"),
     "said_and_happened_to_markdown": ("kstream_plan.render.diff.happened_pages", "happened_markdown"),
     "said_and_happened_to_table": ("kstream_plan.render.diff.happened_pages", "happened_table"),
-    "diff": ("kstream_plan.comparison.compare", "compare"),
+    "diff": ("kstream_plan.comparison.diff", "compare"),
     "diff_to_json": ("kstream_plan.render.diff.json_form", "diff_json"),
     "diff_to_markdown": ("kstream_plan.render.diff.markdown", "diff_markdown"),
     "diff_to_table": ("kstream_plan.render.diff.table", "diff_table"),

@@ -67,7 +67,7 @@ class Alternative:
         return self.figures.settled == (1 if self.draws is None else self.draws.number)
 
 
-class Alike(NamedTuple):
+class SameOutcome(NamedTuple):
     """Alternatives that come to the same, in the order given; ``fastest``: none is faster by more than chance does."""
 
     alternatives: tuple[Alternative, ...]
@@ -101,7 +101,7 @@ def alternative_figures(plan: Plan, draws: Draws | None) -> AlternativeFigures:
     )
 
 
-def beside_each_other(alternatives: Sequence[Alternative]) -> tuple[Alike, ...]:
+def beside_each_other(alternatives: Sequence[Alternative]) -> tuple[SameOutcome, ...]:
     """Fold what comes to the same, those that keep to the policy first, and mark the fastest that may be taken.
 
     What may be taken settles in every draw and keeps to the policy, if there is one. The best of it has the fewest cold
@@ -115,10 +115,10 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> tuple[Alike, ...]:
     groups = sorted(folded.values(), key=lambda group: group[0].kept is False)
     allowed = [group[0] for group in groups if group[0].settles and group[0].kept is not False]
     best = min(map(_speed, allowed), default=None) if len(groups) > 1 else None
-    return tuple(Alike(tuple(group), group[0] in allowed and _is_as_fast(group[0], best)) for group in groups)
+    return tuple(SameOutcome(tuple(group), group[0] in allowed and _is_as_fast(group[0], best)) for group in groups)
 
 
-def fastest(alike: Sequence[Alike]) -> list[Alike]:
+def fastest(alike: Sequence[SameOutcome]) -> list[SameOutcome]:
     """Return those that are marked, the best by its median first."""
     return sorted((of for of in alike if of.fastest), key=lambda of: _speed(of.one))
 

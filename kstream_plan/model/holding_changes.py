@@ -67,7 +67,7 @@ def warmup_counts(group: Group, history: Sequence[Sequence[Holding]]) -> Iterato
         yield tuple(found)
 
 
-class Alike:
+class SameHistory:
     """Compares two histories of holdings; what is the same object as one round earlier is not looked at again."""
 
     def __init__(self) -> None:

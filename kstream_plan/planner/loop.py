@@ -18,7 +18,7 @@ from kstream_plan.planner.restore_totals import RestoreTotals
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.running_balance import RunningBalance
 from kstream_plan.plans import Phase, Round, Step, Trigger, Verdict
-from kstream_plan.plans.design import Coordinator, Doubt, Due, Lapse, Turn
+from kstream_plan.plans.design import Coordinator, CopyDoubt, Due, Lapse, Turn
 from kstream_plan.plans.membership import Disk, GroupChange, TakingIn, as_flushed, disk_of, first_joined
 from kstream_plan.plans.rounds import MemberTurn
 from kstream_plan.plans.stateless_steps import single_steps
@@ -49,7 +49,7 @@ class Rehearsal:
     restored: RestoreTotals
     settings: tuple[tuple[int, AssignmentConfig], ...]
     notes: tuple[Note, ...]
-    doubts: tuple[Doubt, ...]
+    doubts: tuple[CopyDoubt, ...]
     last: Turn
 
 

@@ -24,7 +24,7 @@ from kstream_plan.planner.summarize import least_moves, summarize
 from kstream_plan.planner.timeline import NextLeader, Timeline, timeline
 from kstream_plan.plans import FigureRange, Plan, Summary, Trigger
 from kstream_plan.plans.balance import initial_balance
-from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, Design, Doubt, Played
+from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, CopyDoubt, Design, Played
 from kstream_plan.plans.garbage_collector import without_cycle_collector
 from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import pauses_of
@@ -379,7 +379,7 @@ def _led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note,
     return (Note("restarted-leader", "; ".join(said)),)
 
 
-def _doubts_note(doubts: Sequence[Doubt], snapshot: Snapshot, now_ms: int) -> Note:
+def _doubts_note(doubts: Sequence[CopyDoubt], snapshot: Snapshot, now_ms: int) -> Note:
     """Say of which copies nobody knows whether they have caught up, and by what rate they would have."""
     tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
     what = f"Nobody knows whether {len(doubts)} {'copies have' if len(doubts) > 1 else 'copy has'} caught up"
@@ -394,13 +394,13 @@ def _doubts_note(doubts: Sequence[Doubt], snapshot: Snapshot, now_ms: int) -> No
     return Note("copies-maybe-ready", message, tasks)
 
 
-def _deciding_rate(doubts: Sequence[Doubt]) -> tuple[int, int] | None:
+def _deciding_rate(doubts: Sequence[CopyDoubt]) -> tuple[int, int] | None:
     """Return how many records per second each instance had to restore, and since when; ``None`` if nobody knows.
 
     The instance that had to restore most decides. Since when is the last time that anything is known of its copies:
     what they had to restore then, they had to since.
     """
-    of_instance: dict[str, list[Doubt]] = {}
+    of_instance: dict[str, list[CopyDoubt]] = {}
     for doubt in doubts:
         of_instance.setdefault(doubt.process_id, []).append(doubt)
     rates = []

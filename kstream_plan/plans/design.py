@@ -88,7 +88,7 @@ class Lapse(NamedTuple):
 Ahead: TypeAlias = Callable[[int], Sequence[Span]]
 
 
-class Doubt(NamedTuple):
+class CopyDoubt(NamedTuple):
     """A copy of which nobody knows whether it has caught up by ``to_ms``, the first decision of a plan.
 
     It has ``records`` to restore (``None``: not known) since ``since_ms`` of the plan's clock (``None``: not known).
@@ -107,7 +107,7 @@ class Ending(NamedTuple):
     verdict: Verdict
     warnings: tuple[Note, ...] = ()
     notes: tuple[Note, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[CopyDoubt, ...] = ()
 
 
 T = TypeVar("T", bound=Turn)

@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.sides import Pair
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json

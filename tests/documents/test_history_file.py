@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kstream_plan.comparison.changes import Comparison, InstanceChangeKind, Side, TaskClass
-from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.protocol_view import protocol_view
 from kstream_plan.documents.history import read_stretches
 from kstream_plan.errors import SnapshotError, UsageError

@@ -7,7 +7,7 @@ from functools import cache
 from types import MappingProxyType
 
 from kstream_plan.comparison.changes import Comparison
-from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.history_course import history_course
 from kstream_plan.comparison.sides import plan_course, plan_side, snapshot_side
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kstream_plan.model import Group, Holding
 from kstream_plan.model.holding_changes import (
-    Alike,
+    SameHistory,
     changed_holdings,
     difference,
     stateful_loads,
@@ -44,7 +44,7 @@ _holdings = st.lists(
 
 @given(st.lists(st.tuples(_holdings, _holdings), max_size=6))
 def test_alike_compares_every_state(states: list[tuple[list[Holding], list[Holding]]]) -> None:
-    alike = Alike()
+    alike = SameHistory()
     for one, other in states:
         assert alike.next(one, other) == (one == other)
     assert not alike.next([Holding()], [Holding()] * 2)

@@ -19,7 +19,7 @@ _SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from tests.helpers import captured
-from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.diff import compare
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.render.diff.json_form import diff_json
 from kstream_plan.render.diff.table import diff_table

@@ -38,7 +38,7 @@ class Placeable(NamedTuple):
     cold: Costs
 
 
-class Bounds(NamedTuple):
+class ActiveShares(NamedTuple):
     """The least and most tasks of each instance."""
 
     lower: tuple[int, ...]
@@ -50,7 +50,7 @@ _TIES = 2**7
 
 #: Row of the instances' own loads; the others are numbered by subtopology.
 _INSTANCES = -1
-_Rows: TypeAlias = dict[int, Bounds]
+_Rows: TypeAlias = dict[int, ActiveShares]
 
 
 class FlowPlacement(NamedTuple):
@@ -61,10 +61,10 @@ class FlowPlacement(NamedTuple):
     proven: bool
 
 
-def shares(tasks: int, capacities: Sequence[int], balance_factor: int) -> Bounds:
+def shares(tasks: int, capacities: Sequence[int], balance_factor: int) -> ActiveShares:
     """Return each instance's share of the tasks, rounded down and up, and ``balance_factor`` - 1 beyond."""
     whole, slack = sum(capacities), balance_factor - 1
-    return Bounds(
+    return ActiveShares(
         tuple(max(0, tasks * capacity // whole - slack) for capacity in capacities),
         tuple(-(-tasks * capacity // whole) + slack for capacity in capacities),
     )
@@ -265,7 +265,7 @@ class _Search:
         network.arcs(cells, instance[of_cells] + instances.start, upper[of_cells], (0, 0, 0, 0), lower[of_cells])
         return slots
 
-    def _sinks(self, network: Network, bounds: Bounds, instances: range) -> None:
+    def _sinks(self, network: Network, bounds: ActiveShares, instances: range) -> None:
         sink = network.node(-self._number)
         for instance, node in enumerate(instances):
             lower = max(0, bounds.lower[instance] - self._loads[instance])
@@ -288,8 +288,8 @@ def soft_bounds(network: Network, node: int, sink: int, lower: int, upper: int, 
     network.arc(node, sink, most, (2, *rest))
 
 
-def _within(bounds: Bounds, lower: int, upper: int) -> Bounds:
-    return Bounds(tuple(max(lower, one) for one in bounds.lower), tuple(min(upper, one) for one in bounds.upper))
+def _within(bounds: ActiveShares, lower: int, upper: int) -> ActiveShares:
+    return ActiveShares(tuple(max(lower, one) for one in bounds.lower), tuple(min(upper, one) for one in bounds.upper))
 
 
 def _by(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:

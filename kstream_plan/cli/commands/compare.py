@@ -25,7 +25,7 @@ from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import NewInstances
 from kstream_plan.cli.output import OutputForm, page, say
 from kstream_plan.cli.progress import progress
-from kstream_plan.comparison.alternatives import Alike, Alternative, Change, beside_each_other
+from kstream_plan.comparison.alternatives import Alternative, Change, SameOutcome, beside_each_other
 from kstream_plan.comparison.sides import are_rivals
 from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
 from kstream_plan.documents.policy_file import load_policy
@@ -94,7 +94,7 @@ def compare(asked: CompareOptions) -> None:
     with expected_failures(debug=asked.debug):
         standard = None if asked.policy is None else Standard(load_policy(asked.policy), datetime.now(UTC))
         if all(map(is_plan_file, asked.paths)):
-            work: Work[Sequence[Alike]] = Work([beside_each_other(_saved(asked, standard))])
+            work: Work[Sequence[SameOutcome]] = Work([beside_each_other(_saved(asked, standard))])
         else:
             work = _played(asked, standard)
         for error in work.errors:
@@ -104,7 +104,7 @@ def compare(asked: CompareOptions) -> None:
     raise typer.Exit(first_that_applies([], work.errors))
 
 
-def _played(asked: CompareOptions, standard: Standard | None) -> Work[Sequence[Alike]]:
+def _played(asked: CompareOptions, standard: Standard | None) -> Work[Sequence[SameOutcome]]:
     """Read the snapshots and play every alternative of each.
 
     Raises:
@@ -118,7 +118,7 @@ def _played(asked: CompareOptions, standard: Standard | None) -> Work[Sequence[A
     with progress(quiet=asked.quiet) as tell:
         tell("reading")
 
-        def played(found: Snapshot, _done: int) -> Sequence[Alike]:
+        def played(found: Snapshot, _done: int) -> Sequence[SameOutcome]:
             group = found.state.group
             return beside_each_other(
                 alternatives(
@@ -186,7 +186,7 @@ def _saved(asked: CompareOptions, standard: Standard | None) -> list[Alternative
     return found
 
 
-def _page(found: Sequence[Sequence[Alike]], form: OutputForm) -> str:
+def _page(found: Sequence[Sequence[SameOutcome]], form: OutputForm) -> str:
     if form is OutputForm.JSON:
         return "".join(f"{compare_json(alike)}\n" for alike in found)
     if form is OutputForm.MARKDOWN:

@@ -15,7 +15,7 @@ from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, Page, check_target, page, say, talk, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.comparison.changes import Comparison
-from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.said_and_happened import SaidAndHappened
 from kstream_plan.comparison.sides import Pair
 from kstream_plan.documents.history import read_stretches

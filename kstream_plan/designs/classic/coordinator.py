@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import NamedTuple
 
 from kstream_plan.assignors import Assignor
 from kstream_plan.designs.classic import uncertainty
-from kstream_plan.designs.classic.advance import AT_ONCE_MS, Interval, advance
+from kstream_plan.designs.classic.catching_up import Interval, advance
 from kstream_plan.designs.classic.cleaner import Cleaner
-from kstream_plan.designs.classic.ending import Recurrence, cause
+from kstream_plan.designs.classic.next_rebalance import LATE_MS, TYPICAL, Clock, next_rebalance
 from kstream_plan.designs.classic.readiness import Readiness, silent_copies
 from kstream_plan.designs.classic.round_steps import steps_of
+from kstream_plan.designs.classic.stuck_or_cyclic import Recurrence, cause
 from kstream_plan.model import (
     Assignment,
     Group,
@@ -33,7 +33,7 @@ from kstream_plan.model import (
 from kstream_plan.model.movement_queue import MovementQueue
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.starting_state import Beginning, newcomers
+from kstream_plan.model.starting_state import Beginning
 from kstream_plan.plans import (
     HandOver,
     Phase,
@@ -50,28 +50,6 @@ from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Tu
 from kstream_plan.plans.membership import TakingIn
 from kstream_plan.protocols import Protocol
 from kstream_plan.protocols.transition import Transition
-
-
-class Clock(NamedTuple):
-    """How long after an assignment the next rebalance comes.
-
-    A follow-up: ``at_once_ms`` if every consumer has a reason of its own to rejoin, else ``heartbeat`` of a heartbeat
-    interval; a probing rebalance: ``tick`` of one after the probing interval. ``all_ready``: whatever was restored by
-    then is reported, though its consumer may rejoin too soon for that; one that is late makes it so.
-    """
-
-    at_once_ms: int
-    heartbeat: float
-    tick: float
-    all_ready: bool = False
-
-
-TYPICAL = Clock(AT_ONCE_MS, 1.0, 1.0)
-#: The least that was seen of 131 rebalances was 44 ms, 0.96, and 0.02 heartbeat intervals.
-SOONEST = Clock(0, 0.95, 0.0, all_ready=True)
-#: On a busy machine a follow-up came so late although every consumer had a reason of its own to rejoin.
-LATE_MS = 1_300
-LATE = Clock(LATE_MS, 1.0, 1.0, all_ready=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,21 +150,8 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def next(self, turn: ClassicTurn, _ahead: Ahead) -> Due | None:
         """Say when the follow-up or the probing rebalance comes (README, clock)."""
-        config, clock = self._config, self._clock
-        tick_ms = int(clock.tick * config.heartbeat_interval_ms)
         known, self._known = self._known, None
-        joining = () if known is None else _joining(turn.state, known)
-        if joining and not turn.transition.follow_up:
-            return Due(0, Trigger.JOIN)
-        if known is not None and known.next_ms is not None:
-            return Due(known.next_ms + tick_ms, Trigger.PROBING)
-        if turn.transition.follow_up:
-            everyone_at_once = len(turn.transition.disturbed) == len(turn.held) - len(joining)
-            after_ms = clock.at_once_ms if everyone_at_once else int(clock.heartbeat * config.heartbeat_interval_ms)
-            return Due(turn.at_ms + after_ms, Trigger.FOLLOW_UP, begun=True)
-        if turn.probing_rebalance:
-            return Due(turn.at_ms + config.probing_rebalance_interval_ms + tick_ms, Trigger.PROBING)
-        return None
+        return next_rebalance(turn, turn.transition, known, self._config, self._clock)
 
     def later(self, turn: ClassicTurn, lapse: Lapse) -> GroupState:
         """Let copies catch up and fall behind, and members report what they then have."""
@@ -311,12 +276,6 @@ def _assignment(state: GroupState, known: KnownDecision) -> Assignment:
         probing_rebalance=bool(known.probing_rebalance),
         target=target,
     )
-
-
-def _joining(state: GroupState, known: KnownDecision) -> tuple[int, ...]:
-    """Return the consumers of instances that came after the decision: they join now."""
-    of_new = [state.group.consumers_of[instance] for instance in newcomers(state)]
-    return tuple(consumer for of in of_new if set(of) <= set(known.others) for consumer in of)
 
 
 def _settled(assignment: Assignment, transition: Transition) -> bool:

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.designs.classic import MODELS
-from kstream_plan.designs.classic.coordinator import LATE, SOONEST, TYPICAL, ClassicCoordinator, Clock
+from kstream_plan.designs.classic.coordinator import ClassicCoordinator
+from kstream_plan.designs.classic.next_rebalance import LATE, SOONEST, TYPICAL, Clock
 from kstream_plan.model import Group, GroupState, Note
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig

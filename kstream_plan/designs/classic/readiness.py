@@ -9,7 +9,7 @@ from kstream_plan.model import Copy, Group, GroupState, Rates
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Beginning
-from kstream_plan.plans.design import Doubt
+from kstream_plan.plans.design import CopyDoubt
 
 _Seat = tuple[int, int]
 
@@ -28,7 +28,7 @@ class Readiness:
     assigned_then: bool
     config: AssignmentConfig
     rates: Rates
-    doubts: dict[_Seat, Doubt] = field(default_factory=dict)
+    doubts: dict[_Seat, CopyDoubt] = field(default_factory=dict)
 
     def of(self, group: Group, task: int, copy: Copy, on_instance: Mapping[int, int]) -> bool:
         """Say whether a copy counts as caught up.
@@ -53,7 +53,7 @@ class Readiness:
                 copy.instance,
             ) in self.beginning.measured_lags and elapsed_ms <= self.config.heartbeat_interval_ms:
                 return False
-        self.doubts[task, copy.instance] = Doubt(
+        self.doubts[task, copy.instance] = CopyDoubt(
             task_id=group.tasks[task].task_id,
             process_id=group.instances[copy.instance].process_id,
             records=copy.remaining if group.tasks[task].end_offset_known else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kstream_plan.model.holding_changes import Alike, extra_copies
+from kstream_plan.model.holding_changes import SameHistory, extra_copies
 from kstream_plan.plans import Plan, Round, Trigger
 from kstream_plan.plans.invariants.plan_view import PlanView
 from kstream_plan.plans.replay import replay
@@ -46,7 +46,7 @@ def steps_are_lossless(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """``initial`` and the steps give every round's ``decided`` and ``assigned``, and ``final``."""
     plan = subject.plan
     replayed = replay(plan.group, plan.initial, (rnd.steps for rnd in plan.rounds))
-    decided, assigned = Alike(), Alike()
+    decided, assigned = SameHistory(), SameHistory()
     try:
         for rnd, outcome in zip(plan.rounds, replayed, strict=True):
             if not decided.next(outcome.decided, rnd.decided):

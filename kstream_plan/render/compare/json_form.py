@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import fields
 
-from kstream_plan.comparison.alternatives import Alike, Alternative, AlternativeFigures
+from kstream_plan.comparison.alternatives import Alternative, AlternativeFigures, SameOutcome
 from kstream_plan.documents.codec import Json
 from kstream_plan.plans.simulated import Range
 from kstream_plan.version import __version__
@@ -14,7 +14,7 @@ from kstream_plan.version import __version__
 _FORMAT_VERSION = "1.0"
 
 
-def compare_json(alike: Sequence[Alike]) -> str:
+def compare_json(alike: Sequence[SameOutcome]) -> str:
     """Return the document as one line of ASCII, without the line end; keys sorted, alternatives as in the table."""
     first = alike[0].one.plan
     document: dict[str, Json] = {

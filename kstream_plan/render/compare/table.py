@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from kstream_plan.comparison.alternatives import Alike, Alternative, Change, fastest
+from kstream_plan.comparison.alternatives import Alternative, Change, SameOutcome, fastest
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview, outcome, overview
@@ -29,7 +29,7 @@ class _Shown(NamedTuple):
     cells: tuple[str, ...]
 
 
-def compare_table(alike: Sequence[Alike], *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+def compare_table(alike: Sequence[SameOutcome], *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return a heading, a line for what comes to the same, what the columns mean and what to deploy, lines ended.
 
     Columns for which there is no room follow below, again beside the alternatives.
@@ -55,7 +55,7 @@ def compare_table(alike: Sequence[Alike], *, width: int = DEFAULT_WIDTH, colour:
     return "\n".join([*(part.lstrip("\n") for part in parts), "\n".join([*meanings, *_below(alike, width)]) + "\n"])
 
 
-def compare_markdown(alike: Sequence[Alike]) -> str:
+def compare_markdown(alike: Sequence[SameOutcome]) -> str:
     """Return the same as Markdown, all columns beside each other."""
     shown = [one for one in _columns(alike, MARKDOWN) if any(one.cells)]
     rows = list(zip(*(one.cells for one in shown), strict=True))
@@ -69,7 +69,7 @@ def compare_markdown(alike: Sequence[Alike]) -> str:
     return "\n".join(parts)
 
 
-def to_deploy(of: Alike) -> list[str]:
+def to_deploy(of: SameOutcome) -> list[str]:
     """Return the lines of a settings file that the first of these alternatives needs, and what else it takes."""
     return [
         printable(f"{change.name}={change.value}" if "." in change.name else f"# {change.name}: {change.value}")
@@ -94,7 +94,7 @@ def _pages(names: _Shown, others: Sequence[_Shown], width: int) -> list[list[_Sh
     return pages
 
 
-def _heading(alike: Sequence[Alike], escape: Escape) -> str:
+def _heading(alike: Sequence[SameOutcome], escape: Escape) -> str:
     number = sum(len(of.alternatives) for of in alike)
     group = alike[0].one.plan.group.application_id
     draws = {of.draws.number for one in alike for of in one.alternatives if of.draws is not None}
@@ -106,7 +106,7 @@ def _heading(alike: Sequence[Alike], escape: Escape) -> str:
     return ", ".join(parts)
 
 
-def _columns(alike: Sequence[Alike], escape: Escape) -> list[_Shown]:
+def _columns(alike: Sequence[SameOutcome], escape: Escape) -> list[_Shown]:
     figures = [of.one.figures for of in alike]
     names = ", ".join(one.name for one in alike[0].one.changes)
     shown = [
@@ -162,7 +162,7 @@ def _columns(alike: Sequence[Alike], escape: Escape) -> list[_Shown]:
     return shown
 
 
-def _name(of: Alike, escape: Escape) -> str:
+def _name(of: SameOutcome, escape: Escape) -> str:
     text = escape.name(folded([one.changes for one in of.alternatives]))
     return f"{text} {escape.sentence(_FASTEST)}" if of.fastest else text
 
@@ -207,7 +207,7 @@ def _is_bad(of: Alternative) -> bool:
     return not of.settles or of.kept is False or of.figures.cold_handovers.most > 0
 
 
-def _below(alike: Sequence[Alike], width: int) -> list[str]:
+def _below(alike: Sequence[SameOutcome], width: int) -> list[str]:
     best, conclusion = fastest(alike), _conclusion(alike)
     if not conclusion:
         return []
@@ -219,7 +219,7 @@ def _setting(line: str, width: int) -> list[str]:
     return wrapped([line], "", width, "  ", "    ")
 
 
-def _conclusion(alike: Sequence[Alike]) -> str:
+def _conclusion(alike: Sequence[SameOutcome]) -> str:
     """Say which is the fastest, and whether chance may have decided; nothing if none may be taken."""
     if len(alike) == 1:
         return "all come to the same" if len(alike[0].alternatives) > 1 else ""
@@ -233,7 +233,7 @@ def _conclusion(alike: Sequence[Alike]) -> str:
     return f"{noise}; to deploy the one with the shorter median:" if deploys else noise
 
 
-def _of_which(best: Alternative, alike: Sequence[Alike]) -> str:
+def _of_which(best: Alternative, alike: Sequence[SameOutcome]) -> str:
     policy = " that keeps to the policy" if best.kept else ""
     others = [of.one for of in alike if of.one.settles and of.one.kept is not False]
     colder = any(of.figures.cold_handovers.most > best.figures.cold_handovers.most for of in others)

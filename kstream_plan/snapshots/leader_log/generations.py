@@ -9,7 +9,7 @@ from hashlib import sha256
 from kstream_plan.model import TaskId
 from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.grammar import Clients
-from kstream_plan.snapshots.leader_log.messages import Decided, EndOffsets, Finished, LogPlace, Members, Split
+from kstream_plan.snapshots.leader_log.message_values import Decided, EndOffsets, Finished, LogPlace, Members, Split
 from kstream_plan.snapshots.leader_log.records import Record
 
 

@@ -14,7 +14,7 @@ from kstream_plan.snapshots.leader_log.copy_ages import copies_since
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
 from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedGeneration, generations_of
-from kstream_plan.snapshots.leader_log.messages import Ended, LogPlace
+from kstream_plan.snapshots.leader_log.message_values import Ended, LogPlace
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
 from kstream_plan.snapshots.leader_log.records import Record, read_records
 from kstream_plan.snapshots.leader_log.releases import Releases, release_of, releases_of

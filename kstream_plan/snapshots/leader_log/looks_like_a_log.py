@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from kstream_plan.snapshots.leader_log.envelope import TEXT_FIELDS, TIME_FIELDS, starts_a_record
-from kstream_plan.snapshots.leader_log.message_wording import is_marked
+from kstream_plan.snapshots.leader_log.messages import is_marked
 
 _LINES = 5
 

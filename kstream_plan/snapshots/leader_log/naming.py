@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
-from kstream_plan.snapshots.leader_log.messages import Hosts
+from kstream_plan.snapshots.leader_log.message_values import Hosts
 from kstream_plan.snapshots.leader_log.records import Record
 
 _CONSUMER = re.compile(r"(?P<client>.+)-StreamThread-\d+-consumer-[0-9a-fA-F-]{36}")

@@ -24,8 +24,8 @@ from kstream_plan.snapshots.leader_log.envelope import (
 )
 from kstream_plan.snapshots.leader_log.grammar import GrammarError
 from kstream_plan.snapshots.leader_log.lines import LogLine, LogLines
-from kstream_plan.snapshots.leader_log.message_wording import MARKERS, Draft, begun, is_marked, thread_of
-from kstream_plan.snapshots.leader_log.messages import Ended, Heard, LogPlace, Message
+from kstream_plan.snapshots.leader_log.message_values import Ended, Heard, LogPlace, Message
+from kstream_plan.snapshots.leader_log.messages import MARKERS, Draft, begun, is_marked, thread_of
 from kstream_plan.snapshots.leader_log.split_lines import MAX_GAP, PART_SIGN, SplitLines, WholeLine
 from kstream_plan.snapshots.rows.fields import printable
 

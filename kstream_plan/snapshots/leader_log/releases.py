@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
-from kstream_plan.snapshots.leader_log.messages import Started
+from kstream_plan.snapshots.leader_log.message_values import Started
 from kstream_plan.snapshots.leader_log.naming import client_of
 from kstream_plan.snapshots.leader_log.records import Record
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, unwrap
 from kstream_plan.snapshots.leader_log.lines import LONGEST_LINE_BYTES, LogLine, Sign
-from kstream_plan.snapshots.leader_log.message_wording import is_marked
+from kstream_plan.snapshots.leader_log.messages import is_marked
 
 #: What stands behind the text in a line of Docker's own log, and in hardly any other.
 _DOCKER_END = rb'(?:out|err)", ?"(?:attrs"|time": ?"[^"\n]*"\})'

@@ -33,7 +33,7 @@ _FASTEST_PER_S = 10_000
 _DEPARTED_MS = 60_000
 
 
-class Doubt(StrEnum):
+class DoubtfulLag(StrEnum):
     """Why a lag that rests on end offsets is the least only."""
 
     ENDS_BELOW = "ends-below"
@@ -62,11 +62,11 @@ class MeasuredLag(NamedTuple):
     off: int = 0
     apart_ms: int = 0
     restoring: bool = False
-    doubt: Doubt | None = None
+    doubt: DoubtfulLag | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class LogEnds:
     """Where changelogs start and end.
 
     Attributes:
@@ -173,7 +173,7 @@ def _of_others(scrapes: Sequence[Scrape], seats: Seats) -> list[Note]:
     return [Note("scrape-of-others", message)]
 
 
-def measured_lags(scrapes: Iterable[CopyScrape], seats: Seats, bounds: Bounds) -> dict[tuple[str, str], MeasuredLag]:
+def measured_lags(scrapes: Iterable[CopyScrape], seats: Seats, bounds: LogEnds) -> dict[tuple[str, str], MeasuredLag]:
     """Return by process and task how far behind each copy was at its instance's last scrape.
 
     That is Σ over its stores max(0, end - (start + lead), ``records-lag``). Without end offsets, or with some that are
@@ -252,7 +252,9 @@ def _check_one_each(scrapes: Sequence[CopyScrape]) -> None:
             raise SnapshotError(what, where=scrape.where, fix="keep one of them")
 
 
-def _store_lag(position: Position, partition: TopicPartition, scrape: CopyScrape, bounds: Bounds) -> MeasuredLag | None:
+def _store_lag(
+    position: Position, partition: TopicPartition, scrape: CopyScrape, bounds: LogEnds
+) -> MeasuredLag | None:
     at_ms, end = scrape.at_ms, bounds.ends.then(partition, scrape.at_ms, _OLDEST_ENDS_MS)
     least = position.lag or 0
     if position.lead is None or end is None:
@@ -262,17 +264,17 @@ def _store_lag(position: Position, partition: TopicPartition, scrape: CopyScrape
     if reached - end.offset > _most_written(end):
         raise _beyond_end(partition, reached, end, scrape)
     if not scrape.told and abs(end.late_ms) > bounds.far_ms:
-        return MeasuredLag(max(end.offset - reached, least), None, at_least=True, doubt=Doubt.UNTIMED)
+        return MeasuredLag(max(end.offset - reached, least), None, at_least=True, doubt=DoubtfulLag.UNTIMED)
     behind = MeasuredLag(
         max(end.offset - reached, least, 0), at_ms, ends_late_ms=end.late_ms, off=end.between, apart_ms=end.apart_ms
     )
     if reached + least - end.offset > _usually_written(end):
-        return behind._replace(at_least=True, doubt=Doubt.ENDS_BELOW)
+        return behind._replace(at_least=True, doubt=DoubtfulLag.ENDS_BELOW)
     if start.offset and start.late_ms > _OLDEST_ENDS_MS:
-        return behind._replace(at_least=True, doubt=Doubt.STARTS_LATE)
+        return behind._replace(at_least=True, doubt=DoubtfulLag.STARTS_LATE)
     if end.late_ms >= -_OLDEST_ENDS_MS:
         return behind
-    return behind._replace(at_least=True, doubt=None if scrape.told else Doubt.UNTIMED)
+    return behind._replace(at_least=True, doubt=None if scrape.told else DoubtfulLag.UNTIMED)
 
 
 def _usually_written(end: OffsetThen) -> int:

@@ -13,7 +13,14 @@ from kstream_plan.model import Note, TaskId
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.broker.topology_text import Topology, changelog_topic
-from kstream_plan.snapshots.metrics.lags import Bounds, CopyScrape, MeasuredLag, lags_of_stores, measured_lags, of_group
+from kstream_plan.snapshots.metrics.lags import (
+    CopyScrape,
+    LogEnds,
+    MeasuredLag,
+    lags_of_stores,
+    measured_lags,
+    of_group,
+)
 from kstream_plan.snapshots.metrics.names import StoreLabel, normal_topic
 from kstream_plan.snapshots.metrics.offsets import Offsets, OffsetSet, read_offsets
 from kstream_plan.snapshots.metrics.rates import measured_rates
@@ -148,7 +155,7 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     published = _published(measured, ends) | _said(measured.store_lags, row)
     seats = seats_of(row, topology, _stores(measured.scrapes), published)
     copies, notes = of_group(measured.scrapes, seats)
-    bounds = Bounds(ends, measured.starts, _probing_interval_ms(row))
+    bounds = LogEnds(ends, measured.starts, _probing_interval_ms(row))
     lags = measured_lags(copies, seats, bounds) | lags_of_stores(measured.store_lags, seats)
     held = _Held.of(row)
     counted = {seat: lag for seat, lag in lags.items() if held.counts(seat, lag)}

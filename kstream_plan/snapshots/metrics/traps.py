@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from kstream_plan.model import Note
-from kstream_plan.snapshots.metrics.lags import Doubt, MeasuredLag
+from kstream_plan.snapshots.metrics.lags import DoubtfulLag, MeasuredLag
 from kstream_plan.snapshots.metrics.scrapes import Scrape
 from kstream_plan.snapshots.rows.fields import printable
 
@@ -21,15 +21,15 @@ _RULE = (
 
 #: What is said of lags that scrape and offsets do not tell alike.
 _DOUBTS = {
-    Doubt.ENDS_BELOW: (
+    DoubtfulLag.ENDS_BELOW: (
         "end offsets lie below what the scrape itself says (position and records-lag), by more than is written while "
         "both are looked up: they are older, or of another cluster, and the lags are the least only"
     ),
-    Doubt.STARTS_LATE: (
+    DoubtfulLag.STARTS_LATE: (
         "the start offsets are of after the scrape: by what was deleted in between copies look further than they are, "
         "and the lags are the least only; look them up before scraping"
     ),
-    Doubt.UNTIMED: (
+    DoubtfulLag.UNTIMED: (
         "scrapes that do not say when they were taken are files of after the end offsets, or of more than a probing "
         "interval before: nobody knows what belongs together, and the lags are the least only; write the time into a "
         "comment at the top of the scrape, or look up the end offsets again"

@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.sides import plan_course, plan_side
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.documents.plan.write import plan_json

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
 from kstream_plan.cli.actions.variants import axes_of
-from kstream_plan.comparison.alternatives import Alike, Change, beside_each_other
+from kstream_plan.comparison.alternatives import Change, SameOutcome, beside_each_other
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.model import Group
 from kstream_plan.planner.options import PlanOptions
@@ -31,7 +31,9 @@ SCHEMA = validator("compare")
 POLICY = b"version: 1\ndefaults: {max_duration: 9m, max_peak_extra_copies: 13}"
 
 
-def _scale_out(*varied: str, policy: bytes | None = None, max_rounds: int | None = None, **rates: float) -> list[Alike]:
+def _scale_out(
+    *varied: str, policy: bytes | None = None, max_rounds: int | None = None, **rates: float
+) -> list[SameOutcome]:
     snapshot = captured_scenarios.before("scale-out", **rates)
     found = alternatives(
         snapshot,
@@ -44,12 +46,12 @@ def _scale_out(*varied: str, policy: bytes | None = None, max_rounds: int | None
     return list(beside_each_other(found))
 
 
-def _nothing_follows() -> list[Alike]:
+def _nothing_follows() -> list[SameOutcome]:
     found = alternatives(plan_cases.snapshot("settled"), axes_of(["max.warmup.replicas=2,4"]))
     return list(beside_each_other(found))
 
 
-def _evil() -> list[Alike]:
+def _evil() -> list[SameOutcome]:
     names = (plan_cases.EVIL, f"{plan_cases.EVIL}{'x' * 300}", "plan.json")
     cases = ("scale-out", "scale-out-standbys", "scale-out")
     plans = [plan_cases.case(case) for case in cases]
@@ -58,7 +60,7 @@ def _evil() -> list[Alike]:
     return list(beside_each_other(found))
 
 
-CASES: dict[str, Callable[[], list[Alike]]] = {
+CASES: dict[str, Callable[[], list[SameOutcome]]] = {
     "grid": lambda: _scale_out("max.warmup.replicas=2,20,40", "assignor=high-availability,balanced"),
     "policy": lambda: _scale_out("max.warmup.replicas=2,4,20", "assignor=high-availability,balanced", policy=POLICY),
     "known-rates": lambda: _scale_out("probing.rebalance.interval.ms=1m,5m", restore_rate=100.0, produce_rate=1.0),
@@ -70,7 +72,7 @@ CASES: dict[str, Callable[[], list[Alike]]] = {
 
 
 @cache
-def case(name: str) -> list[Alike]:
+def case(name: str) -> list[SameOutcome]:
     return CASES[name]()
 
 
@@ -132,7 +134,7 @@ def test_times_that_overlap_are_said_to() -> None:
     outcomes = case("grid")
     figures = [of.one.figures for of in outcomes]
     shortest = min(of.balanced_ms.median for of in figures)
-    near = [Alike(of.alternatives, fastest=of.one.figures.balanced_ms.median < 2 * shortest) for of in outcomes]
+    near = [SameOutcome(of.alternatives, fastest=of.one.figures.balanced_ms.median < 2 * shortest) for of in outcomes]
     assert sum(of.fastest for of in near) > 1
     text = " ".join(compare_table(near).split())
     assert "times overlap, so which of them is faster may be chance; to deploy the one with the shorter median:" in text

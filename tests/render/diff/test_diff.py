@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from rich.cells import cell_len
 
-from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.sides import snapshot_side
 from kstream_plan.model import Snapshot
 from kstream_plan.render.diff.json_form import diff_document, diff_json

@@ -22,7 +22,7 @@ from kstream_plan.errors import KstreamPlanError
 from kstream_plan.snapshots.files.content import Limits, at_hand, reading_within, standard_input, unpacked
 from kstream_plan.snapshots.leader_log import lines
 from kstream_plan.snapshots.leader_log.history import read_leader_logs
-from kstream_plan.snapshots.leader_log.message_wording import MARKERS
+from kstream_plan.snapshots.leader_log.messages import MARKERS
 from kstream_plan.snapshots.metrics.offsets import read_offsets
 from tests.helpers import captured, plan_cases
 from tests.helpers.snapshot_rows import row

@@ -21,7 +21,7 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.simulation.one_plan import assign_once
 from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.history import LogHistory, checked_rows, read_leader_logs
-from kstream_plan.snapshots.leader_log.messages import LogPlace
+from kstream_plan.snapshots.leader_log.message_values import LogPlace
 from kstream_plan.snapshots.leader_log.notes import notes_about
 from kstream_plan.snapshots.leader_log.records import read_records
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

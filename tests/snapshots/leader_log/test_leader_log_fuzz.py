@@ -12,8 +12,8 @@ import pytest
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
-from kstream_plan.snapshots.leader_log.message_wording import MARKERS
-from kstream_plan.snapshots.leader_log.messages import Ended
+from kstream_plan.snapshots.leader_log.message_values import Ended
+from kstream_plan.snapshots.leader_log.messages import MARKERS
 from kstream_plan.snapshots.leader_log.records import read_records
 from tests.helpers import log_layouts
 

@@ -16,7 +16,7 @@ import pytest
 from kstream_plan.model.times import format_time
 from kstream_plan.simulation.drain import Drain, DrainedTask, drain
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
-from kstream_plan.snapshots.metrics.lags import Bounds, CopyScrape, measured_lags, of_group
+from kstream_plan.snapshots.metrics.lags import CopyScrape, LogEnds, measured_lags, of_group
 from kstream_plan.snapshots.metrics.names import StoreLabel
 from kstream_plan.snapshots.metrics.offsets import Offsets, OffsetSet, read_offsets
 from kstream_plan.snapshots.metrics.overlay import read_measurements, with_measured_lags
@@ -70,7 +70,7 @@ def published(number: int) -> tuple[Seats, list[CopyScrape]]:
 
 def lag(row: dict[str, str], ends: Offsets) -> tuple[int, bool]:
     seats, copies = published(VALIDATION.index(row))
-    found = measured_lags(copies, seats, Bounds(ends, Offsets()))[copies[0].process_id, row["task"]]
+    found = measured_lags(copies, seats, LogEnds(ends, Offsets()))[copies[0].process_id, row["task"]]
     return found.records, found.at_least
 
 

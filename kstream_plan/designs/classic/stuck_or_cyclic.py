@@ -1,11 +1,11 @@
-"""How a plan ends: that a group goes round in circles, and why it does not settle: the copy it waits for."""
+"""How a plan ends that does not settle: that it is stuck or goes in circles, and why: the copy it waits for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.designs.classic.advance import POLL_DELAY_MS
+from kstream_plan.designs.classic.catching_up import POLL_DELAY_MS
 from kstream_plan.model import Assignment, Copy, GroupState, Holding, Rates
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig

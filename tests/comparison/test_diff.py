@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.comparison.changes import Comparison, CopyChangeKind, InstanceChangeKind, Side, TaskClass
-from kstream_plan.comparison.compare import compare
+from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.history_course import history_course
 from kstream_plan.comparison.sides import plan_course, plan_side, snapshot_side, starts_at
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Snapshot, TaskId

@@ -1,0 +1,93 @@
+"""The messages of the assignor that matter, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.model import TaskId
+from kstream_plan.snapshots.leader_log.grammar import Clients
+
+
+class LogPlace(NamedTuple):
+    """Where a message begins: file and line, from 1."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Who takes part: the consumers of every process."""
+
+    consumers: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What the assignor decided, what it decided it from, and whether it wants a probing rebalance."""
+
+    clients: Clients
+    probing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What the consumers of one process owned, reported (as standby) and get; ``standby`` has temporary ones in it."""
+
+    process_id: str
+    owned: Mapping[str, tuple[TaskId, ...]]
+    reported: Mapping[str, tuple[TaskId, ...]]
+    active: Mapping[str, tuple[TaskId, ...]]
+    revoking: Mapping[str, tuple[TaskId, ...]]
+    standby: Mapping[str, tuple[TaskId, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The number of the generation that has ``member`` (a consumer id) in it, and the group's id."""
+
+    group: str
+    generation: int
+    member: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndOffsets:
+    """The sum of a task's end offsets, said because ``process_id`` reported more than that."""
+
+    process_id: str
+    task_id: TaskId
+    end_offset_sum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """Hosts by process, as ``application.server`` has them."""
+
+    hosts: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A release of Kafka was started, as this client where it says so."""
+
+    version: str
+    client: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The log ends: nothing in it was logged later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A stream thread said something, wherever its log is."""
+
+
+Message: TypeAlias = Members | Decided | Split | Finished | EndOffsets | Hosts | Heard | Started | Ended
