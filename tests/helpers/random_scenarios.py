@@ -162,6 +162,9 @@ def _instance(rng: random.Random, number: int) -> Instance:
     )
 
 
+_SETTINGS = (("max_warmup_replicas", 3), ("num_standby_replicas", 1), ("session_timeout_ms", 20_000))
+
+
 class _Sequence:
     """Draws one event after the other and remembers who runs; m0 always does."""
 
@@ -197,14 +200,36 @@ class _Sequence:
             self._running.add(name)
             return Return(at_ms=at_ms, process_ids=(name,), keeps_disk=keeps)
         if kind == "bounce" and self._running:
-            name = rng.choice(sorted(self._running))
-            restart_ms = rng.choice([5_000, 60_000])
-            event = Bounce(at_ms=at_ms, process_ids=(name,), restart_ms=restart_ms, leaves=rng.random() < 0.3)
-            self._at_ms += restart_ms + SESSION_TIMEOUT_MS
-            return event
+            return self._bounce()
         if kind == "threads":
             return Threads(at_ms=at_ms, process_id="m0", threads=rng.randint(1, 3))
         return self._of_the_rates(kind)
+
+    def _bounce(self) -> Bounce:
+        """Restart one or two members, or let new ones stand in for them, perhaps with new settings."""
+        rng, at_ms = self._rng, self._at_ms
+        names = rng.sample(sorted(self._running), k=min(rng.choice([1, 1, 2]), len(self._running)))
+        surge = rng.choice([0, 0, 1, 2])
+        restart_ms, pause_ms = rng.choice([5_000, 44_000, 60_000]), rng.choice([0, 30_000])
+        self._at_ms += len(names) * (restart_ms + pause_ms + 2 * SESSION_TIMEOUT_MS)
+        if surge:
+            self._running.difference_update(names)
+        return Bounce(
+            at_ms=at_ms,
+            process_ids=tuple(names),
+            restart_ms=restart_ms,
+            pause_ms=pause_ms,
+            leaves=rng.random() < 0.3,
+            settings=rng.choice([(), (), (rng.choice(_SETTINGS),)]),
+            surge=surge,
+            new_instances=tuple(self._new_instance() for _ in names) if surge else (),
+        )
+
+    def _new_instance(self) -> Instance:
+        self._joined += 1
+        name, process_id = f"new-{self._joined}", str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
+        self._running.add(name)
+        return Instance(process_id=process_id, consumers=(Consumer(consumer_id=f"{process_id}-1"),), host=name)
 
     def _of_the_rates(self, kind: str) -> Event:
         rng, at_ms = self._rng, self._at_ms
@@ -219,15 +244,9 @@ class _Sequence:
             case "burst":
                 return Burst(at_ms=at_ms, records=rng.choice([10, 100_000]), subtopology=rng.choice([None, "1"]))
             case "config":
-                name, value = rng.choice([("max_warmup_replicas", 3), ("num_standby_replicas", 1)])
-                return ConfigChange(at_ms=at_ms, settings=((name, value),))
+                return ConfigChange(at_ms=at_ms, settings=(rng.choice(_SETTINGS[:2]),))
             case _:
-                self._joined += 1
-                name = f"new-{self._joined}"
-                process_id = str(uuid.UUID(int=rng.getrandbits(128), version=4))
-                self._running.add(name)
-                consumers = (Consumer(consumer_id=f"{process_id}-1"),)
-                return Join(at_ms=at_ms, instances=(Instance(process_id=process_id, consumers=consumers, host=name),))
+                return Join(at_ms=at_ms, instances=(self._new_instance(),))
 
 
 def play(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from kstream_plan.documents.scenario_file import read_scenario
@@ -15,7 +17,8 @@ EVENT = BY_NAME["bounce"]
 
 
 def _simulated(events: str) -> Simulation:
-    return simulate(before(EVENT), read_scenario(f"events: [{events}]", "s.yaml"), now_ms=EVENT.at_ms)
+    scenario = read_scenario(f"events: [{events}]", "s.yaml")
+    return simulate(before(EVENT), scenario, now_ms=EVENT.at_ms, number_of_draws=1)
 
 
 @pytest.mark.parametrize(
@@ -23,6 +26,9 @@ def _simulated(events: str) -> Simulation:
     [
         "{bounce: {restart: 3s, pause: 20s}}",  # as it was captured: about 10 tasks at a time
         "{bounce: {restart: 3s, static: true}}",
+        "{bounce: {restart: 12s}}",  # one at a time, each away until the session time-out
+        "{bounce: {restart: 12s, static: true}}",
+        "{bounce: {restart: 20s, surge: 1, leave: true}}",
         "{bounce: {restart: 20s, pause: 30s, leave: true}}",
         "{bounce: {restart: 2s, leave: true}}",  # handed over, in a tenth of a second
         "{stop: [i1, i2]}",  # no restart
@@ -50,3 +56,12 @@ def test_also_one_that_is_over_within_a_heartbeat_interval() -> None:
     )
     [note] = [note for note in _simulated(f"{one}, {other}").plan.warnings if note.code == OUTAGE]
     assert note.message == "20 of 30 tasks stand still at once during restarts; not with leave: true (simulated)"
+
+
+def test_a_surge_whose_old_instances_close_by_default_is_one_and_what_helps_does_help() -> None:
+    """i1's tasks wait for the session time-out when i2's stop as well."""
+    simulated = _simulated("{bounce: {restart: 20s, surge: 1}}")
+    line = simulation_table(simulated, width=120).splitlines()[1]
+    told = re.fullmatch(r"OUTAGE   2\d of 30 tasks stand still .*; not with (pause: \d+s), or leave: true .*", line)
+    assert told is not None
+    assert "OUTAGE" not in simulation_table(_simulated(f"{{bounce: {{restart: 20s, surge: 1, {told[1]}}}}}"))

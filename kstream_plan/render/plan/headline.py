@@ -170,8 +170,8 @@ def _how_long(plan: Plan) -> str:
     summary = plan.summary
     if not summary.duration_ms:
         return "at once"
-    least_ms, most_ms = plan.ends("duration_ms")
-    between = "" if least_ms == most_ms else durations(least_ms, most_ms)
+    between = durations(*plan.ends("duration_ms"))
+    between = "" if between == duration(summary.duration_ms) else between
     return f"in {takes_at_least(summary.duration_ms, summary.duration_is, summary.floor_ms, between)}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, records, several
+from kstream_plan.render.text.numbers import count, duration, durations, records, several
 
 #: The headline says it already.
 _SAID_IN_HEADLINE = frozenset({"no-restore-rate", "outage", "close-to-time-out"})
@@ -34,7 +34,7 @@ def _between(plan: Plan) -> list[str]:
     said = []
     for figure, low, high in plan.summary.ranges:
         if figure == "duration_ms":
-            said.append(f"{duration(low)}-{duration(high)}")
+            said.append(durations(low, high))
         elif figure in _RANGED:
             said.append(f"{low:,}-{high:,} {_RANGED[figure]}")
     return [f"Not known, so between: {', '.join(said)}"] if said else []

@@ -39,6 +39,7 @@ from kstream_plan.render.text.numbers import (
     clock,
     count,
     duration,
+    durations,
     ending_clock,
     from_to,
     generation,
@@ -159,8 +160,8 @@ def _takes(simulated: Simulation, names: Names) -> Fact:
         after = f"after {duration(summary.duration_ms)}: {reason}. {cold}"
         return Fact(label, (f"{after}{cause_sentence(plan, names)}",))
     took = _over_all(plan, "duration_ms", None if draws is None else draws.duration_ms)
-    least, most = duration(took.least), duration(took.most)
-    between = f"{least}-{most}" if least != most else ""
+    between = durations(took.least, took.most)
+    between = "" if between == duration(took.median) else between
     long = takes_at_least(took.median, summary.duration_is, summary.floor_ms, between)
     if not took.median:
         long = f"no time{f' ({between})' if between else ''}"
