@@ -7,7 +7,7 @@ from typing import get_type_hints
 
 import pytest
 
-from kstream_plan.designs.classic import ending as recurrence
+from kstream_plan.designs.classic import stuck_or_cyclic
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates, Snapshot, Task
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
@@ -160,8 +160,8 @@ def test_a_group_that_is_never_ready_is_stuck_and_names_its_tasks() -> None:
 
 def test_a_slow_restore_is_compared_once_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = []
-    closer = recurrence._closer
-    monkeypatch.setattr(recurrence, "_closer", lambda earlier, now: compared.append(0) or closer(earlier, now))
+    closer = stuck_or_cyclic._closer
+    monkeypatch.setattr(stuck_or_cyclic, "_closer", lambda earlier, now: compared.append(0) or closer(earlier, now))
     tasks = tuple(replace(task, end_offset_sum=100_000) for task in JOIN.group.tasks)
     made = plan(_snapshot(replace(JOIN, group=replace(JOIN.group, tasks=tasks)), Rates(restore_per_instance=2.0)))
     assert made.summary.probing_rebalances > 20
