@@ -103,8 +103,8 @@ class Probing:
 
     ``next_ms`` is when the next probe comes (``None``: none does). ``handed_over`` tasks change hands without one.
     ``waiting`` are the copies that are waited for, ``queued`` the tasks that have none yet: ``at_once`` may warm up at
-    a time. ``sooner`` are other settings with which it is over sooner, and ``cure`` one with which it settles that does
-    not, as simulated.
+    a time. If other settings were ``tried``, ``sooner`` are those with which it is over sooner, and ``cure`` is one
+    with which it settles that does not, as simulated.
     """
 
     next_ms: int | None
@@ -113,6 +113,7 @@ class Probing:
     handed_over: tuple[WorkId, ...]
     waiting: tuple[WaitingCopy, ...]
     queued: tuple[WorkId, ...]
+    tried: bool
     sooner: tuple[WhatIf, ...]
     cure: WhatIf | None
 

@@ -85,6 +85,7 @@ def why(
         handed_over=handed_over,
         waiting=waiting,
         queued=queued,
+        tried=other_settings,
         sooner=_sooner(what_ifs(made, play)) if other_settings and still and settles else (),
         cure=cure(made, play) if other_settings else None,
     )
@@ -266,8 +267,10 @@ def _due(given: Stand, instance: int) -> int:
 
 
 def _steps_of(plan: Plan, task_id: WorkId) -> Iterator[TaskStep]:
+    stateful = plan.group.tasks[plan.group.task_index[task_id]].stateful
     for rnd in plan.rounds:
-        for at_ms, steps in rnd.moments:
+        # those of stateless tasks are made when they are read, which takes long where these are many
+        for at_ms, steps in rnd.moments if rnd.turns or not stateful else [(rnd.at_ms, rnd.single_steps)]:
             for step in steps:
                 if not isinstance(step, MemberJoined | MemberLeft) and step.task_id == task_id:
                     yield TaskStep(rnd.number, rnd.generation, at_ms, rnd.trigger, step)

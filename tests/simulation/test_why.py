@@ -13,9 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.model import Rates, Snapshot, TaskId
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Promote, Withhold
 from kstream_plan.plans.why import Why, WhyBalance, WhyInstance, WhyTask
+from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration, interval
 from kstream_plan.render.why.json_form import why_json
@@ -155,13 +158,30 @@ def test_a_task_that_moves_is_told_where_it_stands() -> None:
     assert (stays.why, stays.steps) == (WhyTask.STAYS, ())
 
 
+def test_over_all_captured_moments_as_many_come_as_said() -> None:
+    """Those that do not come after a crash, and where the log has told a rate of one interval only."""
+    alike = []
+    for group in ("big", "bounce", "fresh", "two"):
+        for place, after in enumerate(generations(group)[1:]):
+            if after.decision["trigger"] == "probing":
+                found = why(taken(group, place), other_settings=False).probing
+                ready = {(str(of.task_id), of.destination) for of in found.waiting if of.decided_ms == found.next_ms}
+                alike.append(ready == started(group, place))
+    assert (sum(alike), len(alike)) == (29, 33)
+
+
 @settings(max_examples=25)
 @given(snapshots(), st.data())
 def test_every_figure_is_that_of_the_plan(snapshot: Snapshot, data: st.DataObject) -> None:
     group = snapshot.state.group
     task_id = data.draw(st.sampled_from([task.task_id for task in group.tasks]) if group.tasks else st.none())
     process_id = data.draw(st.sampled_from([of.process_id for of in group.instances]))
-    found = why(snapshot, max_rounds=40, task_id=task_id, process_id=process_id, other_settings=False)
+    how = PlanOptions(
+        assignor=data.draw(st.sampled_from(sorted(ASSIGNORS))),
+        protocol=data.draw(st.sampled_from(sorted(PROTOCOLS))),
+        max_rounds=40,
+    )
+    found = why(snapshot, how, task_id=task_id, process_id=process_id, other_settings=False)
     plan, summary = found.plan, found.plan.summary
     by_trigger = found.rebalances.by_trigger
     assert sum(by_trigger.values()) == len(plan.rounds) == summary.rebalances

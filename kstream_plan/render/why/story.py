@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kstream_plan.plans import Plan, Trigger
@@ -15,7 +15,6 @@ from kstream_plan.plans.why import (
     Share,
     TaskAnswer,
     Uneven,
-    WaitingCopy,
     Why,
     WhyBalance,
     WhyInstance,
@@ -26,11 +25,12 @@ from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.remarks import remarks as plan_remarks
 from kstream_plan.render.plan.sentences import sentence
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, generation, interval, records, several
+from kstream_plan.render.text.numbers import count, duration, generation, interval, several
 from kstream_plan.render.text.page import Fact
+from kstream_plan.render.why.waiting import waits
 from kstream_plan.simulation.what_ifs import starts_empty
 
-#: So many copies that are waited for, and steps of a task, are told one by one.
+#: So many tasks of a list, and steps of a task, are told one by one.
 _MOST_TOLD = 8
 
 
@@ -99,78 +99,15 @@ def _probing(answers: Why, names: Names) -> Iterator[Fact]:
     if probing.handed_over:
         tasks = several([names.task(of) for of in probing.handed_over], _MOST_TOLD)
         yield Fact("NOW", (f"{tasks}: the owners give them up, and a rebalance right after starts them elsewhere",))
-    yield from _waits(probing.waiting, answers, names)
+    yield from waits(probing.waiting, answers, names)
     if probing.queued:
         yield Fact("QUEUE", (_queue(probing, names),))
     yield Fact("PROBES", (_probes(answers, names),))
     sooner = _sooner(answers)
     if sooner:
         yield Fact("SOONER", (sooner,))
-    if plan.verdict.kind != "settled":
+    if probing.tried and plan.verdict.kind != "settled":
         yield Fact("CURE", (_cure(answers),))
-
-
-def _waits(waiting: Sequence[WaitingCopy], answers: Why, names: Names) -> Iterator[Fact]:
-    for of in waiting[:_MOST_TOLD]:
-        yield Fact("WAITS", (_copy(of, answers, names),))
-    if len(waiting) > _MOST_TOLD:
-        yield Fact("", (f"and {count(len(waiting) - _MOST_TOLD, 'more copy', 'more copies')}: see --output json",))
-
-
-def _copy(of: WaitingCopy, answers: Why, names: Names) -> str:
-    limit = answers.plan.config.acceptable_recovery_lag
-    source = "" if of.owner is None else f", which runs on {names.instance(of.owner)} meanwhile"
-    purpose = source if of.to_run else ", as a standby"
-    since = "" if of.since_ms is None else f", there for {duration(-of.since_ms)}" if of.since_ms < 0 else ", new there"
-    where = f"{names.task(of.task_id)} on {names.instance(of.destination)}{purpose}"
-    return f"{where}: {_behind(of)} (limit {limit:,}){since}. {_ready(of, answers, names)}"
-
-
-def _behind(of: WaitingCopy) -> str:
-    """Return how far a copy is behind, how that is known, and how long ago that was."""
-    if of.lag_is == "whole":
-        return f"{records(of.lag)} records to restore, nothing reported yet"
-    ago = "" if of.lag_at_ms is None or of.lag_at_ms > -1_000 else f" {duration(-of.lag_at_ms)} ago"
-    known = {"reported": f"as reported{ago}", "measured": f"as measured{ago}", "at-least": f"at least{ago}"}
-    return f"{records(of.lag)} records behind, {known[of.lag_is]}"
-
-
-def _ready(of: WaitingCopy, answers: Why, names: Names) -> str:
-    next_ms, shared = answers.probing.next_ms, f", shared by {of.shared_by:,} copies," if of.shared_by > 1 else ""
-    there = names.instance(of.destination)
-    limit = answers.plan.config.acceptable_recovery_lag
-    if of.lag_is in ("reported", "measured") and of.lag is not None and of.lag <= limit:
-        return f"It is caught up. {_takes_over(of)}"
-    match of.ready_is:
-        case "rate-unknown":
-            ready = f"How fast {there} restores is not known"
-        case "size-unknown":
-            ready = f"How much {there} has to restore is not known"
-        case _:
-            at_that_rate = f"At the {_rate(of.restore_rate or 0)} records/s that {there} restores{shared}"
-            when = "never" if of.ready_ms is None else "by now" if of.ready_ms <= 0 else f"in {duration(of.ready_ms)}"
-            ready = f"{at_that_rate} it is {f'{when} ready' if when == 'never' else f'ready {when}'}"
-    if of.needed_rate is not None and next_ms is not None:
-        ready += f"; {of.needed_rate:,} records/s would do for the next probe, in {duration(next_ms)}"
-    return f"{ready}. {_takes_over(of)}"
-
-
-def _rate(records_per_second: float) -> str:
-    return f"{records_per_second:,.0f}" if records_per_second >= 10 else f"{records_per_second:,.2g}"
-
-
-def _takes_over(of: WaitingCopy) -> str:
-    if of.decided_ms is None or of.decided_round is None:
-        return "This plan does not get there"
-    found = f"The rebalance in {duration(of.decided_ms)} finds it ready" if of.decided_ms else "It is found ready now"
-    if of.decided_ms and of.ready_is != "estimate":
-        found = f"The plan takes it for ready at the rebalance in {duration(of.decided_ms)}"
-    if not of.to_run:
-        return f"{found}, and it stays as a standby"
-    if of.takes_over_ms is None:
-        return f"{found}, but the task does not start there within this plan"
-    later_ms = of.takes_over_ms - of.decided_ms
-    return f"{found}, and the task starts there{f' {duration(later_ms)} later' if later_ms else ''}"
 
 
 def _queue(probing: Probing, names: Names) -> str:
@@ -198,7 +135,7 @@ def _probes(answers: Why, names: Names) -> str:
 def _sooner(answers: Why) -> str:
     """Return what other settings would do, as simulated; empty if nothing helps, or nothing waits."""
     plan, probing = answers.plan, answers.probing
-    if plan.verdict.kind != "settled" or not (probing.waiting or probing.queued):
+    if not probing.tried or plan.verdict.kind != "settled" or not (probing.waiting or probing.queued):
         return ""
     told = [_what_if(of, plan) for of in probing.sooner if of.verdict == "settled"]
     if not told:
@@ -309,7 +246,7 @@ def _hand_overs(of: Rebalances) -> Iterator[str]:
 def _task(of: TaskAnswer, answers: Why, names: Names) -> Iterator[Fact]:
     yield Fact("TASK", (_why_task(of, answers, names),))
     if of.waiting is not None:
-        yield from _waits([of.waiting], answers, names)
+        yield from waits([of.waiting], answers, names)
     if of.task_id in answers.probing.queued:
         yield Fact("QUEUE", (_queue(answers.probing, names),))
     for place, (number, made, at_ms, trigger, step) in enumerate(of.steps):
@@ -365,7 +302,7 @@ def _instance(of: InstanceAnswer, answers: Why, names: Names) -> Iterator[Fact]:
     others = f"{of.least:,}" if of.least == of.most else f"{of.least:,} to {of.most:,}"
     share = f"It is to run {of.target:,} with state; every instance {others}"
     yield Fact("INSTANCE", (f"{runs}. {share}: {_why_instance(of, name)}",))
-    yield from _waits(of.waiting, answers, names)
+    yield from waits(of.waiting, answers, names)
     if of.queued:
         yield Fact("QUEUE", (_queue_here(of, answers, names),))
     when = "" if of.first_ms is None else f"in ~{duration(of.first_ms)}" if of.first_ms else "now"
