@@ -13,24 +13,29 @@ def wrapped(items: Sequence[str], gap: str, width: int, first: str = "", rest: s
     The first line begins with ``first``, every other one with ``rest``.
     """
     lines: list[str] = []
-    line, empty = first, True
+    between, at_rest = cell_len(gap), cell_len(rest)
+    line, used, empty = first, cell_len(first), True
     for item in items:
-        if not empty and cell_len(line) + cell_len(gap) + cell_len(item) > width:
+        columns = cell_len(item)
+        if not empty:
+            if used + between + columns <= width:
+                line = f"{line}{gap}{item}"
+                used = used + between + columns if line.isascii() else cell_len(line)  # others may join across a gap
+                continue
             lines.append(line)
-            line, empty = rest, True
-        room = max(width - cell_len(line), 1)
-        *full, end = _pieces(item, room)
+            line, used = rest, at_rest
+        room = max(width - used, 1)
+        *full, end = [item] if columns <= room else _pieces(item, room)
         for part in full:
             lines.append(line + part)
-            line = rest
-        line, empty = (line + end if empty else line + gap + end), False
+            line, used = rest, at_rest
+        line, empty = line + end, False
+        used = cell_len(line)
     return [*lines, line]
 
 
 def _pieces(item: str, room: int) -> list[str]:
     """Cut an item that is too long: after its arrow if that comes last, else between its words, else anywhere."""
-    if cell_len(item) <= room:
-        return [item]
     head, arrow, tail = item.partition("→")
     if arrow and " " not in tail and cell_len(head) < room:
         return [head + arrow, *chop_cells(tail, room)]
