@@ -92,7 +92,7 @@ def plan(
         rounds,
         bounds,
         paused,
-        rate_known=not played.unrated,
+        duration_is=design.unrated_times if played.unrated else "estimate",
         max_cold_restore_ms=outcome.restored.max_cold_ms,
     )
     made_from = snapshot.state, config, snapshot.rates

@@ -22,6 +22,7 @@ from kstream_plan.plans import (
     restores_anew,
 )
 from kstream_plan.plans.balance import instance_loads
+from kstream_plan.plans.summary import DurationIs
 
 
 def least_moves(group: Group, initial: Sequence[Holding], present: Group, target: Target) -> int:
@@ -54,7 +55,7 @@ def summarize(
     bounds: LowerBounds,
     paused: Pauses,
     *,
-    rate_known: bool,
+    duration_is: DurationIs,
     max_cold_restore_ms: int | None,
 ) -> Summary:
     """Add up a plan's rounds.
@@ -70,7 +71,7 @@ def summarize(
         rebalances=len(rounds),
         probing_rebalances=sum(rnd.trigger is Trigger.PROBING for rnd in rounds),
         duration_ms=rounds[-1].ends_ms if rounds else 0,
-        duration_is="estimate" if rate_known else "probes",
+        duration_is=duration_is,
         moves=_moves(group, initial, final),
         hops=tally.hops,
         warmups=tally.warmups,

@@ -19,7 +19,7 @@ from kstream_plan.plans.membership import TakingIn, taken_in
 from kstream_plan.plans.restoring import Span
 from kstream_plan.plans.rounds import Phase, Round, Trigger
 from kstream_plan.plans.steps import Step
-from kstream_plan.plans.summary import LowerBounds
+from kstream_plan.plans.summary import DurationIs, LowerBounds
 from kstream_plan.plans.verdict import Verdict
 
 #: The code of a design's warning that what follows hangs on when left-over state is deleted: the planner then plays
@@ -207,6 +207,8 @@ class Design(ABC):
 
     #: Whether a plan can begin after a decision that a snapshot knows (:meth:`Coordinator.last`).
     goes_on: ClassVar[bool] = False
+    #: What the times of a plan are where something is restored at a rate that nobody knows.
+    unrated_times: ClassVar[DurationIs] = "floor"
 
     @property
     @abstractmethod

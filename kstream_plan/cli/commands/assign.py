@@ -13,7 +13,7 @@ from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import first_that_applies, outcome
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import PlansSnapshots
+from kstream_plan.cli.options.groups import PlansSnapshots, Triggered
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, page, say, written_at_once
 from kstream_plan.cli.progress import progress
@@ -24,13 +24,10 @@ if TYPE_CHECKING:
     from kstream_plan.cli.actions.plan import Plans
 
 
-class AssignOptions(PlansSnapshots):
+class AssignOptions(Triggered, PlansSnapshots):
     """What ``assign`` is asked."""
 
     paths: shared.Snapshots
-    trigger: shared.RoundOneTrigger = None
-    max_rounds: shared.MaxRounds = None
-    bounds: shared.Bounds = False
     output: shared.Output = OutputForm.TABLE
     out: shared.Out = None
     full: shared.Full = False
@@ -44,8 +41,7 @@ class AssignOptions(PlansSnapshots):
     @property
     def plan_options(self) -> PlanOptions:
         """How to plan."""
-        options = replace(super().plan_options, trigger=self.trigger, max_rounds=self.max_rounds, bounds=self.bounds)
-        return replace(options, replay=self.replay)
+        return replace(super().plan_options, replay=self.replay)
 
 
 @takes(AssignOptions)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -19,7 +18,7 @@ from kstream_plan.cli.actions.variants import axes_of
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Deciding, Measuring, PlansSnapshots, Reading, Spark
+from kstream_plan.cli.options.groups import Deciding, Measuring, PlansSnapshots, Reading, Rounds, Spark
 from kstream_plan.cli.options.parameters import names_and_defaults, option_of, takes
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import NewInstances
@@ -32,7 +31,6 @@ from kstream_plan.documents.policy_file import load_policy
 from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.errors import PlanFileError, UsageError
 from kstream_plan.model import Snapshot
-from kstream_plan.planner.options import PlanOptions
 from kstream_plan.policy.findings import Standard
 from kstream_plan.render.compare.json_form import compare_json
 from kstream_plan.render.compare.table import compare_markdown, compare_table
@@ -43,7 +41,7 @@ from kstream_plan.simulation.draws import MOST_DRAWS, processors
 _FOR_SNAPSHOTS = (NewInstances, Reading, Measuring, Settings, Deciding, Spark)
 
 
-class CompareOptions(NewInstances, PlansSnapshots):
+class CompareOptions(NewInstances, Rounds, PlansSnapshots):
     """What ``compare`` is asked."""
 
     paths: Annotated[
@@ -79,13 +77,7 @@ class CompareOptions(NewInstances, PlansSnapshots):
             help=f"So many draws of new instances' ids for each (default: by size, {MOST_DRAWS} at most in all).",
         ),
     ] = None
-    max_rounds: shared.MaxRounds = None
     output: shared.Output = OutputForm.TABLE
-
-    @property
-    def plan_options(self) -> PlanOptions:
-        """How to plan what does not vary."""
-        return replace(super().plan_options, max_rounds=self.max_rounds)
 
 
 @takes(CompareOptions)

@@ -15,7 +15,7 @@ from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import first_that_applies, outcome
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import PlansSnapshots
+from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, page, say, written_at_once
 from kstream_plan.cli.progress import Report, progress
@@ -35,7 +35,7 @@ class NoSuchTaskError(KstreamPlanError):
     """No task of the group is called so."""
 
 
-class WhyOptions(PlansSnapshots):
+class WhyOptions(Rounds, PlansSnapshots):
     """What ``why`` is asked."""
 
     path: Annotated[
@@ -57,14 +57,13 @@ class WhyOptions(PlansSnapshots):
         typer.Option("--generation", metavar="N", min=1, help="Of a history the decision that led to this generation."),
     ] = None
     replay: shared.Replay = False
-    max_rounds: shared.MaxRounds = None
     output: shared.Output = OutputForm.TABLE
     out: shared.Out = None
 
     @property
     def plan_options(self) -> PlanOptions:
         """How to plan."""
-        return replace(super().plan_options, replay=self.replay, max_rounds=self.max_rounds)
+        return replace(super().plan_options, replay=self.replay)
 
 
 @takes(WhyOptions)

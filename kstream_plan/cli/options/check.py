@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -11,12 +10,10 @@ from typing import Annotated, NamedTuple
 import typer
 
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import PlansSnapshots
-from kstream_plan.cli.options.parameters import Options
+from kstream_plan.cli.options.groups import PlansSnapshots, Triggered
 from kstream_plan.cli.options.shared import A_WHILE, parser, whole_number
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.documents.policy_file import parse_date
-from kstream_plan.planner.options import PlanOptions
 from kstream_plan.render.check import REPORTS
 from kstream_plan.snapshots.rows.times import parse_time
 
@@ -52,16 +49,13 @@ def _digest(text: str) -> str:
     return text.lower()
 
 
-class Planning(Options):
+class Planning(Triggered):
     """How a snapshot is planned before it is checked, and where its plan goes."""
 
     scenario: Annotated[
         Path | None,
         typer.Option("--scenario", metavar="FILE", help="What happens to the group; kstream-plan schema scenario."),
     ] = None
-    trigger: shared.RoundOneTrigger = None
-    max_rounds: shared.MaxRounds = None
-    bounds: shared.Bounds = False
     out: shared.Out = None
     full: shared.Full = False
 
@@ -126,8 +120,3 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
             help="Take the end of this day, or this time, for now (default: the clock).",
         ),
     ] = None
-
-    @property
-    def plan_options(self) -> PlanOptions:
-        """How to plan."""
-        return replace(super().plan_options, trigger=self.trigger, max_rounds=self.max_rounds, bounds=self.bounds)

@@ -117,6 +117,39 @@ class Deciding(Options):
         return PlanOptions(assignor=self.assignor, protocol=self.protocol)
 
 
+class Rounds(Deciding):
+    """How many rounds are planned."""
+
+    max_rounds: shared.MaxRounds = None
+
+    @property
+    def plan_options(self) -> PlanOptions:
+        """How to plan, and how far."""
+        return replace(super().plan_options, max_rounds=self.max_rounds)
+
+
+class Bounded(Rounds):
+    """What is found besides of the least that has to be done."""
+
+    bounds: shared.Bounds = False
+
+    @property
+    def plan_options(self) -> PlanOptions:
+        """How to plan, how far, and whether to find the least."""
+        return replace(super().plan_options, bounds=self.bounds)
+
+
+class Triggered(Bounded):
+    """Why the group rebalances now."""
+
+    trigger: shared.RoundOneTrigger = None
+
+    @property
+    def plan_options(self) -> PlanOptions:
+        """How to plan a rebalance that starts now."""
+        return replace(super().plan_options, trigger=self.trigger)
+
+
 class Spark(Options):
     """Where Spark runs, and on which Java."""
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, NewType
 
 import typer
 
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import PlansSnapshots
+from kstream_plan.cli.options.groups import Bounded, PlansSnapshots
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, name, parser, whole_number
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.model.scenario import MOST_INSTANCES
-from kstream_plan.planner.options import PlanOptions
 
 #: The client tags of one instance.
 Tags = NewType("Tags", tuple[KeyValue, ...])
@@ -108,7 +106,7 @@ class Chance(Options):
     ] = None
 
 
-class Simulating(Options):
+class Simulating(Bounded):
     """What is simulated besides, and what is shown of it."""
 
     what_if: Annotated[bool, typer.Option("--what-if/--no-what-if", help="Simulate other settings as well.")] = True
@@ -118,8 +116,6 @@ class Simulating(Options):
             "--record-size", metavar="BYTES", parser=parser(whole_number, 1), help="Show restored bytes, too."
         ),
     ] = None
-    bounds: shared.Bounds = False
-    max_rounds: shared.MaxRounds = None
     output: shared.Output = OutputForm.TABLE
     out: shared.Out = None
     full: shared.Full = False
@@ -128,8 +124,3 @@ class Simulating(Options):
 
 class SimulatesSnapshots(Simulating, Chance, PlansSnapshots):
     """What every command takes that reads snapshots and simulates."""
-
-    @property
-    def plan_options(self) -> PlanOptions:
-        """How to plan."""
-        return replace(super().plan_options, max_rounds=self.max_rounds, bounds=self.bounds)

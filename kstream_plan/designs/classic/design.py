@@ -15,6 +15,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
 from kstream_plan.plans import LowerBounds, Trigger
 from kstream_plan.plans.design import Design, Played
+from kstream_plan.plans.summary import DurationIs
 from kstream_plan.protocols import PROTOCOLS, gives_up
 
 
@@ -31,6 +32,7 @@ class Classic(Design):
     name: ClassVar[str] = "classic"
     models: ClassVar[str] = MODELS
     goes_on: ClassVar[bool] = True
+    unrated_times: ClassVar[DurationIs] = "probes"
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
         """Let every copy name who holds it; what is left over is so since the state's time, unless it says when."""

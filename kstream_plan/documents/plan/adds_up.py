@@ -158,10 +158,10 @@ def _summary(plan: Plan) -> Summary:
         plan.rounds,
         replace(said.lower_bounds, moves=moves),
         plan.pauses,
-        rate_known=said.duration_is == "estimate",
+        duration_is=said.duration_is,
         max_cold_restore_ms=said.max_cold_restore_ms,
     )
-    return replace(given, duration_is=said.duration_is, floor_ms=said.floor_ms, ranges=said.ranges)
+    return replace(given, floor_ms=said.floor_ms, ranges=said.ranges)
 
 
 def _check_ends(plan: Plan) -> None:
