@@ -1,4 +1,4 @@
-"""A comparison as its rebalance looked to the leader and to each member (KIP-429, reference section 8)."""
+"""A comparison as its rebalance looked to the leader and to each member (KIP-429)."""
 
 from __future__ import annotations
 

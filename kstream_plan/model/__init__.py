@@ -1,7 +1,7 @@
 """What is: tasks, instances, the copies they hold, and the group's state between two rebalances.
 
 Everything is frozen. Inside a :class:`Group` tasks, instances and consumers are numbered in Kafka's own order
-(reference section 2); every other value refers to them by those numbers, so that a decision is arithmetic on
+(``Group.of`` makes it); every other value refers to them by those numbers, so that a decision is arithmetic on
 integers and a tie is broken by comparing two of them.
 """
 

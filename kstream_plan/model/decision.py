@@ -11,7 +11,7 @@ from kstream_plan.model.note import Note
 
 
 class Movement(NamedTuple):
-    """One task on its way to its target instance (reference section 4, steps 4 and 5).
+    """One task on its way to its target instance (Kafka's ``TaskMovement``).
 
     ``how`` is ``swap_caught_up``, ``move_caught_up``, ``swap_most_caught_up`` or ``move_most_caught_up``;
     ``source`` runs (or, for a standby, keeps) the task meanwhile, ``destination`` is its target, ``warmup`` tells

@@ -46,7 +46,7 @@ def process_order(process_ids: list[str]) -> list[str]:
     """Sort process ids as Kafka does.
 
     Java UUIDs compare by high, then low 64 bits, both signed (so ``8…`` sorts before ``0…``). If any id is not a
-    UUID, all of them sort as plain strings (reference section 2).
+    UUID, all of them sort as plain strings.
     """
 
     def signed_halves(process_id: str) -> tuple[int, int]:

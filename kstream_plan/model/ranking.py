@@ -1,4 +1,4 @@
-"""Lag to rank: who is caught up on a task, and who is most caught up (KIP-441, reference section 3).
+"""Lag to rank: who is caught up on a task, and who is most caught up (KIP-441).
 
 Lags are in records. An instance that reported nothing about a task lags by the task's whole end-offset sum.
 """

@@ -16,7 +16,7 @@ MAX_LONG = 2**63 - 1
 
 RACK_STRATEGIES = ("none", "min_traffic", "balance_subtopology")
 
-#: Lowest and highest value of every whole-numbered setting (Kafka's ``StreamsConfig``, reference section 1).
+#: Lowest and highest value of every whole-numbered setting (Kafka's ``StreamsConfig``).
 RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
     {
         "acceptable_recovery_lag": (0, MAX_LONG),

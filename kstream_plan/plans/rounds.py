@@ -68,10 +68,10 @@ class MemberTurn(NamedTuple):
 class Round:
     """One rebalance: one generation of the group.
 
-    ``at_ms`` counts from round 1. ``probing_rebalance``: the decision asks for a probing rebalance (reference section
-    4, step 7), also when a follow-up comes first. ``decided`` and ``assigned`` are by consumer index; their
-    difference is what the steps withhold. ``turns``, in time, are those of members that do later, one by one, what the
-    round decided: it ends with them, and ``assigned`` is what is held then.
+    ``at_ms`` counts from round 1. ``probing_rebalance``: the decision asks for a probing rebalance (Kafka's
+    ``probingRebalanceNeeded``), also when a follow-up comes first. ``decided`` and ``assigned`` are by consumer index;
+    their difference is what the steps withhold. ``turns``, in time, are those of members that do later, one by one,
+    what the round decided: it ends with them, and ``assigned`` is what is held then.
     """
 
     number: int

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Role(StrEnum):
-    """What a consumer is to a task (reference section 1)."""
+    """What a consumer is to a task."""
 
     ACTIVE = "active"
     STANDBY = "standby"

@@ -20,8 +20,7 @@ def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] 
     For each consumer, ``gained`` = decided active - owned active and ``lost`` = owned active - decided active. What
     is gained here and lost elsewhere is withheld from the gainer (another thread of the same instance included); the
     loser revokes it in this rebalance. What is gained and owned by nobody is handed over at once. A stateful task
-    that is withheld is held as a temporary standby if its new instance reported state of it and did not own it
-    (reference, "One Kafka generation").
+    that is withheld is held as a temporary standby if its new instance reported state of it and did not own it.
     """
     group = state.group
     before, decided = Holdings.of(group, state.holdings), Holdings.of(group, decision.consumers)

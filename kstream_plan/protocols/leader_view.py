@@ -1,4 +1,4 @@
-"""The leader's view of one cooperative rebalance (KIP-429, reference section 8)."""
+"""The leader's view of one cooperative rebalance (KIP-429)."""
 
 from __future__ import annotations
 

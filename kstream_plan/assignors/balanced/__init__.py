@@ -1,1 +1,1 @@
-"""KIP-441 as it is written, with the least state to restore (reference section 6)."""
+"""KIP-441 as it is written, with the least state to restore."""

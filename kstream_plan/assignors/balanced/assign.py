@@ -1,4 +1,4 @@
-"""KIP-441 as it is written, at the optimum (reference section 6).
+"""KIP-441 as it is written, at the optimum.
 
 1. The target: balanced, with the least state to restore, then the fewest moves, then in a fixed order.
 2. Active stateful tasks run on their target if it is as caught up as anybody, else on the most caught-up instance.

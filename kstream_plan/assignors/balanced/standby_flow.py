@@ -1,4 +1,4 @@
-"""Where the ``balanced`` target keeps standbys: a minimum-cost flow beside the active tasks (reference section 6)."""
+"""Where the ``balanced`` target keeps standbys: a minimum-cost flow beside the active tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``balanced`` target: active tasks, then standbys, at the least state to restore (reference section 6)."""
+"""The ``balanced`` target: active tasks, then standbys, at the least state to restore."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Kafka Streams' shipped assignor (reference section 4)."""
+"""Kafka Streams' shipped ``HighAvailabilityTaskAssignor``."""

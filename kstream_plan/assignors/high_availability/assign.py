@@ -1,4 +1,4 @@
-"""Shipped Kafka's ``HighAvailabilityTaskAssignor`` on the classic protocol, to the last tie (reference section 4).
+"""Shipped Kafka's ``HighAvailabilityTaskAssignor`` on the classic protocol, to the last tie.
 
 The rules in their order; each has its own file:
 

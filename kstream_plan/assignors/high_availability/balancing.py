@@ -1,4 +1,4 @@
-"""Load, skew, and the moves that help (reference section 4, steps 1 and 2).
+"""Load, skew, and the moves that help (Kafka's ``balanceTasksOverThreads``).
 
 A load is tasks per stream thread in IEEE double, as Kafka computes it; ties go to the instance with the lower index.
 """

@@ -1,4 +1,4 @@
-"""Standbys spread over client tags (KIP-708, reference section 5)."""
+"""Standbys spread over client tags (KIP-708, Kafka's ``ClientTagAwareStandbyTaskAssignor``)."""
 
 from __future__ import annotations
 

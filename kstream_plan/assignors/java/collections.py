@@ -1,7 +1,7 @@
 """The orders in which Java's hash tables and priority queues give their elements back.
 
 Kafka's assignor iterates over ``java.util.HashMap``, ``HashSet`` and ``PriorityQueue`` in a few places, and that order
-decides who gets a task (reference section 4, "Details that change results"). Only orders are reproduced here.
+decides who gets a task there. Only orders are reproduced here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Kafka's priority set of instances, to the last tie (reference section 4, "details that change results").
+"""Kafka's ``ConstrainedPrioritySet`` of instances, to the last tie.
 
 While tasks are moved, Kafka keeps the instances in a ``java.util.PriorityQueue`` by (load, instance). Loads change
 while an instance is queued, so the queue is not always a heap, and then it may not give out the least loaded one.

@@ -1,4 +1,4 @@
-"""Rack-aware optimisation of an assignment (KIP-925, reference section 4, step 3).
+"""Rack-aware optimisation of an assignment (KIP-925, Kafka's ``RackAwareTaskAssignor``).
 
 Every instance keeps its number of tasks. ``min_traffic`` may otherwise exchange them at will, ``balance_subtopology``
 spreads each subtopology in proportion to those numbers.

@@ -1,4 +1,4 @@
-"""The split of one instance's tasks over its consumers (Kafka's ``assignTasksToThreads``, reference section 4)."""
+"""The split of one instance's tasks over its consumers (Kafka's ``assignTasksToThreads``)."""
 
 from __future__ import annotations
 

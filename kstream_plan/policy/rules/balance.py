@@ -9,7 +9,7 @@ from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offen
 
 
 def balance(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
-    """Measure KIP-441's instance and subtopology balance of the active tasks at the end (reference section 6).
+    """Measure KIP-441's instance and subtopology balance of the active tasks at the end.
 
     *Instance balance* is how far the instances' tasks are apart, most minus least; *subtopology balance* the same for
     the tasks of one subtopology, of the most uneven one. The limit is for both. The KIP puts the second into words as
