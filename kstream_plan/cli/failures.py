@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import typer
 
-from kstream_plan.cli import end_if_signalled
 from kstream_plan.cli.output import talk
+from kstream_plan.cli.signals import end_if_signalled
 from kstream_plan.errors import KstreamPlanError
 
 

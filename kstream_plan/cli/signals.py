@@ -1,0 +1,85 @@
+"""Signals that end the command line: kept until no import is going on, and heard though their exception was lost.
+
+Only the standard library is imported here, and little of it: it stands before everything that takes its time.
+"""
+
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+#: How often a signal that came within an import is tried again, until it is noticed.
+_AGAIN_SECONDS = 0.02
+
+#: The signal that waits for the end of an import.
+_waiting: list[int] = []
+#: The signal that has ended us; whoever takes its exception for an error of its own is overruled.
+_ended_by: list[int] = []
+
+
+def take_over() -> list[int]:
+    """Answer interrupts and terminations that are answered as usual so far, and return which."""
+    if not hasattr(signal, "setitimer"):
+        return []
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    ours = [int(number) for number, handler in usual.items() if signal.getsignal(number) == handler]
+    for number in ours:
+        signal.signal(number, _postpone_in_imports)
+    return ours
+
+
+def end_if_postponed() -> None:
+    """End if a signal still waits for the end of an import.
+
+    Raises:
+        KeyboardInterrupt: it is an interrupt.
+        SystemExit: it is a termination.
+    """
+    if _waiting:
+        _end()
+
+
+def forget() -> None:
+    """Take the signal that ends us as answered."""
+    _ended_by.clear()
+
+
+def end_if_signalled() -> None:
+    """End if a signal was to end us and what it raised was lost: Py4J's calls have errors of their own for it.
+
+    Raises:
+        KeyboardInterrupt: it was an interrupt.
+        SystemExit: it was a termination.
+    """
+    if _ended_by:
+        _leave(_ended_by[0])
+
+
+def _postpone_in_imports(number: int, frame: FrameType | None) -> None:
+    """End, as soon as no import is going on: it would leave the lock of all imports taken, or lose what is raised.
+
+    Modules are loaded in other threads too, while Java starts, and those would wait for that lock for ever.
+    """
+    if number != signal.SIGALRM:
+        _waiting[:] = [number]
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            signal.signal(signal.SIGALRM, _postpone_in_imports)
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, _AGAIN_SECONDS)
+            return
+        frame = frame.f_back
+    if _waiting:
+        _end()
+
+
+def _end() -> None:
+    """End by the signal that waits."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    _ended_by[:] = [_waiting.pop()]
+    _leave(_ended_by[0])
+
+
+def _leave(number: int) -> NoReturn:
+    if number == signal.SIGTERM:
+        sys.exit(128 + number)
+    raise KeyboardInterrupt
