@@ -211,9 +211,13 @@ class _Case:
         return tuple(_ranges(ends, self._coldest(made, design, options))), warnings
 
     def _coldest(self, made: Plan, design: Design, options: PlanOptions) -> Plan:
-        """Return the plan whose cold starts count as well, where restore rates were measured: they are no promise."""
-        rates = self.snapshot.rates
-        if not (rates.restore and rates.restore_per_instance is None and self.outside.changes):
+        """Return the plan whose cold starts count as well, where restore rates were measured: they are no promise.
+
+        It is the same where somebody runs every task all the time: then none moves before its copy has caught up.
+        """
+        rates, run = self.snapshot.rates, {task for held in made.initial for task in held.active}
+        goes = any(change.left for change in self.outside.changes) or not run.issuperset(made.group.stateful)
+        if not (rates.restore and rates.restore_per_instance is None and self.outside.changes and goes):
             return made
         unmeasured = replace(rates, restore=MappingProxyType({}))
         return replace(self, snapshot=replace(self.snapshot, rates=unmeasured))._again(
