@@ -36,6 +36,8 @@ from kstream_plan.snapshots.rows.times import parse_time
 if TYPE_CHECKING:
     from kstream_plan.snapshots.broker.source import Cluster
 
+_MEASURED = (LagSource.METRICS, LagSource.METRICS_AT_LEAST)
+
 #: A copy: process id and task id.
 _Seat = tuple[str, str]
 
@@ -166,6 +168,7 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
         *measured.notes,
         *notes,
         *_not_scraped(measured, row, {copy.process_id for copy in copies}),
+        *_nothing_measured(lag_rows, held),
         *_not_assigned(lags.keys() - counted.keys() - held.active.keys()),
         *_offsets_of_others(measured.ends, seats),
         *_about_offsets(measured, counted, seats, _merged_rates(row.get("rates") or {}, rates), ends),
@@ -395,6 +398,13 @@ def _not_scraped(measured: Measurements, row: Row, scraped: Collection[str]) -> 
         f"{printable(missing[0])} first: what the last join told counts there"
     )
     return [Note("not-scraped", message, missing)]
+
+
+def _nothing_measured(lag_rows: Iterable[Row], held: _Held) -> list[Note]:
+    if not held.copies or any(lag.get("source") in _MEASURED for lag in lag_rows):
+        return []
+    message = f"0 of {len(held.copies):,} copies measured: nothing is known beyond what the last join told"
+    return [Note("nothing-measured", message)]
 
 
 def _not_assigned(seats: Iterable[_Seat]) -> list[Note]:

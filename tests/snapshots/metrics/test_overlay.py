@@ -99,6 +99,15 @@ def test_without_end_offsets_only_the_least_is_known() -> None:
     assert {str(snapshot.state.group.tasks[task].task_id) for task, _ in snapshot.least_lags} == {"0_0"}
 
 
+@pytest.mark.parametrize("lines", [[], leads(dict.fromkeys(BOTH, float("nan")))])
+def test_that_nothing_was_measured_is_told(lines: list[str]) -> None:
+    found = overlaid(text(["kafka_consumer_records_lead_max 1", *lines]), ends=offsets(ENDS))
+    assert next(note.message for note in found.warnings if note.code == "nothing-measured") == (
+        "0 of 2 copies measured: nothing is known beyond what the last join told"
+    )
+    assert "nothing-measured" not in codes(overlaid(text(leads(BOTH)), ends=offsets(ENDS)))
+
+
 def test_the_least_is_nothing_to_go_by_for_a_copy_that_has_reported_nothing() -> None:
     row = {**GROUP, "lags": [], "tasks": [{**task, "changelog_partitions": None} for task in GROUP["tasks"]]}
     topology = read_topology(
