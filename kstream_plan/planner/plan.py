@@ -111,7 +111,7 @@ def plan(
         config=config,
         assumptions=(
             design.assumptions(played)
-            + _assumptions(played, outcome, case.now_ms)
+            + _assumptions(design, played, outcome, case.now_ms)
             + _not_noticed(outside)
             + _after_crashes(outside.crashed, snapshot)
             + _led_by_restarted(events, outside)
@@ -298,7 +298,7 @@ def _now_ms(snapshot: Snapshot, options: PlanOptions) -> int:
     return now_ms
 
 
-def _assumptions(played: Played, outcome: Rehearsal, now_ms: int) -> tuple[Note, ...]:
+def _assumptions(design: Design, played: Played, outcome: Rehearsal, now_ms: int) -> tuple[Note, ...]:
     """Say what is taken for granted whatever the design."""
     snapshot, state, scenario, rounds = played.snapshot, played.state, played.scenario, played.rounds
     notes = []
@@ -328,7 +328,7 @@ def _assumptions(played: Played, outcome: Rehearsal, now_ms: int) -> tuple[Note,
         message = "Instances that were not seen restoring restore as fast as the others do in the middle"
         notes.append(Note("restore-rate-of-others", message, unmeasured))
     if outcome.doubts:
-        notes.append(_doubts_note(outcome.doubts, snapshot, now_ms))
+        notes.append(_doubts_note(outcome.doubts, design.since_unknown, snapshot, now_ms))
     if snapshot.captured_at is None:
         notes.append(Note("no-capture-time", "The snapshot does not say when it was taken"))
     return tuple(notes)
@@ -378,19 +378,18 @@ def _led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note,
     if any(isinstance(event, Bounce) and event.settings and event.static for event in events):
         said.append(
             "a static leader that was away unnoticed brings its settings to the next rebalance, here to the next "
-            "change of members, though a probe before that has them too"
+            "change of members, though a decision before that has them too"
         )
     return (Note("restarted-leader", "; ".join(said)),)
 
 
-def _doubts_note(doubts: Sequence[CopyDoubt], snapshot: Snapshot, now_ms: int) -> Note:
+def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snapshot, now_ms: int) -> Note:
     """Say of which copies nobody knows whether they have caught up, and by what rate they would have."""
     tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
     what = f"Nobody knows whether {len(doubts)} {'copies have' if len(doubts) > 1 else 'copy has'} caught up"
     deciding = _deciding_rate(doubts)
     if deciding is None or snapshot.captured_at_ms is None:
-        since = "nor since when they restore (snapshot --offsets-topic reads when the group last joined)"
-        message = f"{what}, {since}" if any(doubt.since_ms is None for doubt in doubts) else what
+        message = f"{what}, {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else what
         return Note("copies-maybe-ready", message, tasks)
     rate, since_ms = deciding
     at = datetime.fromtimestamp((snapshot.captured_at_ms + now_ms + since_ms) / 1000, UTC)

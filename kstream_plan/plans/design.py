@@ -209,6 +209,8 @@ class Design(ABC):
     goes_on: ClassVar[bool] = False
     #: What the times of a plan are where something is restored at a rate that nobody knows.
     unrated_times: ClassVar[DurationIs] = "floor"
+    #: What is said, with where it could be known from, where nobody knows since when copies in doubt restore.
+    since_unknown: ClassVar[str] = "nor since when they restore"
 
     @property
     @abstractmethod

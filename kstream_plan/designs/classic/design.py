@@ -33,6 +33,9 @@ class Classic(Design):
     models: ClassVar[str] = MODELS
     goes_on: ClassVar[bool] = True
     unrated_times: ClassVar[DurationIs] = "probes"
+    since_unknown: ClassVar[str] = (
+        "nor since when they restore (snapshot --offsets-topic reads when the group last joined)"
+    )
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
         """Let every copy name who holds it; what is left over is so since the state's time, unless it says when."""
