@@ -1,13 +1,16 @@
-"""How many tasks every instance runs, before a plan, after each of its rounds, and at its end."""
+"""How many tasks every instance runs before a plan, after each of its rounds and at its end, and what moves for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from kstream_plan.model.holding_changes import stateful_loads
+from kstream_plan.model import Holding
+from kstream_plan.model.holding_changes import stateful_loads, warmup_counts
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.rounds import Round, Trigger
+from kstream_plan.plans.seats import Role
+from kstream_plan.plans.steps import Place
 
 
 class Load(NamedTuple):
@@ -72,3 +75,40 @@ def relief_ms(plan: Plan) -> int | None:
     """Return when the busiest instance runs less than at first, ``None`` if it never does."""
     now = busiest_first(plan)
     return next((at_ms for load, at_ms in busiest_changes(plan) if load < now), None)
+
+
+def without_owner(plan: Plan) -> int:
+    """Return how many tasks nobody runs when the plan ends: it ended while they were handed over."""
+    return len(plan.group.tasks) - sum(len(roles.active) for roles in plan.final)
+
+
+def most_warmups(plan: Plan) -> int:
+    """Return how many copies warm up at once, at worst."""
+    return max(map(sum, warmup_counts(plan.group, [rnd.assigned for rnd in plan.rounds])), default=0)
+
+
+def standbys_to_restore(plan: Plan) -> int:
+    """Return how many new standbys have something to restore."""
+    return sum(
+        isinstance(step, Place) and step.from_ is None and step.to.role is Role.STANDBY and step.restore_records != 0
+        for rnd in plan.rounds
+        for step in rnd.single_steps
+    )
+
+
+def moved_to(plan: Plan, process_ids: Collection[str]) -> tuple[int, int]:
+    """Return how many stateful tasks have another owner at the end that is one of these instances, and that is not."""
+    before, after = _stateful_owners(plan, plan.initial), _stateful_owners(plan, plan.final)
+    moved = [after.get(task) for task, owner in before.items() if after.get(task) != owner]
+    to_them = sum(owner in process_ids for owner in moved)
+    return to_them, len(moved) - to_them
+
+
+def _stateful_owners(plan: Plan, holdings: Sequence[Holding]) -> dict[int, str]:
+    group = plan.group
+    return {
+        task: group.instances[group.instance_of[consumer]].process_id
+        for consumer, roles in enumerate(holdings)
+        for task in roles.active
+        if group.stateful_flags[task]
+    }

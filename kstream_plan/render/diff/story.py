@@ -157,8 +157,7 @@ def _title(found: Comparison, names: Names) -> Fact:
     }
     changes = [f"{several(names.instances(ids))} {words[kind]}" for kind, ids in by_kind.items() if ids]
     who = f"{members} ({'; '.join(changes)})" if changes else members
-    stateful = sum(task.stateful for task in new.group.tasks)
-    tasks = tasks_phrase(stateful, len(new.group.tasks) - stateful)
+    tasks = tasks_phrase(len(new.group.stateful), len(new.group.stateless))
     counted = new.generation > old.generation and not found.untold  # a history or a plan: from 0, if need be
     generations = f"generation {old.generation:,}" if counted else generation(old.generation)
     if old.generation != new.generation:

@@ -110,7 +110,7 @@ def _cells(plan: Plan, escape: Escape) -> tuple[str, ...]:
     name = escape.name(plan.group.application_id)
     if not plan.rounds:
         return (name, "settled already", "0", "0", "", "")
-    stateful = sum(task.stateful for task in plan.group.tasks)
+    stateful = len(plan.group.stateful)
     return (
         name,
         outcome(plan, figures.duration_ms),

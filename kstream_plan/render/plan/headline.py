@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from kstream_plan.model.holding_changes import warmup_counts
-from kstream_plan.plans import Place, Plan, Role, Trigger
+from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import Activity, membership, only_return
+from kstream_plan.plans.loads import most_warmups, standbys_to_restore
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render.plan.moves import moves_fact
 from kstream_plan.render.plan.rates import rates_facts
@@ -50,7 +50,7 @@ def title(plan: Plan, names: Names) -> Fact:
     members = f"{before} → {count(after, 'instance')}" if joined or left else count(after, "instance")
     changes = [f"{several(names.instances(ids))} {word}" for ids, word in ((joined, "new"), (left, "gone")) if ids]
     who = f"{members} ({'; '.join(changes)})" if changes else members
-    tasks = tasks_phrase(sum(task.stateful for task in group.tasks), sum(not task.stateful for task in group.tasks))
+    tasks = tasks_phrase(len(group.stateful), len(group.stateless))
     which = generation(plan.generation)
     at = f", {names.escape_message(to_the_second(plan.captured_at))}" if plan.captured_at else ""
     label = names.escape(plan.group.application_id)
@@ -313,12 +313,7 @@ def range_fact(draws: int, unsettled: int) -> Fact:
 
 def _copies_to_restore(plan: Plan) -> str:
     """Return how many copies warm up at once, at worst, and how many new standbys have something to restore."""
-    at_once = max(map(sum, warmup_counts(plan.group, [round_.assigned for round_ in plan.rounds])), default=0)
-    standbys = sum(
-        isinstance(step, Place) and step.from_ is None and step.to.role is Role.STANDBY and step.restore_records != 0
-        for round_ in plan.rounds
-        for step in round_.single_steps
-    )
+    at_once, standbys = most_warmups(plan), standbys_to_restore(plan)
     warmups = f", ≤ {count(at_once, 'warm-up')} at a time" if at_once else ""
     return warmups + (f", {count(standbys, 'new standby')}" if standbys else "")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kstream_plan.plans import Plan
-from kstream_plan.plans.loads import Load, loads
+from kstream_plan.plans.loads import Load, loads, without_owner
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count
 
@@ -33,7 +33,7 @@ def load_changes(plan: Plan, names: Names) -> tuple[tuple[str, ...], str]:
 
 def _missing(plan: Plan) -> str:
     """Return how many tasks no instance runs when the plan ends, if any: it ended while they were handed over."""
-    missing = len(plan.group.tasks) - sum(len(roles.active) for roles in plan.final)
+    missing = without_owner(plan)
     return f"; without {count(missing, 'task')} being handed over at the end" if missing else ""
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kstream_plan.model import Holding, WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, membership
+from kstream_plan.plans.loads import moved_to
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import beside, count, from_to
 from kstream_plan.render.text.page import Fact
@@ -15,7 +15,7 @@ from kstream_plan.render.text.page import Fact
 def moves_fact(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
     """Return how many stateful tasks move, how warm, where to, and what the least is."""
     summary = plan.summary
-    stateful = sum(task.stateful for task in plan.group.tasks)
+    stateful = len(plan.group.stateful)
     if not stateful:
         return stateless_moves_fact(plan)
     if not plan.ends("moves")[1] and not plan.ends("hops")[1]:
@@ -62,25 +62,12 @@ def _where_to(plan: Plan, names: Names) -> tuple[str, str]:
     new = membership(plan)[0]
     if not new:
         return "", ""
-    before, after = _stateful_owners(plan, plan.initial), _stateful_owners(plan, plan.final)
-    moved = [after.get(task) for task, owner in before.items() if after.get(task) != owner]
-    to_new = sum(owner in new for owner in moved)
+    to_new, among = moved_to(plan, new)
     others = len(plan.group.instances) - len(new)
     newcomers = "/".join(names.instances(new)) if len(new) <= 3 else f"the {len(new):,} new"
-    among = len(moved) - to_new
     if not among:
         return f": all to {newcomers}", f": all to {newcomers}"
     return (
         f": {to_new:,} to {newcomers}, {among:,} only among the other {others:,}",
         f": {to_new:,} to {newcomers}, {among:,} among old",
     )
-
-
-def _stateful_owners(plan: Plan, holdings: Sequence[Holding]) -> dict[WorkId, str]:
-    group = plan.group
-    return {
-        group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id
-        for consumer, roles in enumerate(holdings)
-        for task in roles.active
-        if group.tasks[task].stateful
-    }
