@@ -93,8 +93,11 @@ def _spaced(known: Sequence[_T], at_ms: Callable[[_T], int]) -> list[_T]:
 
 
 def _restored(scrapes: Sequence[CopyScrape], seats: Seats, ends: Offsets) -> Iterator[Restored]:
-    """Return what one instance, whose scrapes are in the order of time, restored in each interval between them."""
-    timed = [(scrape.at_ms, scrape) for scrape in scrapes if scrape.at_ms is not None]
+    """Return what one instance, whose scrapes are in the order of time, restored in each interval between them.
+
+    Those that do not say when they were taken tell no interval: their files may have been copied since.
+    """
+    timed = [(scrape.at_ms, scrape) for scrape in scrapes if scrape.told and scrape.at_ms is not None]
     for (before_ms, before), (after_ms, after) in pairwise(_spaced(timed, lambda one: one[0])):
         records = 0
         for task_id in sorted(before.positions.keys() & after.positions.keys()):

@@ -47,8 +47,8 @@ def notes_about_scrapes(scrapes: Sequence[Scrape]) -> list[Note]:
     notes = []
     if untimed:
         message = (
-            f"nothing in {_first(untimed)} says when it was scraped: it counts as of when the file was written, and "
-            "may be older; a comment with the time at its top tells"
+            f"nothing in {_first(untimed)} says when it was scraped: it counts as of when the file was written, may be "
+            "older, and tells no rate; a comment with the time at its top tells"
         )
         notes.append(Note("scrape-untimed", message))
     if failed:

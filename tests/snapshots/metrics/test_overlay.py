@@ -426,6 +426,20 @@ def test_the_newest_scrape_counts_and_two_give_the_restore_rate() -> None:
     assert rates["restore"] == [restored], "0_1 caught up on the way"
 
 
+def test_files_without_a_time_give_no_rate() -> None:
+    """Copied one after the other they would tell any."""
+    behind = dict.fromkeys(BOTH, 500)
+    files = [
+        untold(*leads(dict.fromkeys(BOTH, records)), *lags(behind), at=f"2026-11-21T11:59:{second}Z")[0]
+        for records, second in ((100, 40), (300, 50))
+    ]
+    found = with_measured_lags(GROUP, Measurements(tuple(files), ends=offsets(ENDS)))
+    assert "restore" not in found.row.get("rates", {})
+    assert lag_of(found)["lag"] == 1_400, "of the later file"
+    timed = [replace(scrape, told=True) for scrape in files]
+    assert "restore" in with_measured_lags(GROUP, Measurements(tuple(timed), ends=offsets(ENDS))).row["rates"]
+
+
 @pytest.mark.parametrize(
     ("lines", "code"),
     [
