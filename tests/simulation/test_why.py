@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kstream_plan.assignors import ASSIGNORS
-from kstream_plan.model import Rates, Snapshot, TaskId
+from kstream_plan.model import Holding, Rates, Snapshot, TaskId
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Promote, Withhold
 from kstream_plan.plans.why import Why, WhyBalance, WhyInstance, WhyTask
@@ -27,6 +29,7 @@ from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.why import why
 from kstream_plan.snapshots.leader_log.history import Entry, checked_rows
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import small_groups
 from tests.helpers.recorded_events import generations
 from tests.helpers.schemas import validator
 from tests.helpers.strategies import snapshots
@@ -233,3 +236,34 @@ def test_a_decision_is_made_again_from_what_it_was_made_from_however_late_one_as
     later_ms = (snapshot.captured_at_ms or 0) + 50_000
     assert plan(snapshot, replay=True, now_ms=later_ms) == plan(snapshot, replay=True)
     assert why(snapshot, replay=True, now_ms=later_ms) == why(snapshot, replay=True)
+
+
+def test_who_has_come_since_the_newest_decision_is_told_so() -> None:
+    row = json.loads(json.dumps(checked_rows(generations("big")[12:13])[0]))
+    row["instances"].append({"process_id": str(UUID(int=9)), "host": "i9", "consumers": [{"consumer_id": "nine"}]})
+    found = why(snapshot_from_row(row, "big"), process_id=str(UUID(int=9)), other_settings=False).instance
+    assert found is not None
+    assert (found.why, found.now, found.copies) == (WhyInstance.NOT_DECIDED_FOR, 0, 0)
+    assert found.target == 3
+    assert found.first_ms is not None
+
+
+def test_who_gets_nothing_for_want_of_tasks_is_told_so() -> None:
+    group = small_groups.group(stateful=2, stateless=0)
+    held = small_groups.state(group, {0: Holding((0,)), 2: Holding((1,))}, {})
+    snapshot = Snapshot(state=held, config=AssignmentConfig())
+    nothing = [why(snapshot, process_id=of.process_id).instance for of in group.instances]
+    assert [of.why for of in nothing if of] == [
+        WhyInstance.HAS_ITS_SHARE,
+        WhyInstance.HAS_ITS_SHARE,
+        WhyInstance.NOTHING_LEFT_FOR_IT,
+    ]
+    assert why(snapshot).balance.why is WhyBalance.BALANCED
+
+
+def test_a_task_that_nobody_ran_is_started_by_the_rebalance_that_starts_now() -> None:
+    group = small_groups.group(stateful=1, stateless=0, end_offset_sum=100_000)
+    found = why(Snapshot(state=small_groups.state(group, {}, {}), config=AssignmentConfig()), task_id=TaskId(0, 0))
+    assert found.task is not None
+    assert (found.task.why, found.task.owner) == (WhyTask.STAYS, group.instances[0].process_id)
+    assert [of.step.reason.code for of in found.task.steps] == ["no-state-anywhere"]
