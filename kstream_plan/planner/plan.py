@@ -27,7 +27,7 @@ from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, CopyDoubt, Design, Played
 from kstream_plan.plans.garbage_collector import without_cycle_collector
 from kstream_plan.plans.known_rates import known_rates
-from kstream_plan.plans.pauses import pauses_of
+from kstream_plan.plans.pauses import RESTORES_UNNOTICED, pauses_of
 from kstream_plan.plans.summary import FIGURES
 
 __all__ = ["OnRound", "plan"]
@@ -350,7 +350,7 @@ def _emptied(outside: Timeline) -> tuple[Note, ...]:
         "Static members keep their tasks after a crash that took their state: they restore it first, and nothing here "
         "counts that, neither their pauses nor what others find of their copies"
     )
-    return (Note("restores-unnoticed", message, outside.emptied),)
+    return (Note(RESTORES_UNNOTICED, message, outside.emptied),)
 
 
 def _after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...]:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _ENDS = (Revoke, Demote)
 _STARTS = (HandOver, Promote)
 
+#: The code of the warning of who restores what a crash took without the group noticing: no pause counts that.
+RESTORES_UNNOTICED = "restores-unnoticed"
+
 #: Instead of the time since when a task stands still.
 _RUNNING = -(2**63)
 

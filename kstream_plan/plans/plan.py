@@ -10,7 +10,7 @@ from kstream_plan.model import Group, Holding, Note, Target
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
-from kstream_plan.plans.pauses import Outage, Pauses, pauses_of
+from kstream_plan.plans.pauses import RESTORES_UNNOTICED, Outage, Pauses, pauses_of
 from kstream_plan.plans.rounds import Balance, Round
 from kstream_plan.plans.steps import MemberJoined
 from kstream_plan.plans.summary import Summary
@@ -98,12 +98,16 @@ class Plan:
 
     @property
     def pauses_are_least(self) -> bool:
-        """Whether nobody knows how long cold starts restore before they run: the pauses do not count that."""
+        """Whether nobody knows how long what starts cold restores before it runs: the pauses do not count that."""
         known = self.summary.max_cold_restore_ms
-        return known is None or (
-            not self.summary.cold_handovers
-            and self.ends("cold_handovers")[1] > 0
-            and not self.ends("max_cold_restore_ms")[1]
+        return (
+            known is None
+            or any(note.code == RESTORES_UNNOTICED for note in self.warnings)
+            or (
+                not self.summary.cold_handovers
+                and self.ends("cold_handovers")[1] > 0
+                and not self.ends("max_cold_restore_ms")[1]
+            )
         )
 
     def pauses_between(self, first: int, last: int) -> Pauses:

@@ -88,6 +88,9 @@ class TestBounce:
         assert {len(outage) for outage in made.outages} == {3}
         assert any(note.code == "not-noticed" for note in made.assumptions)
         assert any(note.code == "restores-unnoticed" for note in made.warnings) == warned
+        shown = " ".join(table(made, width=200).split())
+        pauses = "≥ 6.0 s each, ≥ 10 tasks at once: how long what a crash took restores is unknown"
+        assert (f"PAUSES {pauses}" if warned else "PAUSES ~6.0 s each, ≤ 10 tasks at once") in shown
 
 
 def _place(made: Plan, host: str) -> int:

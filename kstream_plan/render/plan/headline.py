@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import Activity, membership, only_return
 from kstream_plan.plans.loads import most_warmups, standbys_to_restore
+from kstream_plan.plans.pauses import RESTORES_UNNOTICED
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render.plan.moves import moves_fact
 from kstream_plan.render.plan.rates import rates_facts
@@ -259,10 +260,12 @@ def _least_pauses(plan: Plan, names: Names) -> Fact:
     found, worst = plan.pauses, plan.summary.max_paused_task
     at_once = plan.ends("paused_tasks_at_once")[0]
     tasks = f"≥ {count(at_once, 'task')} at once"
+    emptied = any(note.code == RESTORES_UNNOTICED for note in plan.warnings)
+    what = "what a crash took restores" if emptied else "cold starts restore"
     if worst is None or duration(worst.ms) == duration(0):
-        return Fact("PAUSES", (f"unknown: nobody knows how long cold starts restore; {tasks}",))
+        return Fact("PAUSES", (f"unknown: nobody knows how long {what}; {tasks}",))
     each = f"≥ {durations(found.shortest_ms, found.longest_ms)} each, ≥ {at_once:,}"
-    why = "how long cold starts restore is unknown"
+    why = f"how long {what} is unknown"
     apart = f"{names.task_and_topic(worst.task_id)} {duration(worst.ms)} in {count(worst.times, 'pause')}"
     said = f"{each} {'task' if at_once == 1 else 'tasks'} at once: {why}"
     return Fact("PAUSES", (f"{said}. Worst apart from that: {apart}", said, f"{each} at once: {why}"))

@@ -88,7 +88,7 @@ def tell_simulation(simulated: Simulation, names: Names, record_size: int | None
         facts=tuple(_facts(simulated, found, names, record_size or simulated.record_size)),
         picture=picture(plan, found, names) if found else None,
         ending=_ending(plan) if found else "",
-        events=tuple(_outcome(outcome, names, with_state=with_state) for outcome in told),
+        events=tuple(_outcome(one, names, with_state=with_state, last=one is told[-1]) for one in told),
         cure=_cure(simulated),
         alternatives=tuple(_alternatives(simulated)),
         remarks=remarks(plan, found, names),
@@ -240,10 +240,10 @@ def _ending(plan: Plan) -> str:
     return endings[plan.verdict.kind]
 
 
-def _outcome(outcome: EventOutcome, names: Names, *, with_state: bool) -> str:
+def _outcome(outcome: EventOutcome, names: Names, *, with_state: bool, last: bool) -> str:
     what = f"{clock(outcome.event.at_ms)} {happened(outcome.event, names)}"
     if not outcome.rebalances:
-        return f"{what}: no rebalance until the next event"
+        return f"{what}: no rebalance{'' if last else ' until the next event'}"
     parts = [count(outcome.rebalances, "rebalance")]
     if with_state:
         warm_ms = outcome.warm_ms
