@@ -1,8 +1,9 @@
-"""How many tasks every instance runs before a plan, after each of its rounds and at its end, and what moves for it."""
+"""How many tasks every instance runs before a plan, after each of its rounds and at its end, and what it restores."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from kstream_plan.model import Holding
@@ -10,7 +11,7 @@ from kstream_plan.model.holding_changes import stateful_loads, warmup_counts
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.rounds import Round, Trigger
 from kstream_plan.plans.seats import Role
-from kstream_plan.plans.steps import Place
+from kstream_plan.plans.steps import HandOver, Place, Promote
 
 
 class Load(NamedTuple):
@@ -32,6 +33,39 @@ def loads(plan: Plan, *, initial: bool) -> list[Load]:
         copies = sum(len(roles.standby) + len(roles.warmup) for roles in held)
         found.append(Load(sum(active), len(active) - sum(active), copies))
     return found
+
+
+def least_and_most_per_thread(plan: Plan) -> tuple[float, float]:
+    """Return how much a stream thread has before the plan, copies included, on the idlest and the busiest instance."""
+    numbers = [
+        sum(load) / instance.capacity
+        for load, instance in zip(loads(plan, initial=True), plan.group.instances, strict=True)
+    ]
+    return min(numbers), max(numbers)
+
+
+def copies_of_stateful(plan: Plan) -> dict[int, int]:
+    """Return how many standbys and warm-ups every stateful task has before the plan."""
+    copies = dict.fromkeys(plan.group.stateful, 0)
+    for roles in plan.initial:
+        for task in roles.standby + roles.warmup:
+            copies[task] += 1
+    return copies
+
+
+def worst_loss(plan: Plan, alone: Set[int]) -> tuple[str, int | None]:
+    """Return the instance whose loss costs most, and how many records then have to be restored; ``None``: not known.
+
+    ``alone`` are the tasks that have no other copy.
+    """
+    group, initial = plan.group, tuple(plan.initial)
+    costs: list[tuple[int, int]] = []
+    for index, consumers in enumerate(group.consumers_of):
+        held = {task for consumer in consumers for task in initial[consumer].active} & alone
+        costs.append((-sum(group.tasks[task].end_offset_sum for task in held), index))
+    cost, index = min(costs)
+    known = all(group.tasks[task].end_offset_known for task in alone)
+    return group.instances[index].process_id, -cost if known else None
 
 
 def at_first(plan: Plan) -> list[int]:
@@ -85,6 +119,20 @@ def without_owner(plan: Plan) -> int:
 def most_warmups(plan: Plan) -> int:
     """Return how many copies warm up at once, at worst."""
     return max(map(sum, warmup_counts(plan.group, [rnd.assigned for rnd in plan.rounds])), default=0)
+
+
+def most_restoring(plan: Plan) -> int:
+    """Return how many tasks an instance restores at once, at worst: its warm-ups and cold starts of one round."""
+    group, most = plan.group, 0
+    for rnd, warming in zip(plan.rounds, warmup_counts(group, [rnd.assigned for rnd in plan.rounds]), strict=True):
+        cold = Counter(
+            step.to.process_id
+            for step in rnd.single_steps
+            if isinstance(step, HandOver | Promote) and not step.caught_up
+        )
+        both = (starts + warming[group.instance_index[process_id]] for process_id, starts in cold.items())
+        most = max(most, *warming, *both)
+    return most
 
 
 def standbys_to_restore(plan: Plan) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, events
-from kstream_plan.plans.loads import Load, loads
+from kstream_plan.plans.loads import Load, copies_of_stateful, least_and_most_per_thread, loads, worst_loss
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.render.plan.folding import fold
 from kstream_plan.render.plan.headline import balance_fact, headline, other_end, pauses_fact, range_fact, title
@@ -117,11 +117,7 @@ def settled_facts(plan: Plan, names: Names) -> list[Fact]:
 
 def _balance(plan: Plan) -> Fact:
     now = loads(plan, initial=True)
-    per_thread = [
-        (load.stateful + load.stateless + load.copies) / instance.capacity
-        for load, instance in zip(now, plan.group.instances, strict=True)
-    ]
-    least, most = f"{min(per_thread):.3g}", f"{max(per_thread):.3g}"
+    least, most = (f"{number:.3g}" for number in least_and_most_per_thread(plan))
     load = least if least == most else f"{least} to {most}"
     return Fact("BALANCE", (f"{_each(now)} per instance; {load} per thread", _each(now)))
 
@@ -135,35 +131,20 @@ def _each(now: list[Load]) -> str:
 
 def _copies(plan: Plan, names: Names) -> Fact:
     group = plan.group
-    standbys = [0] * len(group.tasks)
-    for roles in plan.initial:
-        for task in roles.standby + roles.warmup:
-            standbys[task] += 1
-    alone = [task for task in group.stateful if not standbys[task]]
+    copies = copies_of_stateful(plan)
+    alone = {task for task, number in copies.items() if not number}
     if not group.stateful:
         return Fact("COPIES", ("none needed: no task has state",))
     if not alone:
-        wanted = [standbys[task] for task in group.stateful]
-        each = f"{span(min(wanted), max(wanted))} {'standby' if max(wanted) == 1 else 'standbys'} each"
+        least, most = min(copies.values()), max(copies.values())
+        each = f"{span(least, most)} {'standby' if most == 1 else 'standbys'} each"
         return Fact("COPIES", (f"{each}; how far behind: kstream-plan assign SNAPSHOT --show-ranks",))
-    who, amount = _worst_loss(plan, set(alone))
+    who, amount = worst_loss(plan, alone)
     nobody = len(alone) == len(group.stateful)
     have = "no stateful task has a standby" if nobody else f"{count(len(alone), 'stateful task')} without a standby"
     up_to = "an unknown number of" if amount is None else f"up to {records(amount)}"
     loss = f"losing {names.instance(who)} restores {up_to} records before its tasks run"
     return Fact("COPIES", (f"{have}: {loss}",))
-
-
-def _worst_loss(plan: Plan, alone: set[int]) -> tuple[str, int | None]:
-    """Return the instance whose loss costs most, and how many records have to be restored then."""
-    group, initial = plan.group, tuple(plan.initial)
-    costs: list[tuple[int, int]] = []
-    for index, consumers in enumerate(group.consumers_of):
-        held = {task for consumer in consumers for task in initial[consumer].active} & alone
-        costs.append((-sum(group.tasks[task].end_offset_sum for task in held), index))
-    cost, index = min(costs)
-    known = all(group.tasks[task].end_offset_known for task in alone)
-    return group.instances[index].process_id, -cost if known else None
 
 
 def _settings(plan: Plan, names: Names) -> Fact:

@@ -5,15 +5,14 @@ Every name in it is escaped already, and nothing decides yet how wide the page i
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kstream_plan.model import Instance
-from kstream_plan.model.holding_changes import warmup_counts
-from kstream_plan.plans import HandOver, Plan, Promote
+from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, events, membership
 from kstream_plan.plans.design import CLOSE_TO_TIME_OUT
+from kstream_plan.plans.loads import most_restoring
 from kstream_plan.plans.simulated import EventOutcome, Range, Simulation, WhatIf
 from kstream_plan.render.plan.headline import (
     balance_fact,
@@ -208,25 +207,11 @@ def _restore(simulated: Simulation, record_size: int | None) -> Fact:
     if restored and record_size is not None:
         size = amount(restored * record_size)
         forms = tuple(form.replace(" records", f" records = {size}", 1) for form in forms)
-    busiest = _most_restoring(plan)
+    busiest = most_restoring(plan)
     only_these = not any("new standby" in form for form in fact.forms)  # of standbys nobody knows for how long
     on_one = f", ≤ {busiest:,} on one instance" if busiest > 1 and only_these else ""
     fuller = tuple(form.replace(". ", f"{on_one}. ", 1) for form in forms)
     return Fact(fact.label, (*fuller[:-1], *forms[:-1], fuller[-1], forms[-1]))
-
-
-def _most_restoring(plan: Plan) -> int:
-    """Return how many tasks an instance restores at once, at worst: its warm-ups and cold starts of one round."""
-    group, most = plan.group, 0
-    for rnd, warming in zip(plan.rounds, warmup_counts(group, [rnd.assigned for rnd in plan.rounds]), strict=True):
-        cold = Counter(
-            step.to.process_id
-            for step in rnd.single_steps
-            if isinstance(step, HandOver | Promote) and not step.caught_up
-        )
-        both = (starts + warming[group.instance_index[process_id]] for process_id, starts in cold.items())
-        most = max(most, *warming, *both)
-    return most
 
 
 def _ending(plan: Plan) -> str:
