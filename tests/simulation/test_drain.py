@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,20 @@ from rich.cells import cell_len
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, KnownDecision, Note, Rates, Snapshot
-from kstream_plan.model.scenario import Scenario, Stop
+from kstream_plan.model import (
+    LATEST,
+    UNKNOWN,
+    Consumer,
+    Copy,
+    Group,
+    Holding,
+    Instance,
+    KnownDecision,
+    Note,
+    Rates,
+    Snapshot,
+)
+from kstream_plan.model.scenario import Join, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.simulation.drain import drain_markdown, drain_table
@@ -395,6 +408,25 @@ def test_a_plan_counts_on_no_measured_rate_either(rates: Rates, most: int | None
     assert made.summary.cold_handovers == 0
     found = {of.figure: of.high for of in made.summary.ranges}
     assert found.get("cold_handovers") == most
+
+
+def test_it_is_played_without_measured_rates_only_where_somebody_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else no task moves before its copy has caught up, and every draw of a scale-out would take twice as long."""
+    played = []
+    module = sys.modules["kstream_plan.planner.plan"]
+    rehearse = module.rehearse
+    monkeypatch.setattr(module, "rehearse", lambda *args, **given: played.append(1) or rehearse(*args, **given))
+
+    def plays(rates: Rates, event: Join | Stop) -> int:
+        played.clear()
+        plan(_behind(rates), scenario=Scenario(events=(event,)), floor=False)
+        return len(played)
+
+    measured, given = Rates(restore={0: 1_000.0}), Rates(restore_per_instance=1_000.0)
+    joined = Join(at_ms=0, instances=(Instance(process_id="i9", consumers=(Consumer(consumer_id="i9-1"),)),))
+    stopped = Stop(at_ms=0, process_ids=("i3",))
+    assert plays(measured, joined) == plays(given, joined)
+    assert plays(measured, stopped) == plays(given, stopped) + 1
 
 
 @pytest.mark.parametrize(
