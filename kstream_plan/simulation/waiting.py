@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from kstream_plan.model import LATEST, Copy, Rates, Snapshot, WorkId, whole_sum
 from kstream_plan.model.ranking import is_caught_up
-from kstream_plan.plans import HandOver, Place, Plan, Promote, Role, Round, Trigger, Withhold
+from kstream_plan.plans import HandOver, Place, Plan, Promote, Role, Round, ThreadMove, Trigger, Withhold
 from kstream_plan.plans.restoring import Restoring, Span
 from kstream_plan.plans.why import WaitingCopy
 
@@ -31,7 +31,8 @@ class Stand(NamedTuple):
     """Where a plan stands when it is asked what is waited for: after so many of its ``rounds``, at ``at_ms``.
 
     ``begins_ms`` is when the plan begins, counted from when the snapshot was taken. ``held`` are the roles in which
-    stateful tasks are held then, by (task, instance), ``owners`` who runs each, ``targets`` where each is to run.
+    stateful tasks are held then, by (task, instance), ``owners`` who runs each (or is about to, on another thread of
+    the same instance), ``targets`` where each is to run.
     """
 
     plan: Plan
@@ -72,7 +73,8 @@ def stand(plan: Plan, snapshot: Snapshot, rounds: int, begins_ms: int) -> Stand:
         at_ms=plan.rounds[rounds - 1].at_ms if rounds else 0,
         begins_ms=begins_ms,
         held=held,
-        owners={task: instance for (task, instance), roles in held.items() if Role.ACTIVE in roles},
+        owners={task: instance for (task, instance), roles in held.items() if Role.ACTIVE in roles}
+        | _between_threads(plan, rounds),
         targets=frozenset(
             (task, instance)
             for instance, tasks in enumerate(plan.target.active)
@@ -80,6 +82,18 @@ def stand(plan: Plan, snapshot: Snapshot, rounds: int, begins_ms: int) -> Stand:
             if group.tasks[task].stateful
         ),
     )
+
+
+def _between_threads(plan: Plan, rounds: int) -> dict[int, int]:
+    """Return the instance of each task that changes thread there, and that nobody runs until the next rebalance."""
+    group = plan.group
+    return {
+        group.task_index[step.task_id]: group.instance_index[step.to.process_id]
+        for rnd in plan.rounds[rounds : rounds + 1]
+        if rnd.trigger is Trigger.FOLLOW_UP
+        for step in rnd.single_steps
+        if isinstance(step, ThreadMove) and step.to.role is Role.ACTIVE
+    }
 
 
 def handed_over_now(given: Stand) -> tuple[WorkId, ...]:

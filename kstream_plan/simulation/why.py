@@ -136,8 +136,9 @@ def _as_decided(made: Plan, snapshot: Snapshot) -> bool:
 
 
 def _balance(given: Stand, probing: Probing) -> Balancing:
-    plan, now, then = given.plan, _loads(given), instance_loads(given.plan.group, given.plan.final)
-    uneven = Uneven(_spread([of.stateful for of in now]), _spread([of.stateful for of in then]))
+    plan = given.plan
+    then = instance_loads(plan.group, plan.final)
+    uneven = Uneven(_spread(_stateful(given)), _spread([of.stateful for of in then]))
     before = plan.rounds[given.rounds - 1].balance if given.rounds else plan.initial_balance
     after = plan.rounds[-1].balance if plan.rounds else before
     to_move = sum(given.owners.get(task) != instance for task, instance in given.targets)
@@ -163,6 +164,12 @@ def _balance(given: Stand, probing: Probing) -> Balancing:
 
 def _spread(counts: Sequence[int]) -> int:
     return max(counts, default=0) - min(counts, default=0)
+
+
+def _stateful(given: Stand) -> list[int]:
+    """Return how many stateful tasks each instance runs."""
+    found = Counter(given.owners.values())
+    return [found[instance] for instance in range(len(given.plan.group.instances))]
 
 
 def _loads(given: Stand) -> tuple[InstanceLoad, ...]:
@@ -215,7 +222,7 @@ def _task(given: Stand, task_id: WorkId, probing: Probing) -> TaskAnswer:
     plan, group = given.plan, given.plan.group
     task = group.task_index[task_id]
     first = plan.rounds[given.rounds - 1].assigned if given.rounds else plan.initial
-    owner, ends = _owner(group, first, task), _owner(group, plan.final, task)
+    owner, ends = given.owners.get(task, _owner(group, first, task)), _owner(group, plan.final, task)
     target = next((instance for instance, tasks in enumerate(plan.target.active) if task in tasks), None)
     waiting = next((of for of in probing.waiting if of.task_id == task_id and of.to_run), None)
     if not group.tasks[task].stateful:
@@ -279,7 +286,8 @@ def _steps_of(plan: Plan, task_id: WorkId) -> Iterator[TaskStep]:
 def _instance(given: Stand, process_id: str, probing: Probing) -> InstanceAnswer:
     plan, group = given.plan, given.plan.group
     instance = group.instance_index[process_id]
-    load, shares = _loads(given)[instance], [_due(given, of) for of in range(len(group.instances))]
+    load, stateful = _loads(given)[instance], _stateful(given)[instance]
+    shares = [_due(given, of) for of in range(len(group.instances))]
     waiting = tuple(of for of in probing.waiting if of.destination == process_id)
     here = {group.tasks[task].task_id for task, of in given.targets if of == instance}
     starts = (
@@ -305,8 +313,8 @@ def _instance(given: Stand, process_id: str, probing: Probing) -> InstanceAnswer
         why=code,
         process_id=process_id,
         threads=group.instances[instance].capacity,
-        now=load.active,
-        stateful=load.stateful,
+        now=load.active - load.stateful + stateful,
+        stateful=stateful,
         copies=load.standby,
         target=shares[instance],
         least=min(shares),

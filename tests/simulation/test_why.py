@@ -164,10 +164,12 @@ def test_a_task_that_moves_is_told_where_it_stands() -> None:
 def test_over_all_captured_moments_as_many_come_as_said() -> None:
     """Those that do not come after a crash, and where the log has told a rate of one interval only."""
     alike = []
-    for group in ("big", "bounce", "fresh", "two"):
-        for place, after in enumerate(generations(group)[1:]):
-            if after.decision["trigger"] == "probing":
-                found = why(taken(group, place), other_settings=False).probing
+    for group in ("big", "bounce", "duo3", "fresh", "two"):
+        entries = generations(group)
+        for place, entry in enumerate(entries):
+            found = why(taken(group, place), other_settings=False).probing
+            assert bool(found.waiting or found.queued) == entry.decision["probing_rebalance"]
+            if [of.decision["trigger"] for of in entries[place + 1 : place + 2]] == ["probing"]:
                 ready = {(str(of.task_id), of.destination) for of in found.waiting if of.decided_ms == found.next_ms}
                 alike.append(ready == started(group, place))
     assert (sum(alike), len(alike)) == (29, 33)

@@ -88,7 +88,8 @@ def _in_short(plan: Plan, probing: Probing) -> str:
         still = "it still probes" if probing.next_ms is not None else "it does not probe"
         return f"{still}: {', '.join(filter(None, (copies, tasks)))}"
     if probing.handed_over:
-        return f"{count(len(probing.handed_over), 'task')} being handed over, and no copy is waited for"
+        tasks = count(len(probing.handed_over), "task is being", "tasks are being")
+        return f"{tasks} handed over, and no copy is waited for"
     if plan.verdict.kind != "settled":
         return "it does not settle"
     return "it waits for nothing" if probing.next_ms is None else "it probes, and no copy is waited for"
