@@ -49,6 +49,11 @@ class OutOfPlace:
         end = heaviest - heaviest % number + number  # behind all that are as heavy
         return cls(min(keys), end, end)
 
+    @property
+    def is_nobody(self) -> bool:
+        """Whether the queue is in order."""
+        return self.lowest == _HEAVIEST
+
     def heaviest_above(self, key: int) -> int:
         """Return what whoever has this key has nobody above it that is as heavy as; the key itself if in place."""
         if key < self.lowest:
@@ -179,13 +184,37 @@ class PrioritySet:
         """Bring the queue up to date; return a copy to poll from."""
         if self._queue is None:
             hashes = [uuid_hash(instance.process_id) for instance in self._group.instances]
-            self._queue = InstanceQueue(self._first_keys, self._weights, hashes)
-            for entry in self._earlier:
-                self._queue.handle(entry)
-        for entry in self._handled[self._replayed :]:
+            keys, entries = self._last_known()
+            self._queue = InstanceQueue(keys, self._weights, hashes)
+        else:
+            entries = self._handled[self._replayed :]
+        for entry in entries:
             self._queue.handle(entry)
         self._replayed = len(self._handled)
         return self._queue.copy()
+
+    def _last_known(self) -> tuple[list[int], list[Handled]]:
+        """Return the keys when the queue's array last followed from them alone, and what was handled since.
+
+        It did at first, and after a poll of all but two at most of a queue that was in order: the order of the others,
+        and where whoever was polled is offered again, hang on nothing else then. So does what comes before that poll.
+        """
+        keys, weights = self._first_keys.copy(), self._weights
+        entries = [*self._earlier, *self._handled]
+        first, known, out_of_place = 0, keys.copy(), OutOfPlace()
+        for place, entry in enumerate(entries):
+            if out_of_place.is_nobody and _polls_nearly_all(entry, keys):
+                first, known = place, keys.copy()
+            out_of_place.handle(entry, keys, weights)
+            _count(entry, keys, weights)
+        return known, entries[first:]
+
+
+def _polls_nearly_all(entry: Handled, keys: Sequence[int]) -> bool:
+    polls, source, *_ = entry
+    if source is None or not all(polls):
+        return True  # it was emptied
+    return source in polls[-1] and len([key for key in keys if key > keys[source]]) <= 2
 
 
 def _count(entry: Handled, keys: list[int], weights: Sequence[int], sign: int = 1) -> None:

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from heapq import heappop, heappush
-from itertools import repeat
 from math import lcm
 from typing import TypeAlias
 
@@ -52,18 +51,23 @@ class InstanceQueue:
         self._hashes = hashes
         #: number of buckets → the bucket that each key falls into
         self._buckets: dict[int, _Buckets] = {}
-        self._heap: list[int] = []
         self._is_heap = True
+        self._hold([])
         for key in keys:
-            heappush(self._heap, key)
+            self._offer(key)
 
     def copy(self) -> InstanceQueue:
         """Return a queue that shares nothing that changes."""
         twin = object.__new__(InstanceQueue)
         twin._number, twin._weights, twin._hashes = self._number, self._weights, self._hashes
         twin._is_heap, twin._buckets = self._is_heap, self._buckets
-        twin._keys, twin._heap = self._keys.copy(), self._heap.copy()
+        twin._keys = self._keys.copy()
+        twin._hold(self._heap.copy())
         return twin
+
+    def _hold(self, heap: list[int]) -> None:
+        self._heap = heap
+        self._offer, self._poll_first = partial(heappush, heap), partial(heappop, heap)
 
     def handle(self, entry: Handled) -> None:
         """Do to the queue what a movement did."""
@@ -94,7 +98,7 @@ class InstanceQueue:
         """Poll until an accepted instance comes out, and offer the others again; -1 if none does."""
         wanted = [self._keys[instance] for instance in accepted]
         found, refused = self._poll_in_order(wanted) if self._is_heap else self._poll_until(wanted)
-        deque(map(heappush, repeat(self._heap), self._in_hash_order(refused)), maxlen=0)
+        deque(map(self._offer, self._in_hash_order(refused)), maxlen=0)
         self._is_heap = self._is_heap or self._check()
         return found
 
@@ -106,7 +110,7 @@ class InstanceQueue:
             heap.clear()
             return -1, refused
         first = min(wanted)
-        return first % self._number, list(iter(partial(heappop, heap), first))
+        return first % self._number, list(iter(self._poll_first, first))
 
     def _poll_until(self, wanted: Collection[int]) -> tuple[int, list[int]]:
         """Poll until a wanted one comes out; return it (-1: none does) and those before."""

@@ -15,13 +15,18 @@ from tests.helpers import strategies
 from tests.helpers.java_priority_set import JavaPrioritySet
 
 
-def _follow(group: Group, counts: list[int], rng: random.Random, movements: int) -> int:
-    """Handle random movements with both; return how often there was a choice."""
+def _follow(group: Group, counts: list[int], rng: random.Random, movements: int, told_again: float = 0) -> int:
+    """Handle random movements with both; return how often there was a choice.
+
+    With a likelihood of ``told_again`` ours is told before a movement what has been handled so far, all at once.
+    """
     instances = range(len(group.instances))
     theirs = JavaPrioritySet([i.process_id for i in group.instances], counts.copy(), list(group.capacities))
     ours = PrioritySet(group, counts)
-    choices = 0
+    choices, handled = 0, list[Handled]()
     for _ in range(movements):
+        if rng.random() < told_again:
+            ours = PrioritySet(group, counts, handled.copy(), theirs.counts)
         destination = rng.choice(instances)
         others = [i for i in instances if i != destination]
         accepted = sorted(rng.sample(others, min(len(others), rng.choice([0, 1, 1, 2, 2, 3]))))
@@ -43,7 +48,8 @@ def _follow(group: Group, counts: list[int], rng: random.Random, movements: int)
             theirs.counts[destination] -= loss
             theirs.offer(source)
             theirs.offer(destination)
-        ours.handle((polls, source, destination, gain, loss))
+        handled.append((polls, source, destination, gain, loss))
+        ours.handle(handled[-1])
     return choices
 
 
@@ -59,6 +65,13 @@ def test_a_long_queue_in_disorder_is_followed_all_along(seed: int) -> None:
     rng = random.Random(seed)
     group = _group([1] * 40, rng)
     assert _follow(group, [rng.randint(4, 6) for _ in range(40)], rng, 400) > 100
+
+
+@given(st.integers(0, 2**32))
+def test_every_choice_is_kafkas_after_what_was_handled_before(seed: int) -> None:
+    rng = random.Random(seed)
+    group = _group([1] * rng.randint(3, 24), rng)
+    _follow(group, [20 + rng.randint(0, 1) for _ in group.capacities], rng, 150, told_again=0.1)
 
 
 @given(st.integers(0, 2**32))
