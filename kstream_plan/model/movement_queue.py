@@ -36,6 +36,10 @@ class MovementQueue(Sequence[Movement]):
         """Return the movements of a task: that of the active one first."""
         return [queued[1] for kind in self._by_task if (queued := kind[task]) is not None]
 
+    def _has(self, task: int) -> bool:
+        active, standby = self._by_task
+        return active[task] is not None or standby[task] is not None
+
     def changed(
         self, active: Mapping[int, Queued | None], standby: Mapping[int, Queued | None], workings: object = None
     ) -> MovementQueue:
@@ -48,8 +52,7 @@ class MovementQueue(Sequence[Movement]):
         for before, queued in zip(self._by_task, (active, standby), strict=True):
             more += sum((now is not None) - (before[task] is not None) for task, now in queued.items())
         for task in active.keys() | standby.keys():
-            had, has = (any(kind[task] is not None for kind in of._by_task) for of in (self, made))
-            more_tasks += has - had
+            more_tasks += made._has(task) - self._has(task)
         made._number = self._number + more
         made.number_of_tasks = self.number_of_tasks + more_tasks
         made.workings = workings

@@ -19,7 +19,7 @@ from kstream_plan.model.movement_queue import MovementQueue, Queued
 from kstream_plan.model.settings import AssignmentConfig
 
 #: If more tasks than one in this many have changed, deciding anew is as fast.
-_FEW = 4
+_FEW = 2
 
 
 class Handled(NamedTuple):

@@ -91,8 +91,11 @@ class OutOfPlace:
     def _raise(self, offered: Collection[int], below: int, keys: Sequence[int]) -> None:
         """Let the lowest one be in place again; the next one, but who is ``offered``, may have been put below it."""
         lowest = self.lowest
-        heavier = min([key for key in keys if key > lowest and key not in offered], default=_HEAVIEST)
-        self.lowest, self.lowest_end = min(heavier, below), self.end
+        heavier = [key for key in keys if key > lowest]
+        for key in offered:
+            if key > lowest:
+                heavier.remove(key)
+        self.lowest, self.lowest_end = min([*heavier, below]), self.end
         if self.lowest == _HEAVIEST:
             self._forget()
 

@@ -138,12 +138,9 @@ def _seated(state: GroupState, task: int, seats: _Seats, generation: int, at_ms:
             by_instance[instance] = Copy(instance, None, (), whole, *seat, generation, made_at_ms=at_ms)
         elif (copy.consumer, copy.active) != seat:
             placed_in = copy.placed_in if copy.consumer is not None else generation
-            by_instance[instance] = copy._replace(
-                lag=0 if copy.lag == LATEST and not seat[1] else copy.lag,
-                consumer=seat[0],
-                active=seat[1],
-                placed_in=placed_in,
-                lost_at_ms=None,
+            lag = 0 if copy.lag == LATEST and not seat[1] else copy.lag
+            by_instance[instance] = Copy(
+                instance, lag, copy.reporters, copy.remaining, *seat, placed_in, None, copy.made_at_ms
             )
     return tuple(by_instance[instance] for instance in sorted(by_instance))
 
@@ -227,7 +224,7 @@ class _Report:
         reporters = copy.reporters if consumer in self._revoking and copy.reporters else (consumer,)
         if (copy.lag, copy.reporters, copy.remaining) == (lag, reporters, remaining):
             return copy
-        return copy._replace(lag=lag, reporters=reporters, remaining=remaining)
+        return Copy(copy.instance, lag, reporters, remaining, *copy[4:])
 
     def _unready(self, task: int, copy: Copy, consumer: int) -> Copy:
         """Nobody knows how fast it restores, so it counts as it was reported, behind by what was written since."""

@@ -37,7 +37,7 @@ def cleaned_up(
     """
     return {
         task
-        for task in after.changed_since(before)
+        for task in before.unsettled.intersection(after.changed_since(before))
         if any(
             not cleaner.is_sure(before.group, copy, by_ms)
             for copy in _lost_caught_up(before.copies[task], after.copies[task], limit)
