@@ -50,6 +50,11 @@ def test_a_generation_tells_how_it_stood(history: str, capsys: pytest.CaptureFix
     assert [of["task_id"] for of in found["probing"]["waiting"]] == ["0_2", "0_4"]
 
 
+def test_a_plan_that_is_cut_off_is_no_success(history: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["why", history, "--generation", "16", "--max-rounds", "1", "--max-warmup-replicas", "3"]) == 4
+    assert "0_2 on i4" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("more", "code", "said"),
     [

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kstream_plan.assignors import ASSIGNORS
-from kstream_plan.model import Holding, Rates, Snapshot, TaskId
+from kstream_plan.model import Holding, KnownDecision, Rates, Snapshot, TaskId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Promote, Withhold
@@ -186,6 +186,13 @@ def test_every_figure_is_that_of_the_plan(snapshot: Snapshot, data: st.DataObjec
         protocol=data.draw(st.sampled_from(sorted(PROTOCOLS))),
         max_rounds=40,
     )
+    decision = KnownDecision(
+        generation=snapshot.state.generation + 1,
+        at_ms=data.draw(st.sampled_from([None, -5_000, 0])),
+        probing_rebalance=data.draw(st.sampled_from([None, True, False])),
+        next_ms=data.draw(st.sampled_from([None, 30_000])),
+    )
+    snapshot = replace(snapshot, decision=data.draw(st.sampled_from([None, decision])))
     found = why(snapshot, how, task_id=task_id, process_id=process_id, other_settings=False)
     plan, summary = found.plan, found.plan.summary
     by_trigger = found.rebalances.by_trigger
