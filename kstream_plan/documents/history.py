@@ -89,7 +89,7 @@ def _led_to(entries: Sequence[HistoryEntry], generation: int) -> HistoryEntry:
     known = {}
     for entry in entries:
         decision = entry.row.get("decision")
-        if isinstance(decision, Mapping):
+        if isinstance(decision, Mapping) and decision.get("decided") is not None:
             number = decision.get("generation")
             known[number if isinstance(number, int) else generation_of(entry.row) + 1] = entry
     if generation in known:
@@ -160,9 +160,29 @@ def _stretch(entries: Sequence[HistoryEntry], first: str | None, last: str | Non
     return Pair(sides[0], sides[-1], history_course(sides), tuple(warnings))
 
 
+def outcome_of(entry: HistoryEntry) -> Mapping[str, Any] | None:
+    """Return the decision that was made of a row, if it is told in full: with what was withheld, from whom.
+
+    That of a running group only led to the row; those that the broker keeps do not say who gets what is withheld.
+    """
+    decision = entry.row.get("decision")
+    if not isinstance(decision, Mapping) or decision.get("decided") is None:
+        return None
+    decided = decision["decided"]
+    processes = list(decided.values()) if isinstance(decided, Mapping) else []
+    consumers = [of for process in processes for of in _values(process, "consumers")]
+    told = not consumers or any(not isinstance(of, Mapping) or "withheld" in of for of in consumers)
+    return decision if told else None
+
+
+def _values(of: Any, name: str) -> list[Any]:
+    found = of.get(name) if isinstance(of, Mapping) else None
+    return list(found.values()) if isinstance(found, Mapping) else []
+
+
 def _last_known(entries: Sequence[HistoryEntry], position: int) -> int:
     """The state after the last decision is known only if the last row tells its decision."""
-    return position if position < len(entries) or entries[-1].row.get("decision") else len(entries) - 1
+    return position if position < len(entries) or outcome_of(entries[-1]) is not None else len(entries) - 1
 
 
 def _position(entries: Sequence[HistoryEntry], text: str, option: str) -> int:
@@ -190,8 +210,8 @@ def _position_of_generation(entries: Sequence[HistoryEntry], generation: int, op
     found = [place for place, entry in enumerate(entries) if generation_of(entry.row) == generation]
     if found:
         return found[-1]
-    decision = entries[-1].row.get("decision")
-    if isinstance(decision, Mapping) and generation_of(entries[-1].row) + 1 == generation:
+    decision = outcome_of(entries[-1])
+    if decision is not None and generation_of(entries[-1].row) + 1 == generation:
         return len(entries)
     known = sorted({generation_of(entry.row) for entry in entries})
     newest = known[-1] + 1 if decision else known[-1]
@@ -227,8 +247,8 @@ def _sides(entries: Sequence[HistoryEntry], rows: Sequence[Side], last: int) -> 
 
 def _next_side(earlier: Side, later: Side | None, before: HistoryEntry) -> Side:
     """Return what was held after the decision of a row: as that says, else as the row after it does."""
-    decision = before.row.get("decision")
-    if isinstance(decision, Mapping) and (later is None or later.generation == earlier.generation + 1):
+    decision = outcome_of(before)
+    if decision is not None and (later is None or later.generation == earlier.generation + 1):
         return _after_decision(earlier, later, decision, before.where)
     assert later is not None
     return replace(later, newcomers=later.newcomers - earlier.group.instance_index.keys())

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kstream_plan.comparison.beside_history import said_and_happened
 from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened
-from kstream_plan.documents.history import GENERATION, HistoryEntry, entries_of, generation_of, point_ms
+from kstream_plan.documents.history import GENERATION, HistoryEntry, entries_of, generation_of, outcome_of, point_ms
 from kstream_plan.documents.plan.files import is_plan_file, read_plan_file
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model.times import format_time
@@ -93,8 +93,8 @@ def _decisions(entries: Sequence[HistoryEntry]) -> list[_Decision]:
     """Return the decisions whose times are known, in order."""
     found = []
     for entry in entries:
-        decision = entry.row.get("decision")
-        if not isinstance(decision, Mapping) or decision.get("decided") is None:
+        decision = outcome_of(entry)
+        if decision is None:
             continue
         at_ms, number, trigger = _time(decision.get("at")), decision.get("generation"), decision.get("trigger")
         at_ms = entry.at_ms if at_ms is None else at_ms

@@ -85,7 +85,8 @@ def _stateless(
         return decided, frozenset(), frozenset()
     owners, losing = decided.copy(), before[withheld]
     owners[withheld] = revoked_by(losing)
-    return owners, frozenset(losing.tolist()), frozenset(decided[withheld].tolist())
+    gaining = decided[withheld]
+    return owners, frozenset(losing.tolist()), frozenset(gaining[gaining >= 0].tolist())
 
 
 def _without(changes: list[ActiveChange], kept_back: set[int]) -> tuple[ActiveChange, ...]:

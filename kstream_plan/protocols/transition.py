@@ -38,8 +38,8 @@ class ActiveChange(NamedTuple):
 class Transition:
     """What the members hold after one rebalance, by consumer index.
 
-    A follow-up rebalance comes at once if and only if something is withheld (``follow_up``). ``revoking`` are the
-    consumers that give up an active task, ``waiting`` those from which one is withheld; both rejoin at once
+    A follow-up rebalance comes at once if and only if something is revoked or withheld (``follow_up``). ``revoking``
+    are the consumers that give up an active task, ``waiting`` those from which one is withheld; both rejoin at once
     (``disturbed``), the others hear of the follow-up by heartbeat.
 
     What happens to the stateless tasks follows from their ``owners``. The rest is about stateful tasks: ``changed``
@@ -65,8 +65,8 @@ class Transition:
 
     @property
     def follow_up(self) -> bool:
-        """Whether the next rebalance comes at once."""
-        return bool(self.waiting)
+        """Whether the next rebalance comes at once: so too where a task is revoked and nobody knows for whom."""
+        return bool(self.waiting or self.revoking)
 
     @property
     def disturbed(self) -> frozenset[int]:

@@ -50,6 +50,8 @@ def next_rebalance(
         return Due(known.next_ms + tick_ms, Trigger.PROBING)
     if transition.follow_up:
         everyone_at_once = len(transition.disturbed) == len(turn.held) - len(joining)
+        if not transition.waiting:
+            everyone_at_once = clock == SOONEST  # for whom the tasks are revoked is not known: it may be the others
         after_ms = clock.at_once_ms if everyone_at_once else int(clock.heartbeat * config.heartbeat_interval_ms)
         return Due(turn.at_ms + after_ms, Trigger.FOLLOW_UP, begun=True)
     if turn.probing_rebalance:

@@ -77,8 +77,9 @@ def snapshot_row(
     least = {} if moment.still_held else _largest_reports(moment.members)
     row["tasks"] = [_task_row(task, topics, ends, least.get(task.task_id, 0)) for task in tasks]
     row["instances"] = _instance_rows(moment)
-    if moment.still_held:
-        row["decision"] = _decision(moment)
+    decision = _decision(moment) if moment.still_held else _made_of(moment)
+    if decision is not None:
+        row["decision"] = decision
     row["lags"] = _lag_rows(moment, {task.task_id: end_offset_sum(task, reported_ends) for task in tasks})
     return row
 
@@ -136,6 +137,34 @@ def _decision(moment: GroupMoment) -> dict[str, Any]:
     elif all(member.next_rebalance_ms for member in moment.members):
         decision["probing_rebalance"] = False
     return decision
+
+
+def _made_of(moment: GroupMoment) -> dict[str, Any] | None:
+    """Return what was decided from what the members had just reported; ``None`` if they were told of an error only.
+
+    A member is not told what is withheld from it, only to come back at once: the row does not say who gets that. While
+    something is withheld, when the probe is due does not count: the follow-up comes before.
+    """
+    members = moment.members
+    if any(member.error_code for member in members):
+        return None
+    decision: dict[str, Any] = {} if moment.generation is None else {"generation": moment.generation + 1}
+    decision["at"] = format_time(moment.captured_at_ms)
+    probes = [member.next_rebalance_ms for member in members if member.probing]
+    follows_up = not all(member.next_rebalance_ms for member in members)
+    if probes or not follows_up:
+        decision["probing_rebalance"] = bool(probes)
+    if probes and not follows_up:
+        decision["next_rebalance_at"] = format_time(min(probes))
+    decision["decided"] = {
+        process_id: {"consumers": {member.member_id: _decided_of(member) for member in of_process}}
+        for process_id, of_process in _by_process(members).items()
+    }
+    return decision
+
+
+def _decided_of(member: StreamsMember) -> dict[str, list[str]]:
+    return {"active": _in_order(member.active), "standby": _in_order(member.standby)}
 
 
 def _by_process(members: Iterable[StreamsMember]) -> dict[str, list[StreamsMember]]:

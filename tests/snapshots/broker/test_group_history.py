@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.broker.history import OffsetsRecord, generations, moments
 from kstream_plan.snapshots.broker.source import group_decisions, group_history
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import parse_time
-from tests.helpers.captured import SCENARIOS, rows, trigger
+from tests.helpers.captured import SCENARIOS, assigned, copies_alike, rows, trigger
 from tests.helpers.captured_cluster import CapturedCluster, encode_group_key, encode_group_metadata, topology
 
 SCENARIO, GROUP = "scale-out-traffic", "S7"
@@ -186,3 +187,45 @@ def test_decisions_in_figures(scenario: str) -> None:
         untold = decision.probing is None and decision.withheld_tasks
         assert untold or decision.probing == observed[number]["probing_rebalance"]
     assert sum(of.moved_tasks for of in found.values()) > 0
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_each_row_holds_the_decision_that_was_made_of_it(scenario: str) -> None:
+    """But for who gets what is withheld."""
+    observed = {row["generation"]: row for row in rows(scenario, "observed")}
+    made = [row for row in whole_history(scenario) if "decided" in row["decision"]]
+    assert len(made) == len(observed)
+    for row in made:
+        found, known = snapshot_from_row(row, scenario), observed[row["decision"]["generation"]]
+        assert found.decision is not None
+        assert found.decision.consumers is not None
+        assert (found.decision.generation, found.decision.at_ms) == (row["generation"] + 1, 0)
+        assert found.decision.probing_rebalance in (None, known["probing_rebalance"])
+        group = found.state.group
+        assert copies_alike(group, found.decision.consumers) == assigned(group, known)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_what_looks_ahead_starts_after_the_decision(scenario: str) -> None:
+    """As after the one in the leader's log, a heartbeat later at most; a replay makes it again."""
+    config = rows(scenario, "inputs")[0]["config"]
+    history = zip(whole_history(scenario), rows(scenario, "inputs"), rows(scenario, "observed"), strict=False)
+    for row, known, observed in list(history)[1:6]:
+        found = snapshot_from_row({**row, "config": config, "rates": None}, scenario)
+        decision = {name: observed[name] for name in ("generation", "at", "probing_rebalance", "decided")}
+        ahead = plan_checked(found)
+        expected = plan_checked(snapshot_from_row({**known, "decision": decision}, scenario))
+        for planned, logged in zip(ahead.rounds[:4], expected.rounds[:4], strict=True):
+            assert (planned.generation, planned.trigger) == (logged.generation, logged.trigger)
+            assert -100 <= planned.at_ms - logged.at_ms <= 3_000
+            assert planned.decided == logged.decided
+        replayed = plan_checked(found.before_decision())
+        assert replayed.rounds[0].generation == observed["generation"]
+
+
+def whole_history(scenario: str) -> list[dict[str, Any]]:
+    cluster = CapturedCluster(scenario)
+    taken = group_history(
+        cluster, cluster.group_id, topology(scenario), NOW_MS, lambda at: True, newest_only=False, config={}
+    )
+    return taken.rows

@@ -105,7 +105,7 @@ def test_the_plan_made_of_it_is_the_one_made_of_what_the_leader_knew(scenario: s
     """Apart from the rates, which the history measures: what was captured has none."""
     config = rows(scenario, "inputs")[0]["config"]
     for row, known in list(zip(history(scenario), rows(scenario, "inputs"), strict=True))[1:4]:
-        planned = plan_checked(snapshot_from_row({**row, "config": config, "rates": None}, scenario))
+        planned = plan_checked(snapshot_from_row({**row, "config": config, "rates": None}, scenario).before_decision())
         expected = plan_checked(snapshot_from_row(known, scenario))
         assert [of.steps for of in planned.rounds] == [of.steps for of in expected.rounds]
 
