@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from kstream_plan.policy.limits import Limit as Limit
     from kstream_plan.policy.limits import Policy as Policy
     from kstream_plan.protocols.upgrade import upgrade as upgrade
+    from kstream_plan.render.bounce import bounce_json as bounce_to_json
+    from kstream_plan.render.bounce import bounce_markdown as bounce_to_markdown
+    from kstream_plan.render.bounce import bounce_table as bounce_to_table
     from kstream_plan.render.check.json_form import json_report as check_to_json
     from kstream_plan.render.check.markdown import markdown_report as check_to_markdown
     from kstream_plan.render.check.table import table_report as check_to_table
@@ -73,6 +76,7 @@ if TYPE_CHECKING:
     from kstream_plan.render.why.pages import why_markdown as why_to_markdown
     from kstream_plan.render.why.pages import why_table as why_to_table
     from kstream_plan.simulation.alternatives import alternatives as alternatives
+    from kstream_plan.simulation.bounces import bounce as bounce
     from kstream_plan.simulation.cures import cures as cures
     from kstream_plan.simulation.drain import drain as drain
     from kstream_plan.simulation.one_plan import assign_once as assign
@@ -111,6 +115,10 @@ _PUBLIC = {
     "check_to_json": ("kstream_plan.render.check.json_form", "json_report"),
     "check_to_markdown": ("kstream_plan.render.check.markdown", "markdown_report"),
     "check_to_table": ("kstream_plan.render.check.table", "table_report"),
+    "bounce": ("kstream_plan.simulation.bounces", "bounce"),
+    "bounce_to_json": ("kstream_plan.render.bounce", "bounce_json"),
+    "bounce_to_markdown": ("kstream_plan.render.bounce", "bounce_markdown"),
+    "bounce_to_table": ("kstream_plan.render.bounce", "bounce_table"),
     "compare_to_json": ("kstream_plan.render.compare.json_form", "compare_json"),
     "compare_to_markdown": ("kstream_plan.render.compare.table", "compare_markdown"),
     "compare_to_table": ("kstream_plan.render.compare.table", "compare_table"),
@@ -181,6 +189,10 @@ __all__ = [
     "alternatives",
     "assign",
     "beside_each_other",
+    "bounce",
+    "bounce_to_json",
+    "bounce_to_markdown",
+    "bounce_to_table",
     "check",
     "check_all",
     "check_to_json",

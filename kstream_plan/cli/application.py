@@ -34,6 +34,9 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
             "Ask whether instances may stop: which of their tasks would start cold or pause, now and after waiting."
         ),
         "why": "Say why a group still probes, why a task moves, why an instance gets nothing, with figures.",
+        "bounce": (
+            "Find out how to restart all instances: each way with its least safe pause; exit code 3 if none is safe."
+        ),
         "check": "Check what plans, saved or made now, do to a group against a policy; exit code 3 if they break it.",
         "show": "Show plans saved by --out or --output json.",
         "diff": "Say what changed between two generations of a group, what it cost, and why.",

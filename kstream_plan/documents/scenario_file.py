@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+import yaml
 
 from kstream_plan.documents.quantities import parse_duration, parse_rate
 from kstream_plan.documents.streams_config import setting_value
@@ -27,6 +29,7 @@ from kstream_plan.model.scenario import (
     SettingValue,
     Stop,
     Threads,
+    moment,
 )
 from kstream_plan.model.settings import MAX_INT, MAX_LONG
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
@@ -70,6 +73,34 @@ def read_scenario(text: bytes | str, where: str) -> Scenario:
     if len(items) > _MOST_EVENTS:
         raise fields["events"].fail(f"are more than {_MOST_EVENTS:,}", "leave some out")
     return Scenario(events=tuple(_event(item) for item in items))
+
+
+def scenario_yaml(scenario: Scenario, comment: str) -> str:
+    """Return the text of a scenario file of restarts, to be read again as it is; a ``comment`` comes first.
+
+    Raises:
+        TypeError: there is another event in it than bounces, and instances that leave, stop and return.
+    """
+    document = {"version": 1, "events": [_written(event) for event in scenario.events]}
+    text: str = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, allow_unicode=True, width=10_000)
+    return f"# {comment}\n{text}"
+
+
+def _written(event: Event) -> dict[str, Any]:
+    match event:
+        case Bounce():
+            ways = {"leave": event.leaves, "static": event.static, "surge": event.surge}
+            what: dict[str, Any] = {"restart": moment(event.restart_ms), "pause": moment(event.pause_ms)}
+            if event.process_ids != (ALL,):
+                what = {"instances": list(event.process_ids)} | what
+            kind: dict[str, Any] = {"bounce": what | {name: value for name, value in ways.items() if value}}
+        case Leave() | Return():
+            kind = {"leave" if isinstance(event, Leave) else "return": list(event.process_ids)}
+        case Stop():
+            kind = {"crash" if event.crash else "stop": list(event.process_ids)}
+        case _:
+            raise TypeError(f"{event} is no part of restarts")
+    return {"at": moment(event.at_ms)} | kind
 
 
 def _event(item: YamlNode) -> Event:

@@ -15,6 +15,7 @@ KINDS = (
     "check",
     "drain",
     "why",
+    "bounce",
     "snapshot",
     "lags",
     "scenario",

@@ -26,7 +26,7 @@ def outage_note(made: Plan, scenario: Scenario, play: Play) -> Note | None:
     bounces = [event for event in scenario.events if isinstance(event, Bounce)]
     if not bounces:
         return None
-    at_once = _stand_still(made, bounces[0].at_ms)
+    at_once = standing_still(made, bounces[0].at_ms)
     if not at_once:
         return None
     found = list(_without(made, scenario, play))
@@ -35,7 +35,7 @@ def outage_note(made: Plan, scenario: Scenario, play: Play) -> Note | None:
     return Note(OUTAGE, message)
 
 
-def _stand_still(made: Plan, from_ms: int) -> int:
+def standing_still(made: Plan, from_ms: int) -> int:
     """Return how many tasks stand still at the same time, at worst, of several instances, and that stop from then on.
 
     What is only handed over, within a heartbeat interval, does not count; what an instance ran that is away always
@@ -123,7 +123,7 @@ def _least_pause_ms(made: Plan, scenario: Scenario, play: Play) -> int | None:
 
 def _is_outage(made: Plan, scenario: Scenario) -> bool:
     first = next(event for event in scenario.events if isinstance(event, Bounce))
-    return _stand_still(made, first.at_ms) > 0
+    return standing_still(made, first.at_ms) > 0
 
 
 def _with_bounces(scenario: Scenario, **changed: int) -> Scenario:

@@ -34,6 +34,7 @@ OF_THEIR_OWN = {
     ("compare", "--policy"): "which of them keep",
     ("compare", "--draws"): "for each",
     ("diff", "--fail-on-changes"): "changed",
+    ("bounce", "--out"): "scenario",
     ("why", "--task"): "Why this task",
     ("why", "--instance"): "Why this instance",
 }

@@ -134,6 +134,7 @@ _POSITIONAL: dict[str, list[list[str]]] = {
         [FILE, "--instance", "orders-1"],
         [FILE, "--replay"],
     ],
+    "bounce": [["snapshot.json"], ["snapshot.json", "--restart", "20s"], [FILE]],
     "check": [["plan.json"], ["snapshot.json"], [FILE], ["plan.json", FILE], ["snapshot.json", "--policy", FILE]],
     "show": [["plan.json"], [FILE]],
     "diff": [["plan.json"], ["plan.json", FILE], ["snapshot.json", "snapshot.json"], [FILE, "snapshot.json"], [FILE]],

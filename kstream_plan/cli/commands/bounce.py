@@ -1,0 +1,101 @@
+"""``bounce``: the ways to restart every instance of a group, each with the least pause that is safe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kstream_plan.cli.actions.each_application import each_application
+from kstream_plan.cli.actions.overrides import overrides
+from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
+from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
+from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
+from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.output import OutputForm, page, say, written_at_once
+from kstream_plan.cli.progress import progress
+from kstream_plan.documents.quantities import parse_duration
+from kstream_plan.errors import UsageError
+from kstream_plan.model import Snapshot
+from kstream_plan.render.bounce import best_scenario, bounce_json, bounce_markdown, bounce_table
+from kstream_plan.simulation.bounces import Bounces
+from kstream_plan.simulation.bounces import bounce as bounces_of
+from kstream_plan.simulation.draws import processors
+
+#: A stop, the start of a JVM, and joining.
+_USUAL_RESTART_MS = 40_000
+
+
+class BounceOptions(Rounds, PlansSnapshots):
+    """What ``bounce`` is asked."""
+
+    paths: shared.Snapshots
+    restart: Annotated[
+        int | None,
+        typer.Option(
+            "--restart",
+            metavar="DURATION",
+            parser=shared.parser(parse_duration, 1, show="{}ms".format),
+            help="How long an instance is away: from its stop until it joins again (default: 40s).",
+        ),
+    ] = None
+    output: shared.Output = OutputForm.TABLE
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the scenario of the best way, for simulate and check."),
+    ] = None
+
+
+@takes(BounceOptions)
+def bounce(asked: BounceOptions) -> None:
+    """Find out how to restart all instances: each way with its least safe pause; exit code 3 if none is safe."""
+    with expected_failures(debug=asked.debug):
+        check_before_reading(asked, asked.out)
+        settings = overrides(asked)
+        with progress(quiet=asked.quiet) as tell:
+            tell("reading")
+
+            def played(found: Snapshot, _done: int) -> Bounces:
+                name = found.state.group.application_id
+                return bounces_of(
+                    found,
+                    _USUAL_RESTART_MS if asked.restart is None else asked.restart,
+                    asked.plan_options,
+                    workers=processors(),
+                    on_way=lambda done, of: tell(f"{name}: way {done} of {of}", done, of),
+                )
+
+            work = each_application(read_snapshots(asked.paths, asked), settings, played, keep_going=asked.keep_going)
+        for error in work.errors:
+            report(error, debug=asked.debug)
+        _deliver(work.results, asked)
+    codes = [ExitCode.POLICY for found in work.results if found.fastest_safe is None]
+    raise typer.Exit(first_that_applies(codes, work.errors))
+
+
+def _deliver(found: Sequence[Bounces], asked: BounceOptions) -> None:
+    """Write the best scenario if asked to, then show the ways.
+
+    Raises:
+        UsageError: a scenario is to be written of several applications, or none is safe.
+    """
+    if asked.out is not None and found:
+        if len(found) > 1:
+            fix = "choose one with --application-id"
+            raise UsageError(f"there are {len(found)} applications, and one file", where="--out", fix=fix)
+        if found[0].fastest_safe is not None:
+            with written_at_once(asked.out) as file:
+                file.write(best_scenario(found[0]))
+    if not found:
+        return
+    shown = page()
+    if asked.output is OutputForm.JSON:
+        say("".join(f"{bounce_json(of)}\n" for of in found))
+    elif asked.output is OutputForm.MARKDOWN:
+        say("\n".join(map(bounce_markdown, found)))
+    else:
+        say("\n".join(bounce_table(of, width=shown.width, colour=shown.colour) for of in found))

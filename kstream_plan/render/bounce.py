@@ -1,0 +1,192 @@
+"""Ways to restart a group beside each other, as text for a terminal, as Markdown, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from kstream_plan.documents.codec import Json
+from kstream_plan.documents.scenario_file import scenario_yaml
+from kstream_plan.documents.streams_config import kafka_name
+from kstream_plan.model.scenario import moment
+from kstream_plan.plans.simulated import Range
+from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.plan.fleet import Column, markdown_overview, overview
+from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape, fenced
+from kstream_plan.render.text.numbers import count, duration, interval
+from kstream_plan.render.text.wrapping import paragraph, wrapped
+from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
+from kstream_plan.version import __version__
+
+_FORMAT_VERSION = "1.0"
+_MARK = "*"
+_NAMES = {
+    "default-close": "default close",
+    "leave": "leave on close",
+    "static": "static members",
+    "surge": "surge of one",
+}
+_COLUMNS = (
+    (Column("way"), ""),
+    (
+        Column("pause", right=True),
+        "the least from one restart to the next that is safe (where none is, the figures are those with a long one)",
+    ),
+    (Column("in all", right=True), "until everybody is back and every task where it stays"),
+    (Column("rebal.", right=True), "rebalances"),
+    (Column("at once", right=True), "most tasks that stand still at the same time, hand-overs too"),
+    (Column("still", right=True), "longest that a task stands still in all"),
+    (Column("cold", right=True), "cold starts"),
+)
+
+
+def bounce_table(found: Bounces, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+    """Return a line for each way, why others are not safe, and the scenario of the best one, as lines of text."""
+    columns = [column for column, _ in _COLUMNS]
+    rows = [_cells(found, of, TERMINAL) for of in found.played]
+    bad = [not of.safe for of in found.played]
+    table = overview(_heading(found, TERMINAL), columns, rows, bad, width=width, colour=colour)
+    lines = wrapped([f"{column.head}: {said}" for column, said in _COLUMNS if said], "; ", width, "", "  ")
+    for sentence in _remarks(found, TERMINAL):
+        lines += paragraph(sentence, width, "! ", "  ")
+    lines += ["", *paragraph(_conclusion(found), width)]
+    if found.fastest_safe is not None:
+        lines += [f"  {line}" for line in best_scenario(found).splitlines()]
+    return table + "\n".join(lines) + "\n"
+
+
+def bounce_markdown(found: Bounces) -> str:
+    """Return the same as Markdown."""
+    rows = [_cells(found, of, MARKDOWN) for of in found.played]
+    parts = [markdown_overview(_heading(found, MARKDOWN), [column for column, _ in _COLUMNS], rows)]
+    parts.append("; ".join(f"{column.head}: {said}" for column, said in _COLUMNS if said) + "\n")
+    remarks = [f"- {sentence}\n" for sentence in _remarks(found, MARKDOWN)]
+    parts += ["".join(remarks)] if remarks else []
+    parts.append(f"{MARKDOWN.sentence(_conclusion(found))}\n")
+    if found.fastest_safe is not None:
+        parts.append(f"{fenced(best_scenario(found).rstrip())}\n")
+    return "\n".join(parts)
+
+
+def bounce_json(found: Bounces) -> str:
+    """Return the same as one line of JSON, described by ``documents/schemas/bounce.json``, without the line end."""
+    first = found.played[0].plan
+    document: dict[str, Json] = {
+        "format_version": _FORMAT_VERSION,
+        "kind": "bounce",
+        "application_id": first.group.application_id,
+        "tool": {"name": "kstream-plan", "version": __version__, "models": first.models},
+        "input": {
+            "snapshot_digest": first.snapshot_digest,
+            "generation": first.generation,
+            "captured_at": first.captured_at,
+        },
+        "restart_ms": found.restart_ms,
+        "ways": [{**_way(of.way), "best": of is found.fastest_safe, **_played(of)} for of in found.played],
+        "not_played": [{**_way(way), "least_ms": least_ms} for way, least_ms in found.left_out],
+    }
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def best_scenario(found: Bounces) -> str:
+    """Return the scenario file of the best way; there has to be one."""
+    best = found.fastest_safe
+    assert best is not None
+    settings = "".join(f", with {kafka_name(name)}={value}" for name, value in best.way.settings)
+    name = TERMINAL.name(best.plan.group.application_id)
+    return scenario_yaml(best.scenario, f"restarts of {name}: {_NAMES.get(best.way.name, best.way.name)}{settings}")
+
+
+def _way(way: Way) -> dict[str, Json]:
+    zones: Mapping[str, Sequence[str]] = way.zones
+    return {
+        "way": way.name,
+        "settings": {kafka_name(name): value for name, value in way.settings},
+        "tag": way.tag,
+        "zones": {zone: list(process_ids) for zone, process_ids in zones.items()} if zones else None,
+    }
+
+
+def _played(of: PlayedWay) -> dict[str, Json]:
+    figures = of.figures
+    return {
+        "safe": of.safe,
+        "settles": of.settles,
+        "pause_ms": of.pause_ms,
+        "ends_ms": of.ends_ms,
+        "still_at_once": of.still_at_once,
+        "paused_at_once": figures.paused_at_once,
+        "draws": None if of.draws is None else of.draws.number,
+        "rebalances": figures.rebalances._asdict(),
+        "cold_handovers": figures.cold_handovers._asdict(),
+        "most_cold": of.most_cold,
+        "max_paused_ms": figures.max_paused_ms._asdict(),
+        "restored_records": None if figures.restored_records is None else figures.restored_records._asdict(),
+        "scenario": scenario_yaml(of.scenario, of.way.name),
+    }
+
+
+def _heading(found: Bounces, escape: Escape) -> str:
+    group = found.played[0].plan.group
+    number = len(found.played[0].plan.initial_balance.active)
+    restarted = f"{count(number, 'instance')} restarted, {interval(found.restart_ms)} each (--restart)"
+    return f"{escape.name(group.application_id)}: {restarted}, {count(len(found.played), 'way')} simulated"
+
+
+def _name(way: Way, escape: Escape) -> str:
+    name = _NAMES.get(way.name, "")
+    if way.tag is not None:
+        name = f"by {escape.name(way.tag)}{', leave on close' if way.name == 'zone-leave' else ''}"
+    return name + "".join(f", time-out {interval(value)}" for _, value in way.settings)
+
+
+def _cells(found: Bounces, of: PlayedWay, escape: Escape) -> tuple[str, ...]:
+    figures = of.figures
+    mark = f" {escape.sentence(_MARK)}" if of is found.fastest_safe else ""
+    return (
+        _name(of.way, escape) + mark,
+        moment(of.pause_ms) if of.safe else "none",
+        duration(of.ends_ms),
+        _numbers(figures.rebalances),
+        f"{figures.paused_at_once:,}",
+        _times(figures.max_paused_ms),
+        f"≤ {of.most_cold:,}" if of.most_cold > figures.cold_handovers.most else _numbers(figures.cold_handovers),
+    )
+
+
+def _remarks(found: Bounces, escape: Escape) -> list[str]:
+    """Say of every way that is not safe why, and why others were not played."""
+    remarks = [f"{_name(of.way, escape)}: {_why_not(of)}" for of in found.played if not of.safe]
+    return remarks + [
+        f"{_name(way, escape)} was not played: every task with state moves to an empty disk, and at "
+        f"max.warmup.replicas at a time that takes at least {duration(least_ms)}"
+        for way, least_ms in found.left_out
+    ]
+
+
+def _why_not(of: PlayedWay) -> str:
+    cold = of.most_cold
+    reasons = [f"{count(cold, 'task')} would start cold"] if cold else []
+    reasons += [f"{of.still_at_once:,} tasks of several instances stand still at once"] if of.still_at_once else []
+    reasons += [] if of.settles else ["the group does not settle"]
+    what = ", ".join(reasons) or "with another length of the restart, as near the session time-out, it would not be"
+    return f"not safe with any pause up to {interval(of.pause_ms)}: {what}"
+
+
+def _conclusion(found: Bounces) -> str:
+    best = found.fastest_safe
+    if best is None:
+        return "none of them is safe: standbys, or static members, would help"
+    told = (
+        f"{_MARK} the fastest that is safe: nothing starts cold, and one instance's tasks at most stand still at once"
+    )
+    return f"{told}. As a scenario (--out FILE):"
+
+
+def _numbers(of: Range) -> str:
+    return f"{of.median:,}" if of.least == of.most else f"{of.median:,} ({of.least:,}-{of.most:,})"
+
+
+def _times(of: Range) -> str:
+    median, most = duration(of.median), duration(of.most)
+    return median if median == most else f"{median} (≤ {most})"

@@ -1,0 +1,102 @@
+"""What people and programs see of the ways to restart a group."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+from rich.cells import cell_len
+
+from kstream_plan import snapshots
+from kstream_plan.cli import run
+from kstream_plan.documents.scenario_file import load_scenario
+from kstream_plan.model import Group, Snapshot
+from kstream_plan.model.scenario import Bounce
+from kstream_plan.render.bounce import bounce_json, bounce_markdown, bounce_table
+from kstream_plan.simulation.bounces import Bounces, bounce
+from tests.helpers import captured_scenarios, plan_cases
+from tests.helpers.goldens import assert_golden
+from tests.helpers.schemas import validator
+
+
+def _settled() -> Snapshot:
+    return captured_scenarios.before("scale-out")
+
+
+def _zoned() -> Snapshot:
+    """Three instances in two zones with names that nobody should give."""
+    snapshot = _settled()
+    group = snapshot.state.group
+    tagged = tuple(
+        replace(of, client_tags=((plan_cases.EVIL, f"{plan_cases.EVIL}{place % 2}"),))
+        for place, of in enumerate(group.instances)
+    )
+    return replace(snapshot, state=replace(snapshot.state, group=Group(plan_cases.EVIL, group.tasks, tagged)))
+
+
+CASES: dict[str, Callable[[], Bounces]] = {
+    "within-the-time-out": lambda: bounce(_settled(), 5_000),
+    "beyond-the-time-out": lambda: bounce(_settled(), 70_000),
+    "evil-names": lambda: bounce(_zoned(), 40_000),
+}
+
+
+@lru_cache
+def _case(name: str) -> Bounces:
+    return CASES[name]()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_people_see(name: str) -> None:
+    found = _case(name)
+    assert_golden(f"bounce/{name}.txt", bounce_table(found))
+    for width in (80, 97, 200):
+        above, _, _ = bounce_table(found, width=width).partition("\n  # ")  # what is copied is not wrapped
+        assert max(map(cell_len, above.splitlines())) <= width
+    validator("bounce").validate(json.loads(bounce_json(found)))
+
+
+def test_markdown() -> None:
+    text = bounce_markdown(_case("evil-names"))
+    assert_golden("bounce/evil-names.md", text)
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(text)
+    kinds = {token.type for token in tokens} | {child.type for token in tokens for child in token.children or ()}
+    assert not {"html_inline", "html_block", "link_open", "image"} & kinds
+
+
+def test_none_is_safe() -> None:
+    found = _case("beyond-the-time-out")
+    unsafe = replace(found, played=tuple(of for of in found.played if not of.safe))
+    assert unsafe.fastest_safe is None
+    assert "none of them is safe" in bounce_table(unsafe)
+
+
+def test_the_command_writes_a_scenario_that_can_be_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (_settled(),))
+    out = tmp_path / "restarts.yaml"
+    assert run(["bounce", "x.json", "--restart", "5s", "--out", str(out), "-q"]) == 0
+    best = json.loads(bounce_json(bounce(_settled(), 5_000)))["ways"][2]
+    assert best["best"]
+    (event,) = load_scenario(out).events
+    assert isinstance(event, Bounce)
+    assert (event.restart_ms, event.pause_ms, event.static) == (5_000, best["pause_ms"], True)
+    shown = capsys.readouterr().out
+    assert out.read_text(encoding="utf-8").splitlines()[-1] in shown
+    assert run(["bounce", "x.json", "--restart", "0s"]) == 2
+
+
+def test_exit_code_3_if_none_is_safe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = _case("beyond-the-time-out")
+    unsafe = replace(found, played=tuple(of for of in found.played if not of.safe))
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (_settled(),))
+    monkeypatch.setattr("kstream_plan.cli.commands.bounce.bounces_of", lambda *_of, **_options: unsafe)
+    out = tmp_path / "restarts.yaml"
+    assert run(["bounce", "x.json", "--out", str(out), "-q"]) == 3
+    assert not out.exists()

@@ -1,0 +1,129 @@
+"""Ways to restart a group: the pause that is proposed is safe when it is played, and one second less is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.documents.scenario_file import read_scenario, scenario_yaml
+from kstream_plan.errors import ScenarioError
+from kstream_plan.model import Consumer, Copy, Group, GroupState, Holding, Instance, Snapshot, Task, TaskId
+from kstream_plan.model.scenario import Join, Scenario
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans import Plan
+from kstream_plan.simulation.bounces import Bounces, PlayedWay, bounce, is_safe, ways_of
+from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.one_plan import plan
+
+RESTARTS_MS = [5_000, 20_000, 44_000, 46_000, 70_000]
+
+
+def _group(instances: int, tasks: int, standbys: bool, zones: int = 0) -> Snapshot:
+    """A settled group: every task runs somewhere, with a warm standby on the next instance."""
+    members = [
+        Instance(
+            process_id=f"m{number}",
+            consumers=(Consumer(consumer_id=f"m{number}-1"),),
+            client_tags=(("zone", f"z{number % zones}"),) if zones else (),
+        )
+        for number in range(instances)
+    ]
+    all_tasks = [Task(task_id=TaskId(0, number), stateful=True, end_offset_sum=50_000) for number in range(tasks)]
+    group = Group.of("g", all_tasks, members)
+    runs = [tuple(range(number, tasks, instances)) for number in range(instances)]
+    held = tuple(
+        Holding(runs[number], runs[number - 1] if standbys and instances > 1 else ()) for number in range(instances)
+    )
+    copies = tuple(
+        tuple(
+            Copy(instance=member, lag=-2 if task in of.active else 0, consumer=member)
+            for member, of in enumerate(held)
+            if task in of.active + of.standby
+        )
+        for task in range(tasks)
+    )
+    state = GroupState(group=group, generation=5, at_ms=0, holdings=held, copies=copies, leader=None)
+    return Snapshot(state=state, config=AssignmentConfig(num_standby_replicas=int(standbys)))
+
+
+def _again(snapshot: Snapshot, of: PlayedWay, restart_ms: int, pause_ms: int) -> Plan:
+    config = replace(snapshot.config, **dict(of.way.settings))  # type: ignore[arg-type]
+    scenario = drawn(of.way.scenario(restart_ms, pause_ms), snapshot.state.group, 0)
+    return plan(replace(snapshot, config=config), scenario=scenario)
+
+
+def _of(found: Bounces, name: str) -> PlayedWay:
+    return next(of for of in found.played if of.way.name == name)
+
+
+@given(
+    instances=st.integers(2, 6),
+    tasks=st.integers(1, 6),
+    standbys=st.booleans(),
+    zones=st.sampled_from([0, 2]),
+    restart_ms=st.sampled_from(RESTARTS_MS),
+)
+def test_the_pause_is_safe_and_one_second_less_is_not(
+    instances: int, tasks: int, standbys: bool, zones: int, restart_ms: int
+) -> None:
+    snapshot = _group(instances, tasks, standbys, zones)
+    found = bounce(snapshot, restart_ms)
+    for of in found.played:
+        if of.safe:
+            assert is_safe(_again(snapshot, of, restart_ms, of.pause_ms))
+            assert of.most_cold == of.still_at_once == 0
+            if of.pause_ms:
+                shorter = max(of.pause_ms - 1_000, 0)
+                sides = [restart_ms] if abs(restart_ms - 45_000) > 3_000 else [restart_ms, 44_999, 45_001]
+                assert not all(is_safe(_again(snapshot, of, side, shorter)) for side in sides)
+    best = found.fastest_safe
+    assert best is None or best.safe
+
+
+def test_a_member_that_leaves_hands_over_to_a_warm_standby_and_others_are_told_why_they_are_not_safe() -> None:
+    with_standbys, without = bounce(_group(4, 8, True), 20_000), bounce(_group(4, 8, False), 20_000)
+    assert _of(with_standbys, "leave").safe
+    assert not _of(without, "leave").safe
+    assert _of(without, "leave").most_cold
+    assert _of(without, "default-close").safe  # each is back before the group has noticed: its tasks wait for it
+    assert _of(without, "static").figures.rebalances.most == 0
+
+
+def test_static_members_get_a_session_time_out_that_is_enough() -> None:
+    found = bounce(_group(3, 6, False), 70_000)
+    short, long = (of for of in found.played if of.way.name == "static")
+    assert (short.safe, long.safe, long.way.settings) == (False, True, (("session_timeout_ms", 76_000),))
+    assert found.fastest_safe is long
+
+
+def test_zones_are_those_of_a_tag_of_several_instances() -> None:
+    zoned = [way for way in ways_of(_group(4, 4, True, zones=2), 5_000) if way.tag]
+    assert [(way.name, way.tag, dict(way.zones)) for way in zoned] == [
+        (name, "zone", {"z0": ("m0", "m2"), "z1": ("m1", "m3")}) for name in ("zone", "zone-leave")
+    ]
+    assert not [way for way in ways_of(_group(2, 4, True, zones=2), 5_000) if way.tag]  # one of each
+
+
+def test_a_surge_of_many_tasks_is_left_out_with_the_least_that_it_takes() -> None:
+    found = bounce(_group(3, 101, True), 5_000)
+    assert [(way.name, least_ms) for way, least_ms in found.left_out] == [("surge", 51 * 600_000)]
+
+
+@pytest.mark.parametrize("way", ways_of(_group(4, 4, True, zones=2), 70_000), ids=lambda way: way.name)
+def test_a_scenario_is_read_as_it_was_written(way: object) -> None:
+    scenario = way.scenario(40_000, 2_500)  # type: ignore[attr-defined]
+    read = read_scenario(scenario_yaml(scenario, "for tests"), "s.yaml")
+    assert Scenario(events=tuple(replace(event, where="") for event in read.events)) == scenario
+
+
+def test_one_instance_has_nobody_to_hand_over_to() -> None:
+    with pytest.raises(ScenarioError, match="the only instance"):
+        bounce(_group(1, 2, False), 5_000)
+
+
+def test_other_events_are_no_restarts() -> None:
+    with pytest.raises(TypeError, match="no part of restarts"):
+        scenario_yaml(Scenario(events=(Join(at_ms=0, instances=()),)), "")
