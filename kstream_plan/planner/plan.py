@@ -319,6 +319,17 @@ def _assumptions(design: Design, played: Played, outcome: Rehearsal, now_ms: int
     if rounds and left_over:
         names = tuple(str(state.group.tasks[task].task_id) for task in left_over)
         notes.append(Note("left-over-age", "The snapshot's left-over state counts as left over since just now", names))
+    empty = [
+        str(task.task_id)
+        for task, now in zip(snapshot.state.group.tasks, state.group.tasks, strict=True)
+        if task.stateful and task.end_offset_known and not now.end_offset_known
+    ]
+    if rounds and empty:
+        message = (
+            "The snapshot's end offsets are those of the group's first start, when nothing had been written: what has "
+            "been since, and so what is to be restored, is not known; --produce-rate or a newer snapshot tells"
+        )
+        notes.append(Note("end-offsets-of-start", message, tuple(empty)))
     new = sorted(set(played.group.instance_index).difference(state.group.instance_index))
     if new and snapshot.rates.restore and snapshot.rates.restore_per_instance is None:
         message = "New instances restore as fast as the others do in the middle: theirs cannot have been measured"

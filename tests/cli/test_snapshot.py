@@ -140,7 +140,9 @@ def test_the_time_that_is_asked_for_is_now(until: str, ranges: list[Any], capsys
     made = plan(snapshot_from_row(row, "fresh"), scenario=Scenario(events=(Leave(at_ms=0, process_ids=(leaving,)),)))
     cold = [(one.low, one.high) for one in made.summary.ranges if one.figure == "cold_handovers"]
     assert (cold, made.summary.cold_handovers) == (ranges, 8 if ranges else 0)
-    assert "left-over-age" not in {note.code for note in made.assumptions}, "a group that first started has none"
+    codes = {note.code for note in made.assumptions}
+    assert "left-over-age" not in codes, "a group that first started has none"
+    assert "end-offsets-of-start" in codes, "nothing had been written when it was decided"
 
 
 def test_several_logs_after_one_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
