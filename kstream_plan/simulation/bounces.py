@@ -208,14 +208,18 @@ class _Search:
 
     def is_safe(self, way: Way, process_ids: Sequence[str], pause_ms: int) -> bool:
         """Play the restarts of these instances: see :class:`PlayedWay`."""
-        snapshot, config = self.with_settings(way), self.with_settings(way).config
-        restarts = {self.restart_ms}
-        if abs(self.restart_ms - config.session_timeout_ms) <= config.heartbeat_interval_ms:
-            restarts |= {config.session_timeout_ms - 1, config.session_timeout_ms + 1}  # it may come out either way
+        snapshot = self.with_settings(way)
         return all(
             is_safe(self._play(snapshot, way.scenario(restart_ms, pause_ms, process_ids)))
-            for restart_ms in sorted(restarts)
+            for restart_ms in (self.restart_ms, *self.other_sides_ms(way))
         )
+
+    def other_sides_ms(self, way: Way) -> tuple[int, ...]:
+        """Return restarts on either side of the session time-out, if this one may come out on either."""
+        config = self.with_settings(way).config
+        if abs(self.restart_ms - config.session_timeout_ms) > config.heartbeat_interval_ms:
+            return ()
+        return config.session_timeout_ms - 1, config.session_timeout_ms + 1
 
     def least_safe_pause_ms(self, way: Way, process_ids: Sequence[str], low_ms: int = 0) -> int | None:
         """Return the least pause from ``low_ms`` on with which these restarts are safe; ``None``: none."""
@@ -257,7 +261,7 @@ def _played(search: _Search, way: Way, workers: int) -> PlayedWay:
     """Play a way with the pause that a few restarts need; if that is too short for all, with what all of them need."""
     pause_ms = search.least_safe_pause_ms(way, search.everybody[:_FEW])
     found = _simulated(search, way, pause_ms, workers)
-    if pause_ms is None or found.safe:
+    if pause_ms is None or (found.safe and not (search.other_sides_ms(way) and search.everybody[_FEW:])):
         return found
     longer_ms = search.least_safe_pause_ms(way, search.everybody, pause_ms)
     return found if longer_ms == pause_ms else _simulated(search, way, longer_ms, workers)

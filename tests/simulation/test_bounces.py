@@ -60,7 +60,7 @@ def _of(found: Bounces, name: str) -> PlayedWay:
 
 
 @given(
-    instances=st.integers(2, 6),
+    instances=st.integers(2, 4),
     tasks=st.integers(1, 6),
     standbys=st.booleans(),
     zones=st.sampled_from([0, 2]),
@@ -81,6 +81,14 @@ def test_the_pause_is_safe_and_one_second_less_is_not(
                 assert not all(is_safe(_again(snapshot, of, side, shorter)) for side in sides)
     best = found.fastest_safe
     assert best is None or best.safe
+
+
+def test_what_few_restarts_need_is_held_against_all_of_them_on_either_side_of_the_time_out() -> None:
+    snapshot = _group(7, 7, True)
+    found = _of(bounce(snapshot, 46_000), "default-close")
+    assert found.safe
+    for side in (44_999, 46_000, 45_001):
+        assert is_safe(_again(snapshot, found, side, found.pause_ms))
 
 
 def test_a_member_that_leaves_hands_over_to_a_warm_standby_and_others_are_told_why_they_are_not_safe() -> None:
