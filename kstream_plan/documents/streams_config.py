@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kstream_plan.documents.java_properties import Setting, parse_properties
-from kstream_plan.documents.yaml_settings import parse_yaml
+from kstream_plan.documents.yaml_as_properties import parse_yaml
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import CONFIG_NAMES, RACK_STRATEGIES, RANGES, AssignmentConfig

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Rates, Snapshot
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import format_time
-from kstream_plan.planner.timeline import Timeline
+from kstream_plan.planner.scenario_as_noticed import Timeline
 from kstream_plan.plans.design import Turn
 from kstream_plan.plans.end import EndConsumer, EndCopy, EndInstance, EndRate, EndTask, PlanEnd
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from kstream_plan.model import Group, Rates
 from kstream_plan.model.scenario import Burst, ProduceRate, RestoreRate
-from kstream_plan.planner.timeline import PaceChange
+from kstream_plan.planner.scenario_as_noticed import PaceChange
 from kstream_plan.plans import Outage
 from kstream_plan.plans.membership import GroupChange, moved_rates
 from kstream_plan.plans.restoring import Span

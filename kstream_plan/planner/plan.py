@@ -20,8 +20,8 @@ from kstream_plan.planner.loop import OnRound, Rehearsal, rehearse
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.roster import Roster
+from kstream_plan.planner.scenario_as_noticed import NextLeader, Timeline, timeline
 from kstream_plan.planner.summarize import least_moves, summarize
-from kstream_plan.planner.timeline import NextLeader, Timeline, timeline
 from kstream_plan.plans import FigureRange, Plan, Summary, Trigger
 from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, CopyDoubt, Design, Played

@@ -17,8 +17,8 @@ from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedG
 from kstream_plan.snapshots.leader_log.message_values import Ended, LogPlace
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
 from kstream_plan.snapshots.leader_log.records import Record, read_records
-from kstream_plan.snapshots.leader_log.releases import Releases, release_of, releases_of
 from kstream_plan.snapshots.leader_log.rows import Names, row_of, time_text
+from kstream_plan.snapshots.leader_log.running_release import Releases, release_of, releases_of
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.generation_rates import with_rates
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
