@@ -94,7 +94,9 @@ def test_planning_on_from_where_a_captured_plan_was_cut_gives_its_rest(
 @settings(max_examples=10)
 def test_planning_on_gives_the_rest_where_rates_are_known(snapshot: Snapshot, rounds: int) -> None:
     rates = Rates(restore_per_instance=400.0, produce_per_task=5.0)
-    assert goes_on(replace(snapshot, captured_at=TIME, rates=rates), None, rounds)[1]
+    rest, same = goes_on(replace(snapshot, captured_at=TIME, rates=rates), None, rounds)
+    # of a copy whose end offset is not known nobody knows whether it has caught up by the end: the plan says so
+    assert same or any(note.code == "copies-maybe-ready" for note in rest.assumptions)
 
 
 def test_who_has_joined_is_there_at_the_end_and_who_has_left_is_not() -> None:
