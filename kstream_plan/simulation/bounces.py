@@ -210,7 +210,7 @@ class _Search:
         """Play the restarts of these instances: see :class:`PlayedWay`."""
         snapshot = self.with_settings(way)
         return all(
-            is_safe(self._play(snapshot, way.scenario(restart_ms, pause_ms, process_ids)))
+            is_safe(self.play(snapshot, way.scenario(restart_ms, pause_ms, process_ids)))
             for restart_ms in (self.restart_ms, *self.other_sides_ms(way))
         )
 
@@ -241,9 +241,10 @@ class _Search:
         config = replace(self.snapshot.config, **dict(way.settings))  # type: ignore[arg-type]
         return replace(self.snapshot, config=config)
 
-    def _play(self, snapshot: Snapshot, scenario: Scenario) -> Plan:
-        first_draw = drawn(scenario, snapshot.state.group, 0)
-        return plan(snapshot, self.options, scenario=first_draw, bounds=False, floor=False, ranges=False)
+    def play(self, snapshot: Snapshot, scenario: Scenario, draw: int = 0) -> Plan:
+        """Play restarts with the ids of one draw."""
+        of = drawn(scenario, snapshot.state.group, draw)
+        return plan(snapshot, self.options, scenario=of, bounds=False, floor=False, ranges=False)
 
 
 def is_safe(made: Plan) -> bool:
@@ -281,10 +282,13 @@ def _simulated(search: _Search, way: Way, pause_ms: int | None, workers: int) ->
         floor=False,
     )
     made, figures = simulated.plan, alternative_figures(simulated.plan, simulated.draws)
+    others = range(0 if simulated.draws is None else simulated.draws.number)
     return PlayedWay(
         way=way,
         pause_ms=waits_ms,
-        safe=pause_ms is not None and is_safe(made) and not figures.cold_handovers.most,
+        safe=pause_ms is not None
+        and is_safe(made)
+        and all(is_safe(search.play(snapshot, scenario, draw)) for draw in others),
         most_cold=_most_cold(made, figures.cold_handovers.most),
         scenario=scenario,
         plan=made,
