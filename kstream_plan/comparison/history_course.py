@@ -8,7 +8,7 @@ from itertools import pairwise
 from kstream_plan.comparison.changes import Between, Side, Start, TaskChange, TaskClass
 from kstream_plan.comparison.diff import compare
 from kstream_plan.model import LATEST, UNKNOWN, WorkId
-from kstream_plan.snapshots.rows.measured import progress
+from kstream_plan.snapshots.rows.measured_rates import progress
 from kstream_plan.snapshots.rows.times import parse_time
 
 

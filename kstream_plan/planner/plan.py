@@ -25,9 +25,9 @@ from kstream_plan.planner.summarize import least_moves, summarize
 from kstream_plan.plans import FigureRange, Plan, Summary, Trigger
 from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, CopyDoubt, Design, Played
-from kstream_plan.plans.garbage_collector import without_cycle_collector
 from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED, pauses_of
+from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.summary import FIGURES
 
 __all__ = ["OnRound", "plan"]

@@ -10,7 +10,7 @@ from kstream_plan.model import LATEST, Copy, Rates, Snapshot, WorkId, whole_sum
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, Place, Plan, Promote, Role, Round, ThreadMove, Trigger, Withhold
 from kstream_plan.plans.restoring import Restoring, Span
-from kstream_plan.plans.why import WaitingCopy
+from kstream_plan.plans.why_answers import WaitingCopy
 
 #: A copy that would take longer counts as never ready: its instance restores no faster than what is written.
 _LONGEST_MS = 30 * 24 * 3_600_000

@@ -19,7 +19,7 @@ from kstream_plan.plans import HandOver, MemberJoined, MemberLeft, Plan, Promote
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.balance import InstanceLoad, instance_loads
 from kstream_plan.plans.simulated import WhatIf
-from kstream_plan.plans.why import (
+from kstream_plan.plans.why_answers import (
     Balancing,
     InstanceAnswer,
     Probing,

@@ -19,7 +19,7 @@ from kstream_plan.model import Holding, KnownDecision, Rates, Snapshot, TaskId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Promote, Withhold
-from kstream_plan.plans.why import Why, WhyBalance, WhyInstance, WhyTask
+from kstream_plan.plans.why_answers import Why, WhyBalance, WhyInstance, WhyTask
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration, interval

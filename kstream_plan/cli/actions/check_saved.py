@@ -17,7 +17,7 @@ from kstream_plan.documents.plan.files import are_plans, each_saved_in, is_plan_
 from kstream_plan.documents.plan.read import SavedPlan, each_saved
 from kstream_plan.errors import KstreamPlanError, PlanFileError, UsageError
 from kstream_plan.plans import Plan
-from kstream_plan.plans.garbage_collector import without_cycle_collector
+from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard

@@ -24,7 +24,7 @@ from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, SnapshotE
 from kstream_plan.model import Snapshot, WorkId
 from kstream_plan.model.tasks import work_id
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.plans.why import Why
+from kstream_plan.plans.why_answers import Why
 from kstream_plan.render.why.json_form import why_json
 from kstream_plan.render.why.pages import why_markdown, why_table
 from kstream_plan.simulation.instance_names import process_id_of

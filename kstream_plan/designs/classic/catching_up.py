@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from kstream_plan.designs.classic.cleaner import Cleaner
 from kstream_plan.designs.classic.readiness import Readiness
+from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Rates
 from kstream_plan.model.state import is_settled
 from kstream_plan.plans.restoring import Restoring, Span, beginning, produced

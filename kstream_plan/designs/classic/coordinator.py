@@ -12,10 +12,10 @@ from operator import attrgetter
 from kstream_plan.assignors import Assignor
 from kstream_plan.designs.classic import uncertainty
 from kstream_plan.designs.classic.catching_up import Interval, advance
-from kstream_plan.designs.classic.cleaner import Cleaner
 from kstream_plan.designs.classic.next_rebalance import LATE_MS, TYPICAL, Clock, next_rebalance
 from kstream_plan.designs.classic.readiness import Readiness, silent_copies
 from kstream_plan.designs.classic.round_steps import steps_of
+from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.designs.classic.stuck_or_cyclic import Recurrence, cause
 from kstream_plan.model import (
     Assignment,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kstream_plan.designs.classic.cleaner import Cleaner
+from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note, Rates
 from kstream_plan.model.movement_queue import MovementQueue
 from kstream_plan.model.ranking import is_caught_up

@@ -18,8 +18,8 @@ from kstream_plan.documents.plan.simulation import simulation_of
 from kstream_plan.errors import PlanFileError
 from kstream_plan.model import Group, Holding, Target, TaskId, WorkId
 from kstream_plan.plans import Balance, Plan, Role, Round
-from kstream_plan.plans.garbage_collector import without_cycle_collector
 from kstream_plan.plans.pauses import pauses_of
+from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.replay import Outcome, replay
 from kstream_plan.plans.simulated import OverDraws, Simulation
 from kstream_plan.protocols import PROTOCOLS, gives_up

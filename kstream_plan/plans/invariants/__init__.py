@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.plans import Plan
-from kstream_plan.plans.garbage_collector import without_cycle_collector
 from kstream_plan.plans.invariants import copies, outcome
 from kstream_plan.plans.invariants.plan_view import PlanView
+from kstream_plan.plans.python_gc import without_cycle_collector
 
 
 class Broken(NamedTuple):

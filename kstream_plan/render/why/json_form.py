@@ -10,7 +10,7 @@ from typing import Any
 
 from kstream_plan.documents.codec import Json
 from kstream_plan.model import ItemName, TaskId
-from kstream_plan.plans.why import Why
+from kstream_plan.plans.why_answers import Why
 from kstream_plan.version import __version__
 
 _FORMAT_VERSION = "1.0"

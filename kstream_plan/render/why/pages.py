@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kstream_plan.plans.why import Why
+from kstream_plan.plans.why_answers import Why
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.markdown import fact_list, heading
 from kstream_plan.render.text.escape import MARKDOWN

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.simulated import WhatIf
-from kstream_plan.plans.why import (
+from kstream_plan.plans.why_answers import (
     InstanceAnswer,
     Probing,
     Rebalances,

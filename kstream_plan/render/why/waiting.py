@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kstream_plan.plans.why import WaitingCopy, Why
+from kstream_plan.plans.why_answers import WaitingCopy, Why
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, records
 from kstream_plan.render.text.page import Fact

@@ -14,7 +14,7 @@ from kstream_plan.snapshots.metrics.lags import CopyScrape, position_of
 from kstream_plan.snapshots.metrics.offsets import Offsets
 from kstream_plan.snapshots.metrics.scrapes import TopicPartition
 from kstream_plan.snapshots.metrics.seats import Seats
-from kstream_plan.snapshots.rows.measured import (
+from kstream_plan.snapshots.rows.measured_rates import (
     RECENT_INTERVALS,
     SHORTEST_INTERVAL_MS,
     Measured,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from kstream_plan.model import LATEST
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.snapshots.rows.fields import Row
-from kstream_plan.snapshots.rows.measured import (
+from kstream_plan.snapshots.rows.measured_rates import (
     RECENT_INTERVALS,
     SHORTEST_INTERVAL_MS,
     Progress,

@@ -13,7 +13,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows.fields import FieldError, Row, shown
 from kstream_plan.snapshots.rows.lags import LagRow, LagRows, UnknownNameError
-from kstream_plan.snapshots.rows.measured import (
+from kstream_plan.snapshots.rows.measured_rates import (
     RECENT_INTERVALS,
     Measured,
     Progress,

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
 from kstream_plan.snapshots.files.sources import Input
-from kstream_plan.snapshots.rows.measured import RECENT_INTERVALS
+from kstream_plan.snapshots.rows.measured_rates import RECENT_INTERVALS
 from kstream_plan.snapshots.rows.schema import LAG_KEYS, LAGS
 from kstream_plan.snapshots.spark.failures import plain_path
 from kstream_plan.snapshots.spark.texts import explained, file_name, read_rows

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
 from kstream_plan.model import Group, Rates, Snapshot, TaskId
-from kstream_plan.plans.why import Why
+from kstream_plan.plans.why_answers import Why
 from kstream_plan.render.why.json_form import why_json
 from kstream_plan.render.why.pages import why_markdown, why_table
 from kstream_plan.simulation.why import why

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from kstream_plan.plans.garbage_collector import without_cycle_collector
+from kstream_plan.plans.python_gc import without_cycle_collector
 
 
 def test_what_was_made_meanwhile_is_old() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.designs.classic.cleaner import Cleaner
+from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.model import Copy
 from kstream_plan.snapshots.leader_log.history import Entry
 from kstream_plan.snapshots.rows.times import parse_time
