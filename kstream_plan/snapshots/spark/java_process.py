@@ -167,7 +167,10 @@ def end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+        # not by wait(): a signal that came within a poll may have left the lock taken that it would wait for
+        with suppress(ChildProcessError):
+            _, status = os.waitpid(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
 
 
 def end_after_archiving(process: subprocess.Popen[bytes]) -> None:

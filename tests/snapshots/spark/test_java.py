@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from kstream_plan.errors import SparkError
 from kstream_plan.snapshots.spark.failures import spark_failure, start_failure
 from kstream_plan.snapshots.spark.find_java import JAVA_HOME_VARIABLE, Java, find_java, why_spark_failed
+from kstream_plan.snapshots.spark.java_process import end
 
 
 def test_a_master_that_cannot_be_reached_is_named() -> None:
@@ -127,3 +129,11 @@ def test_sparks_exceptions_become_one_line(said: str, what: str) -> None:
     assert isinstance(error, SparkError)
     assert what in error.what
     assert str(error).isprintable()
+
+
+def test_java_is_ended_though_a_signal_left_the_lock_of_its_poll_taken() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True)
+    assert process._waitpid_lock.acquire(blocking=False)  # type: ignore[attr-defined]
+    end(process)
+    assert process.returncode == -signal.SIGKILL
+    end(process)
