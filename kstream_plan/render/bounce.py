@@ -92,7 +92,10 @@ def best_scenario(found: Bounces) -> str:
     """Return the scenario file of the best way; there has to be one."""
     best = found.fastest_safe
     assert best is not None
-    settings = "".join(f", with {kafka_name(name)}={value}" for name, value in best.way.settings)
+    settings = "".join(
+        f", with {kafka_name(name)}={value} (simulate --session-timeout {moment(value)})"
+        for name, value in best.way.settings
+    )
     name = TERMINAL.name(best.plan.group.application_id)
     return scenario_yaml(best.scenario, f"restarts of {name}: {_NAMES.get(best.way.name, best.way.name)}{settings}")
 
@@ -170,7 +173,7 @@ def _why_not(of: PlayedWay) -> str:
     reasons += [f"{of.still_at_once:,} tasks of several instances stand still at once"] if of.still_at_once else []
     reasons += [] if of.settles else ["the group does not settle"]
     what = ", ".join(reasons) or "with another length of the restart, as near the session time-out, it would not be"
-    return f"not safe with any pause up to {interval(of.pause_ms)}: {what}"
+    return f"not safe with a pause of {interval(of.pause_ms)}, nor with others that were tried: {what}"
 
 
 def _conclusion(found: Bounces) -> str:

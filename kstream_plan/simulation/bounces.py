@@ -28,6 +28,8 @@ _FEW = 5
 _DRAWS = 5
 #: A surge that takes more probes is days of work, for the group and for whoever plays it.
 _MOST_PROBES = 50
+#: Kafka's ``group.max.session.timeout.ms``, unless a broker has another one.
+_LONGEST_TIME_OUT_MS = 1_800_000
 #: ways done, ways in all
 OnWay: TypeAlias = Callable[[int, int], None]
 
@@ -75,8 +77,9 @@ class Way:
 class PlayedWay:
     """One way, played on a group.
 
-    ``safe``: with ``pause_ms``, and with no whole second less, two instances' tasks never stand still at once, none
-    starts cold, and the group settles. If not, the pause is the longest one that was tried. ``still_at_once``: so many
+    ``safe``: with ``pause_ms`` two instances' tasks never stand still at once, none starts cold, and the group settles,
+    in every draw and whether or not copies have caught up of which nobody knows that; with one second less that does
+    not hold. If no pause is safe it is one of those that were tried. ``still_at_once``: so many
     tasks of several instances do stand still at once, beyond a hand-over. ``ends_ms``: everybody is back, and every
     task where it stays. ``most_cold`` tasks start cold at worst. ``scenario`` can be played again.
     """
@@ -159,8 +162,8 @@ def ways_of(snapshot: Snapshot, restart_ms: int) -> list[Way]:
     """Return the ways a group can be restarted in; static members also with a session time-out that is enough."""
     ways = [Way(name=name) for name in ("default-close", "leave", "static", "surge")]
     config = snapshot.config
-    if config.session_timeout_ms <= restart_ms + config.heartbeat_interval_ms:
-        least_ms = restart_ms + 2 * config.heartbeat_interval_ms
+    least_ms = restart_ms + 2 * config.heartbeat_interval_ms
+    if config.session_timeout_ms <= restart_ms + config.heartbeat_interval_ms and least_ms <= _LONGEST_TIME_OUT_MS:
         ways.insert(3, Way(name="static", settings=(("session_timeout_ms", -(-least_ms // _TO_MS) * _TO_MS),)))
     zones = _zones(snapshot)
     return ways + [Way(name=name, tag=tag, zones=of) for tag, of in zones.items() for name in ("zone", "zone-leave")]
@@ -241,10 +244,10 @@ class _Search:
         config = replace(self.snapshot.config, **dict(way.settings))  # type: ignore[arg-type]
         return replace(self.snapshot, config=config)
 
-    def play(self, snapshot: Snapshot, scenario: Scenario, draw: int = 0) -> Plan:
-        """Play restarts with the ids of one draw."""
+    def play(self, snapshot: Snapshot, scenario: Scenario, draw: int = 0, *, ready: bool = False) -> Plan:
+        """Play restarts with the ids of one draw; ``ready`` as in :class:`PlanOptions`."""
         of = drawn(scenario, snapshot.state.group, draw)
-        return plan(snapshot, self.options, scenario=of, bounds=False, floor=False, ranges=False)
+        return plan(snapshot, self.options, scenario=of, bounds=False, floor=False, ranges=False, ready=ready)
 
 
 def is_safe(made: Plan) -> bool:
@@ -281,19 +284,22 @@ def _simulated(search: _Search, way: Way, pause_ms: int | None, workers: int) ->
         what_ifs=False,
         floor=False,
     )
+    ends = (False, True) if simulated.plan.summary.ranges else (False,)
     made, figures = simulated.plan, alternative_figures(simulated.plan, simulated.draws)
-    others = range(0 if simulated.draws is None else simulated.draws.number)
+    number = 1 if simulated.draws is None else simulated.draws.number
     return PlayedWay(
         way=way,
         pause_ms=waits_ms,
         safe=pause_ms is not None
         and is_safe(made)
-        and all(is_safe(search.play(snapshot, scenario, draw)) for draw in others),
+        and all(
+            is_safe(search.play(snapshot, scenario, draw, ready=ready)) for draw in range(number) for ready in ends
+        ),
         most_cold=_most_cold(made, figures.cold_handovers.most),
         scenario=scenario,
         plan=made,
         draws=simulated.draws,
         figures=figures,
         still_at_once=standing_still(made, 0),
-        ends_ms=max([made.summary.duration_ms, *(outage.to_ms for outage in made.outages)]),
+        ends_ms=max([*made.ends("duration_ms", figures.balanced_ms.most), *(outage.to_ms for outage in made.outages)]),
     )
