@@ -9,7 +9,6 @@ of Java left, no temporary folder left but by a kill, and ``--out`` either as it
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import signal
@@ -40,8 +39,10 @@ COMMANDS: dict[str, list[str]] = {
     "compare": ["compare", _SNAPSHOT, "--vary", "max.warmup.replicas=1,2", "--output", "json"],
     "upgrade": ["upgrade", _SNAPSHOT, "--to", "cooperative"],
     "drain": ["drain", _SNAPSHOT, "orders-0"],
+    "why": ["why", _SNAPSHOT],
+    "bounce": ["bounce", _BEFORE, "--out", "out.json"],
 }
-WITH_SPARK = {"assign", "check-snapshot", "simulate-scaleout", "simulate", "compare", "upgrade", "drain"}
+WITH_SPARK = COMMANDS.keys() - {"show", "check", "diff", "schema", "snapshot"}
 _CODES = {signal.SIGINT: 130, signal.SIGTERM: 128 + signal.SIGTERM, signal.SIGKILL: -signal.SIGKILL}
 _QUIET = {signal.SIGINT: "kstream-plan: interrupted\n", signal.SIGTERM: "", signal.SIGKILL: ""}
 _WAIT_SECONDS = 60
@@ -73,7 +74,10 @@ def whole_run(command: str, folder: Path, plan: Path) -> tuple[int, str, float]:
 def ended_at(
     command: str, number: signal.Signals, after: float, folder: Path, plan: Path, whole: tuple[int, str, float]
 ) -> list[str]:
-    """Start a command, send it a signal after so many seconds, and return what is wrong with how it ends."""
+    """Start a command, send it a signal after so many seconds, and return what is wrong with how it ends.
+
+    It was run whole in a folder beside.
+    """
     process = _start(COMMANDS[command], folder, plan)
     try:
         process.wait(after)
@@ -99,7 +103,7 @@ def ended_at(
     if number != signal.SIGKILL and not early and (left := sorted((folder / "temporary").iterdir())):
         wrong.append(f"it left {left}")
     out = folder / "out.json"
-    if out.exists() and not _is_whole(out):
+    if out.exists() and out.read_bytes() != (folder.parent / "whole" / "out.json").read_bytes():
         wrong.append("--out is torn")
     if number != signal.SIGKILL and (torn := [path.name for path in folder.glob(".out*")]):
         wrong.append(f"it left {torn}")
@@ -110,16 +114,6 @@ def _is_quiet(code: int, said: str, number: signal.Signals, all_said: str) -> bo
     """Tell whether it ended by the signal, and said no more than what it had said by then, and that it did."""
     before = said.removesuffix(_QUIET[number])
     return code == _CODES[number] and said.endswith(_QUIET[number]) and all_said.startswith(before)
-
-
-def _is_whole(path: Path) -> bool:
-    text = path.read_text(encoding="utf-8")
-    try:
-        for document in [text] if text.startswith("[") else text.splitlines():
-            json.loads(document)
-    except ValueError:
-        return False
-    return text.endswith("\n")
 
 
 def _gone(folder: Path) -> bool:
