@@ -21,8 +21,8 @@ from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.table import table
 from tests.helpers.random_scenarios import play, play_varied
 
-#: ``KSTREAM_PLAN_SEQUENCES=10000 pytest`` plays more of them; a sequence has some 30 rebalances.
-SEQUENCES = int(os.environ.get("KSTREAM_PLAN_SEQUENCES", "700"))
+#: ``KSTREAM_PLAN_SEQUENCES=10000 pytest`` plays more of them; a sequence has some 30 rebalances: 22,000 in every run.
+SEQUENCES = int(os.environ.get("KSTREAM_PLAN_SEQUENCES", "600"))
 CHUNK = 100
 
 
@@ -51,7 +51,7 @@ def test_every_sequence_of_events_keeps_every_invariant(played: Mapping[int, Pla
         assert broken_invariants(made) == (), f"seed {seed}\n{_history(made)}"
 
 
-@pytest.mark.parametrize("first", _chunks(SEQUENCES // 5, 50, "varied sequences"))
+@pytest.mark.parametrize("first", _chunks(SEQUENCES // 4, 50, "varied sequences"))
 def test_every_design_assignor_and_protocol_keeps_every_invariant(first: int) -> None:
     for seed in range(first, first + 50):
         made = play_varied(seed)
@@ -111,5 +111,5 @@ def test_deciding_anew_in_every_round_gives_the_same(
     played: Mapping[int, Plan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(planner, "ASSIGNORS", {"high-availability": Assignor(_anew)})
-    for seed, incremental in list(played.items())[::3]:
+    for seed, incremental in list(played.items())[::6]:
         assert play(seed) == incremental, f"seed {seed}"
