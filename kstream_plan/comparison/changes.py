@@ -36,6 +36,14 @@ class Side:
     models: str | None = None
     measured: str | None = None
 
+    @property
+    def active_tasks(self) -> dict[str, int]:
+        """How many tasks each instance runs, by process id."""
+        return {
+            instance.process_id: sum(len(self.holdings[consumer].active) for consumer in consumers)
+            for instance, consumers in zip(self.group.instances, self.group.consumers_of, strict=True)
+        }
+
 
 class Start(NamedTuple):
     """What a task starts from on its new instance.

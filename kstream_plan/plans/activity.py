@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, assert_never
 
@@ -116,7 +116,41 @@ class Activity:
     @property
     def records(self) -> int | None:
         """What this event's new copies, and starts without one that is caught up, restore; ``None`` if not known."""
-        return None if None in self.amounts else sum(amount for amount in self.amounts if amount is not None)
+        return records_of(self.amounts)
+
+
+class Totals(NamedTuple):
+    """What all events of a plan come to.
+
+    ``cold`` are the starts from a copy that is not caught up, which restore ``cold_records`` (``None``: not known);
+    ``started`` is how many stateful tasks start that nobody ran, ``stateless_at_probes`` how often stateless ones
+    change their instance at probes, ``threads`` how often an active task changes its thread on the instance it stays
+    on.
+    """
+
+    cold: tuple[Move, ...]
+    cold_records: int | None
+    started: int
+    stateless_at_probes: int
+    threads: int
+
+
+def totals(found: Sequence[Activity]) -> Totals:
+    """Return what the events of a plan come to."""
+    cold = tuple(move for event in found for move in event.cold)
+    return Totals(
+        cold=cold,
+        cold_records=records_of(move.records for move in cold),
+        started=sum(move.source is None for event in found for move in event.moves),
+        stateless_at_probes=sum(event.stateless for event in found if event.probe is not None),
+        threads=sum(event.threads for event in found),
+    )
+
+
+def records_of(amounts: Iterable[int | None]) -> int | None:
+    """Return how many records that is in all; ``None`` if one amount is not known."""
+    known = list(amounts)
+    return None if None in known else sum(amount for amount in known if amount is not None)
 
 
 def events(plan: Plan) -> list[Activity]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 from kstream_plan.model import Group, Holding, Note, Target
 from kstream_plan.model.settings import AssignmentConfig
@@ -15,6 +16,18 @@ from kstream_plan.plans.rounds import Balance, Round
 from kstream_plan.plans.steps import MemberJoined
 from kstream_plan.plans.summary import Summary
 from kstream_plan.plans.verdict import Verdict
+
+
+class Left(NamedTuple):
+    """What is left of a plan that was cut off, counted from its queue and not simulated.
+
+    ``tasks`` still have to move, ``at_once`` of them warm up at a time: that takes ``probes``, and ``time_ms``.
+    """
+
+    tasks: int
+    at_once: int
+    probes: int
+    time_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +108,32 @@ class Plan:
         known = [one for one in self.summary.ranges if one.figure == name]
         values = [*of_draws, *([] if shown is None else [shown]), *(end for one in known for end in one[1:])]
         return min(values, default=0), max(values, default=0)
+
+    @property
+    def max_paused_stateful_ms(self) -> int:
+        """How long the stateful task that is paused most stands still in all."""
+        return max((self.pauses.ms.get(task.task_id, 0) for task in self.group.tasks if task.stateful), default=0)
+
+    @property
+    def left(self) -> Left | None:
+        """What is left where the plan was cut off; ``None``: nothing, or what is left does not warm up."""
+        return self.left_with(self.config.max_warmup_replicas)
+
+    def left_with(self, at_once: int) -> Left | None:
+        """Return what would be left if so many tasks warmed up at a time."""
+        tasks = len(self.verdict.tasks)
+        if self.verdict.kind != "unfinished" or not tasks or not at_once:
+            return None
+        probes = -(-tasks // at_once)
+        each_ms = self.config.probing_rebalance_interval_ms + self.config.heartbeat_interval_ms
+        return Left(tasks, at_once, probes, probes * each_ms)
+
+    @property
+    def rounds_in_all(self) -> int:
+        """About how many rounds a plan that was cut off has in all, if its probes go on like those it has."""
+        left = self.left
+        rounds = len(self.rounds)
+        return rounds + (0 if left is None else -(-rounds * left.probes // max(1, self.summary.probing_rebalances)))
 
     @property
     def pauses_are_least(self) -> bool:

@@ -125,6 +125,28 @@ class Simulation:
         """What the rules of a policy go by, of all draws; ``None`` if nothing is random."""
         return None if self.draws is None else self.draws.for_rules
 
+    @property
+    def settles(self) -> bool:
+        """Whether it settles, in every draw."""
+        draws = self.draws
+        return self.plan.verdict.kind == "settled" and (draws is None or draws.settled == draws.number)
+
+    @property
+    def most_cold_handovers(self) -> int:
+        """How many starts are cold at worst: of the plan, where nobody knows how many, and of all draws."""
+        of_draws = 0 if self.draws is None else self.draws.cold_handovers.most
+        return max(self.plan.ends("cold_handovers")[1], of_draws)
+
+    @property
+    def duration_ms(self) -> int:
+        """How long it takes, in the middle of all draws."""
+        return self.plan.summary.duration_ms if self.draws is None else self.draws.duration_ms.median
+
+    @property
+    def moves(self) -> int:
+        """How many stateful tasks change owner, in the middle of all draws."""
+        return self.plan.summary.moves if self.draws is None else self.draws.moves.median
+
 
 def figures_of(made: Plan) -> Figures:
     """Return what is compared of one plan."""

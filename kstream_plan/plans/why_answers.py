@@ -161,6 +161,11 @@ class Rebalances:
     thread_moves: int
     moves: int
 
+    @property
+    def in_all(self) -> int:
+        """How many rebalances are to come."""
+        return sum(self.by_trigger.values())
+
 
 class TaskStep(NamedTuple):
     """A step about a task, and when it happens."""
@@ -221,6 +226,11 @@ class InstanceAnswer:
     waiting: tuple[WaitingCopy, ...]
     queued: tuple[WorkId, ...]
     first_ms: int | None
+
+    @property
+    def catching_up(self) -> int:
+        """How many copies catch up there of tasks that it is to run."""
+        return sum(copy.to_run for copy in self.waiting)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -114,6 +114,11 @@ class CheckedPlan:
         """Return the findings of one status."""
         return tuple(finding for finding in self.findings if finding.status is status)
 
+    @property
+    def worst(self) -> Status:
+        """The worst status of its findings that counts; a waived one does not."""
+        return next((status for status in (Status.ERROR, Status.WARNING) if self.of(status)), Status.PASSED)
+
 
 @dataclass(frozen=True, slots=True)
 class Check:

@@ -12,6 +12,7 @@ from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, Plan, Promote
+from kstream_plan.plans.activity import records_of
 from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.simulation.forecasts import doubtful, forecasts, relied_on
 from kstream_plan.simulation.instance_names import process_id_of
@@ -69,6 +70,16 @@ class Drain:
     def cold_now(self) -> tuple[DrainedTask, ...]:
         """The tasks that would start cold now."""
         return tuple(task for task in self.now if not task.caught_up)
+
+    @property
+    def stateful_now(self) -> int:
+        """How many of the tasks that run there now are stateful."""
+        return sum(task.stateful for task in self.now)
+
+    @property
+    def cold_records_now(self) -> int | None:
+        """What the tasks that would start cold now restore; ``None`` if it is not known of all."""
+        return records_of(task.restore_records for task in self.cold_now)
 
     @property
     def cold_at_best(self) -> tuple[DrainedTask, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import chain, starmap
 
 from kstream_plan.policy.findings import Check, CheckedPlan, Status
-from kstream_plan.render.check.table import worst_status
 from kstream_plan.render.check.wording import figures, heading, origin, passes, sentence
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.text.escape import MARKDOWN
@@ -47,7 +46,7 @@ def _error(application_id: str | None, message: str) -> str:
 
 def _plan(checked: CheckedPlan) -> str:
     names = Names(checked.plan.group, MARKDOWN)
-    mark = _MARKS[worst_status(checked)]
+    mark = _MARKS[checked.worst]
     lines = ["", f"{mark} **kstream-plan: {heading(checked, names)}** (snapshot {origin(checked)})", ""]
     return "\n".join([*lines, *_items(checked, names)]) + "\n"
 

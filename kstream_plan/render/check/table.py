@@ -25,14 +25,9 @@ def table_report(check: Check, *, width: int = DEFAULT_WIDTH, colour: bool = Fal
     return coloured(text) if colour else text
 
 
-def worst_status(checked: CheckedPlan) -> Status:
-    """Return the worst status of a plan's findings that counts; a waived one does not."""
-    return next((s for s in (Status.ERROR, Status.WARNING) if checked.of(s)), Status.PASSED)
-
-
 def _counts(check: Check) -> str:
-    errors = sum(worst_status(checked) is Status.ERROR for checked in check.plans)
-    warnings = sum(worst_status(checked) is Status.WARNING for checked in check.plans)
+    errors = sum(checked.worst is Status.ERROR for checked in check.plans)
+    warnings = sum(checked.worst is Status.WARNING for checked in check.plans)
     parts = [f"{len(check.errors):,} not checked"] if check.errors else []
     parts += [f"{errors:,} {'breaks' if errors == 1 else 'break'} the policy"] if errors else []
     parts += [f"{warnings:,} with warnings"] if warnings else []
@@ -43,7 +38,7 @@ def _counts(check: Check) -> str:
 def _plan(checked: CheckedPlan, width: int) -> list[str]:
     names = Names(checked.plan.group, TERMINAL)
     title = f"{heading(checked, names)} ({origin(checked)})"
-    lines = paragraph(title, width, f"{MARKS[worst_status(checked)]} ", "  ")
+    lines = paragraph(title, width, f"{MARKS[checked.worst]} ", "  ")
     for finding in checked.findings:
         if finding.status is not Status.PASSED:
             text = f"{finding.rule}: {sentence(finding, checked.plan, names)}"

@@ -288,7 +288,7 @@ def _copy(copy: CopyChange, names: Names) -> str:
 
 def _loads(found: Comparison, names: Names) -> list[str]:
     """Return one item per instance (``i1 10→6``): all of few, of many the ten that change most."""
-    before, after = _active_tasks(found.old), _active_tasks(found.new)
+    before, after = found.old.active_tasks, found.new.active_tasks
     for change in found.instances:
         if change.kind is InstanceChangeKind.JOINED:
             before.pop(change.process_id, None)
@@ -302,11 +302,3 @@ def _loads(found: Comparison, names: Names) -> list[str]:
         counts = [str(of[process_id]) if process_id in of else "-" for of in (before, after)]
         items.append(f"{names.instance(process_id)} {counts[1] if counts[0] == counts[1] else '→'.join(counts)}")
     return [*items, f"{len(everyone) - len(shown):,} others"] if len(shown) < len(everyone) else items
-
-
-def _active_tasks(side: Side) -> dict[str, int]:
-    group = side.group
-    return {
-        instance.process_id: sum(len(side.holdings[consumer].active) for consumer in consumers)
-        for instance, consumers in zip(group.instances, group.consumers_of, strict=True)
-    }

@@ -9,6 +9,7 @@ from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import Activity, membership, only_return
 from kstream_plan.plans.loads import most_warmups, standbys_to_restore
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
+from kstream_plan.plans.plan import Left
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render.plan.moves import moves_fact
 from kstream_plan.render.plan.rates import rates_facts
@@ -140,31 +141,19 @@ def next_facts(plan: Plan) -> list[Fact]:
     """Return how much is left of a plan that reached the limit of its rounds, and what would shorten that."""
     if plan.verdict.kind != "unfinished":
         return []
-    limit, to_go, at_once = len(plan.rounds), len(plan.verdict.tasks), plan.config.max_warmup_replicas
-    if not (to_go and at_once):
+    limit, left = len(plan.rounds), plan.left
+    if left is None:
         more = f"plan it again with --max-rounds {2 * limit} or more"
         return [Fact("NEXT", (f"the limit was --max-rounds {limit}: {more}",))]
-    probes = -(-to_go // at_once)
-    rounds = limit + -(-limit * probes // max(1, plan.summary.probing_rebalances))
-    larger = min(10 * at_once, to_go)
-    shorter = f"; with --max-warmup-replicas {larger} {_probes_left(plan, larger)}" if probes > 1 else ""
-    return [
-        Fact(
-            "NEXT",
-            (
-                f"{count(to_go, 'task')} to go, {at_once:,} warming up at a time: {_probes_left(plan, at_once)}"
-                f"{shorter}. Counted, not simulated",
-            ),
-        ),
-        Fact("NEXT", (f"the limit was --max-rounds {limit}: the whole plan needs about {rounds:,}",)),
-    ]
+    shorter = plan.left_with(min(10 * left.at_once, left.tasks)) if left.probes > 1 else None
+    with_more = f"; with --max-warmup-replicas {shorter.at_once} {_probes_left(shorter)}" if shorter else ""
+    to_go = f"{count(left.tasks, 'task')} to go, {left.at_once:,} warming up at a time: {_probes_left(left)}"
+    whole = f"the limit was --max-rounds {limit}: the whole plan needs about {plan.rounds_in_all:,}"
+    return [Fact("NEXT", (f"{to_go}{with_more}. Counted, not simulated",)), Fact("NEXT", (whole,))]
 
 
-def _probes_left(plan: Plan, at_once: int) -> str:
-    """Return how many probes are left if every task that waits has to warm up, so many at a time."""
-    probes = -(-len(plan.verdict.tasks) // at_once)
-    each_ms = plan.config.probing_rebalance_interval_ms + plan.config.heartbeat_interval_ms
-    return f"~{count(probes, 'probe')} (~{duration(probes * each_ms)})"
+def _probes_left(left: Left) -> str:
+    return f"~{count(left.probes, 'probe')} (~{duration(left.time_ms)})"
 
 
 def _how_long(plan: Plan) -> str:
@@ -235,7 +224,7 @@ def pauses_fact(plan: Plan, names: Names, over_draws: Range | None = None) -> Fa
     between = durations(*plan.ends("max_paused_task_ms", *(over_draws or ())))
     sum_of += f" ({between})" if between != sum_of else ""
     in_all = f"{sum_of} in {count(worst.times, 'pause')}"
-    stateful = max((found.ms.get(task.task_id, 0) for task in plan.group.tasks if task.stateful), default=0)
+    stateful = plan.max_paused_stateful_ms
     more = f"; stateful ≤ {duration(stateful)}" if stateful and stateful < worst.ms else ""
     task, topic = names.task(worst.task_id), names.task_and_topic(worst.task_id)
     return Fact(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.plans import Plan
-from kstream_plan.plans.activity import Activity, membership
+from kstream_plan.plans.activity import Activity, membership, totals
 from kstream_plan.plans.loads import moved_to
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import beside, count, from_to
@@ -52,7 +52,7 @@ def hops_phrase(plan: Plan, found: Sequence[Activity]) -> str:
     ``found`` are the plan's events.
     """
     summary = plan.summary
-    started = sum(move.source is None for event in found for move in event.moves)
+    started = totals(found).started
     hops = f" in {summary.hops - started:,} changes" if summary.hops - started > summary.moves else ""
     return hops + (f" + {count(started, 'start')} of what nobody ran" if started else "")
 

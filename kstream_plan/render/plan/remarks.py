@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.plans import Plan
-from kstream_plan.plans.activity import Activity
+from kstream_plan.plans.activity import Activity, Totals, totals
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, durations, records, several
 
@@ -25,7 +25,8 @@ _MANY_HOPS = 3
 def remarks(plan: Plan, found: Sequence[Activity], names: Names) -> tuple[str, ...]:
     """Return one text per remark: the plan's warnings first, then what its rounds show, then its assumptions."""
     warnings = [names.escape_message(note.message) for note in plan.warnings if note.code not in _SAID_IN_HEADLINE]
-    shown = [*_between(plan), *_cold_starts(plan, found, names), *_churn(plan, found), *_threads(plan, found)]
+    of = totals(found)
+    shown = [*_between(plan), *_cold_starts(plan, of, names), *_churn(plan, of), *_threads(plan, of)]
     return (*warnings, *shown, *_assumed(plan, names))
 
 
@@ -40,12 +41,11 @@ def _between(plan: Plan) -> list[str]:
     return [f"Not known, so between: {', '.join(said)}"] if said else []
 
 
-def _cold_starts(plan: Plan, found: Sequence[Activity], names: Names) -> list[str]:
-    cold = [move for event in found for move in event.cold]
+def _cold_starts(plan: Plan, found: Totals, names: Names) -> list[str]:
+    cold = found.cold
     if not cold:
         return []
-    amounts = [move.records for move in cold]
-    amount = records(None if None in amounts else sum(number or 0 for number in amounts))
+    amount = records(found.cold_records)
     named = list(dict.fromkeys(names.task(move.task_id) for move in cold))
     starts = f" ({count(len(cold), 'start')})" if len(cold) > len(named) else ""
     does, they = ("restores", "it runs") if len(named) == 1 else ("restore", "they run")
@@ -55,9 +55,9 @@ def _cold_starts(plan: Plan, found: Sequence[Activity], names: Names) -> list[st
     return [f"COLD: {what}; the pauses above do not count that"]
 
 
-def _churn(plan: Plan, found: Sequence[Activity]) -> list[str]:
+def _churn(plan: Plan, found: Totals) -> list[str]:
     stateless = len(plan.group.stateless)
-    moves = sum(event.stateless for event in found if event.probe is not None)
+    moves = found.stateless_at_probes
     if moves < max(1, _MANY_HOPS * stateless):
         return []
     return [
@@ -66,8 +66,8 @@ def _churn(plan: Plan, found: Sequence[Activity]) -> list[str]:
     ]
 
 
-def _threads(plan: Plan, found: Sequence[Activity]) -> list[str]:
-    moves = sum(event.threads for event in found)
+def _threads(plan: Plan, found: Totals) -> list[str]:
+    moves = found.threads
     if not moves or len(plan.stopping) == len(plan.group.consumer_ids):  # all pauses anyway
         return []
     of_them = "1 of the pauses" if moves == 1 else f"{moves:,} of the pauses"

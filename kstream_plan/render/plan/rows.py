@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Trigger
-from kstream_plan.plans.activity import Activity, Move, only_return
+from kstream_plan.plans.activity import Activity, Move, only_return, records_of
 from kstream_plan.render.plan.counts import counts
 from kstream_plan.render.plan.folding import Row, Run
 from kstream_plan.render.text.names import Names
@@ -115,7 +115,6 @@ def _number(number: int) -> str:
 
 def _run_line(run: Run) -> Line:
     first, last = run.events[0], run.events[-1]
-    amounts = [event.records for event in run.events]
     expected = {event.expected for event in run.events}
     ready = f": {first.expected}/{first.expected}" if expected == {first.expected} != {0} else ": all"
     return Line(
@@ -125,7 +124,7 @@ def _run_line(run: Run) -> Line:
         cut_over=_together([len(event.moves) for event in run.events]),
         stateless=_number(sum(event.stateless for event in run.events)),
         warm_up=_together([len(event.copies) for event in run.events]),
-        records=records(None if None in amounts else sum(amount or 0 for amount in amounts)),
+        records=records(records_of(event.records for event in run.events)),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kstream_plan.model import Note
@@ -86,12 +85,13 @@ def _now(drained: Drain, names: Names) -> Fact:
         why = why if least else "some copies are behind or were not measured, and may still be by then"
         return Fact("NOW", (f"{_between(drained)} cold: {why}",))
     if not cold:
-        stateful = sum(task.stateful for task in drained.now)
+        stateful = drained.stateful_now
         if not stateful:
             return Fact("NOW", (f"0 cold: none of {count(len(drained.now), 'task')} is stateful",))
         then = "will have caught up by then" if drained.rests_on else "are caught up"
         return Fact("NOW", (f"0 cold: all {count(stateful, 'stateful task')} go to copies that {then}",))
-    shown = f"{several([names.task(task.task_id) for task in cold], 5)}; {_amount(cold)} records to restore"
+    restored = f"{records(drained.cold_records_now)} records to restore"
+    shown = f"{several([names.task(task.task_id) for task in cold], 5)}; {restored}"
     deciding = _deciding(drained)
     if not deciding:
         return Fact("NOW", (f"{_between(drained)} cold: {shown}",))
@@ -182,8 +182,3 @@ def _cold(task: DrainedTask, names: Names) -> str:
     if task.pause_is == "estimate":
         return f"{starts} {amount}, and runs after ~{duration(task.pause_ms)}"
     return f"{starts} {amount}, after ~{duration(task.pause_ms)}" if task.pause_ms else f"{starts} {amount} first"
-
-
-def _amount(tasks: Sequence[DrainedTask]) -> str:
-    amounts = [task.restore_records for task in tasks]
-    return records(None if None in amounts else sum(amount or 0 for amount in amounts))

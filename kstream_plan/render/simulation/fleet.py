@@ -42,31 +42,16 @@ def simulation_badness(of: Simulation) -> tuple[bool, int, int, int, str]:
 
     By: does not settle in every draw, most cold starts, longest, most moves, application id.
     """
-    return not _unsettled(of), -_cold(of), -_duration_ms(of), -_moves(of), of.plan.group.application_id
+    return of.settles, -of.most_cold_handovers, -of.duration_ms, -of.moves, of.plan.group.application_id
 
 
 def _is_bad(of: Simulation) -> bool:
-    return _unsettled(of) or _cold(of) > 0
-
-
-def _unsettled(of: Simulation) -> bool:
-    return of.plan.verdict.kind != "settled" or (of.draws is not None and of.draws.settled < of.draws.number)
-
-
-def _cold(of: Simulation) -> int:
-    return max(of.plan.ends("cold_handovers")[1], 0 if of.draws is None else of.draws.cold_handovers.most)
-
-
-def _duration_ms(of: Simulation) -> int:
-    return of.plan.summary.duration_ms if of.draws is None else of.draws.duration_ms.median
-
-
-def _moves(of: Simulation) -> int:
-    return of.plan.summary.moves if of.draws is None else of.draws.moves.median
+    return not of.settles or of.most_cold_handovers > 0
 
 
 def _counts(simulations: Sequence[Simulation]) -> str:
-    unsettled, cold = sum(map(_unsettled, simulations)), sum(_cold(of) > 0 for of in simulations)
+    unsettled = sum(not of.settles for of in simulations)
+    cold = sum(of.most_cold_handovers > 0 for of in simulations)
     parts = [f"{unsettled:,} {'does' if unsettled == 1 else 'do'} not settle"] if unsettled else []
     parts += [f"{cold:,} with cold starts"] if cold else []
     parts += [f"{len(simulations) - unsettled:,} settle"]
@@ -81,8 +66,10 @@ def _cells(of: Simulation, escape: Escape) -> tuple[str, ...]:
     return (
         escape.name(plan.group.application_id),
         f"{before:,} → {after:,}" if before != after else f"{after:,}",
-        outcome(plan, _duration_ms(of)) if plan.rounds else "nothing follows",
-        f"{_moves(of):,}/{len(plan.group.stateful):,}",
+        outcome(plan, of.duration_ms) if plan.rounds else "nothing follows",
+        f"{of.moves:,}/{len(plan.group.stateful):,}",
         f"{plan.summary.lower_bounds.moves:,}",
-        from_to(*plan.ends("cold_handovers")) if plan.ends("cold_handovers")[1] == _cold(of) else f"{_cold(of):,}",
+        from_to(*plan.ends("cold_handovers"))
+        if plan.ends("cold_handovers")[1] == of.most_cold_handovers
+        else f"{of.most_cold_handovers:,}",
     )

@@ -211,7 +211,7 @@ _TRIGGERS = {
 
 def _rebalances(answers: Why) -> Iterator[Fact]:
     of = answers.rebalances
-    total = sum(of.by_trigger.values())
+    total = of.in_all
     if not total:
         yield Fact("COUNT", ("no rebalance is to come",))
         return
@@ -318,8 +318,7 @@ def _why_instance(of: InstanceAnswer, name: str) -> str:
         case WhyInstance.NOT_DECIDED_FOR:
             return f"{name} has come since the newest decision, which gives it nothing"
         case WhyInstance.WAITS_FOR_COPIES:
-            number = sum(copy.to_run for copy in of.waiting)
-            return f"{count(number, 'copy catches', 'copies catch')} up there first"
+            return f"{count(of.catching_up, 'copy catches', 'copies catch')} up there first"
         case WhyInstance.WAITS_FOR_A_PLACE:
             return "the tasks have no copy there yet, for others warm up first"
         case WhyInstance.ABOUT_TO_START:
