@@ -106,6 +106,7 @@ def plan(
         captured_at=snapshot.captured_at,
         design=design.name,
         models=design.models,
+        probes=design.probes,
         assignor=design.assignor,
         protocol=design.protocol,
         config=config,

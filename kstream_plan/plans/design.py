@@ -207,6 +207,8 @@ class Design(ABC):
 
     #: Whether a plan can begin after a decision that a snapshot knows (:meth:`Coordinator.last`).
     goes_on: ClassVar[bool] = False
+    #: Whether the group asks again and again, by probing rebalances, which copies are ready.
+    probes: ClassVar[bool] = False
     #: What the times of a plan are where something is restored at a rate that nobody knows.
     unrated_times: ClassVar[DurationIs] = "floor"
     #: What is said, with where it could be known from, where nobody knows since when copies in doubt restore.

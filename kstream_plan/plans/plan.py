@@ -43,6 +43,7 @@ class Plan:
     ``initial_balance`` is how evenly the load is spread as the first rebalance finds it: who joins in it counts as
     empty, who joins later does not count yet. ``stopping`` are the consumers that give up all they run before they join
     a rebalance, ``pauses`` every standstill of a task that ends within the plan. ``rates`` are those known at first.
+    ``probes``: the design asks by probing rebalances which copies are ready.
     ``end`` is what it takes to plan on from where the plan ends; ``None``: nobody can.
     """
 
@@ -53,6 +54,7 @@ class Plan:
     captured_at: str | None
     design: str = "classic"
     models: str = ""
+    probes: bool = True
     assignor: str
     protocol: str
     config: AssignmentConfig

@@ -193,4 +193,4 @@ def _since(event: Event, rounds: Sequence[Round], holds: Callable[[Round], bool]
 
 def _end(event: Event, rounds: Sequence[Round]) -> int | None:
     """Return how long after the event nothing follows any more; ``None`` if the last round is not settled."""
-    return rounds[-1].at_ms - event.at_ms if rounds and Phase.SETTLED in rounds[-1].phases else None
+    return rounds[-1].ends_ms - event.at_ms if rounds and Phase.SETTLED in rounds[-1].phases else None

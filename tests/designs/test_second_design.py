@@ -22,6 +22,7 @@ from kstream_plan.planner.plan import plan
 from kstream_plan.plans import HandOver, MemberTurn, Phase, Plan, Revoke, Round, Trigger, Withhold
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.replay import replay
+from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.simulation.table import simulation_table
@@ -88,6 +89,14 @@ def test_a_plan_says_which_design_and_releases_it_models() -> None:
 def test_a_group_that_is_even_is_left_alone() -> None:
     made = _play(group_of(m1="ab", m2="cd"))
     assert (made.rounds, made.verdict.kind) == ((), "settled")
+
+
+def test_nothing_is_said_of_probes_where_there_are_none() -> None:
+    settled, moving = _play(group_of(m1="ab", m2="cd")), _play(group_of(m1="abc", m2="def"), _join(1_000, "m3"))
+    for made in (settled, moving):
+        assert not made.probes
+        assert not any("probe" in table(made, width=width, verbose=True) for width in (60, 80, 120))
+        assert "probe" not in markdown(made, verbose=True)
 
 
 def test_who_leaves_in_the_middle_leaves_what_it_still_had_to_hand_on() -> None:
@@ -211,9 +220,10 @@ def test_a_saved_simulation_is_shown_as_it_was(
     saved = tmp_path / "saved.json"
     saved.write_text(simulation_json(simulated))
     assert run(["show", str(saved)]) == 0
-    assert capsys.readouterr().out == simulation_table(
-        simulated,
-    )
+    printed = capsys.readouterr().out
+    assert printed == simulation_table(simulated)
+    assert "0:01 m3 joins: 1 rebalance, balanced after 6.1 s" in printed
+    assert "probe" not in printed
     assert run(["show", str(saved), "--task", "f", "--instance", "m3"]) == 0
     shown = capsys.readouterr().out
     assert "f is active on m2" in shown

@@ -31,6 +31,7 @@ class Classic(Design):
     clock: Clock = TYPICAL
     name: ClassVar[str] = "classic"
     models: ClassVar[str] = MODELS
+    probes: ClassVar[bool] = True
     goes_on: ClassVar[bool] = True
     unrated_times: ClassVar[DurationIs] = "probes"
     since_unknown: ClassVar[str] = (

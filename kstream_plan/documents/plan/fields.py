@@ -78,6 +78,7 @@ class Tool(NamedTuple):
     version: str
     models: str
     design: str = "classic"
+    probes: bool = True
 
 
 class Origin(NamedTuple):
@@ -297,6 +298,11 @@ FORM.record(
         _NAME_TEXT,
         "How the group coordinates; left out for the classic protocol.",
         missing="classic",
+        left_out=True,
+    ),
+    probes=Field(
+        description="Whether probing rebalances ask which copies are ready; left out if they do.",
+        missing=True,
         left_out=True,
     ),
 )

@@ -153,6 +153,7 @@ def _plan(document: PlanDocument) -> Plan:
         captured_at=document.input.captured_at,
         design=document.tool.design,
         models=document.tool.models,
+        probes=document.tool.probes,
         assignor=document.assignor,
         protocol=document.protocol,
         config=document.config,

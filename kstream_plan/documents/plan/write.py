@@ -53,7 +53,7 @@ def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> 
     return PlanDocument(
         format_version=FORMAT_VERSION,
         application_id=group.application_id,
-        tool=Tool("kstream-plan", __version__, plan.models, plan.design),
+        tool=Tool("kstream-plan", __version__, plan.models, plan.design, plan.probes),
         input=Origin(plan.digest, plan.snapshot_digest, plan.generation, plan.captured_at),
         assignor=plan.assignor,
         protocol=plan.protocol,

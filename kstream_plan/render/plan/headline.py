@@ -88,6 +88,7 @@ def _verdict(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
     total = _total(plan)
     cold = cold_phrase(plan) + other_end(plan)
     short_cold = cold if cold != cold_starts(0, 0) else "0 cold"
+    probes = f", {count(summary.probing_rebalances, 'probe')}" if plan.probes else ""
     if kind == "settled":
         return Fact(
             "SETTLES",
@@ -95,7 +96,7 @@ def _verdict(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
                 f"{how_long}: {made_of}. {cold}",
                 f"{how_long}: {short_made_of}. {cold}",
                 f"{how_long}: {short_made_of}. {short_cold}",
-                f"{how_long}: {total}, {count(summary.probing_rebalances, 'probe')}. {short_cold}",
+                f"{how_long}: {total}{probes}. {short_cold}",
             )[: 4 if summary.duration_is != "probes" else 3],
         )
     label = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}[kind]

@@ -50,12 +50,16 @@ class PictureColumn:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Every column, before anything decides which of them fit; ``others`` says of which instances there is no row."""
+    """Every column, before anything decides which of them fit; ``others`` says of which instances there is no row.
+
+    ``heads`` is what the heads of the columns tell: numbers of probes, where there are any.
+    """
 
     instances: tuple[str, ...]
     columns: tuple[PictureColumn, ...]
     others: str
     legend: str
+    heads: str = "probe"
 
 
 def picture(plan: Plan, found: Sequence[Activity], names: Names) -> Picture:
@@ -67,6 +71,7 @@ def picture(plan: Plan, found: Sequence[Activity], names: Names) -> Picture:
         columns=tuple(columns),
         others=others,
         legend=_legend(plan, columns),
+        heads="probe" if plan.probes else "why",
     )
 
 
@@ -96,7 +101,7 @@ def picture_markdown(of: Picture) -> str:
 
 def _table(of: Picture, kept: Sequence[PictureColumn]) -> list[list[str]]:
     """Return the rows of these columns, the heads first, each after its label."""
-    rows = [["probe", *(column.head for column in kept)], ["at", *(column.at for column in kept)]]
+    rows = [[of.heads, *(column.head for column in kept)], ["at", *(column.at for column in kept)]]
     rows += [[label, *(column.cells[place] for column in kept)] for place, label in enumerate(of.instances)]
     if any(column.paused for column in kept):
         rows.append([_PAUSED, *(column.paused or "0" for column in kept)])

@@ -69,8 +69,8 @@ def _ending(plan: Plan) -> tuple[str, str] | None:
     if not plan.rounds:
         return None
     endings = {
-        "settled": "SETTLED, no more probes",
-        "stuck": "STUCK: every further probe finds the same",
+        "settled": "SETTLED, no more probes" if plan.probes else "SETTLED",
+        "stuck": "STUCK: every further probe finds the same" if plan.probes else "STUCK",
         "cyclic": "CYCLES: from here on it repeats",
         "unfinished": "NOT FINISHED: the limit of rounds was reached",
     }
@@ -99,7 +99,7 @@ def settled_facts(plan: Plan, names: Names) -> list[Fact]:
     if plan.outages:
         nothing = "a rebalance now changes nothing, and nothing that happens starts another"
         return [head, Fact("SETTLED", (f"{nothing}{other_end(plan)}",)), pauses_fact(plan, names)]
-    nothing = "a rebalance now changes nothing: 0 moves, 0 pauses, no probes"
+    nothing = f"a rebalance now changes nothing: 0 moves, 0 pauses{', no probes' if plan.probes else ''}"
     verdict = Fact("SETTLED", (f"{nothing}{other_end(plan)}",))
     if not plan.group.tasks:
         return [head, verdict, Fact("TASKS", ("none, so there is nothing to plan",))]
@@ -149,6 +149,8 @@ def _copies(plan: Plan, names: Names) -> Fact:
 
 def _settings(plan: Plan, names: Names) -> Fact:
     config = plan.config
+    if not plan.probes:
+        return Fact("SETTINGS", (names.escape(plan.assignor),))
     return Fact(
         "SETTINGS",
         (
@@ -164,6 +166,6 @@ def _next(plan: Plan) -> list[Fact]:
     standbys = plan.config.num_standby_replicas + 1
     more = Fact("NEXT", (f"other settings: kstream-plan assign SNAPSHOT --num-standby-replicas {standbys}",))
     return [
-        *([more] if standbys < len(plan.group.instances) else []),
+        *([more] if plan.probes and standbys < len(plan.group.instances) else []),
         Fact("NEXT", ("more instances: kstream-plan simulate-scaleout SNAPSHOT --add 1",)),
     ]

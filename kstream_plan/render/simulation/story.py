@@ -80,7 +80,7 @@ def tell_simulation(simulated: Simulation, names: Names, record_size: int | None
     """Put a simulation into words; ``record_size`` in bytes stands for its own."""
     plan = simulated.plan
     found = events(plan)
-    with_state = bool(plan.group.stateful)
+    with_state = plan.probes and bool(plan.group.stateful)  # else no copy is waited for
     told = simulated.events if len(simulated.events) > 1 else ()
     return SimulationStory(
         title=_title(plan, names),
@@ -166,9 +166,10 @@ def _takes(simulated: Simulation, names: Names) -> Fact:
         long = f"no time{f' ({between})' if between else ''}"
     probing = _over_all(plan, "probing_rebalances", None if draws is None else draws.probing_rebalances)
     of_all = _over_all(plan, "rebalances", None if draws is None else draws.rebalances)
-    probes, rebalances = _ranged(probing, "probe"), _ranged(of_all, "rebalance")
+    probes = f", {_ranged(probing, 'probe')}" if plan.probes else ""
+    rebalances = _ranged(of_all, "rebalance")
     only, short = count(of_all.median, "rebalance"), cold.replace(" starts", "")
-    return Fact(label, (f"{long}, {probes}, {rebalances}. {cold}", f"{long}, {probes}, {only}. {short}"))
+    return Fact(label, (f"{long}{probes}, {rebalances}. {cold}", f"{long}{probes}, {only}. {short}"))
 
 
 def _over_all(plan: Plan, figure: str, over_draws: Range | None) -> Range:
@@ -218,7 +219,7 @@ def _ending(plan: Plan) -> str:
     at = ending_clock(plan.summary.duration_ms)
     endings = {
         "settled": f"settled at {at}",
-        "stuck": f"stuck from {at} on: every further probe finds the same",
+        "stuck": f"stuck from {at} on{': every further probe finds the same' if plan.probes else ''}",
         "cyclic": f"goes round in circles from {at} on",
         "unfinished": f"not finished at {at}: the limit of rounds was reached",
     }
