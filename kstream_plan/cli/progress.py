@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
 
 from rich.console import Console
@@ -26,12 +26,16 @@ class Report(Protocol):
         """Show ``what``; ``total`` is ``None`` if it is not known."""
         ...
 
+    def aside(self) -> AbstractContextManager[None]:
+        """Make room on the terminal for a part of the result that is there before the work ends."""
+        ...
+
 
 @contextmanager
 def progress(*, quiet: bool = False) -> Iterator[Report]:
     """Give a function that shows how far the work is; ``quiet``: it does not."""
     if quiet:
-        yield _silence
+        yield _Silence()
         return
     if not sys.stderr.isatty():
         yield Lines(time.monotonic)
@@ -44,12 +48,24 @@ def progress(*, quiet: bool = False) -> Iterator[Report]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
+        yield _Bar(bar)
 
-        def report(what: str, done: int = 0, total: int | None = None) -> None:
-            bar.update(task, description=printable(what), completed=done, total=total)
 
-        yield report
+class _Bar:
+    """Shows in a terminal how far work is."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._task = bar.add_task("", total=None)
+
+    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
+        self._bar.update(self._task, description=printable(what), completed=done, total=total)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        self._bar.stop()
+        yield
+        self._bar.start()
 
 
 class Lines:
@@ -77,6 +93,14 @@ class Lines:
         left = f", about {duration(int(1000 * passed * (total - done) / done))} to go" if 0 < done < total else ""
         talk(f"{what}{left}")
 
+    def aside(self) -> AbstractContextManager[None]:
+        """Nothing is in the way."""
+        return nullcontext()
 
-def _silence(what: str, done: int = 0, total: int | None = None) -> None:
-    pass
+
+class _Silence:
+    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
+        pass
+
+    def aside(self) -> AbstractContextManager[None]:
+        return nullcontext()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass, fields, replace
 from typing import Literal, NamedTuple, Unpack
 
 from kstream_plan.model import LATEST, Group, Note, Snapshot, WorkId
@@ -40,26 +40,21 @@ class DrainedTask(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drain:
-    """The answer for instances that stop at once, and for the same after waiting until everything has settled.
+class DrainNow:
+    """The answer for instances that stop at once.
 
-    ``now`` and ``later`` are in task order; ``wait_ms`` is how long that waiting is, ``None`` if nothing is under way
-    (then ``later`` is empty, for waiting changes nothing) or if the group does not settle. Where nobody knows whether
-    copies have caught up by now, ``now`` is if they have not, and ``at_best`` if they have. ``plan`` is what follows
-    now, until it shows what becomes of the tasks, ``waiting`` what goes on meanwhile. ``warnings`` are about the
-    snapshot, ``doubts`` why ``now`` may be colder than it says: where there are any, nobody may call it warm.
+    ``now`` is in task order. Where nobody knows whether copies have caught up by now, ``now`` is if they have not, and
+    ``at_best`` if they have. ``plan`` is what follows, until it shows what becomes of the tasks. ``warnings`` are about
+    the snapshot, ``doubts`` why ``now`` may be colder than it says: where there are any, nobody may call it warm.
     ``reported`` and ``measured`` are the first and the last time of the lags of copies that were reported at joins, and
     of those that were measured, where that is known. ``rests_on`` tells what is taken for granted of copies that were
     behind when last heard of and count as caught up.
     """
 
     plan: Plan
-    waiting: Plan
     process_ids: tuple[str, ...]
     now: tuple[DrainedTask, ...]
     at_best: tuple[DrainedTask, ...]
-    wait_ms: int | None
-    later: tuple[DrainedTask, ...]
     warnings: tuple[Note, ...]
     doubts: tuple[Note, ...]
     rests_on: tuple[Note, ...] = ()
@@ -94,6 +89,19 @@ class Drain:
         best = len(self.cold_at_best)
         return min(best, worst), max(best, worst)
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drain(DrainNow):
+    """The answer for instances that stop at once, and for the same after waiting until everything has settled.
+
+    ``waiting`` is what goes on meanwhile, ``wait_ms`` how long that is: ``None`` if nothing is under way (then
+    ``later`` is empty, for waiting changes nothing) or if the group does not settle. ``later`` is in task order.
+    """
+
+    waiting: Plan
+    wait_ms: int | None
+    later: tuple[DrainedTask, ...]
+
     @property
     def cold_later(self) -> tuple[DrainedTask, ...]:
         """The tasks that would start cold after waiting."""
@@ -107,11 +115,13 @@ def drain(
     *,
     leave: bool = False,
     on_round: OnRound | None = None,
+    on_now: Callable[[DrainNow], None] = lambda _now: None,
     **changed: Unpack[PlanKeywords],
 ) -> Drain:
     """Say what follows if the instances of these names stop (``leave``: leave the group cleanly).
 
-    The ``options`` may be given one by one as well. ``on_round`` is told how far each of the plans is that this takes.
+    The ``options`` may be given one by one as well. ``on_round`` is told how far each of the plans is that this takes;
+    ``on_now`` the answer for now, which is there long before that for later.
 
     Raises:
         ScenarioError: there is no such instance, or none would be left.
@@ -134,12 +144,31 @@ def drain(
                 break
         return made, drained
 
+    made, now = stopped_at(0, options)
+    unknown = any(note.code == "copies-maybe-ready" for note in made.assumptions)
+    at_best = stopped_at(0, replace(options, ready=True))[1] if unknown else now
+    at_once = _at_once(snapshot, made, process_ids, now, at_best)
+    on_now(at_once)
     waiting = plan_checked(snapshot, options, on_round=on_round)
     under_way = bool(waiting.rounds) and waiting.verdict.kind == "settled"
     wait_ms = waiting.rounds[-1].at_ms + snapshot.config.probing_rebalance_interval_ms if under_way else None
-    made, now = stopped_at(0, options)
-    foretold = forecasts(snapshot, _warm_starts(group, now))
-    unknown = any(note.code == "copies-maybe-ready" for note in made.assumptions)
+    return Drain(
+        **{field.name: getattr(at_once, field.name) for field in fields(DrainNow)},
+        waiting=waiting,
+        wait_ms=wait_ms,
+        later=() if wait_ms is None else stopped_at(wait_ms, options, len(waiting.rounds))[1],
+    )
+
+
+def _at_once(
+    snapshot: Snapshot,
+    made: Plan,
+    process_ids: tuple[str, ...],
+    now: tuple[DrainedTask, ...],
+    at_best: tuple[DrainedTask, ...],
+) -> DrainNow:
+    """Return the answer for now, with what it rests on."""
+    foretold = forecasts(snapshot, _warm_starts(snapshot.state.group, now))
     looked_at = snapshot.measured_lags | snapshot.least_lags
     seats = {
         (task, copy.instance)
@@ -148,14 +177,11 @@ def drain(
         if copy.lag not in (None, LATEST)
     }
     all_measured = snapshot.coverage is not None and not snapshot.coverage.joined
-    return Drain(
+    return DrainNow(
         plan=made,
-        waiting=waiting,
         process_ids=process_ids,
         now=now,
-        at_best=stopped_at(0, replace(options, ready=True))[1] if unknown else now,
-        wait_ms=wait_ms,
-        later=() if wait_ms is None else stopped_at(wait_ms, options, len(waiting.rounds))[1],
+        at_best=at_best,
         warnings=snapshot.warnings,
         doubts=(*_doubts(snapshot, process_ids), *doubtful(snapshot, foretold)),
         rests_on=relied_on(snapshot, foretold),

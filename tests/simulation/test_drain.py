@@ -30,11 +30,16 @@ from kstream_plan.model import (
 from kstream_plan.model.scenario import Join, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.render.plan.table import table
-from kstream_plan.render.simulation.drain import drain_markdown, drain_table
+from kstream_plan.render.simulation.drain import (
+    drain_markdown,
+    drain_markdown_begun,
+    drain_table,
+    drain_table_begun,
+)
 from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation import drain as drain_study
-from kstream_plan.simulation.drain import Drain, drain
+from kstream_plan.simulation.drain import Drain, DrainNow, drain
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured, captured_scenarios
@@ -70,6 +75,32 @@ def test_what_people_see(name: str) -> None:
     assert_golden(f"drain/{name}.txt", drain_table(drained))
     for width in (60, 97, 200):
         assert max(map(cell_len, drain_table(drained, width=width).splitlines())) <= width
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_known_at_once_is_how_the_answer_begins(name: str) -> None:
+    drained = CASES[name]()
+    for width, colour in ((60, False), (80, True), (200, False)):
+        begun = drain_table_begun(drained, width=width, colour=colour)
+        assert drain_table(drained, width=width, colour=colour).startswith(begun)
+        assert "NOW" in begun
+    assert drain_markdown(drained).startswith(drain_markdown_begun(drained))
+
+
+def test_now_is_told_before_waiting_is_played() -> None:
+    told: list[DrainNow] = []
+    rounds: list[int] = []
+    after: list[int] = []
+
+    def on_now(now: DrainNow) -> None:
+        told.append(now)
+        after.append(len(rounds))
+
+    drained = drain(
+        SNAPSHOTS["in-the-middle"](), ["i1"], on_round=lambda done, _left: rounds.append(done), on_now=on_now
+    )
+    assert [(one.now, one.plan) for one in told] == [(drained.now, drained.plan)]
+    assert after[0] < len(rounds)
 
 
 @pytest.mark.parametrize("name", ["no-standbys", "with-standbys"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -21,9 +21,15 @@ from kstream_plan.cli.output import OutputForm, page, say, talk, written_at_once
 from kstream_plan.cli.progress import Report, progress
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError
 from kstream_plan.model import Snapshot
-from kstream_plan.render.simulation.drain import doubt_text, drain_markdown, drain_table
+from kstream_plan.render.simulation.drain import (
+    doubt_text,
+    drain_markdown,
+    drain_markdown_begun,
+    drain_table,
+    drain_table_begun,
+)
 from kstream_plan.render.simulation.drain_json import drain_json
-from kstream_plan.simulation.drain import Drain
+from kstream_plan.simulation.drain import Drain, DrainNow
 from kstream_plan.simulation.drain import drain as drain_study
 
 _CHOOSE = "choose the application with --application-id"
@@ -65,22 +71,32 @@ def drain(asked: DrainOptions) -> None:
             tell("reading")
             outcomes = read_snapshots([asked.path], asked)
             several = len(outcomes) > 1
+            shown: list[str] = []
+
+            def begin(now: DrainNow) -> None:
+                if not several and asked.output is not OutputForm.JSON:
+                    with tell.aside():
+                        shown.append(_begun(now, asked.output))
+                        say(shown[0])
+
             work = each_application(
                 outcomes,
                 settings,
-                lambda found, _done: _drain(found, asked, tell, several=several),
+                lambda found, _done: _drain(found, asked, tell, begin, several=several),
                 keep_going=asked.keep_going,
             )
         errors = _errors(work)
         for error in errors:
             report(error, debug=asked.debug)
-        _deliver(work.results, asked)
+        _deliver(work.results, asked, "".join(shown))
     codes = [ExitCode.POLICY for drained in work.results if asked.require_warm and _not_warm(drained)]
     raise typer.Exit(first_that_applies(codes, errors))
 
 
-def _drain(snapshot: Snapshot, asked: DrainOptions, tell: Report, *, several: bool) -> Drain:
-    """Answer for one application; of ``several`` an error names it.
+def _drain(
+    snapshot: Snapshot, asked: DrainOptions, tell: Report, begin: Callable[[DrainNow], None], *, several: bool
+) -> Drain:
+    """Answer for one application, ``begin`` with what is known first; of ``several`` an error names it.
 
     Raises:
         ScenarioError: there is no such instance in it, or none would be left.
@@ -88,7 +104,9 @@ def _drain(snapshot: Snapshot, asked: DrainOptions, tell: Report, *, several: bo
     """
     try:
         told = on_round(f"playing {snapshot.state.group.application_id}", tell)
-        return drain_study(snapshot, asked.instances, asked.plan_options, leave=asked.leave, on_round=told)
+        return drain_study(
+            snapshot, asked.instances, asked.plan_options, leave=asked.leave, on_round=told, on_now=begin
+        )
     except ScenarioError as error:
         if not several:
             raise
@@ -116,19 +134,28 @@ def _errors(work: Work[Drain]) -> list[KstreamPlanError]:
     return [error for error in work.errors if not (work.results and isinstance(error, NoSuchInstanceError))]
 
 
-def _deliver(drains: Sequence[Drain], asked: DrainOptions) -> None:
-    """Save the answers if asked to, then show them."""
+def _begun(now: DrainNow, form: OutputForm) -> str:
+    """Return the beginning of an answer, which is known before the rest of it."""
+    if form is OutputForm.MARKDOWN:
+        return drain_markdown_begun(now)
+    shown = page()
+    return drain_table_begun(now, width=shown.width, colour=shown.colour)
+
+
+def _deliver(drains: Sequence[Drain], asked: DrainOptions, shown: str) -> None:
+    """Save the answers if asked to, then show what of them is not ``shown`` yet."""
     lines = "".join(f"{drain_json(drained)}\n" for drained in drains)
     if asked.out is not None:
         with written_at_once(asked.out) as file:
             file.write(lines)
-    if not drains:
-        return
-    shown, form = page(), asked.output
+    if drains:
+        say(_answers(drains, lines, asked.output).removeprefix(shown))
+
+
+def _answers(drains: Sequence[Drain], lines: str, form: OutputForm) -> str:
     if form is OutputForm.JSON:
-        say(lines)
-        return
+        return lines
     if form is OutputForm.MARKDOWN:
-        say("\n".join(map(drain_markdown, drains)))
-        return
-    say("\n".join(drain_table(drained, width=shown.width, colour=shown.colour) for drained in drains))
+        return "\n".join(map(drain_markdown, drains))
+    shown = page()
+    return "\n".join(drain_table(drained, width=shown.width, colour=shown.colour) for drained in drains)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kstream_plan.model import Note
@@ -15,7 +16,7 @@ from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, generation, records, several
 from kstream_plan.render.text.page import Fact, coloured, fact_lines, title_lines
 from kstream_plan.render.text.wrapping import paragraph
-from kstream_plan.simulation.drain import Drain, DrainedTask
+from kstream_plan.simulation.drain import Drain, DrainedTask, DrainNow
 
 _NARROWEST = 60
 
@@ -31,7 +32,7 @@ class DrainStory:
 
 def tell_drain(drained: Drain, names: Names) -> DrainStory:
     """Put the answer into words."""
-    facts = [_now(drained, names), _pauses(drained, names), _later(drained, names)]
+    facts = [*_at_once(drained, names), _later(drained, names)]
     facts += [_lags(drained, names), *rates_facts(drained.plan)] if drained.plan.group.stateful else []
     remarks = [_cold(task, names) for task in drained.cold_now]
     remarks += [names.escape_message(note.message) for note in drained.warnings]
@@ -42,8 +43,21 @@ def tell_drain(drained: Drain, names: Names) -> DrainStory:
 def drain_table(drained: Drain, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return the answer as lines of text, each ended; ``width`` in columns, ``colour`` for a terminal."""
     story, width = tell_drain(drained, Names(drained.plan.group)), max(width, _NARROWEST)
-    lines = [*title_lines(story.title, width), *(text for fact in story.facts for text in fact_lines(fact, width))]
-    lines += [text for remark in story.remarks for text in paragraph(remark, width, " ! ", "   ")]
+    remarks = [text for remark in story.remarks for text in paragraph(remark, width, " ! ", "   ")]
+    return _text([*_lines(story.title, story.facts, width), *remarks], colour=colour)
+
+
+def drain_table_begun(now: DrainNow, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+    """Return the first lines of :func:`drain_table`: those about now."""
+    names, width = Names(now.plan.group), max(width, _NARROWEST)
+    return _text(_lines(_title(now, names), _at_once(now, names), width), colour=colour)
+
+
+def _lines(title: Fact, facts: Sequence[Fact], width: int) -> list[str]:
+    return [*title_lines(title, width), *(text for fact in facts for text in fact_lines(fact, width))]
+
+
+def _text(lines: Sequence[str], *, colour: bool) -> str:
     text = "\n".join(line.rstrip() for line in lines) + "\n"
     return coloured(text) if colour else text
 
@@ -53,6 +67,12 @@ def drain_markdown(drained: Drain) -> str:
     story = tell_drain(drained, Names(drained.plan.group, MARKDOWN))
     told = "\n".join([fact_list(story.facts), *(f"- ⚠ {remark}" for remark in story.remarks)])
     return f"{heading(story.title)}\n\n{told}\n"
+
+
+def drain_markdown_begun(now: DrainNow) -> str:
+    """Return the first lines of :func:`drain_markdown`: those about now."""
+    names = Names(now.plan.group, MARKDOWN)
+    return f"{heading(_title(now, names))}\n\n{fact_list(_at_once(now, names))}\n"
 
 
 def doubt_text(doubt: Note) -> str:
@@ -65,7 +85,11 @@ def _doubt(doubt: Note, names: Names) -> str:
     return f"{names.escape_message(doubt.message)}{f': {subjects}' if subjects else ''}"
 
 
-def _title(drained: Drain, names: Names) -> Fact:
+def _at_once(now: DrainNow, names: Names) -> tuple[Fact, ...]:
+    return _now(now, names), _pauses(now, names)
+
+
+def _title(drained: DrainNow, names: Names) -> Fact:
     who = several(names.instances(drained.process_ids))
     verb = "stops" if len(drained.process_ids) == 1 else "stop"
     cold = _between(drained)
@@ -75,7 +99,7 @@ def _title(drained: Drain, names: Names) -> Fact:
     return Fact(label, (f"if {who} {verb} now, {answer}. {generation(drained.plan.generation).capitalize()}",))
 
 
-def _now(drained: Drain, names: Names) -> Fact:
+def _now(drained: DrainNow, names: Names) -> Fact:
     if not drained.now:
         return Fact("NOW", ("nothing: no task runs there",))
     cold = drained.cold_now
@@ -98,13 +122,13 @@ def _now(drained: Drain, names: Names) -> Fact:
     return Fact("NOW", (f"{_between(drained)} cold: {deciding}. At worst {shown}",))
 
 
-def _between(drained: Drain) -> str:
+def _between(drained: DrainNow) -> str:
     """Return how many tasks start cold: both ends where nobody knows which it is."""
     best, worst = drained.how_many_cold
     return f"{worst:,}" if best == worst else f"{best:,}-{worst:,}"
 
 
-def _deciding(drained: Drain) -> str:
+def _deciding(drained: DrainNow) -> str:
     """Return what decides how many it is; empty if that is known."""
     if len(drained.cold_at_best) == len(drained.cold_now):
         return ""
@@ -114,7 +138,7 @@ def _deciding(drained: Drain) -> str:
     return f"{none} if {told}" if told else f"{none} if the copies have caught up, which nobody knows"
 
 
-def _pauses(drained: Drain, names: Names) -> Fact:
+def _pauses(drained: DrainNow, names: Names) -> Fact:
     if not drained.now:
         return Fact("PAUSES", ("none: no running task is stopped",))
     worst = max(drained.now, key=lambda task: task.pause_ms)
@@ -158,7 +182,7 @@ def _lags(drained: Drain, names: Names) -> Fact:
     return Fact("LAGS", (f"{when}{since}",))
 
 
-def _of_when(drained: Drain) -> str:
+def _of_when(drained: DrainNow) -> str:
     """Return when the lags were measured and reported: not when the snapshot was taken, where they tell themselves."""
     captured_at, reported, measured = drained.plan.captured_at, drained.reported, drained.measured
     coverage = next((note.message for note in drained.plan.assumptions if note.code == "lags-measured"), None)
