@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from kstream_plan.model import Group, GroupState, Holding, Holdings, Note, Rates, Target
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.restore_totals import RestoreTotals
 from kstream_plan.planner.roster import Roster
@@ -50,6 +51,7 @@ class Rehearsal:
     settings: tuple[tuple[int, AssignmentConfig], ...]
     notes: tuple[Note, ...]
     doubts: tuple[CopyDoubt, ...]
+    cleanings: tuple[Cleaning, ...]
     last: Turn
 
 
@@ -222,6 +224,7 @@ class _Run:
             settings=tuple(self.settings),
             notes=ending.notes,
             doubts=ending.doubts,
+            cleanings=ending.cleanings,
             last=turn,
         )
 

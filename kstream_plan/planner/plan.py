@@ -14,7 +14,7 @@ from kstream_plan.errors import UsageError
 from kstream_plan.model import GroupState, Holdings, Note, Rates, Snapshot
 from kstream_plan.model.scenario import Bounce, Burst, Event, ProduceRate, Scenario
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.starting_state import Beginning, Cleaning, beginning_of, newcomers, state_now
+from kstream_plan.model.starting_state import Beginning, beginning_of, newcomers, state_now
 from kstream_plan.planner.end_of_plan import end_of
 from kstream_plan.planner.loop import OnRound, Rehearsal, rehearse
 from kstream_plan.planner.options import PlanOptions
@@ -196,7 +196,9 @@ class _Case:
         if self.outside.any_leads:
             ends += [self._again(design, replace(options, next_leader=who)) for who in _EITHER_LEADS]
         otherwise: dict[str, Callable[[], list[Plan]]] = {
-            LEFT_OVER_CLEANUP: lambda: [self._again(design, replace(options, cleaning=when)) for when in _OTHERWISE],
+            LEFT_OVER_CLEANUP: lambda: [
+                self._again(design, replace(options, cleaning=when)) for when in outcome.cleanings
+            ],
             LATE_FOLLOW_UP: lambda: [self._again(design.late(), options)],
         }
         if self.outside.close_by_ms:
@@ -275,8 +277,6 @@ def _in_short(summary: Summary) -> str:
 
 #: Who leads after the leader: settings of restarted members count as early as they can, and as late.
 _EITHER_LEADS: Sequence[NextLeader] = ("restarted", "others")
-#: When left-over state is deleted, if not when it is likely.
-_OTHERWISE: Sequence[Cleaning] = ("early", "late")
 
 
 def _ranges(plans: Sequence[Plan], coldest: Plan | None = None) -> Iterator[FigureRange]:

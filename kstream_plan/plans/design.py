@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 from kstream_plan.model import Group, GroupState, Holding, Holdings, Note, Rates, Snapshot, Target, WorkId
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.plans.membership import TakingIn, taken_in
 from kstream_plan.plans.restoring import Span
 from kstream_plan.plans.rounds import Phase, Round, Trigger
@@ -23,7 +24,7 @@ from kstream_plan.plans.summary import DurationIs, LowerBounds
 from kstream_plan.plans.verdict import Verdict
 
 #: The code of a design's warning that what follows hangs on when left-over state is deleted: the planner then plays
-#: both ends, and leaves the warning out if they come to the same.
+#: what else may be, and leaves the warning out if that comes to the same.
 LEFT_OVER_CLEANUP = "left-over-cleanup"
 #: The same of whether a follow-up comes before something else, or after it.
 LATE_FOLLOW_UP = "late-follow-up"
@@ -102,12 +103,16 @@ class CopyDoubt(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How a plan ends, what it warns of, what is worth knowing about its first decision, and what nobody knows."""
+    """How a plan ends, what it warns of, what is worth knowing about its first decision, and what nobody knows.
+
+    ``cleanings``: when left-over state may be deleted instead, as far as not the same would have been deleted.
+    """
 
     verdict: Verdict
     warnings: tuple[Note, ...] = ()
     notes: tuple[Note, ...] = ()
     doubts: tuple[CopyDoubt, ...] = ()
+    cleanings: tuple[Cleaning, ...] = ()
 
 
 T = TypeVar("T", bound=Turn)

@@ -215,6 +215,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             + uncertainty.notes(turn.state, self._races, self._deletions, self._late),
             self._notes or (),
             () if self._readiness is None else tuple(doubt for _, doubt in sorted(self._readiness.doubts.items())),
+            tuple(sorted(self._cleaner.otherwise)),
         )
 
     def _begin(self, beginning: Beginning) -> None:

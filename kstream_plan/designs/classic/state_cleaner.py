@@ -8,7 +8,7 @@ task changed it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 
 from kstream_plan.model import Copy, Group
@@ -21,41 +21,49 @@ class Cleaner:
 
     ``started_ms`` is by process id, where it is known when it started; ``in_stores``: offsets are kept inside the
     stores (``None``: not known, so likely). ``when``: what is not known is as likely, or as early or late as can be.
+    ``otherwise`` collects for which ``when`` an answer of :meth:`deletes` would have been another one.
     """
 
     delay_ms: int
     started_ms: dict[str, int] = field(default_factory=dict)
     in_stores: bool | None = None
     when: Cleaning = "likely"
+    otherwise: set[Cleaning] = field(default_factory=set)
 
     def deletes(self, group: Group, copy: Copy, by_ms: int) -> bool:
         """Say whether a copy that is left over is gone by a time."""
-        assert copy.lost_at_ms is not None
-        started_ms = self.started_ms.get(group.instances[copy.instance].process_id)
-        if started_ms is None:
-            return self._some_time(copy, copy.lost_at_ms, by_ms)
-        every_ms = max(1, self.delay_ms)
-        cleaned_ms = started_ms + (by_ms - started_ms) // every_ms * every_ms
-        if cleaned_ms <= max(started_ms, copy.lost_at_ms):
-            return False
-        return cleaned_ms - self._changed_ms(copy, copy.lost_at_ms) > self.delay_ms
+        gone = self._deletes(group, copy, by_ms, self.when)
+        other: Cleaning = "late" if gone else "early"  # what is gone late is gone in any case
+        if other not in self.otherwise and self._deletes(group, copy, by_ms, other) != gone:
+            self.otherwise.add(other)
+        return gone
 
     def is_sure(self, group: Group, copy: Copy, by_ms: int) -> bool:
         """Say whether what :meth:`deletes` says is certain."""
-        return replace(self, when="early").deletes(group, copy, by_ms) == replace(self, when="late").deletes(
-            group, copy, by_ms
-        )
+        return self._deletes(group, copy, by_ms, "early") == self._deletes(group, copy, by_ms, "late")
 
-    def _some_time(self, copy: Copy, lost_ms: int, by_ms: int) -> bool:
+    def _deletes(self, group: Group, copy: Copy, by_ms: int, when: Cleaning) -> bool:
+        lost_ms = copy.lost_at_ms
+        assert lost_ms is not None
+        started_ms = self.started_ms.get(group.instances[copy.instance].process_id)
+        if started_ms is None:
+            return self._some_time(copy, lost_ms, by_ms, when)
+        every_ms = max(1, self.delay_ms)
+        cleaned_ms = started_ms + (by_ms - started_ms) // every_ms * every_ms
+        if cleaned_ms <= max(started_ms, lost_ms):
+            return False
+        return cleaned_ms - self._changed_ms(copy, lost_ms, when) > self.delay_ms
+
+    def _some_time(self, copy: Copy, lost_ms: int, by_ms: int, when: Cleaning) -> bool:
         """The same where nobody knows when the instance looks."""
-        if self.when == "early":
-            return by_ms > lost_ms and by_ms - self._changed_ms(copy, lost_ms) > self.delay_ms
-        return by_ms - lost_ms > self.delay_ms * (2 if self.when == "late" else 1)
+        if when == "early":
+            return by_ms > lost_ms and by_ms - self._changed_ms(copy, lost_ms, when) > self.delay_ms
+        return by_ms - lost_ms > self.delay_ms * (2 if when == "late" else 1)
 
-    def _changed_ms(self, copy: Copy, lost_ms: int) -> float:
+    def _changed_ms(self, copy: Copy, lost_ms: int, when: Cleaning) -> float:
         """Return when the directory was changed."""
-        if self.in_stores is False or (self.when == "late" and not self.in_stores):
+        if self.in_stores is False or (when == "late" and not self.in_stores):
             return lost_ms
         if copy.made_at_ms is not None:
             return copy.made_at_ms
-        return -inf if self.when == "early" else lost_ms
+        return -inf if when == "early" else lost_ms

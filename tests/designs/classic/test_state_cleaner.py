@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,8 +12,14 @@ from hypothesis import strategies as st
 
 from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.model import Copy
+from kstream_plan.planner import plan as planner
+from kstream_plan.planner.loop import Rehearsal, rehearse
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.leader_log.history import Entry
 from kstream_plan.snapshots.rows.times import parse_time
+from tests.helpers.random_scenarios import hard_case
 from tests.helpers.recorded_events import generations
 from tests.helpers.small_groups import group
 
@@ -46,9 +53,10 @@ def test_it_is_gone_for_good_and_late_is_not_before_early(
     copy = _left_over(lost_ms, None if before_ms is None else lost_ms - before_ms)
     started = {} if started_ms is None else {FIRST: started_ms}
     likely = Cleaner(delay_ms, started, in_stores)
-    early, late = (replace(likely, when=when) for when in ("early", "late"))
+    early, late = (replace(likely, when=when, otherwise=set()) for when in ("early", "late"))
     gone = [cleaner.deletes(GROUP, copy, by_ms) for cleaner in (late, likely, early)]
     assert gone == sorted(gone)
+    assert likely.otherwise == {when for when, of in (("late", gone[0]), ("early", gone[2])) if of != gone[1]}
     assert likely.is_sure(GROUP, copy, by_ms) == (gone[0] == gone[2])
     for cleaner, then in zip((late, likely, early), gone, strict=True):
         assert not then or (cleaner.deletes(GROUP, copy, by_ms + later_ms) and by_ms > lost_ms)
@@ -104,3 +112,19 @@ def _left_over_seats(entry: Entry, *, decided: bool = False) -> set[tuple[str, s
 
 def _ms(time: str, entry: Entry) -> int:
     return parse_time(time) - (entry.at_ms or 0)
+
+
+def test_a_plan_is_the_same_with_whatever_time_it_says_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes: list[Rehearsal] = []
+    monkeypatch.setattr(planner, "rehearse", lambda *a, **k: outcomes.append(found := rehearse(*a, **k)) or found)
+    the_same = Counter[str]()
+    for seed in range(16):
+        snapshot, of = hard_case(seed)
+        options = PlanOptions(max_rounds=30, floor=False, ranges=False)
+        scenario = drawn(of, snapshot.state.group, 0)
+        made = plan(snapshot, options, scenario=scenario)
+        for when in {"early", "late"}.difference(outcomes[-1].cleanings):
+            the_same[when] += 1
+            assert plan(snapshot, replace(options, cleaning=when), scenario=scenario).rounds == made.rounds
+    assert min(the_same["early"], the_same["late"]) > 1
+    assert max(the_same.values()) < 16
