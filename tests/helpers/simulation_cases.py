@@ -1,4 +1,7 @@
-"""Simulations of every kind that an output has to show, by name."""
+"""Simulations of every kind that an output has to show, by name.
+
+They take 10 s: files that use several of them share a worker, by the mark ``xdist_group("simulations")``.
+"""
 
 from __future__ import annotations
 

@@ -17,6 +17,8 @@ from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases, random_scenarios, simulation_cases, stateless_groups
 
+pytestmark = pytest.mark.xdist_group("simulations")
+
 
 def _read(document: Any) -> SavedPlan:
     [saved] = read_saved(json.dumps(document).encode(), "f")

@@ -42,6 +42,8 @@ from kstream_plan.render.simulation.table import simulation_table
 from tests.helpers import check_cases, plan_cases, simulation_cases
 from tests.helpers.schemas import validator
 
+pytestmark = pytest.mark.xdist_group("simulations")
+
 SCHEMA = validator("plan")
 _EVIL = "\x1b[2J<script>\u202e`|@me"
 _STANDARD = Standard(

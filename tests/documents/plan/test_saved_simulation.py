@@ -24,6 +24,8 @@ from tests.helpers import simulation_cases
 from tests.helpers.random_scenarios import random_case
 from tests.helpers.schemas import validator
 
+pytestmark = pytest.mark.xdist_group("simulations")
+
 SCHEMA = validator("plan")
 WIDTHS = (60, 80, 120)
 EXAMPLE = Path(__file__).parents[3] / "examples" / "scale-out"

@@ -16,6 +16,8 @@ from kstream_plan.render.simulation.markdown import simulation_markdown
 from kstream_plan.render.simulation.table import simulation_table
 from tests.helpers import plan_cases, simulation_cases
 
+pytestmark = pytest.mark.xdist_group("simulations")
+
 ENDS = {
     "rebalances": (3, 1_022),
     "probing_rebalances": (1, 99),

@@ -27,6 +27,8 @@ from tests.helpers import captured_scenarios, simulation_cases
 from tests.helpers.goldens import assert_golden
 from tests.helpers.schemas import validator
 
+pytestmark = pytest.mark.xdist_group("simulations")
+
 SCHEMA = validator("plan")
 
 
