@@ -26,6 +26,10 @@ class Report(Protocol):
         """Show ``what``; ``total`` is ``None`` if it is not known."""
         ...
 
+    def beforehand(self, text: str) -> None:
+        """Say what is known of the work before it is done."""
+        ...
+
     def aside(self) -> AbstractContextManager[None]:
         """Make room on the terminal for a part of the result that is there before the work ends."""
         ...
@@ -61,6 +65,9 @@ class _Bar:
     def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
         self._bar.update(self._task, description=printable(what), completed=done, total=total)
 
+    def beforehand(self, text: str) -> None:
+        talk(text)
+
     @contextmanager
     def aside(self) -> Iterator[None]:
         self._bar.stop()
@@ -93,6 +100,10 @@ class Lines:
         left = f", about {duration(int(1000 * passed * (total - done) / done))} to go" if 0 < done < total else ""
         talk(f"{what}{left}")
 
+    def beforehand(self, text: str) -> None:
+        """Say it at once."""
+        talk(text)
+
     def aside(self) -> AbstractContextManager[None]:
         """Nothing is in the way."""
         return nullcontext()
@@ -100,6 +111,9 @@ class Lines:
 
 class _Silence:
     def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
+        pass
+
+    def beforehand(self, text: str) -> None:
         pass
 
     def aside(self) -> AbstractContextManager[None]:

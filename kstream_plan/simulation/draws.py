@@ -28,7 +28,7 @@ from kstream_plan.simulation.one_plan import plan
 OnDraw: TypeAlias = Callable[[int, int], None]
 
 MOST_DRAWS = 200
-#: So much work (:func:`_work_of_one`) is worth while unless told otherwise: about as much as reading takes.
+#: So much work (:func:`work_of_one_ms`) is worth while unless told otherwise: about as much as reading takes.
 _WORTH = 2_000
 #: Fewer changes of owner than this are simulated sooner than other processes are started.
 _ALONE = 2_000
@@ -49,15 +49,16 @@ _Simulate: TypeAlias = Callable[[int], _Outcome]
 
 def usual_number(group: Group, config: AssignmentConfig) -> int:
     """Return how many draws are worth while for a group of this size: all of them take a few seconds at most."""
-    return min(MOST_DRAWS, max(1, int(_WORTH / _work_of_one(len(group.stateful), config.num_standby_replicas))))
+    return min(MOST_DRAWS, max(1, int(_WORTH / work_of_one_ms(group, config))))
 
 
-def _work_of_one(stateful_tasks: int, standbys: int) -> float:
-    """Return about how many milliseconds one draw takes on one core: by its size alone, so that nothing hangs on that.
+def work_of_one_ms(group: Group, config: AssignmentConfig) -> float:
+    """Return about how long one draw takes on one core: by its size alone, so that nothing hangs on that.
 
     The number of rounds grows with the copies that move. With standbys, whom a movement falls on hangs on all those
     before it, so that what a round changes grows with the tasks.
     """
+    stateful_tasks, standbys = len(group.stateful), config.num_standby_replicas
     copies = stateful_tasks * (1 + standbys)
     return 5 + copies * (1.2 + 0.022 * standbys * stateful_tasks)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kstream_plan.cli.actions.plan import on_round
+from kstream_plan.cli.actions.plan import on_long_plan, on_round
 from kstream_plan.cli.progress import Lines, progress
+from kstream_plan.model import Snapshot
+from kstream_plan.model.settings import AssignmentConfig
+from tests.helpers.small_groups import group, state
 
 
 def test_long_work_says_how_far_it_is_and_then_ever_more_rarely(capsys: pytest.CaptureFixture[str]) -> None:
@@ -23,6 +26,21 @@ def test_long_work_says_how_far_it_is_and_then_ever_more_rarely(capsys: pytest.C
     ]
 
 
+def test_a_long_plan_says_at_first_about_how_long_it_will_be_and_a_short_one_does_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    config = AssignmentConfig(num_standby_replicas=1)
+    large, small = (Snapshot(state=state(group(stateful=tasks), {}, {}), config=config) for tasks in (2_971, 20))
+    for snapshot in (large, small):
+        told = on_long_plan("planning orders", Lines(lambda: 0.0), snapshot)
+        for to_go in (150, 2_971, 2_970):
+            told(1, to_go)
+    assert capsys.readouterr().err.splitlines() == [
+        "kstream-plan: planning orders: 2,971 tasks to go, 2 warming up at a time: ~1,486 probes (~10d09h); "
+        "with --max-warmup-replicas 20 ~149 probes (~24h57m). Counted, not simulated",
+    ]
+
+
 def test_reading_does_not_count_and_quiet_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     seconds = 0.0
     lines = Lines(lambda: seconds)
@@ -31,4 +49,5 @@ def test_reading_does_not_count_and_quiet_work_says_nothing(capsys: pytest.Captu
     lines("planning", 1, 2)
     with progress(quiet=True) as tell:
         tell("planning", 1, 2)
+        tell.beforehand("a long plan")
     assert not capsys.readouterr().err

@@ -13,8 +13,14 @@ from kstream_plan.model import Snapshot
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
+from kstream_plan.plans.plan import left_of
+from kstream_plan.render.plan.headline import left_text
 from kstream_plan.render.text.numbers import count
+from kstream_plan.simulation.draws import work_of_one_ms
 from kstream_plan.simulation.one_plan import plan_checked
+
+#: A plan that takes so long to play, and has so many probes to go, is told of before it is played.
+_LONG_MS, _MANY_PROBES = 5_000, 100
 
 
 class Planned(NamedTuple):
@@ -61,7 +67,24 @@ def plan_one(snapshot: Snapshot, options: PlanOptions, tell: Report, place: str 
     """
     what = f"planning {snapshot.state.group.application_id}{place}"
     tell(what)
-    return plan_checked(snapshot, options, on_round=on_round(what, tell))
+    return plan_checked(snapshot, options, on_round=on_long_plan(what, tell, snapshot))
+
+
+def on_long_plan(what: str, tell: Report, snapshot: Snapshot) -> OnRound:
+    """Return what tells of every round how far ``what`` is, and at first about how long a large plan will be."""
+    config = snapshot.config
+    told, long = on_round(what, tell), work_of_one_ms(snapshot.state.group, config) >= _LONG_MS
+    foretold = False
+
+    def foretelling(rounds: int, to_go: int) -> None:
+        nonlocal foretold
+        left = left_of(to_go, config) if long and not foretold else None
+        if left is not None and left.probes >= _MANY_PROBES:
+            foretold = True
+            tell.beforehand(f"{what}: {left_text(left, config)}")
+        told(rounds, to_go)
+
+    return foretelling
 
 
 def on_round(what: str, tell: Report) -> OnRound:

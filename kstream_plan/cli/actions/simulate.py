@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kstream_plan.cli.actions.each_application import each_application
 from kstream_plan.cli.actions.overrides import overrides
-from kstream_plan.cli.actions.plan import on_round
+from kstream_plan.cli.actions.plan import on_long_plan
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.scenarios import ScenarioOf
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies, outcome
@@ -67,7 +67,7 @@ def simulate_one(
         draws_within_ms=chance.draws_within,
         workers=processors(),
         what_ifs=what_ifs,
-        on_round=on_round(what, tell),
+        on_round=on_long_plan(what, tell, snapshot),
         on_draw=on_draw(what, tell),
     )
 

@@ -10,7 +10,7 @@ import typer
 from kstream_plan.cli.actions.each_application import Work, each_application
 from kstream_plan.cli.actions.measure import check_measuring
 from kstream_plan.cli.actions.overrides import overrides
-from kstream_plan.cli.actions.plan import on_round
+from kstream_plan.cli.actions.plan import on_long_plan, on_round
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
@@ -103,9 +103,20 @@ def _drain(
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
     try:
-        told = on_round(f"playing {snapshot.state.group.application_id}", tell)
+        what = f"playing {snapshot.state.group.application_id}"
+        soon, waiting = on_round(what, tell), on_long_plan(what, tell, snapshot)
+        told_now = False
+
+        def on_now(now: DrainNow) -> None:
+            nonlocal told_now
+            begin(now)
+            told_now = True
+
+        def told(rounds: int, to_go: int) -> None:
+            (waiting if told_now else soon)(rounds, to_go)  # only waiting is played to its end
+
         return drain_study(
-            snapshot, asked.instances, asked.plan_options, leave=asked.leave, on_round=told, on_now=begin
+            snapshot, asked.instances, asked.plan_options, leave=asked.leave, on_round=told, on_now=on_now
         )
     except ScenarioError as error:
         if not several:

@@ -10,7 +10,7 @@ import typer
 
 from kstream_plan.cli.actions.each_application import Work, each_application
 from kstream_plan.cli.actions.overrides import overrides
-from kstream_plan.cli.actions.plan import on_round
+from kstream_plan.cli.actions.plan import on_long_plan
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import first_that_applies, outcome
 from kstream_plan.cli.failures import expected_failures, report
@@ -122,7 +122,7 @@ def _why(snapshot: Snapshot, asked: WhyOptions, tell: Report) -> Why:
     if asked.replay and snapshot.decision is None:
         fix = "make it with kstream-plan snapshot --leader-log, or leave out --replay"
         raise UsageError("the snapshot does not tell its newest decision", fix=fix)
-    told = on_round(f"playing {group.application_id}", tell)
+    told = on_long_plan(f"playing {group.application_id}", tell, snapshot)
     return explain(
         snapshot,
         asked.plan_options,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import Activity, membership, only_return
 from kstream_plan.plans.loads import most_warmups, standbys_to_restore
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
-from kstream_plan.plans.plan import Left
+from kstream_plan.plans.plan import Left, shorter_than
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render.plan.moves import moves_fact
 from kstream_plan.render.plan.rates import rates_facts
@@ -146,11 +147,16 @@ def next_facts(plan: Plan) -> list[Fact]:
     if left is None:
         more = f"plan it again with --max-rounds {2 * limit} or more"
         return [Fact("NEXT", (f"the limit was --max-rounds {limit}: {more}",))]
-    shorter = plan.left_with(min(10 * left.at_once, left.tasks)) if left.probes > 1 else None
+    whole = f"the limit was --max-rounds {limit}: the whole plan needs about {plan.rounds_in_all:,}"
+    return [Fact("NEXT", (left_text(left, plan.config),)), Fact("NEXT", (whole,))]
+
+
+def left_text(left: Left, config: AssignmentConfig) -> str:
+    """Say how long so many tasks take, and what would shorten that."""
+    shorter = shorter_than(left, config)
     with_more = f"; with --max-warmup-replicas {shorter.at_once} {_probes_left(shorter)}" if shorter else ""
     to_go = f"{count(left.tasks, 'task')} to go, {left.at_once:,} warming up at a time: {_probes_left(left)}"
-    whole = f"the limit was --max-rounds {limit}: the whole plan needs about {plan.rounds_in_all:,}"
-    return [Fact("NEXT", (f"{to_go}{with_more}. Counted, not simulated",)), Fact("NEXT", (whole,))]
+    return f"{to_go}{with_more}. Counted, not simulated"
 
 
 def _probes_left(left: Left) -> str:
