@@ -64,6 +64,7 @@ class KnownDecision:
     from it included; ``None``: what the snapshot says that it holds. ``probing_rebalance`` tells whether the leader
     wants to look again, ``next_ms`` when the next rebalance is due; ``None``: not known. ``others`` are the consumers
     that the decision says nothing about: they get nothing, and if they have nothing, they have come since.
+    ``rejoining`` are those that come back at once, because something is withheld from them: a follow-up is due.
     """
 
     generation: int
@@ -72,3 +73,4 @@ class KnownDecision:
     probing_rebalance: bool | None = None
     next_ms: int | None = None
     others: tuple[int, ...] = ()
+    rejoining: tuple[int, ...] = ()

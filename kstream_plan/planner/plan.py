@@ -481,6 +481,8 @@ def input_digest(
         canonical["memory"] = repr(state.memory)
     if beginning is not None:
         decision = None if beginning.decision is None else asdict(beginning.decision)
+        if decision and not decision["rejoining"]:
+            del decision["rejoining"]
         reported = sorted(report for report in beginning.reported_ms.items() if report[1])
         known = [decision, reported, sorted(beginning.since_ms.items()), sorted(beginning.started_ms.items())]
         if any(known):

@@ -44,13 +44,15 @@ def next_rebalance(
     """
     tick_ms = int(clock.tick * config.heartbeat_interval_ms)
     joining = () if known is None else _joining(turn.state, known)
-    if joining and not transition.follow_up:
+    told = () if known is None else known.rejoining
+    follow_up = transition.follow_up or bool(told)
+    if joining and not follow_up:
         return Due(0, Trigger.JOIN)
     if known is not None and known.next_ms is not None:
         return Due(known.next_ms + tick_ms, Trigger.PROBING)
-    if transition.follow_up:
-        everyone_at_once = len(transition.disturbed) == len(turn.held) - len(joining)
-        if not transition.waiting:
+    if follow_up:
+        everyone_at_once = len(transition.disturbed.union(told)) == len(turn.held) - len(joining)
+        if not transition.waiting and not told:
             everyone_at_once = clock == SOONEST  # for whom the tasks are revoked is not known: it may be the others
         after_ms = clock.at_once_ms if everyone_at_once else int(clock.heartbeat * config.heartbeat_interval_ms)
         return Due(turn.at_ms + after_ms, Trigger.FOLLOW_UP, begun=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kstream_plan.model import LATEST, UNKNOWN, TaskId
@@ -36,6 +37,7 @@ class GroupMoment(NamedTuple):
         reported_at_ms: when the members reported, ``None`` if it is not known.
         still_held: whether the reports are those of the join that led to what is held (and so older than it), and not
             those of a join that followed.
+        held_before: member id → what it was assigned before that, where it is known.
     """
 
     application_id: str
@@ -46,6 +48,7 @@ class GroupMoment(NamedTuple):
     leader: str | None = None
     reported_at_ms: int | None = None
     still_held: bool = False
+    held_before: Mapping[str, HeldPartitions] = MappingProxyType({})
 
 
 def held_by(members: Iterable[StreamsMember]) -> dict[str, HeldPartitions]:
@@ -123,39 +126,42 @@ def _partition_row(partition: TopicPartition, topics: Topics) -> dict[str, Any]:
 
 
 def _decision(moment: GroupMoment) -> dict[str, Any]:
-    """Return what is known of the decision that led to what is held now, apart from what is withheld.
-
-    Where a follow-up is due at once, members are told that instead of a probe's time: then whether there is one is not
-    known.
-    """
+    """Return what is known of the decision that led to what is held now, apart from what is withheld."""
     decision: dict[str, Any] = {} if moment.generation is None else {"generation": moment.generation}
     if moment.reported_at_ms is not None:
         decision["at"] = format_time(moment.reported_at_ms)
-    probes = [member.next_rebalance_ms for member in moment.members if member.probing]
-    if probes:
-        decision |= {"probing_rebalance": True, "next_rebalance_at": format_time(min(probes))}
-    elif all(member.next_rebalance_ms for member in moment.members):
-        decision["probing_rebalance"] = False
-    return decision
+    return decision | _next_of(moment.members, moment.held_before)
+
+
+def _next_of(members: Sequence[StreamsMember], held: Mapping[str, HeldPartitions]) -> dict[str, Any]:
+    """Return what the members were told of the next rebalance: who comes back at once, or when the leader probes.
+
+    Where one is told to come back at once, those come too that have to revoke what they ``held`` before. Who is told to
+    come back at once is not told a probe's time: then whether there is to be one may not be known, and when it is due
+    does not count, for the follow-up comes before.
+    """
+    probes = [member.next_rebalance_ms for member in members if member.probing]
+    at_once = [member.member_id for member in members if not member.next_rebalance_ms]
+    if at_once:
+        revoking = (of for of in members if of.member_id in held and held[of.member_id].active - of.active.keys())
+        at_once = sorted({*at_once, *(of.member_id for of in revoking)})
+    told: dict[str, Any] = {"probing_rebalance": bool(probes)} if probes or not at_once else {}
+    if at_once:
+        return {**told, "rejoin_at_once": at_once}
+    return {**told, "next_rebalance_at": format_time(min(probes))} if probes else told
 
 
 def _made_of(moment: GroupMoment) -> dict[str, Any] | None:
     """Return what was decided from what the members had just reported; ``None`` if they were told of an error only.
 
-    A member is not told what is withheld from it, only to come back at once: the row does not say who gets that. While
-    something is withheld, when the probe is due does not count: the follow-up comes before.
+    A member is not told what is withheld from it, only to come back at once: the row does not say what it gets then.
     """
     members = moment.members
     if any(member.error_code for member in members):
         return None
     decision: dict[str, Any] = {} if moment.generation is None else {"generation": moment.generation + 1}
     decision["at"] = format_time(moment.captured_at_ms)
-    probes = [member.next_rebalance_ms for member in members if member.probing]
-    follows_up = not all(member.next_rebalance_ms for member in members)
-    if probes or not follows_up:
-        decision["probing_rebalance"] = bool(probes)
-    if probes and not follows_up:
-        decision["next_rebalance_at"] = format_time(min(probes))
+    decision |= _next_of(members, moment.held)
     decision["decided"] = {
         process_id: {"consumers": {member.member_id: _decided_of(member) for member in of_process}}
         for process_id, of_process in _by_process(members).items()

@@ -126,14 +126,15 @@ def group_history(
     """
     last: deque[Generation] = deque(maxlen=1)
     found: deque[GroupMoment] = deque(maxlen=_GENERATIONS_FOR_RATES if newest_only else None)
-    gaps = 0
+    gaps, newest = 0, None
     for moment in moments(group_id, _remembering(generations(group_id, cluster.group_records(group_id)), last)):
+        newest = moment or newest
         if moment is None:
             gaps += 1
         elif wanted(moment.captured_at_ms):
             found.append(moment)
     if last and last[0].members and wanted(now_ms):
-        found.append(_now(group_id, last[0], now_ms))
+        found.append(_now(group_id, last[0], newest, now_ms))
     if not found:
         raise _nothing(group_id, last)
     taken = _take(cluster, found, topology, config)
@@ -169,7 +170,9 @@ def _generation(members: Sequence[StreamsMember]) -> int | None:
     return newest + 1 if newest >= 0 else None
 
 
-def _now(group_id: str, generation: Generation, now_ms: int) -> GroupMoment:
+def _now(group_id: str, generation: Generation, decided: GroupMoment | None, now_ms: int) -> GroupMoment:
+    """Return the group as it is; ``decided`` is how its newest known decision found it."""
+    led_here = decided is not None and decided.generation == generation.number - 1
     return GroupMoment(
         application_id=group_id,
         generation=generation.number,
@@ -179,6 +182,7 @@ def _now(group_id: str, generation: Generation, now_ms: int) -> GroupMoment:
         leader=generation.leader,
         reported_at_ms=generation.reported_at_ms,
         still_held=True,
+        held_before=decided.held if decided is not None and led_here else {},
     )
 
 

@@ -54,9 +54,22 @@ def read_decision(row: Row, group: Group, generation: int, captured_at_ms: int |
             probing_rebalance=optional_boolean(given, "probing_rebalance"),
             next_ms=None if next_ms is None or zero_ms is None else next_ms - zero_ms,
             others=() if told is None else tuple(c for c in range(len(group.consumer_ids)) if c not in told),
+            rejoining=_rejoining(given, group),
         )
     except FieldError as error:
         raise error.inside("decision") from None
+
+
+def _rejoining(given: Row, group: Group) -> tuple[int, ...]:
+    index = {consumer_id: consumer for consumer, consumer_id in enumerate(group.consumer_ids)}
+    found = set()
+    for position, consumer_id in enumerate(optional_texts(given, "rejoin_at_once") or ()):
+        where = f"rejoin_at_once[{position}]"
+        if consumer_id not in index:
+            what = f"is {shown(consumer_id)}, which is no consumer of instances"
+            raise FieldError(where, what, "name consumers by their consumer_id, or leave it out")
+        found.add(index[consumer_id])
+    return tuple(sorted(found))
 
 
 def _decided(given: Any, group: Group) -> dict[int, Holding]:

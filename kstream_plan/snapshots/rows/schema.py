@@ -80,6 +80,7 @@ SNAPSHOT: Mapping[str, Type] = {
         "trigger": "text",
         "probing_rebalance": "boolean",
         "next_rebalance_at": "time",
+        "rejoin_at_once": ["text"],
         "decided": [
             {
                 "process_id": "text",
