@@ -152,15 +152,16 @@ def next_facts(plan: Plan) -> list[Fact]:
 
 
 def left_text(left: Left, config: AssignmentConfig) -> str:
-    """Say how long so many tasks take, and what would shorten that."""
+    """Say how long so many tasks take at least, and what would shorten that."""
     shorter = shorter_than(left, config)
     with_more = f"; with --max-warmup-replicas {shorter.at_once} {_probes_left(shorter)}" if shorter else ""
     to_go = f"{count(left.tasks, 'task')} to go, {left.at_once:,} warming up at a time: {_probes_left(left)}"
-    return f"{to_go}{with_more}. Counted, not simulated"
+    standbys = "; standbys that move as well come on top" if config.num_standby_replicas else ""
+    return f"{to_go}{with_more}{standbys}. Counted, not simulated"
 
 
 def _probes_left(left: Left) -> str:
-    return f"~{count(left.probes, 'probe')} (~{duration(left.time_ms)})"
+    return f"≥ {count(left.probes, 'probe')} (≥ {duration(left.time_ms)})"
 
 
 def _how_long(plan: Plan) -> str:
