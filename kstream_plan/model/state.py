@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
@@ -44,17 +44,19 @@ class GroupState:
     @cached_property
     def unsettled(self) -> frozenset[int]:
         """The stateful tasks, without those whose copies are all held, whole, and reported by their holders alone."""
-        held: dict[int, dict[int, bool]] = {}
+        return frozenset(self._unsettled_of(self.group.stateful))
+
+    def _unsettled_of(self, tasks: Collection[int]) -> Iterator[int]:
+        held: dict[int, dict[int, bool]] = {task: {} for task in tasks}
         for consumer, holding in enumerate(self.holdings):
-            for tasks, active in zip(holding, _IS_ACTIVE, strict=True):
-                for task in tasks:
-                    held.setdefault(task, {})[consumer] = active
-        return frozenset(
-            task
-            for task in self.group.stateful
-            if not is_settled(self.copies[task])
-            or {copy.consumer: copy.active for copy in self.copies[task]} != held.get(task, {})
-        )
+            for of_role, active in zip(holding, _IS_ACTIVE, strict=True):
+                for task in of_role:
+                    if task in held:
+                        held[task][consumer] = active
+        for task, seats in held.items():
+            copies = self.copies[task]
+            if not is_settled(copies) or {copy.consumer: copy.active for copy in copies} != seats:
+                yield task
 
     def __getstate__(self) -> dict[str, object]:
         """Pickle the fields, not what was derived from them or where the state came from."""
@@ -91,6 +93,28 @@ class GroupState:
         """Return the tasks of which something else may be reported next, if :meth:`followed_by` was told for these."""
         known, restless = vars(self).get("_restless", (None, None))
         return restless if known is circumstances else None
+
+    def regrouped(
+        self,
+        *,
+        group: Group,
+        holdings: Sequence[Holding],
+        copies: Mapping[int, tuple[Copy, ...]],
+        revoked: Mapping[int, int],
+        leader: int,
+    ) -> GroupState:
+        """Return the state for other members; ``copies`` has every task of which a holder or a copy changed."""
+        before = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
+        after = replace(
+            self, group=group, holdings=holdings, copies=before.replaced(copies), revoked=revoked, leader=leader
+        )
+        known = vars(self)
+        if "unsettled" in known:
+            changed = copies.keys() & set(group.stateful)
+            vars(after)["unsettled"] = (self.unsettled - changed).union(after._unsettled_of(changed))
+        circumstances, restless = known.get("_restless", (None, frozenset()))
+        vars(after)["_restless"] = circumstances, restless | copies.keys()
+        return after
 
     def followed_by(
         self,

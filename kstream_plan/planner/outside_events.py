@@ -39,7 +39,8 @@ class OutsideEvents:
         """Go on with other members (the tasks are the same)."""
         moved = moved_rates(self.rates, self.group, group)
         given = {group.instance_index[of]: r for of, r in self._restore_of.items() if of in group.instance_index}
-        self.group, self.rates = group, replace(moved, restore_of=given)
+        rates = replace(moved, restore_of=given)
+        self.group, self.rates = group, self.rates if self.rates == rates else rates  # who knows them by sight goes on
 
     def next_change_ms(self) -> int | None:
         """When the members or settings change next; ``None``: never again."""

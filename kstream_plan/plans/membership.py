@@ -194,14 +194,15 @@ def regrouped(
         if consumer is not None:
             holdings[consumer] = held
     brought = _brought(group, disks, at_ms, produced)
-    copies = tuple(
-        tuple(sorted([*_kept(of_task, instances, consumers, at_ms), *brought.get(task, ())]))
+    touched = {i for i, at in enumerate(instances) if at != i or any(consumers[c] != c for c in old.consumers_of[i])}
+    copies = {
+        task: tuple(sorted([*_kept(of_task, instances, consumers, at_ms), *brought.get(task, ())]))
         for task, of_task in enumerate(state.copies)
-    )
+        if task in brought or not touched.isdisjoint([copy.instance for copy in of_task])
+    }
     leader = None if state.leader is None else instances[state.leader]
     index_of = {consumer_id: consumer for consumer, consumer_id in enumerate(group.consumer_ids)}
-    return replace(
-        state,
+    return state.regrouped(
         group=group,
         holdings=before.renumbered(
             tuple(holdings),

@@ -21,7 +21,7 @@ from kstream_plan.assignors.high_availability.stateless import deal_stateless
 from kstream_plan.assignors.high_availability.target import balanced_target
 from kstream_plan.assignors.high_availability.underway import Handled, Moved, move_again
 from kstream_plan.assignors.threads.split import split
-from kstream_plan.model import Assignment, GroupState, Holdings, Movement, Target
+from kstream_plan.model import Assignment, Group, GroupState, Holdings, Movement, Target
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 
 
@@ -69,7 +69,7 @@ def decide(
             return _decided_again(state, config, decided, moved)
         target, short_standbys = decided.target, decided.short_standbys
     else:
-        target, short_standbys = balanced_target(state.group, config)  # rules 1, 2 and 3
+        target, short_standbys = _balanced_target(state.group, config)  # rules 1, 2 and 3
     draft = MovementsDraft.of(state, config, target)
     movements = _movements(draft, config)  # rules 4 and 5
     instances = deal_stateless(state.group, config, holdings_of(draft.places(), len(target.active)))  # rule 6
@@ -80,6 +80,16 @@ def decide(
         movements=movements,
         short_standbys=short_standbys,
     )
+
+
+def _balanced_target(group: Group, config: AssignmentConfig) -> tuple[Target, tuple[tuple[int, int], ...]]:
+    """Return the group's balanced target; remembered, for a group may come back to the same members again and again."""
+    known: tuple[AssignmentConfig, tuple[Target, tuple[tuple[int, int], ...]]] | None
+    known = vars(group).get("_balanced_target")
+    if known is None or known[0] != config:
+        known = config, balanced_target(group, config)
+        vars(group)["_balanced_target"] = known
+    return known[1]
 
 
 def _movements(draft: MovementsDraft, config: AssignmentConfig) -> Sequence[Movement]:

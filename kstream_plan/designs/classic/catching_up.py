@@ -79,11 +79,14 @@ def advance(
 def _restless(state: GroupState, phases: Sequence[Span]) -> frozenset[int]:
     """Return the tasks of which something else may be reported next even if nobody else takes them over."""
     group, rates = state.group, phases[-1].rates
-    if any(phase.stopped or phase.burst for phase in phases):
+    if any(phase.burst for phase in phases):
         return frozenset(group.stateful)
     restless = state.restless_under(rates)
     if restless is None:
         restless = frozenset(t for t in group.stateful if not _is_at_rest(group, rates, t, state.copies[t]))
+    stopped = frozenset[int]().union(*(phase.stopped for phase in phases))
+    if stopped:
+        restless |= {t for t in group.stateful if not stopped.isdisjoint([copy.instance for copy in state.copies[t]])}
     return restless
 
 
