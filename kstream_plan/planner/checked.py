@@ -26,7 +26,15 @@ def plan_checked(
         ScenarioError: the scenario does not fit the group.
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
-    made = plan(snapshot, design, options, scenario=scenario, on_round=on_round)
+    return checked(plan(snapshot, design, options, scenario=scenario, on_round=on_round))
+
+
+def checked(made: Plan) -> Plan:
+    """Return the plan if it breaks no invariant.
+
+    Raises:
+        PlanInvariantError: it contradicts itself, which is a defect of this tool.
+    """
     broken = broken_invariants(made)
     if broken:
         first = broken[0]

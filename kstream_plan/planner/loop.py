@@ -26,9 +26,14 @@ from kstream_plan.plans.stateless_steps import single_steps
 
 #: Called after every round with the number of rounds so far and of tasks that still have to move.
 OnRound: TypeAlias = Callable[[int, int], None]
+#: Called after every round with the turn before the plan, if it follows from one, and the rounds so far (what members
+#: do in turns of their own is in all but the last): whether that is all that is wanted. At the end with all of them.
+EnoughRounds: TypeAlias = Callable[[Turn | None, Sequence[Round], bool], bool]
 
 _SETTLED = Verdict("settled", (), "what was decided is what everyone holds")
 _NOTHING_CHANGES = Verdict("settled", (), "nothing would change")
+#: Of what was ``enough``.
+NOT_WANTED = "what follows was not wanted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +70,14 @@ def rehearse(
     first_trigger: Trigger,
     max_rounds: int,
     on_round: OnRound,
+    enough: EnoughRounds = lambda _before, _rounds, _ended: False,
 ) -> Rehearsal:
     """Play the turns of ``state``, and of what comes from ``outside``, until nothing follows any more.
 
     A decision comes at 0, unless it would change nothing: then with the first change from outside; nor while a member
     is away for which the group waits: then when the group has noticed that, or it is back. If the state tells of a
     decision before the plan, the first turn is what follows from that one. A change while a turn is on its way is taken
-    in by it; else it brings a turn of its own, in place of the one that is due.
+    in by it; else it brings a turn of its own, in place of the one that is due. What is ``enough`` is ``unfinished``.
     """
     before = coordinator.last(state)
     if before is None:
@@ -92,9 +98,13 @@ def rehearse(
             continue
         due = run.record(turn)
         on_round(len(run.rounds), turn.queued)
+        if enough(run.before, run.rounds, False):
+            return run.ended(turn, Verdict("unfinished", (), NOT_WANTED))
         verdict = run.verdict(turn, due, left=max_rounds - len(run.rounds))
         if verdict is not None:
-            return run.ended(turn, verdict)
+            ended = run.ended(turn, verdict)
+            enough(run.before, run.rounds, True)
+            return ended
         run.go_on(turn, due)
 
 

@@ -7,8 +7,10 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from math import ceil, inf
 from types import MappingProxyType
+from typing import TypeAlias
 
 from kstream_plan.errors import UsageError
 from kstream_plan.model import GroupState, Holdings, Note, Rates, Snapshot
@@ -16,21 +18,32 @@ from kstream_plan.model.scenario import Bounce, Burst, Event, ProduceRate, Scena
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Beginning, beginning_of, newcomers, state_now
 from kstream_plan.planner.end_of_plan import end_of
-from kstream_plan.planner.loop import OnRound, Rehearsal, rehearse
+from kstream_plan.planner.loop import NOT_WANTED, OnRound, Rehearsal, rehearse
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.scenario_as_noticed import NextLeader, Timeline, timeline
 from kstream_plan.planner.summarize import least_moves, summarize
-from kstream_plan.plans import FigureRange, Plan, Summary, Trigger
+from kstream_plan.plans import FigureRange, Plan, PlayedSoFar, Round, Summary, Trigger
 from kstream_plan.plans.balance import initial_balance
-from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, CopyDoubt, Design, Played
+from kstream_plan.plans.design import (
+    CLOSE_TO_TIME_OUT,
+    LATE_FOLLOW_UP,
+    LEFT_OVER_CLEANUP,
+    CopyDoubt,
+    Design,
+    Played,
+    Turn,
+)
 from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED, pauses_of
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.summary import FIGURES
 
-__all__ = ["OnRound", "plan"]
+__all__ = ["Enough", "OnRound", "plan"]
+
+#: How many rounds were played, whether none comes after them, and what they are → whether that is all that is wanted.
+Enough: TypeAlias = Callable[[int, bool, Callable[[], PlayedSoFar]], bool]
 
 
 @without_cycle_collector()
@@ -41,12 +54,14 @@ def plan(
     *,
     scenario: Scenario | None = None,
     on_round: OnRound | None = None,
+    enough: Enough | None = None,
 ) -> Plan:
     """Say what follows in a group that coordinates by ``design``, from now on or of what ``scenario`` does to it.
 
     Of the ``options`` those count that are about any design. With a scenario the plan's group is everyone who ever
-    takes part. ``on_round`` is told how many rounds there are, and how many tasks still have to move. Deterministic:
-    the same snapshot, design and options give the same plan.
+    takes part. ``on_round`` is told how many rounds there are, and how many tasks still have to move. ``enough`` is
+    asked after every round whether to leave it ``unfinished``, and told of the end, of either end of what nobody knows
+    as well. Deterministic: the same snapshot, design and options give the same plan.
 
     Raises:
         ScenarioError: the scenario does not fit the group.
@@ -65,7 +80,7 @@ def plan(
         leader=snapshot.state.leader,
         next_leader=options.next_leader,
     )
-    case = _Case(snapshot, options, scenario, outside, _now_ms(snapshot, options))
+    case = _Case(snapshot, options, scenario, outside, _now_ms(snapshot, options), enough)
     state, everyone, outcome = case.played(design, snapshot.rates, ready=options.ready, on_round=on_round)
     group, rounds, before = everyone.group, tuple(outcome.rounds), outcome.before
     held = Holdings.of(state.group, state.holdings) if before is None else before.held
@@ -151,6 +166,7 @@ class _Case:
     scenario: Scenario | None
     outside: Timeline
     now_ms: int
+    enough: Enough | None = None
 
     def played(
         self, design: Design, rates: Rates, *, ready: bool, on_round: OnRound | None = None
@@ -170,8 +186,30 @@ class _Case:
             first_trigger=self.options.trigger or (Trigger.JOIN if newcomers(state) else Trigger.MANUAL),
             max_rounds=most if self.options.max_rounds is None else self.options.max_rounds,
             on_round=on_round or (lambda _rounds, _queued: None),
+            enough=partial(self._is_enough, design, state, everyone),
         )
         return state, everyone, outcome
+
+    def _is_enough(
+        self,
+        design: Design,
+        state: GroupState,
+        everyone: Roster,
+        before: Turn | None,
+        rounds: Sequence[Round],
+        ended: bool,
+    ) -> bool:
+        def so_far() -> PlayedSoFar:
+            group, config, outages = everyone.group, self.snapshot.config, self.outside.unnoticed
+            held = Holdings.of(state.group, state.holdings) if before is None else before.held
+            initial = everyone.holdings(state.group, held)
+            paused = pauses_of(group, initial, rounds, design.stopping(group), config, outages)
+            played = tuple(rounds)
+            return PlayedSoFar(
+                group=group, config=config, initial=initial, rounds=played, pauses=paused, outages=outages
+            )
+
+        return self.enough is not None and self.enough(len(rounds), ended, so_far)
 
     def with_floor(self, summary: Summary, design: Design, played: Played) -> Summary:
         """Add the least that it takes, where a restore rate is not known."""
@@ -185,7 +223,7 @@ class _Case:
         self, made: Plan, design: Design, outcome: Rehearsal
     ) -> tuple[tuple[FigureRange, ...], tuple[Note, ...]]:
         """Return the ranges of what hangs on what nobody knows, and the outcome's warnings as far as they matter."""
-        if not self.options.ranges:
+        if not self.options.ranges or outcome.verdict.reason == NOT_WANTED:
             return (), outcome.warnings
         options, warnings = replace(self.options, bounds=False, floor=False, ranges=False), outcome.warnings
         ends = [made]
@@ -233,7 +271,9 @@ class _Case:
 
         def with_time_out(timeout_ms: int) -> Plan:
             other = replace(config, session_timeout_ms=max(0, timeout_ms))
-            return plan(replace(self.snapshot, config=other), design, options, scenario=self.scenario)
+            return plan(
+                replace(self.snapshot, config=other), design, options, scenario=self.scenario, enough=self.enough
+            )
 
         more_ms = config.heartbeat_interval_ms + 1
         within = made if min(by_ms) > 0 else with_time_out(config.session_timeout_ms + more_ms)
@@ -241,7 +281,7 @@ class _Case:
         return within, beyond
 
     def _again(self, design: Design, options: PlanOptions) -> Plan:
-        return plan(self.snapshot, design, options, scenario=self.scenario)
+        return plan(self.snapshot, design, options, scenario=self.scenario, enough=self.enough)
 
     def _soonest(self, design: Design) -> Rehearsal:
         """Play it with everything restored at once and every rebalance as early as it can be."""

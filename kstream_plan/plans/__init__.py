@@ -7,7 +7,7 @@ it.
 """
 
 from kstream_plan.plans.pauses import Outage, Pause, Pauses
-from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.plan import Plan, PlayedSoFar
 from kstream_plan.plans.reasons import Reason, ReasonCode
 from kstream_plan.plans.rounds import Balance, MemberTurn, Phase, Round, Trigger
 from kstream_plan.plans.seats import Role, Seat
@@ -51,6 +51,7 @@ __all__ = [
     "Place",
     "Places",
     "Plan",
+    "PlayedSoFar",
     "Promote",
     "Reason",
     "ReasonCode",

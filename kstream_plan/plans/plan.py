@@ -48,6 +48,18 @@ def shorter_than(left: Left, config: AssignmentConfig) -> Left | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlayedSoFar:
+    """The first rounds of a plan that is being made, as the fields of :class:`Plan` have them."""
+
+    group: Group
+    config: AssignmentConfig
+    initial: Sequence[Holding]
+    rounds: tuple[Round, ...]
+    pauses: Pauses
+    outages: tuple[Outage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What follows when a rebalance starts now.
 

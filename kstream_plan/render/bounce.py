@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kstream_plan.documents.codec import Json
 from kstream_plan.documents.scenario_file import scenario_yaml
@@ -30,7 +30,8 @@ _COLUMNS = (
     (Column("way"), ""),
     (
         Column("pause", right=True),
-        "the least from one restart to the next that is safe (where none is, the figures are those with a long one)",
+        "the least from one restart to the next that is safe (where none is, the figures are those with a long one; "
+        "?: not known)",
     ),
     (Column("in all", right=True), "until everybody is back and every task where it stays"),
     (Column("rebal.", right=True), "rebalances"),
@@ -114,10 +115,14 @@ def _played(of: PlayedWay) -> dict[str, Json]:
     figures = of.figures
     return {
         "safe": of.safe,
+        "outcome": of.found.outcome,
+        "restarts": of.restarts,
+        "restarts_found": of.found.restarts,
+        "longer_pause_ms_not_safe": of.found.longer_ms,
         "settles": of.settles,
         "pause_ms": of.pause_ms,
         "ends_ms": of.ends_ms,
-        "still_at_once": of.still_at_once,
+        "still_at_once": of.still_at_once._asdict(),
         "paused_at_once": figures.paused_at_once,
         "draws": None if of.draws is None else of.draws.number,
         "rebalances": figures.rebalances._asdict(),
@@ -131,9 +136,13 @@ def _played(of: PlayedWay) -> dict[str, Json]:
 
 def _heading(found: Bounces, escape: Escape) -> str:
     group = found.played[0].plan.group
-    number = len(found.played[0].plan.initial_balance.active)
-    restarted = f"{count(number, 'instance')} restarted, {interval(found.restart_ms)} each (--restart)"
+    restarted = f"{count(_number(found), 'instance')} restarted, {interval(found.restart_ms)} each (--restart)"
     return f"{escape.name(group.application_id)}: {restarted}, {count(len(found.played), 'way')} simulated"
+
+
+def _number(found: Bounces) -> int:
+    """Return how many instances are restarted: nobody joins in the first way."""
+    return len(found.played[0].plan.initial_balance.active)
 
 
 def _name(way: Way, escape: Escape) -> str:
@@ -148,7 +157,7 @@ def _cells(found: Bounces, of: PlayedWay, escape: Escape) -> tuple[str, ...]:
     mark = f" {escape.sentence(_MARK)}" if of is found.fastest_safe else ""
     return (
         _name(of.way, escape) + mark,
-        moment(of.pause_ms) if of.safe else "none",
+        {"safe": moment(of.pause_ms), "unsafe": "none", "undecided": "?"}[of.found.outcome],
         duration(of.ends_ms),
         _numbers(figures.rebalances),
         f"{figures.paused_at_once:,}",
@@ -158,8 +167,8 @@ def _cells(found: Bounces, of: PlayedWay, escape: Escape) -> tuple[str, ...]:
 
 
 def _remarks(found: Bounces, escape: Escape) -> list[str]:
-    """Say of every way that is not safe why, and why others were not played."""
-    remarks = [f"{_name(of.way, escape)}: {_why_not(of)}" for of in found.played if not of.safe]
+    """Say of every way that is not safe why, what is known of others, and why some were not played."""
+    remarks = [f"{_name(of.way, escape)}: {said}" for of in found.played for said in _remarks_on(of, _number(found))]
     return remarks + [
         f"{_name(way, escape)} was not played: every task with state moves to an empty disk, and at "
         f"max.warmup.replicas at a time that takes at least {duration(least_ms)}"
@@ -167,10 +176,24 @@ def _remarks(found: Bounces, escape: Escape) -> list[str]:
     ]
 
 
+def _remarks_on(of: PlayedWay, number: int) -> Iterator[str]:
+    pause = moment(of.pause_ms)
+    if of.found.outcome == "unsafe":
+        yield _why_not(of)
+    elif of.found.outcome == "undecided":
+        few = f"the first {of.found.restarts} are safe with a pause of {pause}" if of.found.restarts else "not known"
+        yield f"{few}; of all {number:,} it takes too long to find out, for there are too many rebalances"
+    elif of.found.longer_ms is not None:
+        yield f"safe with a pause of {pause}, but not with {moment(of.found.longer_ms)}: a longer one may not be safer"
+    if of.restarts < number:
+        yield f"its figures are those of the first {of.restarts} restarts"
+
+
 def _why_not(of: PlayedWay) -> str:
-    cold = of.most_cold
+    cold, still = of.most_cold, of.still_at_once
     reasons = [f"{count(cold, 'task')} would start cold"] if cold else []
-    reasons += [f"{of.still_at_once:,} tasks of several instances stand still at once"] if of.still_at_once else []
+    if still.most:
+        reasons.append(f"{_numbers(still)} tasks of several instances stand still at once")
     reasons += [] if of.settles else ["the group does not settle"]
     what = ", ".join(reasons) or "with another length of the restart, as near the session time-out, it would not be"
     return f"not safe with a pause of {interval(of.pause_ms)}, nor with others that were tried: {what}"
@@ -179,7 +202,8 @@ def _why_not(of: PlayedWay) -> str:
 def _conclusion(found: Bounces) -> str:
     best = found.fastest_safe
     if best is None:
-        return "none of them is safe: standbys, or static members, would help"
+        known = "known to be " if any(of.found.outcome == "undecided" for of in found.played) else ""
+        return f"none of them is {known}safe: standbys, or static members, would help"
     told = (
         f"{_MARK} the fastest that is safe: nothing starts cold, and one instance's tasks at most stand still at once"
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -11,21 +13,20 @@ from kstream_plan.comparison.alternatives import AlternativeFigures, alternative
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, Snapshot
 from kstream_plan.model.scenario import ALL, Bounce, Event, Leave, Return, Scenario, Stop
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
-from kstream_plan.plans.simulated import Draws
-from kstream_plan.simulation.draws import usual_number
-from kstream_plan.simulation.new_ids import drawn
-from kstream_plan.simulation.one_plan import plan
+from kstream_plan.plans.simulated import Draws, Range
+from kstream_plan.simulation.draws import in_processes, usual_number
+from kstream_plan.simulation.new_ids import is_random
 from kstream_plan.simulation.outages import standing_still
+from kstream_plan.simulation.safe_pause import DRAWS, FoundPause, SafePause, most_cold
 from kstream_plan.simulation.simulate import simulate
 
 #: A pause is found to this many milliseconds.
 _TO_MS = 1_000
-#: So many restarts tell the pause of one restart from the next; that it is safe for all is played then.
-_FEW = 5
-#: New instances, whose ids are random, are drawn so often.
-_DRAWS = 5
+#: Fewer tasks times instances than these are played sooner than other processes are started.
+_ALONE = 2_000
 #: A surge that takes more probes is days of work, for the group and for whoever plays it.
 _MOST_PROBES = 50
 #: Kafka's ``group.max.session.timeout.ms``, unless a broker has another one.
@@ -77,23 +78,33 @@ class Way:
 class PlayedWay:
     """One way, played on a group.
 
-    ``safe``: with ``pause_ms`` two instances' tasks never stand still at once, none starts cold, and the group settles,
-    in every draw and whether or not copies have caught up of which nobody knows that; with one second less that does
-    not hold. If no pause is safe it is one of those that were tried. ``still_at_once``: so many
-    tasks of several instances do stand still at once, beyond a hand-over. ``ends_ms``: everybody is back, and every
-    task where it stays. ``most_cold`` tasks start cold at worst. ``scenario`` can be played again.
+    ``found`` is the pause: it is safe if two instances' tasks never stand still at once, none starts cold, and the
+    group settles, in every draw and whether or not copies have caught up of which nobody knows that. What follows
+    from it was played for the first ``restarts``, all of them where it is safe: ``still_at_once``: so many
+    tasks of several instances stand still at once, beyond a hand-over, over the draws. ``ends_ms``: everybody is
+    back, and every task where it stays. ``most_cold`` tasks start cold at worst. ``scenario`` can be played again.
     """
 
     way: Way
-    pause_ms: int
-    safe: bool
+    found: FoundPause
+    restarts: int
     scenario: Scenario
     plan: Plan
     draws: Draws | None
     figures: AlternativeFigures
     most_cold: int
-    still_at_once: int
+    still_at_once: Range
     ends_ms: int
+
+    @property
+    def safe(self) -> bool:
+        """Whether the pause is safe for all restarts."""
+        return self.found.outcome == "safe"
+
+    @property
+    def pause_ms(self) -> int:
+        """The pause that it was played with: the least safe one, or one that was tried."""
+        return self.found.pause_ms
 
     @property
     def settles(self) -> bool:
@@ -141,16 +152,21 @@ def bounce(
     if len(group.instances) == 1:
         fix = "its tasks stand still until it is back; simulate plays that"
         raise ScenarioError("the only instance has nobody to hand over to", where=group.application_id, fix=fix)
-    search, probes = _Search(snapshot, restart_ms, options), _probes_of_a_surge(snapshot)
-    ways = ways_of(snapshot, restart_ms)
-    played, left_out = [], []
-    for done, way in enumerate(ways, start=1):
-        if way.name == "surge" and probes > _MOST_PROBES:
-            left_out.append((way, probes * snapshot.config.probing_rebalance_interval_ms))
-        else:
-            played.append(_played(search, way, workers))
-        on_way(done, len(ways))
+    probes, ways, left_out = _probes_of_a_surge(snapshot), ways_of(snapshot, restart_ms), list[tuple[Way, int]]()
+    for way in [way for way in ways if way.name == "surge" and probes > _MOST_PROBES]:
+        left_out.append((way, probes * snapshot.config.probing_rebalance_interval_ms))
+        ways.remove(way)
+    play = partial(_played_in, snapshot, restart_ms, options, tuple(ways))
+    played = list[PlayedWay]()
+    for one in in_processes(play, len(ways), workers if _worth_sharing(snapshot) else 1):
+        played.append(one)
+        on_way(len(played), len(ways))
     return Bounces(restart_ms=restart_ms, played=tuple(played), left_out=tuple(left_out))
+
+
+def _worth_sharing(snapshot: Snapshot) -> bool:
+    group = snapshot.state.group
+    return len(group.stateful) * len(group.instances) > _ALONE
 
 
 def _probes_of_a_surge(snapshot: Snapshot) -> int:
@@ -191,115 +207,48 @@ def _by_zone(group: Group, names: Sequence[str | None]) -> Mapping[str, tuple[st
     return dict(sorted(zones.items())) if 1 < len(zones) < len(group.instances) else {}
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """Plays ways with other pauses."""
+def _played_in(snapshot: Snapshot, restart_ms: int, options: PlanOptions, ways: Sequence[Way], place: int) -> PlayedWay:
+    """Search the least safe pause of one way, and play it with that."""
+    way = ways[place]
+    snapshot = _with_settings(snapshot, way)
+    everybody = [instance.process_id for instance in snapshot.state.group.instances]
 
-    snapshot: Snapshot
-    restart_ms: int
-    options: PlanOptions
+    def scenario_of(number: int, length_ms: int, pause_ms: int) -> Scenario:
+        return way.scenario(length_ms, pause_ms, (ALL,) if number == len(everybody) else everybody[:number])
 
-    @property
-    def longest_ms(self) -> int:
-        """The longest pause that is tried: two probes, and what comes before them."""
-        config = self.snapshot.config
-        return 2 * config.probing_rebalance_interval_ms + 4 * config.session_timeout_ms
-
-    @property
-    def everybody(self) -> list[str]:
-        return [instance.process_id for instance in self.snapshot.state.group.instances]
-
-    def is_safe(self, way: Way, process_ids: Sequence[str], pause_ms: int) -> bool:
-        """Play the restarts of these instances: see :class:`PlayedWay`."""
-        snapshot = self.with_settings(way)
-        return all(
-            is_safe(self.play(snapshot, way.scenario(restart_ms, pause_ms, process_ids)))
-            for restart_ms in (self.restart_ms, *self.other_sides_ms(way))
-        )
-
-    def other_sides_ms(self, way: Way) -> tuple[int, ...]:
-        """Return restarts on either side of the session time-out, if this one may come out on either."""
-        config = self.with_settings(way).config
-        if abs(self.restart_ms - config.session_timeout_ms) > config.heartbeat_interval_ms:
-            return ()
-        return config.session_timeout_ms - 1, config.session_timeout_ms + 1
-
-    def least_safe_pause_ms(self, way: Way, process_ids: Sequence[str], low_ms: int = 0) -> int | None:
-        """Return the least pause from ``low_ms`` on with which these restarts are safe; ``None``: none."""
-        high_ms = self.longest_ms
-        if self.is_safe(way, process_ids, low_ms):
-            return low_ms
-        if not self.is_safe(way, process_ids, high_ms):
-            return None
-        while high_ms - low_ms > _TO_MS:
-            middle_ms = (low_ms + high_ms) // 2 // _TO_MS * _TO_MS
-            if self.is_safe(way, process_ids, middle_ms):
-                high_ms = middle_ms
-            else:
-                low_ms = middle_ms
-        return high_ms
-
-    def with_settings(self, way: Way) -> Snapshot:
-        """Return the group as it has to be set up for a way."""
-        config = replace(self.snapshot.config, **dict(way.settings))  # type: ignore[arg-type]
-        return replace(self.snapshot, config=config)
-
-    def play(self, snapshot: Snapshot, scenario: Scenario, draw: int = 0, *, ready: bool = False) -> Plan:
-        """Play restarts with the ids of one draw; ``ready`` as in :class:`PlanOptions`."""
-        of = drawn(scenario, snapshot.state.group, draw)
-        return plan(snapshot, self.options, scenario=of, bounds=False, floor=False, ranges=False, ready=ready)
-
-
-def is_safe(made: Plan) -> bool:
-    """Tell whether restarts settle, nothing starts cold, and the tasks of one instance at most stand still at once."""
-    settles = made.verdict.kind == "settled" and all(of.low for of in made.summary.ranges if of.figure == "settles")
-    return settles and not _most_cold(made, made.summary.cold_handovers) and not standing_still(made, 0)
-
-
-def _most_cold(made: Plan, cold_handovers: int) -> int:
-    """Return the worse end, where the cold starts hang on what nobody knows."""
-    return max([cold_handovers, *(of.high for of in made.summary.ranges if of.figure == "cold_handovers")])
-
-
-def _played(search: _Search, way: Way, workers: int) -> PlayedWay:
-    """Play a way with the pause that a few restarts need; if that is too short for all, with what all of them need."""
-    pause_ms = search.least_safe_pause_ms(way, search.everybody[:_FEW])
-    found = _simulated(search, way, pause_ms, workers)
-    if pause_ms is None or (found.safe and not (search.other_sides_ms(way) and search.everybody[_FEW:])):
-        return found
-    longer_ms = search.least_safe_pause_ms(way, search.everybody, pause_ms)
-    return found if longer_ms == pause_ms else _simulated(search, way, longer_ms, workers)
-
-
-def _simulated(search: _Search, way: Way, pause_ms: int | None, workers: int) -> PlayedWay:
-    waits_ms = search.longest_ms if pause_ms is None else pause_ms
-    scenario = way.scenario(search.restart_ms, waits_ms)
-    snapshot = search.with_settings(way)
-    simulated = simulate(
-        snapshot,
-        scenario,
-        search.options,
-        number_of_draws=min(_DRAWS, usual_number(snapshot.state.group, snapshot.config)),
-        workers=workers,
-        what_ifs=False,
-        floor=False,
-    )
-    ends = (False, True) if simulated.plan.summary.ranges else (False,)
-    made, figures = simulated.plan, alternative_figures(simulated.plan, simulated.draws)
-    number = 1 if simulated.draws is None else simulated.draws.number
+    lengths_ms = (restart_ms, *_other_sides_ms(snapshot.config, restart_ms))
+    search = SafePause(snapshot, options, scenario_of, len(everybody), lengths_ms, together=bool(way.zones))
+    found = search.found()
+    scenario, made, restarts = search.shown(found)
+    draws, still = None, [standing_still(made, 0)]
+    if is_random(scenario, snapshot.state.group):
+        number = min(DRAWS, usual_number(snapshot.state.group, snapshot.config))
+        simulated = simulate(snapshot, scenario, options, number_of_draws=number, what_ifs=False, floor=False)
+        made, draws = simulated.plan, simulated.draws
+        still = [standing_still(search.play(scenario, draw, check=False), 0) for draw in range(number)]
+    figures = alternative_figures(made, draws)
     return PlayedWay(
         way=way,
-        pause_ms=waits_ms,
-        safe=pause_ms is not None
-        and is_safe(made)
-        and all(
-            is_safe(search.play(snapshot, scenario, draw, ready=ready)) for draw in range(number) for ready in ends
-        ),
-        most_cold=_most_cold(made, figures.cold_handovers.most),
+        found=found,
+        restarts=restarts,
         scenario=scenario,
         plan=made,
-        draws=simulated.draws,
+        draws=draws,
         figures=figures,
-        still_at_once=standing_still(made, 0),
+        most_cold=most_cold(made, figures.cold_handovers.most),
+        still_at_once=Range(statistics.median_low(still), min(still), max(still)),
         ends_ms=max([*made.ends("duration_ms", figures.balanced_ms.most), *(outage.to_ms for outage in made.outages)]),
     )
+
+
+def _other_sides_ms(config: AssignmentConfig, restart_ms: int) -> tuple[int, ...]:
+    """Return restarts on either side of the session time-out, if this one may come out on either."""
+    if abs(restart_ms - config.session_timeout_ms) > config.heartbeat_interval_ms:
+        return ()
+    return config.session_timeout_ms - 1, config.session_timeout_ms + 1
+
+
+def _with_settings(snapshot: Snapshot, way: Way) -> Snapshot:
+    """Return the group as it has to be set up for a way."""
+    config = replace(snapshot.config, **dict(way.settings))  # type: ignore[arg-type]
+    return replace(snapshot, config=config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import multiprocessing
 import os
 import statistics
@@ -12,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from kstream_plan.model import Group, Snapshot
 from kstream_plan.model.scenario import Scenario
@@ -43,8 +44,15 @@ class _Outcome(NamedTuple):
     least_restored_records: int | None
 
 
-#: number of a draw → what comes of it
-_Simulate: TypeAlias = Callable[[int], _Outcome]
+_Played = TypeVar("_Played")
+
+
+def _read_only(of: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(of)
+
+
+# What comes of a process is pickled, read-only mappings too.
+copyreg.pickle(MappingProxyType, lambda of: (_read_only, (dict(of),)))
 
 
 def usual_number(group: Group, config: AssignmentConfig) -> int:
@@ -80,7 +88,7 @@ def draws(
     simulate = partial(_outcome, snapshot, scenario, options)
     deadline = None if within_ms is None else time.monotonic() + within_ms / 1000
     outcomes: list[_Outcome] = []
-    for outcome in _outcomes(simulate, number, workers if _worth_sharing(snapshot, number) else 1):
+    for outcome in in_processes(simulate, number, workers if _worth_sharing(snapshot, number) else 1):
         outcomes.append(outcome)
         on_draw(len(outcomes), number)
         if deadline is not None and time.monotonic() >= deadline:
@@ -112,20 +120,20 @@ def _worth_sharing(snapshot: Snapshot, number: int) -> bool:
     return number * len(snapshot.state.group.stateful) > _ALONE
 
 
-def _outcomes(simulate: _Simulate, number: int, workers: int) -> Iterator[_Outcome]:
-    """Yield the outcomes in the order of the draws."""
+def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> Iterator[_Played]:
+    """Yield what comes of 0 to ``number`` - 1 in their order, played by so many processes at once."""
     if workers <= 1 or number <= 1:
-        yield from map(simulate, range(number))
+        yield from map(play, range(number))
         return
     # "spawn": a fork would take over Java's connection and other threads' locks
     context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
-    with ProcessPoolExecutor(min(workers, number), context, initializer=_set_up, initargs=(simulate,)) as pool:
+    with ProcessPoolExecutor(min(workers, number), context, initializer=_set_up, initargs=(play,)) as pool:
         draws_left = iter(range(number))
-        running = deque(pool.submit(_simulated, draw) for draw in islice(draws_left, 4 * workers))
+        running = deque(pool.submit(_played, draw) for draw in islice(draws_left, 4 * workers))
         try:
             while running:
                 yield running.popleft().result()
-                running.extend(pool.submit(_simulated, draw) for draw in islice(draws_left, 1))
+                running.extend(pool.submit(_played, draw) for draw in islice(draws_left, 1))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             if running:  # nobody wants what is being simulated any more, and it may take minutes
@@ -133,16 +141,16 @@ def _outcomes(simulate: _Simulate, number: int, workers: int) -> Iterator[_Outco
                     worker.terminate()
 
 
-#: What this worker process simulates, sent to it once.
-_work: list[_Simulate] = []
+#: What this worker process plays, sent to it once.
+_work: list[Callable[[int], Any]] = []
 
 
-def _set_up(simulate: _Simulate) -> None:
-    _work[:] = [simulate]
+def _set_up(play: Callable[[int], Any]) -> None:
+    _work[:] = [play]
 
 
-def _simulated(draw: int) -> _Outcome:
-    return _work[0](draw)
+def _played(number: int) -> Any:
+    return _work[0](number)
 
 
 def _together(outcomes: Sequence[_Outcome]) -> Draws:

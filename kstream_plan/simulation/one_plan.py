@@ -13,7 +13,7 @@ from kstream_plan.model.starting_state import seated
 from kstream_plan.planner import checked
 from kstream_plan.planner import plan as planner
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
-from kstream_plan.planner.plan import OnRound
+from kstream_plan.planner.plan import Enough, OnRound
 from kstream_plan.plans import Plan
 
 
@@ -23,6 +23,7 @@ def plan(
     *,
     scenario: Scenario | None = None,
     on_round: OnRound | None = None,
+    enough: Enough | None = None,
     **changed: Unpack[PlanKeywords],
 ) -> Plan:
     """Say what follows when a rebalance starts now, or of what ``scenario`` does to the group.
@@ -37,7 +38,7 @@ def plan(
     """
     options = replace(options, **changed)
     design = DESIGNS[options.design](options)
-    return planner.plan(snapshot, design, options, scenario=scenario, on_round=on_round)
+    return planner.plan(snapshot, design, options, scenario=scenario, on_round=on_round, enough=enough)
 
 
 def plan_checked(

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from kstream_plan.model import Note
 from kstream_plan.model.scenario import Bounce, Scenario, moment
-from kstream_plan.plans import MemberLeft, Plan
+from kstream_plan.plans import MemberLeft, Plan, PlayedSoFar
 
 #: The code of the note that tells of one.
 OUTAGE = "outage"
@@ -35,7 +35,7 @@ def outage_note(made: Plan, scenario: Scenario, play: Play) -> Note | None:
     return Note(OUTAGE, message)
 
 
-def standing_still(made: Plan, from_ms: int) -> int:
+def standing_still(made: Plan | PlayedSoFar, from_ms: int) -> int:
     """Return how many tasks stand still at the same time, at worst, of several instances, and that stop from then on.
 
     What is only handed over, within a heartbeat interval, does not count; what an instance ran that is away always
@@ -74,7 +74,7 @@ def standing_still(made: Plan, from_ms: int) -> int:
 class _Owners:
     """Which instance runs a task, by time."""
 
-    def __init__(self, made: Plan) -> None:
+    def __init__(self, made: Plan | PlayedSoFar) -> None:
         self._made = made
         self._ends_ms = [rnd.ends_ms for rnd in made.rounds]
         self._found: dict[int, dict[int, int]] = {}

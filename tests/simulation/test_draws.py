@@ -95,7 +95,7 @@ def _never_done_but_once(draw: int) -> draws._Outcome:
 
 
 def test_draws_that_nobody_wants_any_more_are_not_waited_for() -> None:
-    outcomes = draws._outcomes(_never_done_but_once, 8, 2)
+    outcomes = draws.in_processes(_never_done_but_once, 8, 2)
     assert next(outcomes).settled
     outcomes.close()  # type: ignore[attr-defined]
     for worker in multiprocessing.active_children():

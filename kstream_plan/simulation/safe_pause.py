@@ -1,0 +1,244 @@
+"""The least pause with which restarts are safe: found by playing them, never beyond the first unsafe moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Literal
+
+from kstream_plan.model import Snapshot
+from kstream_plan.model.scenario import Scenario
+from kstream_plan.planner.checked import checked
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans import HandOver, Plan, PlayedSoFar, Promote
+from kstream_plan.simulation.new_ids import drawn, is_random
+from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.outages import standing_still
+
+#: A pause is found to this many milliseconds.
+_TO_MS = 1_000
+#: So many restarts tell the pause of one restart from the next; what they need is then held against ever more of them.
+_FEW, _MORE = 3, 5
+#: New instances, whose ids are random, are drawn so often.
+DRAWS = 5
+#: A pause next to one that is safe, and is not, is left behind so often.
+_GAPS = 3
+#: What one search may take: copies, and so many more for whatever a round takes anyway, times the rounds played.
+_MOST_WORK, _WORK_OF_A_ROUND = 2_000_000, 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundPause:
+    """What a search comes to.
+
+    ``outcome``: with ``pause_ms`` all ``restarts`` are safe, and with a second less they are not; or with no pause
+    that was tried the first ``restarts`` are; or so many are safe, and to play more takes too long. ``longer_ms``: a
+    longer pause, with which the first of them are not safe though they are with this one.
+    """
+
+    outcome: Literal["safe", "unsafe", "undecided"]
+    pause_ms: int
+    restarts: int
+    longer_ms: int | None = None
+
+
+class _TooMuchWorkError(Exception):
+    """More rounds would have to be played than a search is worth."""
+
+
+class SafePause:
+    """Searches one way of restarting the instances of a group.
+
+    ``scenario_of`` makes the scenario of so many of the ``restarts``, each away for so long, with a pause; what is
+    ``together`` is never played in part. Restarts of any of ``lengths_ms`` have to be safe. The work that it takes is
+    bounded by the number of rounds, so that nothing hangs on the machine.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        options: PlanOptions,
+        scenario_of: Callable[[int, int, int], Scenario],
+        restarts: int,
+        lengths_ms: Sequence[int],
+        *,
+        together: bool,
+    ) -> None:
+        self._snapshot, self._options, self._scenario_of = snapshot, options, scenario_of
+        self._lengths_ms = lengths_ms
+        self._levels = [restarts] if together else list(_levels(restarts))
+        config = snapshot.config
+        copies = len(snapshot.state.group.stateful) * (1 + config.num_standby_replicas)
+        self._rounds_left = _MOST_WORK // (copies + _WORK_OF_A_ROUND)
+        self._known: dict[tuple[int, int], bool] = {}
+        self._rounds: dict[tuple[int, int], int] = {}
+        self._made: dict[tuple[int, int], Plan] = {}
+        #: The longest pause that is tried: two probes, and what comes before them.
+        longest_ms = 2 * config.probing_rebalance_interval_ms + 4 * config.session_timeout_ms
+        self.longest_ms = -(-longest_ms // _TO_MS) * _TO_MS
+
+    def found(self) -> FoundPause:
+        """Search the least pause that is safe, and with it those a little longer: what they are not is left behind."""
+        known, gaps = self._from(0), 0
+        while known.outcome == "safe" and (longer_ms := self._unsafe_beside(known.pause_ms)) is not None:
+            beyond = self._from(longer_ms) if gaps < _GAPS else None
+            if beyond is None or beyond.outcome != "safe":
+                return replace(known, longer_ms=longer_ms)
+            known, gaps = beyond, gaps + 1
+        return known
+
+    def shown(self, found: FoundPause) -> tuple[Scenario, Plan, int]:
+        """Return the scenario of what was found, played to its end, and how many restarts there are in it.
+
+        They are all of them unless they are safe with no pause, or not known to be, and it takes too long.
+        """
+        every, number = self._levels[-1], found.restarts
+        made = self._made.get((number, found.pause_ms))
+        if made is not None:
+            return self._scenario(number, found.pause_ms), made, number
+        watch = _Watch(self._rounds_left // 2, stops=False)
+        numbers = [every] if found.outcome == "unsafe" else []
+        for number in [*numbers, max(found.restarts, self._levels[0])]:
+            scenario = self._scenario(number, found.pause_ms)
+            try:
+                return scenario, self.play(scenario, 0, watch if number == every > found.restarts else None), number
+            except _TooMuchWorkError:
+                continue
+        raise AssertionError("the last one is played to its end")
+
+    def _from(self, low_ms: int) -> FoundPause:
+        pause_ms, restarts = low_ms, 0
+        try:
+            for number in self._levels:
+                least_ms = self._least_ms(number, pause_ms)
+                if least_ms is None:
+                    return FoundPause(outcome="unsafe", pause_ms=self.longest_ms, restarts=number)
+                pause_ms, restarts = least_ms, number
+                self._expect(number, least_ms)
+        except _TooMuchWorkError:
+            return FoundPause(outcome="undecided", pause_ms=pause_ms, restarts=restarts)
+        return FoundPause(outcome="safe", pause_ms=pause_ms, restarts=restarts)
+
+    def _expect(self, number: int, pause_ms: int) -> None:
+        """Raise if all restarts take more rounds than are left, by those that so many took."""
+        every = self._levels[-1]
+        if number < every and self._rounds[number, pause_ms] * every // number > self._rounds_left:
+            raise _TooMuchWorkError
+
+    def _least_ms(self, number: int, low_ms: int) -> int | None:
+        """Return the least pause from ``low_ms`` on with which so many restarts are safe; ``None``: none."""
+        if self.is_safe(number, low_ms):
+            return low_ms
+        high_ms = self.longest_ms
+        if low_ms >= high_ms or not self.is_safe(number, high_ms):
+            return None
+        guesses_ms = iter(self._guesses_ms())
+        while high_ms - low_ms > _TO_MS:
+            middle_ms = next(
+                (guess_ms for guess_ms in guesses_ms if low_ms < guess_ms < high_ms),
+                (low_ms + high_ms) // 2 // _TO_MS * _TO_MS,
+            )
+            if self.is_safe(number, middle_ms):
+                high_ms = middle_ms
+            else:
+                low_ms = middle_ms
+        return high_ms
+
+    def _guesses_ms(self) -> tuple[int, int, int]:
+        """Return for how long a restart keeps a group busy that has standbys, one that does without, or that probes."""
+        config = self._snapshot.config
+        noticed_ms = config.session_timeout_ms + 2 * config.heartbeat_interval_ms
+        probed_ms = noticed_ms + config.probing_rebalance_interval_ms
+        return tuple(-(-of // _TO_MS) * _TO_MS for of in (noticed_ms, noticed_ms // 4, probed_ms))  # type: ignore[return-value]
+
+    def _unsafe_beside(self, pause_ms: int) -> int | None:
+        """Return a pause a little longer than one that is safe which is not, if there is one; of few restarts."""
+        number = self._levels[0]
+        longer_ms = max(pause_ms * 3 // 2 // _TO_MS * _TO_MS, pause_ms + 10 * _TO_MS)
+        try:
+            return next((of for of in (pause_ms + _TO_MS, longer_ms) if not self.is_safe(number, of)), None)
+        except _TooMuchWorkError:
+            return None
+
+    def is_safe(self, number: int, pause_ms: int) -> bool:
+        """Tell whether so many restarts are safe with a pause, played with each length and, if all, in every draw."""
+        if (number, pause_ms) not in self._known:
+            before = self._rounds_left
+            self._known[number, pause_ms] = all(
+                self._is_safe_once(number, pause_ms, length_ms, draw)
+                for draw in range(self._draws(number, pause_ms))
+                for length_ms in self._lengths_ms
+            )
+            self._rounds[number, pause_ms] = before - self._rounds_left
+        return self._known[number, pause_ms]
+
+    def _is_safe_once(self, number: int, pause_ms: int, length_ms: int, draw: int) -> bool:
+        watch = _Watch(self._rounds_left)
+        scenario = self._scenario_of(number, length_ms, pause_ms)
+        try:
+            made = self.play(scenario, draw, watch, check=number == self._levels[-1])
+        finally:
+            self._rounds_left = watch.rounds_left
+        safe = is_safe(made) and not watch.unsafe
+        if safe and length_ms == self._lengths_ms[0] and not draw:
+            self._made[number, pause_ms] = made
+        return safe
+
+    def _draws(self, number: int, pause_ms: int) -> int:
+        scenario = self._scenario(number, pause_ms)
+        return DRAWS if number == self._levels[-1] and is_random(scenario, self._snapshot.state.group) else 1
+
+    def _scenario(self, number: int, pause_ms: int) -> Scenario:
+        return self._scenario_of(number, self._lengths_ms[0], pause_ms)
+
+    def play(self, scenario: Scenario, draw: int, watch: _Watch | None = None, *, check: bool = True) -> Plan:
+        """Play restarts with the ids of one draw, and both ends of what nobody knows."""
+        of = drawn(scenario, self._snapshot.state.group, draw)
+        made = plan(self._snapshot, self._options, scenario=of, enough=watch, bounds=False, floor=False)
+        return checked(made) if check and not (watch and watch.unsafe) else made
+
+
+class _Watch:
+    """Counts rounds, and ends a plan, and whatever is played beside it, once restarts have turned out to be unsafe."""
+
+    def __init__(self, rounds_left: int, *, stops: bool = True) -> None:
+        self.rounds_left, self._stops, self.unsafe = rounds_left, stops, False
+
+    def __call__(self, number: int, ended: bool, so_far: Callable[[], PlayedSoFar]) -> bool:
+        self.rounds_left -= not ended
+        if self.rounds_left < 0:
+            raise _TooMuchWorkError
+        looks = ended or not number & (number - 1)  # after rounds 1, 2, 4, 8, ...: at all of them every time
+        if self._stops and not self.unsafe and looks:
+            self.unsafe = _is_unsafe(so_far())
+        return self.unsafe
+
+
+def _is_unsafe(so_far: PlayedSoFar) -> bool:
+    """Tell what no round after these makes good: something has started cold, or two instances stood still at once."""
+    stateful, index = so_far.group.stateful_flags, so_far.group.task_index
+    steps = chain.from_iterable(rnd.single_steps for rnd in so_far.rounds)
+    starts = (step for step in steps if isinstance(step, HandOver | Promote))
+    cold = any(stateful[index[step.task_id]] and not step.caught_up for step in starts)
+    return cold or standing_still(so_far, 0) > 0
+
+
+def is_safe(made: Plan) -> bool:
+    """Tell whether restarts settle, nothing starts cold, and the tasks of one instance at most stand still at once."""
+    settles = made.verdict.kind == "settled" and all(of.low for of in made.summary.ranges if of.figure == "settles")
+    return settles and not most_cold(made, made.summary.cold_handovers) and not standing_still(made, 0)
+
+
+def most_cold(made: Plan, cold_handovers: int) -> int:
+    """Return the worse end, where the cold starts hang on what nobody knows."""
+    return max([cold_handovers, *(of.high for of in made.summary.ranges if of.figure == "cold_handovers")])
+
+
+def _levels(restarts: int) -> Iterator[int]:
+    """Yield how many restarts are played: few, ever more, all."""
+    number = _FEW
+    while _FEW * number <= restarts:
+        yield number
+        number *= _MORE
+    yield restarts
