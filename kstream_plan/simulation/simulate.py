@@ -13,10 +13,13 @@ from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Simulation, event_outcomes
 from kstream_plan.simulation import what_ifs as others
-from kstream_plan.simulation.draws import OnDraw, draws, one_draw, usual_number
+from kstream_plan.simulation.draws import OnDraw, draws, one_draw, usual_number, work_of_one_ms
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.outages import outage_note
+
+#: Where one play takes longer than that, few other settings are tried.
+_LONG_MS = 60_000
 
 
 def simulate(
@@ -70,11 +73,12 @@ def simulate(
     note = outage_note(made, played, play_other) if what_ifs else None
     if note is not None:
         made = replace(made, warnings=(note, *made.warnings))
+    drawn_ms, long = found.duration_ms if found else None, work_of_one_ms(group, snapshot.config) > _LONG_MS
     return Simulation(
         plan=made,
         scenario=played,
         draws=one_draw(made) if random and found is None else found,
         events=event_outcomes(made, played),
-        what_ifs=others.what_ifs(made, play, found.duration_ms if found else None) if what_ifs else (),
+        what_ifs=others.what_ifs(made, play, drawn_ms, long=long) if what_ifs else (),
         cure=others.cure(made, play) if what_ifs else None,
     )

@@ -16,21 +16,25 @@ LEAST_INTERVAL_MS, _ = RANGES["probing_rebalance_interval_ms"]
 Play: TypeAlias = Callable[[AssignmentConfig], Plan]
 
 
-def what_ifs(made: Plan, play: Play, drawn_ms: Range | None = None) -> tuple[WhatIf, ...]:
+def what_ifs(made: Plan, play: Play, drawn_ms: Range | None = None, *, long: bool = False) -> tuple[WhatIf, ...]:
     """Try what usually makes it shorter: more warm-ups at once, up to all of them, and a shorter interval.
 
     Told are those that are shorter by more than chance alone may make it: ``drawn_ms`` is how long other draws take.
+    ``long``: playing it takes minutes; then what takes much less time to play is tried alone, that is many warm-ups at
+    once: with another interval there are as many rounds again.
     """
     if not made.summary.warmups:
         return ()
     by_chance_ms = 0 if drawn_ms is None else drawn_ms.most - drawn_ms.least
-    tried = (what_if(made.config, name, value, play) for name, value in _candidates(made))
+    tried = (what_if(made.config, name, value, play) for name, value in _candidates(made, long=long))
     shorter_ms = made.summary.duration_ms - by_chance_ms
     return tuple(one for one in tried if one.verdict != "settled" or one.duration_ms < shorter_ms)
 
 
-def _candidates(made: Plan) -> Sequence[tuple[str, int]]:
+def _candidates(made: Plan, *, long: bool) -> Sequence[tuple[str, int]]:
     now, needed = made.config.max_warmup_replicas, max(min(made.summary.hops, len(made.group.stateful)), 1)
+    if long:
+        return [("max_warmup_replicas", value) for value in sorted({min(10 * now, needed), needed}) if value > now]
     warmups = sorted({min(2 * now, needed), min(4 * now, needed), needed})
     intervals = (LEAST_INTERVAL_MS, made.config.probing_rebalance_interval_ms // 2)
     return [
