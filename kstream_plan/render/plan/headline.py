@@ -147,7 +147,8 @@ def next_facts(plan: Plan) -> list[Fact]:
     if left is None:
         more = f"plan it again with --max-rounds {2 * limit} or more"
         return [Fact("NEXT", (f"the limit was --max-rounds {limit}: {more}",))]
-    whole = f"the limit was --max-rounds {limit}: the whole plan needs about {plan.rounds_in_all:,}"
+    more = " or more" if plan.config.num_standby_replicas else ""
+    whole = f"the limit was --max-rounds {limit}: the whole plan needs about {plan.rounds_in_all:,}{more}"
     return [Fact("NEXT", (left_text(left, plan.config),)), Fact("NEXT", (whole,))]
 
 
