@@ -335,7 +335,8 @@ def _now_ms(snapshot: Snapshot, options: PlanOptions) -> int:
     now_ms = options.now_ms - snapshot.captured_at_ms
     if now_ms < 0:
         where = f"application {snapshot.state.group.application_id!r}"
-        raise UsageError(f"now is before the snapshot, which is of {snapshot.captured_at}", where=where)
+        fix = "give a later --now, or an earlier snapshot: --as-of chooses one of a history"
+        raise UsageError(f"now is before the snapshot, which is of {snapshot.captured_at}", where=where, fix=fix)
     return now_ms
 
 

@@ -113,7 +113,7 @@ def _cells(plan: Plan, escape: Escape) -> tuple[str, ...]:
     stateful = len(plan.group.stateful)
     return (
         name,
-        outcome(plan, figures.duration_ms),
+        outcome_with_ends(plan, figures.duration_ms),
         f"{from_to(*plan.ends('moves'))}/{stateful:,}",
         from_to(*plan.ends("cold_handovers")),
         ("≥ " if plan.pauses_are_least else "") + durations(*plan.ends("max_paused_task_ms")) if worst else "",
@@ -130,3 +130,16 @@ def outcome(plan: Plan, duration_ms: int) -> str:
     if not duration_ms:
         return "settles at once"
     return f"settles ~{duration(duration_ms)}"
+
+
+def outcome_with_ends(plan: Plan, duration_ms: int, *of_draws: int) -> str:
+    """Return the same with both ends, where nobody knows how long, or whether; without a restore rate the least too.
+
+    ``of_draws`` are the lengths that it may take as well; the least is then that of one of them only, and left out.
+    """
+    said, between = outcome(plan, duration_ms), durations(*plan.ends("duration_ms", duration_ms, *of_draws))
+    said += f" ({between})" if between != duration(duration_ms) else ""
+    if plan.verdict.kind == "settled" and not plan.ends("settles")[0]:
+        said += " or not"
+    floor_ms = None if of_draws or plan.verdict.kind != "settled" else plan.summary.floor_ms
+    return said.replace("~", f"≥ {duration(floor_ms)}, ~", 1) if floor_ms else said

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kstream_plan.plans.activity import membership
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.plan.fleet import Column, markdown_overview, outcome, overview
+from kstream_plan.render.plan.fleet import Column, markdown_overview, outcome_with_ends, overview
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
 from kstream_plan.render.text.numbers import count, from_to
 
@@ -58,6 +58,10 @@ def _counts(simulations: Sequence[Simulation]) -> str:
     return f"{count(len(simulations), 'application')}: {', '.join(parts)}"
 
 
+def _of_draws(of: Simulation) -> tuple[int, ...]:
+    return () if of.draws is None else (of.draws.duration_ms.least, of.draws.duration_ms.most)
+
+
 def _cells(of: Simulation, escape: Escape) -> tuple[str, ...]:
     plan = of.plan
     joined, left = membership(plan)
@@ -66,7 +70,7 @@ def _cells(of: Simulation, escape: Escape) -> tuple[str, ...]:
     return (
         escape.name(plan.group.application_id),
         f"{before:,} → {after:,}" if before != after else f"{after:,}",
-        outcome(plan, of.duration_ms) if plan.rounds else "nothing follows",
+        outcome_with_ends(plan, of.duration_ms, *_of_draws(of)) if plan.rounds else "nothing follows",
         f"{of.moves:,}/{len(plan.group.stateful):,}",
         f"{plan.summary.lower_bounds.moves:,}",
         from_to(*plan.ends("cold_handovers"))
