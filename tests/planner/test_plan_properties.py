@@ -19,6 +19,7 @@ from kstream_plan.designs.classic import design as planner
 from kstream_plan.model import Copy, Group, GroupState, Holding, Rates, Snapshot
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner import loop
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Balance, Plan, Trigger
 from kstream_plan.plans.balance import balance, instance_loads
 from kstream_plan.plans.invariants import broken_invariants
@@ -60,7 +61,7 @@ def test_every_plan_keeps_every_invariant(assignor: str, snapshot: Snapshot, rat
 @given(snapshot=first_starts())
 def test_a_settled_group_stays_as_it_is(assignor: str, snapshot: Snapshot) -> None:
     for protocol in PROTOCOLS:
-        first = plan(snapshot, assignor=assignor, protocol=protocol)
+        first = plan(snapshot, assignor=assignor, protocol=protocol, floor=False, ranges=False)
         note(_history(first))
         assert first.verdict.kind == "settled"
         again = plan(memberships.after(first), assignor=assignor, protocol=protocol)
@@ -76,8 +77,9 @@ def test_a_change_of_members_settles_within_the_bound(assignor: str, data: st.Da
     start = data.draw(first_starts(standbys=False))
     members = data.draw(changed_members(start.state.group))
     for protocol in PROTOCOLS:
-        before = memberships.after(plan(start, assignor=assignor, protocol=protocol))
-        made = plan(memberships.with_members(before, members), assignor=assignor, protocol=protocol)
+        options = PlanOptions(assignor=assignor, protocol=protocol, floor=False, ranges=False)
+        before = memberships.after(plan(start, options))
+        made = plan(memberships.with_members(before, members), options)
         note(_history(made))
         ticks = sum(rnd.trigger is Trigger.PROBING for rnd in made.rounds)
         assert made.verdict.kind == "settled"

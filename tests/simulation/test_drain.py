@@ -138,7 +138,7 @@ def test_in_the_middle_of_a_move_every_task_that_runs_there_now_is_told(scenario
         group = snapshot.state.group
         for index, instance in enumerate(group.instances):
             runs = {task for consumer in group.consumers_of[index] for task in snapshot.state.holdings[consumer].active}
-            drained = drain(snapshot, [instance.process_id], leave=leave)
+            drained = drain(snapshot, [instance.process_id], leave=leave, floor=False, ranges=False)
             assert [task.task_id for task in drained.now] == [group.tasks[task].task_id for task in sorted(runs)]
             assert all(task.destination != instance.process_id for task in drained.now)
             assert leave or all(task.pause_ms >= snapshot.config.session_timeout_ms for task in drained.now)

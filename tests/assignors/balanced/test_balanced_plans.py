@@ -29,6 +29,7 @@ from kstream_plan.model import (
 )
 from kstream_plan.model.scenario import ConfigChange, Event, Join, Scenario, Stop
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Plan, Reason, ReasonCode, restores_anew
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.simulation.new_ids import drawn
@@ -74,7 +75,8 @@ def test_nothing_restores_less_than_the_bound(assignor: str, seed: int) -> None:
         members = list(before.state.group.instances)
         new = [Instance(process_id=f"n{n}", consumers=(Consumer(consumer_id=f"n{n}-1"),)) for n in range(2)]
         stay = rng.sample(members, rng.randint(1, len(members)))
-        made = plan(memberships.with_members(before, [*stay, *new]), assignor=assignor, bounds=True)
+        after = memberships.with_members(before, [*stay, *new])
+        made = plan(after, assignor=assignor, bounds=True, floor=False, ranges=False)
         bound, restored = made.summary.lower_bounds.restored_records, made.summary.restored_records
         assert bound is not None
         assert restored is not None
@@ -92,7 +94,8 @@ def test_nothing_restores_less_than_the_bound_whatever_happens(assignor: str, pr
         for make in (random_scenarios.random_case, random_scenarios.hard_case):
             before, scenario = make(seed)
             played = drawn(scenario, before.state.group, 0)
-            made = plan(before, scenario=played, assignor=assignor, protocol=protocol, max_rounds=150, bounds=True)
+            options = PlanOptions(assignor=assignor, protocol=protocol, max_rounds=150, bounds=True)
+            made = plan(before, options, scenario=played, floor=False, ranges=False)
             bound, restored = made.summary.lower_bounds.restored_records, made.summary.restored_records
             if made.verdict.kind == "settled" and restored is not None:
                 assert bound is not None

@@ -46,7 +46,8 @@ def _goes_on_as(whole: Plan, after: Plan, ago_ms: int) -> bool:
 @given(snapshot=snapshots(), rates=st.builds(Rates, restore_per_instance=st.sampled_from([None, 0.5, 100.0])))
 def test_a_plan_goes_on_with_what_follows_from_the_last_decision(snapshot: Snapshot, rates: Rates) -> None:
     snapshot = replace(snapshot, rates=rates)
-    whole, after = plan(snapshot, max_rounds=60), plan(_after(snapshot, 0), max_rounds=59)
+    whole = plan(snapshot, max_rounds=60, floor=False, ranges=False)
+    after = plan(_after(snapshot, 0), max_rounds=59)
     assert broken_invariants(after) == ()
     nobody_knows = any(note.code == "copies-maybe-ready" for note in after.assumptions)
     if whole.verdict.kind == "settled" and whole.rounds and rates.any_restore and not nobody_knows:
@@ -88,9 +89,10 @@ def test_who_is_added_by_hand_joins_now_whatever_is_due(scenario: str, at: int) 
     running = snapshot_from_row(of_now, scenario)
     by_hand = snapshot_from_row({**of_now, "instances": [*of_now["instances"], came]}, scenario)
     instance = by_hand.state.group.instances[by_hand.state.group.instance_index[NEW]]
-    made = plan(by_hand)
+    made = plan(by_hand, floor=False, ranges=False)
     assert made.rounds[0].at_ms <= running.config.heartbeat_interval_ms
-    assert _turns(made) == _turns(plan(running, scenario=Scenario(events=(Join(at_ms=0, instances=(instance,)),))))
+    joined = Scenario(events=(Join(at_ms=0, instances=(instance,)),))
+    assert _turns(made) == _turns(plan(running, scenario=joined, floor=False, ranges=False))
 
 
 def _turns(made: Plan) -> list[tuple[Any, ...]]:
