@@ -62,9 +62,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Keep the cycle collector from walking all tests again and again: a tenth of the time of a run."""
+    """Have the cycle collector look more rarely, and not at all tests then: it took an eighth of the time of a run."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def _with_kafka(config: pytest.Config) -> bool:
