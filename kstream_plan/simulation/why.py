@@ -43,6 +43,9 @@ from kstream_plan.simulation.waiting import (
 )
 from kstream_plan.simulation.what_ifs import cure, what_ifs
 
+#: Rounds times copies of a plan that takes a minute on one core; beside a longer one only short ones are tried.
+_MOST_WORK = 1_000_000
+
 
 def why(
     snapshot: Snapshot,
@@ -75,7 +78,8 @@ def why(
     queued = queued_tasks(given, handed_over)
 
     def play(config: AssignmentConfig) -> Plan:
-        return plan_checked(replace(snapshot, config=config), replace(options, ranges=False), on_round=on_round)
+        other = replace(options, ranges=False, floor=False)
+        return plan_checked(replace(snapshot, config=config), other, on_round=on_round)
 
     still, settles = bool(waiting or queued), made.verdict.kind == "settled"
     probing = Probing(
@@ -86,7 +90,7 @@ def why(
         waiting=waiting,
         queued=queued,
         tried=other_settings,
-        sooner=_sooner(what_ifs(made, play)) if other_settings and still and settles else (),
+        sooner=_sooner(what_ifs(made, play, long=_is_long(made))) if other_settings and still and settles else (),
         cure=cure(made, play) if other_settings else None,
     )
     return Why(
@@ -100,6 +104,12 @@ def why(
         task=None if task_id is None else _task(given, task_id, probing),
         instance=None if process_id is None else _instance(given, process_id, probing),
     )
+
+
+def _is_long(made: Plan) -> bool:
+    """Tell whether another plan of as many rounds is worth waiting for no more."""
+    copies = len(made.group.stateful) * (1 + made.config.num_standby_replicas)
+    return len(made.rounds) * copies > _MOST_WORK
 
 
 def _sooner(tried: Sequence[WhatIf]) -> tuple[WhatIf, ...]:

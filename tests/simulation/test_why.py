@@ -276,3 +276,8 @@ def test_a_task_that_nobody_ran_is_started_by_the_rebalance_that_starts_now() ->
     assert found.task is not None
     assert (found.task.why, found.task.owner) == (WhyTask.STAYS, group.instances[0].process_id)
     assert [of.step.reason.code for of in found.task.steps] == ["no-state-anywhere"]
+
+
+def test_beside_a_long_plan_only_many_more_warm_ups_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kstream_plan.simulation.why._MOST_WORK", 0)
+    assert [(of.setting, of.value) for of in why(taken("big", 15)).probing.sooner] == [("max_warmup_replicas", 8)]
