@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 #: How the names end that may be worth parsing; a scrape is mostly about other things, and four bytes are seen fast.
@@ -84,6 +85,7 @@ def may_count(line: bytes) -> bool:
     return name[-4:] in _LAST_BYTES
 
 
+@lru_cache(maxsize=1024)  # a scrape says the same few names over and over
 def meaning_of(name: str) -> Meaning | None:
     """Return what a metric of this name tells; ``None`` for everything that nobody asks for."""
     plain = normal_name(name).removesuffix("_total")

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.metrics.exposition import _parsed, _plain
 from kstream_plan.snapshots.metrics.names import Meaning, meaning_of, store_label
 from kstream_plan.snapshots.metrics.scrapes import Identity, Position, read_scrapes
 from kstream_plan.snapshots.rows.times import parse_time
@@ -213,3 +214,34 @@ def test_whatever_is_given_is_read_or_told(content: bytes) -> None:
 def test_whatever_a_line_looks_like_it_is_read_or_told(line: str) -> None:
     with suppress(SnapshotError):
         of_text(text([position("records_lead", 1), line]))
+
+
+_NAMES = st.sampled_from([LEAD, "a:b", "__name__", "_x", "client_id", "topic", "x-y", ""])
+_VALUES = st.text(alphabet='abc-_.=,"\\{}# é1', max_size=8)
+_NUMBERS = st.one_of(
+    st.floats().map(str), st.integers().map(str), st.sampled_from(["+5", "1E5", "1_0", "", "5.", ".5", "1 2", "0x1"])
+)
+
+
+@given(_NAMES, st.lists(st.tuples(_NAMES, _VALUES), max_size=3), st.sampled_from(["", ",", " "]), _NUMBERS)
+def test_plain_lines_are_read_as_the_library_reads_them(
+    name: str, labels: list[tuple[str, str]], end: str, value: str
+) -> None:
+    inner = ",".join(f'{key}="{label}"' for key, label in labels)
+    line = f"{name}{{{inner}{end}}} {value}".encode()
+    if (quick := _plain(line)) is not None:
+        assert quick == _parsed(line)
+
+
+def test_what_exporters_write_is_plain() -> None:
+    assert _plain(position("records_lead", 1).strip().encode()) == _parsed(position("records_lead", 1).strip().encode())
+    assert _plain(b'a{b="1",c="x y",} 2.0E3') == ("a", {"b": "1", "c": "x y"}, 2000.0, None)
+
+
+def test_a_pipe_that_does_not_say_when_it_was_is_told() -> None:
+    def notes_of(content: str) -> list[str]:
+        return [note.code for note in read_scrapes(["-"], io.BytesIO(content.encode()), 5_000)[1]]
+
+    line = position("records_lead", 1)
+    assert notes_of(line + "\n") == ["scrape-piped"]
+    assert notes_of(f"# 2026-11-22T13:57:20Z\n{line}\n") == []
