@@ -44,7 +44,8 @@ def saved(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str], *comman
 
 
 def test_every_line_is_what_the_single_command_says(capsys: pytest.CaptureFixture[str]) -> None:
-    found = outcomes(capsys, "scale-out", "--add", "2", "--draws", "3", *GRID)
+    grid = ["--vary", "max.warmup.replicas=2,4,8,20", *GRID[2:]]
+    found = outcomes(capsys, "scale-out", "--add", "2", "--draws", "3", *grid)
     seen = 0
     for outcome in found:
         for one in outcome["alternatives"]:
@@ -60,7 +61,7 @@ def test_every_line_is_what_the_single_command_says(capsys: pytest.CaptureFixtur
             assert figures["least_moves"] == single["summary"]["lower_bounds"]["moves"]
             assert outcome["floor_ms"] == single["summary"]["floor_ms"]
             seen += 1
-    assert seen == 4
+    assert seen == 8
 
 
 def test_scenarios_beside_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
