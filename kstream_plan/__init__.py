@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from kstream_plan.render.why.pages import why_markdown as why_to_markdown
     from kstream_plan.render.why.pages import why_table as why_to_table
     from kstream_plan.simulation.alternatives import alternatives as alternatives
+    from kstream_plan.simulation.alternatives import saved_alternatives as saved_alternatives
     from kstream_plan.simulation.bounces import bounce as bounce
     from kstream_plan.simulation.cures import cures as cures
     from kstream_plan.simulation.drain import drain as drain
@@ -150,6 +151,7 @@ _PUBLIC = {
     "read_measurements": ("kstream_plan.snapshots.metrics.overlay", "read_measurements"),
     "read_topology": ("kstream_plan.snapshots.broker.topology_text", "read_topology"),
     "running_group": ("kstream_plan.snapshots.broker.source", "running_group"),
+    "saved_alternatives": ("kstream_plan.simulation.alternatives", "saved_alternatives"),
     "scale_out": ("kstream_plan.simulation.scale_out", "scale_out"),
     "simulate": ("kstream_plan.simulation.simulate", "simulate"),
     "simulation_to_json": ("kstream_plan.render.simulation.json_form", "simulation_json"),
@@ -229,6 +231,7 @@ __all__ = [
     "said_and_happened_to_json",
     "said_and_happened_to_markdown",
     "said_and_happened_to_table",
+    "saved_alternatives",
     "scale_out",
     "simulate",
     "simulation_to_json",

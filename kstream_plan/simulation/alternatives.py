@@ -8,6 +8,8 @@ from itertools import product
 from typing import TypeAlias
 
 from kstream_plan.comparison.alternatives import Alternative, Change, alternative_figures
+from kstream_plan.comparison.sides import are_rivals
+from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario, SettingValue
 from kstream_plan.planner.options import PlanOptions
@@ -75,6 +77,25 @@ def alternatives(
         found.append(alternative(tuple(of.change for of in variants), made, draws, standard))
         on_alternative(len(found), len(grid))
     return tuple(found)
+
+
+def saved_alternatives(
+    saved: Sequence[tuple[str, Plan, Draws | None]], standard: Standard | None = None
+) -> tuple[Alternative, ...]:
+    """Return plans that were saved, by the name each is told by, as alternatives, held against ``standard``.
+
+    ``Draws`` are those of a simulation that was saved; ``None``: it has none.
+
+    Raises:
+        UsageError: they are of different snapshots, or there is one alone.
+    """
+    for name, made, _ in saved[1:]:
+        if made != saved[0][1] and not are_rivals(saved[0][1], made):
+            what = f"{name} is a plan of another snapshot than {saved[0][0]}"
+            raise UsageError(what, fix="compare plans of one snapshot, or see what kstream-plan diff says")
+    if len(saved) < 2:
+        raise UsageError("one plan alone is nothing to compare", fix="give several plans of one snapshot")
+    return tuple(alternative((Change("plan", name),), made, draws, standard) for name, made, draws in saved)
 
 
 def alternative(changes: tuple[Change, ...], plan: Plan, draws: Draws | None, standard: Standard | None) -> Alternative:

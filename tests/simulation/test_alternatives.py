@@ -10,11 +10,12 @@ import pytest
 from kstream_plan.cli.actions.variants import axes_of
 from kstream_plan.comparison.alternatives import Alternative, alternative_figures
 from kstream_plan.documents.policy_file import read_policy
+from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.simulated import figures_of
 from kstream_plan.policy.findings import Standard
-from kstream_plan.simulation.alternatives import alternatives
+from kstream_plan.simulation.alternatives import alternatives, saved_alternatives
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
@@ -101,3 +102,15 @@ def test_every_alternative_is_held_against_the_policy(limit: str, kept: bool) ->
         number_of_draws=2,
     )
     assert [(one.kept, one.broken) for one in found] == [(kept, () if kept else ("max_duration",))] * 2
+
+
+def test_saved_plans_of_one_snapshot_are_alternatives() -> None:
+    plans = [plan_checked(before(), assignor=name) for name in ("high-availability", "balanced")]
+    found = saved_alternatives([("a", plans[0], None), ("b", plans[1], None)])
+    assert values(found) == [("a",), ("b",)]
+    assert [of.figures for of in found] == [alternative_figures(of, None) for of in plans]
+    with pytest.raises(UsageError, match="one plan alone"):
+        saved_alternatives([("a", plans[0], None)])
+    other = plan_checked(captured_scenarios.before("scale-out-standbys"))
+    with pytest.raises(UsageError, match="b is a plan of another snapshot than a"):
+        saved_alternatives([("a", plans[0], None), ("b", other, None)])

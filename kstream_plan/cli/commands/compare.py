@@ -24,8 +24,7 @@ from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import NewInstances
 from kstream_plan.cli.output import OutputForm, page, say
 from kstream_plan.cli.progress import progress
-from kstream_plan.comparison.alternatives import Alternative, Change, SameOutcome, beside_each_other
-from kstream_plan.comparison.sides import are_rivals
+from kstream_plan.comparison.alternatives import Alternative, SameOutcome, beside_each_other
 from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
 from kstream_plan.documents.policy_file import load_policy
 from kstream_plan.documents.scenario_file import load_scenario
@@ -34,7 +33,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.policy.findings import Standard
 from kstream_plan.render.compare.json_form import compare_json
 from kstream_plan.render.compare.table import compare_markdown, compare_table
-from kstream_plan.simulation.alternatives import alternative, alternatives
+from kstream_plan.simulation.alternatives import alternatives, saved_alternatives
 from kstream_plan.simulation.draws import MOST_DRAWS, processors
 
 #: Options that say how snapshots are read and planned; plans are compared as they were saved.
@@ -150,7 +149,7 @@ def _scenario_of(asked: CompareOptions) -> ScenarioOf | None:
     return lambda _group: scenario
 
 
-def _saved(asked: CompareOptions, standard: Standard | None) -> list[Alternative]:
+def _saved(asked: CompareOptions, standard: Standard | None) -> Sequence[Alternative]:
     """Read saved plans, which have to be of one snapshot.
 
     Raises:
@@ -162,20 +161,14 @@ def _saved(asked: CompareOptions, standard: Standard | None) -> list[Alternative
         if getattr(asked, name) not in (default, None):
             what = f"{option_of(name)} is for snapshots; plans are compared as they were saved"
             raise UsageError(what, fix="give the snapshot instead of its plans")
-    found: list[Alternative] = []
+    found = []
     for path in asked.paths:
         for place, saved in enumerate(each_saved_in(path)):
             if isinstance(saved, PlanFileError):
                 raise saved
-            if found and saved.plan != found[0].plan and not are_rivals(found[0].plan, saved.plan):
-                what = f"{path} is a plan of another snapshot than {asked.paths[0]}"
-                raise UsageError(what, fix="compare plans of one snapshot, or see what kstream-plan diff says")
-            changes = (Change("plan", path if not place else f"{path}, line {place + 1}"),)
-            draws = None if saved.simulation is None else saved.simulation.draws
-            found.append(alternative(changes, saved.plan, draws, standard))
-    if len(found) < 2:
-        raise UsageError("one plan alone is nothing to compare", fix="give several plans of one snapshot")
-    return found
+            name = path if not place else f"{path}, line {place + 1}"
+            found.append((name, saved.plan, None if saved.simulation is None else saved.simulation.draws))
+    return saved_alternatives(found, standard)
 
 
 def _page(found: Sequence[Sequence[SameOutcome]], form: OutputForm) -> str:
