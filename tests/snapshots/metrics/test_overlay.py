@@ -560,3 +560,29 @@ def test_whatever_was_measured_no_copy_looks_better_than_it_can_be(
         else:
             assert lag["lag"] == 50
     snapshot_from_row(found.row, "")
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["stores known", "stores by their metrics"])
+@pytest.mark.parametrize("stores_first", [True, False])
+def test_what_is_cut_off_at_a_lines_end_is_not_measured(known: bool, stores_first: bool) -> None:
+    row = GROUP if known else {**GROUP, "tasks": [{**task, "changelog_partitions": []} for task in GROUP["tasks"]]}
+    named = 'kafka_streams_stream_state_metrics_put_rate{{thread_id="x",rocksdb_state_id="{}",task_id="0_0"}} 0.0'
+    positions, stores = (
+        [*leads(BOTH), *lags({k: 1_000 - v for k, v in BOTH.items()})],
+        [named.format(store) for store in "AB"],
+    )
+    whole = [*stores, *positions] if stores_first else [*positions, *stores]
+    full = overlaid(text(whole), ends=offsets(ENDS), row=row)
+    for kept in range(1, len(whole)):
+        if not known and not stores_first:  # positions of changelogs that nobody tells the task of
+            with pytest.raises(SnapshotError):
+                overlaid(text(whole[:kept]), ends=offsets(ENDS), row=row)
+            continue
+        cut = overlaid(text(whole[:kept]), ends=offsets(ENDS), row=row)
+        for task_id, joined in (("0_0", GROUP["lags"][0]), ("0_1", GROUP["lags"][1])):
+            found, true = lag_of(cut, task_id), lag_of(full, task_id)
+            if found["source"] == "metrics":
+                assert found["lag"] == true["lag"], (kept, task_id)
+            else:
+                assert found["lag"] in (true["lag"], joined["lag"]), (kept, task_id)
+                assert found["source"] in ("metrics, at least", "join")
