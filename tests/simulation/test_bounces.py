@@ -23,6 +23,7 @@ from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.safe_pause import FoundPause, SafePause, is_safe
 from tests.helpers import captured_scenarios
+from tests.helpers.memberships import settled
 
 RESTARTS_MS = [5_000, 20_000, 44_000, 46_000, 70_000]
 
@@ -55,7 +56,7 @@ def _group(instances: int, tasks: int, standbys: bool, zones: int = 0) -> Snapsh
     return Snapshot(state=state, config=AssignmentConfig(num_standby_replicas=int(standbys)))
 
 
-#: Instances of the largest group whose restarts are searched: ``KSTREAM_PLAN_BOUNCED=200`` takes minutes.
+#: Instances of the largest group whose restarts are searched: ``KSTREAM_PLAN_BOUNCED=200`` plays as many pods.
 BOUNCED = int(os.environ.get("KSTREAM_PLAN_BOUNCED", "10"))
 
 
@@ -165,7 +166,7 @@ def test_the_pause_on_the_example_is_the_least_that_is_safe() -> None:
 
 @pytest.mark.parametrize("restart_ms", [40_000, 70_000])
 def test_the_pause_of_a_large_group_is_the_least_that_is_safe(restart_ms: int) -> None:
-    snapshot = _group(BOUNCED, 2 * BOUNCED, True)
+    snapshot = settled(_group(BOUNCED, 2 * BOUNCED, True))
     found = bounce(snapshot, restart_ms, workers=processors())
     safe = [of for of in found.played if of.safe and of.way.name != "surge"]
     assert found.fastest_safe in safe
