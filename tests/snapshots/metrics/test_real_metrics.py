@@ -25,6 +25,8 @@ from kstream_plan.snapshots.metrics.seats import Seats, seats_of
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import parse_time
 
+pytestmark = pytest.mark.xdist_group("metrics of a real group")
+
 REAL = Path(__file__).parents[2] / "real" / "metrics"
 CAPTURES = REAL / "captures"
 #: How far apart the broker's end offsets were looked up.
