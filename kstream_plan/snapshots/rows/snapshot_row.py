@@ -199,6 +199,9 @@ def _check_group_protocol(row: Row) -> None:
     if protocol == "streams":
         what = 'is "streams" (KIP-1071): there the broker assigns the tasks, by rules that are not modelled yet'
         raise FieldError("group_protocol", what, "plan groups of the classic protocol")
+    if protocol == "connect":
+        what = 'is "connect": how the workers of Kafka Connect share connectors and tasks is not planned yet'
+        raise FieldError("group_protocol", what, "plan groups of the classic protocol")
     if protocol != "classic":
         raise FieldError("group_protocol", f"is {shown(protocol)}, which Kafka Streams does not use", 'write "classic"')
 
