@@ -19,16 +19,24 @@ _INTERRUPTED = 130
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (default: this process's) and return its exit code."""
     try:
-        from kstream_plan.cli.application import run_command  # noqa: PLC0415 - takes its time
-
-        code = run_command(arguments)
-        signals.end_if_postponed()
-        signals.end_if_signalled()
-        return code
+        return _run(arguments)
     except KeyboardInterrupt:
         signals.forget()
         sys.stderr.write("kstream-plan: interrupted\n")
         return _INTERRUPTED
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    from kstream_plan.cli.application import run_command  # noqa: PLC0415 - takes its time
+
+    try:
+        code = run_command(arguments)
+    except Exception:
+        signals.end_if_signalled()  # PySpark may fail as it cleans up after what ended it
+        raise
+    signals.end_if_postponed()
+    signals.end_if_signalled()
+    return code
 
 
 def main() -> None:

@@ -98,6 +98,29 @@ def test_an_interrupt_within_the_text_of_a_program_is_as_any(tmp_path: Path) -> 
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "kstream-plan: interrupted\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "code", "said"), [("SIGINT", 130, "kstream-plan: interrupted\n"), ("SIGTERM", 143, "")]
+)
+def test_a_signal_of_which_another_error_is_made_is_as_any(name: str, code: int, said: str) -> None:
+    """PySpark cleans up after itself by what it may not have yet, whatever ends it."""
+    program = (
+        "import os, signal\n"
+        "import kstream_plan.cli.application as application\n"
+        "from kstream_plan.cli import main\n"
+        "def read(_):\n"
+        "    try:\n"
+        f"        os.kill(os.getpid(), signal.{name})\n"
+        "        connection = None\n"
+        "    finally:\n"
+        "        connection.close()\n"
+        "application.run_command = read\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", said)
+
+
 def test_an_interrupt_outside_of_the_command_is_as_quiet_as_any(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
