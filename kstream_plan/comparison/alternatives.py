@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -25,11 +26,11 @@ class Change(NamedTuple):
 class AlternativeFigures:
     """What one alternative comes to.
 
-    A range has the median of all draws, and the least and the most of these and of what nobody knows of the one shown.
-    ``relief_ms``: the busiest instance runs fewer tasks than at first from then on (``None``: it never does);
-    ``most_restores_begun``: copies that begin to restore in one rebalance; ``most_state_records``: what the fullest
-    instance holds copies of, in records (``None``: an end offset is not known). These, ``paused_at_once`` and
-    ``peak_extra_copies`` are of the draw that is shown.
+    A range has the median of all draws, and the least and the most of these and of what nobody knows of the one shown;
+    ``paused_at_once`` and ``peak_extra_copies`` are the most of all that. ``relief_ms``: the busiest instance runs
+    fewer tasks than at first from then on (``None``: it never does); ``most_restores_begun``: copies that begin to
+    restore in one rebalance; ``most_state_records``: what the fullest instance holds copies of, in records (``None``:
+    an end offset is not known). These three are of the draw that is shown.
     """
 
     settled: int
@@ -51,13 +52,16 @@ class AlternativeFigures:
 class Alternative:
     """One of several: what is otherwise in it, and what it comes to; ``draws``: ``None`` if nothing is random.
 
-    ``kept``: it keeps to the policy (``None``: nobody gave one); ``broken`` names the rules that it breaks.
+    ``drawn_ms``: how long each draw takes, in their order, where the same draws are there of other alternatives; empty
+    if they are not. ``kept``: it keeps to the policy (``None``: nobody gave one); ``broken`` names the rules that it
+    breaks.
     """
 
     changes: tuple[Change, ...]
     plan: Plan
     draws: Draws | None
     figures: AlternativeFigures
+    drawn_ms: tuple[int, ...] = ()
     kept: bool | None = None
     broken: tuple[str, ...] = ()
 
@@ -65,6 +69,17 @@ class Alternative:
     def settles(self) -> bool:
         """Whether every draw settles."""
         return self.figures.settled == (1 if self.draws is None else self.draws.number)
+
+
+class DrawByDraw(NamedTuple):
+    """How much longer one alternative takes than another in the same draws, and in how many it is faster, and slower.
+
+    ``longer_ms`` is negative where it takes less time.
+    """
+
+    longer_ms: Range
+    faster: int
+    slower: int
 
 
 class SameOutcome(NamedTuple):
@@ -94,8 +109,8 @@ def alternative_figures(plan: Plan, draws: Draws | None) -> AlternativeFigures:
         else _range(plan, "restored_records", of.restored_records),
         relief_ms=relief_ms(plan),
         least_moves=summary.lower_bounds.moves,
-        paused_at_once=plan.ends("paused_tasks_at_once")[1],
-        peak_extra_copies=plan.ends("peak_extra_copies")[1],
+        paused_at_once=_most(plan, "paused_tasks_at_once", draws),
+        peak_extra_copies=_most(plan, "peak_extra_copies", draws),
         most_restores_begun=_most_restores_begun(plan),
         most_state_records=_most_state_records(plan),
     )
@@ -106,15 +121,15 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> tuple[SameOutcome,
 
     What may be taken settles in every draw and keeps to the policy, if there is one. The best of it has the fewest cold
     starts in its worst draw, and of these it is balanced first. Marked is, beside it, what has as few of them and times
-    that overlap with those of the best: which of these is faster, chance may have decided. Where all come to the same
-    nothing is marked.
+    that overlap with those of the best, unless it is slower in each of the same draws: which of these is faster, chance
+    may have decided. Where all come to the same nothing is marked.
     """
     folded: dict[tuple[object, ...], list[Alternative]] = {}
     for of in alternatives:
         folded.setdefault((of.figures, of.plan.verdict.kind, of.kept, of.broken), []).append(of)
     groups = sorted(folded.values(), key=lambda group: group[0].kept is False)
     allowed = [group[0] for group in groups if group[0].settles and group[0].kept is not False]
-    best = min(map(_speed, allowed), default=None) if len(groups) > 1 else None
+    best = min(allowed, key=_speed, default=None) if len(groups) > 1 else None
     return tuple(SameOutcome(tuple(group), group[0] in allowed and _is_as_fast(group[0], best)) for group in groups)
 
 
@@ -127,11 +142,31 @@ def _speed(of: Alternative) -> tuple[int, int, int]:
     return of.figures.cold_handovers.most, of.figures.balanced_ms.median, of.figures.balanced_ms.most
 
 
-def _is_as_fast(of: Alternative, best: tuple[int, int, int] | None) -> bool:
-    if best is None:
+def draw_by_draw(one: Alternative, other: Alternative) -> DrawByDraw | None:
+    """Compare two alternatives in the same draws; ``None`` if there are none, or more is unknown than what is drawn."""
+    if not one.drawn_ms or len(one.drawn_ms) != len(other.drawn_ms) or not (_is_drawn(one) and _is_drawn(other)):
+        return None
+    longer_ms = [this - that for this, that in zip(one.drawn_ms, other.drawn_ms, strict=True)]
+    middle = Range(statistics.median_low(longer_ms), min(longer_ms), max(longer_ms))
+    return DrawByDraw(middle, sum(ms < 0 for ms in longer_ms), sum(ms > 0 for ms in longer_ms))
+
+
+def _is_drawn(of: Alternative) -> bool:
+    return (of.figures.balanced_ms.least, of.figures.balanced_ms.most) == (min(of.drawn_ms), max(of.drawn_ms))
+
+
+def _is_as_fast(of: Alternative, best: Alternative | None) -> bool:
+    if best is None or of.figures.cold_handovers.most != best.figures.cold_handovers.most:
         return False
-    cold, _, most_ms = best
-    return of.figures.cold_handovers.most == cold and of.figures.balanced_ms.least <= most_ms
+    beside = draw_by_draw(of, best)
+    always_slower = beside is not None and beside.slower == len(of.drawn_ms)
+    return of.figures.balanced_ms.least <= best.figures.balanced_ms.most and not always_slower
+
+
+def _most(plan: Plan, figure: str, draws: Draws | None) -> int:
+    """Return the most of a figure: of the plan, where nobody knows it, and of the worst draw."""
+    worst = None if draws is None else draws.worst.get(f"max_{figure}")
+    return max(plan.ends(figure)[1], worst or 0)
 
 
 def _range(plan: Plan, name: str, over_draws: int | Range) -> Range:

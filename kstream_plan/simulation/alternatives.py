@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kstream_plan.comparison.alternatives import Alternative, Change, alternative_figures
 from kstream_plan.comparison.sides import are_rivals
@@ -17,7 +18,8 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
-from kstream_plan.simulation.draws import usual_number
+from kstream_plan.simulation.draws import draws, in_processes, together, usual_number, worth_sharing
+from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
 
@@ -42,6 +44,15 @@ class Variant:
     scenario: Scenario | None = None
 
 
+class _Entry(NamedTuple):
+    """One alternative before it is played; ``scenario``: ``None`` if a rebalance starts now."""
+
+    changes: tuple[Change, ...]
+    snapshot: Snapshot
+    options: PlanOptions
+    scenario: Scenario | None
+
+
 def alternatives(
     snapshot: Snapshot,
     axes: Sequence[Sequence[Variant]],
@@ -64,17 +75,17 @@ def alternatives(
         ScenarioError: a scenario does not fit the group.
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
-    grid = list(product(*axes))
-    applied = [_applied(snapshot, options, scenario, variants) for variants in grid]
-    number = _shared_number([changed for changed, *_ in applied]) if number_of_draws is None else number_of_draws
+    grid = [
+        _Entry(tuple(of.change for of in variants), *_applied(snapshot, options, scenario, variants))
+        for variants in product(*axes)
+    ]
+    number = _shared_number([entry.snapshot for entry in grid]) if number_of_draws is None else number_of_draws
+    # each of few alternatives is shared out itself, by its draws
+    together = workers if len(grid) >= workers and _worth_sharing(grid, number) else 1
+    play = partial(_play, grid, standard, number, 1 if together > 1 else workers)
     found = []
-    for variants, (changed, chosen, events) in zip(grid, applied, strict=True):
-        if events is None:
-            made, draws = plan_checked(changed, chosen), None
-        else:
-            simulated = simulate(changed, events, chosen, number_of_draws=number, workers=workers, what_ifs=False)
-            made, draws = simulated.plan, simulated.draws
-        found.append(alternative(tuple(of.change for of in variants), made, draws, standard))
+    for one in in_processes(play, len(grid), together):
+        found.append(one)
         on_alternative(len(found), len(grid))
     return tuple(found)
 
@@ -98,18 +109,43 @@ def saved_alternatives(
     return tuple(alternative((Change("plan", name),), made, draws, standard) for name, made, draws in saved)
 
 
-def alternative(changes: tuple[Change, ...], plan: Plan, draws: Draws | None, standard: Standard | None) -> Alternative:
-    """Return an alternative that has been played, held against ``standard``."""
+def alternative(
+    changes: tuple[Change, ...],
+    plan: Plan,
+    draws: Draws | None,
+    standard: Standard | None,
+    drawn_ms: tuple[int, ...] = (),
+) -> Alternative:
+    """Return an alternative that has been played, held against ``standard``; ``drawn_ms``: how long each draw takes."""
     broken = None if standard is None else _broken(plan, draws, standard)
-    figures = alternative_figures(plan, draws)
     return Alternative(
         changes=changes,
         plan=plan,
         draws=draws,
-        figures=figures,
+        figures=alternative_figures(plan, draws),
+        drawn_ms=drawn_ms,
         kept=None if broken is None else not broken,
         broken=broken or (),
     )
+
+
+def _play(grid: Sequence[_Entry], standard: Standard | None, number: int, workers: int, place: int) -> Alternative:
+    changes, snapshot, options, scenario = grid[place]
+    if scenario is None:
+        return alternative(changes, plan_checked(snapshot, options), None, standard)
+    group = snapshot.state.group
+    if not is_random(scenario, group) or number == 1:
+        simulated = simulate(snapshot, scenario, options, number_of_draws=1, what_ifs=False)
+        return alternative(changes, simulated.plan, simulated.draws, standard)
+    outcomes = draws(snapshot, scenario, options, number=number, workers=workers)
+    found = together(outcomes)
+    made = plan_checked(snapshot, options, scenario=drawn(scenario, group, found.shown))
+    return alternative(changes, made, found, standard, tuple(of.figures.duration_ms for of in outcomes))
+
+
+def _worth_sharing(grid: Sequence[_Entry], number: int) -> bool:
+    draws_of_each = (number if entry.scenario is not None else 1 for entry in grid)
+    return worth_sharing(grid[0].snapshot.state.group, sum(draws_of_each))
 
 
 def _shared_number(snapshots: Sequence[Snapshot]) -> int:

@@ -35,7 +35,7 @@ _WORTH = 2_000
 _ALONE = 2_000
 
 
-class _Outcome(NamedTuple):
+class Outcome(NamedTuple):
     """One draw: how it ends, its figures, what every rule of a policy measures, and the least to be restored."""
 
     settled: bool
@@ -80,25 +80,25 @@ def draws(
     within_ms: int | None = None,
     workers: int = 1,
     on_draw: OnDraw = lambda _done, _all: None,
-) -> Draws:
+) -> tuple[Outcome, ...]:
     """Simulate draws 0 to ``number`` - 1, fewer if ``within_ms`` is over before (then how many depends on the machine).
 
     ``workers`` processes share them; the result is the same for any number of workers.
     """
     simulate = partial(_outcome, snapshot, scenario, options)
     deadline = None if within_ms is None else time.monotonic() + within_ms / 1000
-    outcomes: list[_Outcome] = []
-    for outcome in in_processes(simulate, number, workers if _worth_sharing(snapshot, number) else 1):
+    outcomes: list[Outcome] = []
+    for outcome in in_processes(simulate, number, workers if worth_sharing(snapshot.state.group, number) else 1):
         outcomes.append(outcome)
         on_draw(len(outcomes), number)
         if deadline is not None and time.monotonic() >= deadline:
             break
-    return _together(outcomes)
+    return tuple(outcomes)
 
 
 def one_draw(made: Plan) -> Draws:
     """Return the ranges of a single draw."""
-    return _together([_outcome_of(made, {})])
+    return together([_outcome_of(made, {})])
 
 
 def processors() -> int:
@@ -106,18 +106,19 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw: int) -> _Outcome:
+def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw: int) -> Outcome:
     made = plan(snapshot, options, scenario=drawn(scenario, snapshot.state.group, draw), floor=False)
     return _outcome_of(made, measured(made))
 
 
-def _outcome_of(made: Plan, measures: Mapping[str, int | None]) -> _Outcome:
+def _outcome_of(made: Plan, measures: Mapping[str, int | None]) -> Outcome:
     least = made.summary.lower_bounds.restored_records
-    return _Outcome(made.verdict.kind == "settled", figures_of(made), measures, least)
+    return Outcome(made.verdict.kind == "settled", figures_of(made), measures, least)
 
 
-def _worth_sharing(snapshot: Snapshot, number: int) -> bool:
-    return number * len(snapshot.state.group.stateful) > _ALONE
+def worth_sharing(group: Group, number: int) -> bool:
+    """Tell whether so many plays of a group take longer than to start other processes."""
+    return number * len(group.stateful) > _ALONE
 
 
 def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> Iterator[_Played]:
@@ -153,7 +154,8 @@ def _played(number: int) -> Any:
     return _work[0](number)
 
 
-def _together(outcomes: Sequence[_Outcome]) -> Draws:
+def together(outcomes: Sequence[Outcome]) -> Draws:
+    """Return the range of every figure over these draws, and which of them is shown."""
     columns = zip(*(outcome.figures for outcome in outcomes), strict=True)
     ranges = Figures(*map(_range, columns))  # type: ignore[arg-type]
     bounds = [outcome.least_restored_records for outcome in outcomes]

@@ -13,7 +13,7 @@ from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Simulation, event_outcomes
 from kstream_plan.simulation import what_ifs as others
-from kstream_plan.simulation.draws import OnDraw, draws, one_draw, usual_number, work_of_one_ms
+from kstream_plan.simulation.draws import OnDraw, draws, one_draw, together, usual_number, work_of_one_ms
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.outages import outage_note
@@ -51,14 +51,16 @@ def simulate(
     number = usual_number(group, snapshot.config) if number_of_draws is None else number_of_draws
     found = None
     if random and number > 1:
-        found = draws(
-            snapshot,
-            scenario,
-            options,
-            number=number,
-            within_ms=draws_within_ms,
-            workers=workers,
-            on_draw=on_draw,
+        found = together(
+            draws(
+                snapshot,
+                scenario,
+                options,
+                number=number,
+                within_ms=draws_within_ms,
+                workers=workers,
+                on_draw=on_draw,
+            )
         )
     played = drawn(scenario, group, found.shown if found else 0)
 

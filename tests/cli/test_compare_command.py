@@ -57,7 +57,9 @@ def test_every_line_is_what_the_single_command_says(capsys: pytest.CaptureFixtur
             for name in ("rebalances", "moves", "cold_handovers", "restored_records", "max_paused_ms"):
                 assert figures[name] == {key: draws[name][key] for key in ("median", "least", "most")}, name
             assert figures["balanced_ms"]["median"] == draws["duration_ms"]["median"]
-            assert figures["peak_extra_copies"] == single["summary"]["peak_extra_copies"]
+            for figure in ("paused_tasks_at_once", "peak_extra_copies"):
+                name = figure.replace("tasks_", "")
+                assert figures[name] == draws["worst"][f"max_{figure}"], name
             assert figures["least_moves"] == single["summary"]["lower_bounds"]["moves"]
             assert outcome["floor_ms"] == single["summary"]["floor_ms"]
             seen += 1
@@ -173,6 +175,19 @@ def test_a_policy_puts_first_what_keeps_to_it(tmp_path: Path, capsys: pytest.Cap
     ]
     assert run(["compare", *given, "-q"]) == 0
     assert "* the fastest that keeps to the policy; to deploy it:\n  max.warmup.replicas=2\n" in capsys.readouterr().out
+
+
+def test_today_decides_whether_a_waiver_of_the_policy_is_in_force(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waived = 'waivers: [{application: "*", rule: max_moves, until: 2027-01-31, reason: x}]'
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(f"version: 1\ndefaults: {{max_moves: 1}}\n{waived}\n", encoding="utf-8")
+    given = ["scale-out", "--add", "2", "--draws", "1", "--vary", "max.warmup.replicas=20", "--policy", str(policy)]
+    assert [of["kept"] for of in outcomes(capsys, *given, "--today", "2027-01-31")] == [True]
+    assert [of["kept"] for of in outcomes(capsys, *given, "--today", "2027-02-01")] == [False]
+    assert run(["compare", *given[:-2], "--today", "2027-01-31"]) == 2
+    assert "--today goes with --policy" in capsys.readouterr().err
 
 
 def test_the_order_of_hashes_changes_nothing() -> None:

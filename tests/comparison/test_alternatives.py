@@ -8,11 +8,14 @@ from kstream_plan.comparison.alternatives import (
     Alternative,
     AlternativeFigures,
     Change,
+    DrawByDraw,
     alternative_figures,
     beside_each_other,
+    draw_by_draw,
     fastest,
 )
 from kstream_plan.plans.simulated import Range
+from kstream_plan.simulation.draws import one_draw
 from tests.helpers import plan_cases
 
 PLAN = plan_cases.case("scale-out")
@@ -57,6 +60,31 @@ def test_times_that_overlap_are_not_told_apart() -> None:
     assert named(of("far", far), of("near", near), of("best", best)) == [("far", False), ("near", True), ("best", True)]
     marked = fastest(beside_each_other([of("far", far), of("near", near), of("best", best)]))
     assert [one.one.changes[0].value for one in marked] == ["best", "near"]
+
+
+def drawn(name: str, *drawn_ms: int) -> Alternative:
+    median = sorted(drawn_ms)[(len(drawn_ms) - 1) // 2]
+    return replace(of(name, lasting(median, min(drawn_ms), max(drawn_ms))), drawn_ms=drawn_ms)
+
+
+def test_what_is_slower_in_each_of_the_same_draws_is_not_as_fast() -> None:
+    best, slower, mixed = drawn("best", 5, 9, 7), drawn("slower", 6, 10, 8), drawn("mixed", 8, 8, 8)
+    assert named(best, slower, mixed) == [("best", True), ("slower", False), ("mixed", True)]
+    assert draw_by_draw(mixed, best) == DrawByDraw(Range(1, -1, 3), faster=1, slower=2)
+
+
+def test_draws_that_are_not_the_same_or_not_all_that_is_unknown_are_not_compared() -> None:
+    best, fewer = drawn("best", 5, 9, 7), drawn("fewer", 6, 10)
+    doubtful = replace(drawn("doubtful", 6, 10, 8), figures=lasting(8, 6, 30))
+    assert draw_by_draw(fewer, best) is draw_by_draw(doubtful, best) is draw_by_draw(of("a"), of("b")) is None
+    assert named(best, fewer, doubtful) == [("best", True), ("fewer", True), ("doubtful", True)]
+
+
+def test_tasks_and_copies_at_once_are_those_of_the_worst_draw() -> None:
+    draws = replace(one_draw(PLAN), worst={"max_paused_tasks_at_once": 10**6, "max_peak_extra_copies": 10**7}, number=2)
+    figures = alternative_figures(PLAN, draws)
+    assert (figures.paused_at_once, figures.peak_extra_copies) == (10**6, 10**7)
+    assert FIGURES.paused_at_once == PLAN.ends("paused_tasks_at_once")[1] > 0
 
 
 def test_a_cold_start_more_is_never_the_fastest() -> None:

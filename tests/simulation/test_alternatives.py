@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.simulated import figures_of
 from kstream_plan.policy.findings import Standard
+from kstream_plan.simulation import draws
 from kstream_plan.simulation.alternatives import alternatives, saved_alternatives
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.scale_out import scale_out
@@ -54,6 +56,14 @@ def test_every_alternative_is_the_single_simulation_with_as_many_draws() -> None
         assert alone.draws is not None
         assert one.figures.balanced_ms == alone.draws.duration_ms
         assert one.figures == alternative_figures(alone.plan, alone.draws)
+        assert (min(one.drawn_ms), max(one.drawn_ms)) == alone.draws.duration_ms[1:]
+
+
+def test_any_number_of_processes_gives_the_same_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draws, "_ALONE", 0)
+    snapshot = before()
+    play = partial(alternatives, snapshot, axes_of(GRID), scenario=scale_out(snapshot.state.group, add=2))
+    assert play(number_of_draws=2, workers=2) == play(number_of_draws=2, workers=1)
 
 
 def test_without_a_scenario_every_alternative_is_the_plan() -> None:

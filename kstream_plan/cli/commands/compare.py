@@ -18,6 +18,7 @@ from kstream_plan.cli.actions.variants import axes_of
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.check import Today
 from kstream_plan.cli.options.groups import Deciding, Measuring, PlansSnapshots, Reading, Rounds, Spark
 from kstream_plan.cli.options.parameters import names_and_defaults, option_of, takes
 from kstream_plan.cli.options.settings import Settings
@@ -67,6 +68,7 @@ class CompareOptions(NewInstances, Rounds, PlansSnapshots):
         Path | None,
         typer.Option("--policy", metavar="FILE", help="Says which of them keep to it; the fastest of these is marked."),
     ] = None
+    today: Today = None
     draws: Annotated[
         int | None,
         typer.Option(
@@ -83,7 +85,7 @@ class CompareOptions(NewInstances, Rounds, PlansSnapshots):
 def compare(asked: CompareOptions) -> None:
     """Compare alternatives: other settings, assignors or scenarios of one group, or plans of one snapshot."""
     with expected_failures(debug=asked.debug):
-        standard = None if asked.policy is None else Standard(load_policy(asked.policy), datetime.now(UTC))
+        standard = _standard(asked)
         if all(map(is_plan_file, asked.paths)):
             work: Work[Sequence[SameOutcome]] = Work([beside_each_other(_saved(asked, standard))])
         else:
@@ -93,6 +95,20 @@ def compare(asked: CompareOptions) -> None:
         if work.results:
             say(_page(work.results, asked.output))
     raise typer.Exit(first_that_applies([], work.errors))
+
+
+def _standard(asked: CompareOptions) -> Standard | None:
+    """Return what every alternative is held against, if anything.
+
+    Raises:
+        UsageError: ``--today`` without a policy.
+        ConfigError: the policy cannot be read.
+    """
+    if asked.policy is not None:
+        return Standard(load_policy(asked.policy), asked.today or datetime.now(UTC))
+    if asked.today is not None:
+        raise UsageError("--today goes with --policy", fix="give a policy, or leave out --today")
+    return None
 
 
 def _played(asked: CompareOptions, standard: Standard | None) -> Work[Sequence[SameOutcome]]:

@@ -60,6 +60,18 @@ class Planning(Triggered):
     full: shared.Full = False
 
 
+#: Option ``--today``, wherever a policy's dates are gone by.
+Today = Annotated[
+    datetime | None,
+    typer.Option(
+        "--today",
+        metavar="DATE",
+        parser=_moment,
+        help="Take the end of this day, or this time, for now (default: the clock).",
+    ),
+]
+
+
 class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
     """What is checked, against what, and where the findings go; then what is for snapshots only."""
 
@@ -111,12 +123,4 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
     fail_on_warning: Annotated[bool, typer.Option("--fail-on-warning", help="Exit code 3 for warnings as well.")] = (
         False
     )
-    today: Annotated[
-        datetime | None,
-        typer.Option(
-            "--today",
-            metavar="DATE",
-            parser=_moment,
-            help="Take the end of this day, or this time, for now (default: the clock).",
-        ),
-    ] = None
+    today: Today = None

@@ -41,6 +41,7 @@ def _outcome(of: Alternative) -> dict[str, Json]:
         "duration_is": of.plan.summary.duration_is,
         "floor_ms": of.plan.summary.floor_ms,
         "draws": None if of.draws is None else of.draws.number,
+        "drawn_ms": list(of.drawn_ms),
         "kept": of.kept,
         "broken_rules": list(of.broken),
         "figures": _figures(of.figures),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from kstream_plan.comparison.alternatives import Alternative, Change, SameOutcome, fastest
+from kstream_plan.comparison.alternatives import Alternative, Change, SameOutcome, draw_by_draw, fastest
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview, outcome, overview
@@ -136,7 +136,9 @@ def _columns(alike: Sequence[SameOutcome], escape: Escape) -> list[_Shown]:
             tuple(_pause(of.one) for of in alike),
         ),
         _Shown(
-            Column("at once", right=True), "tasks still at the same time", _counts(of.paused_at_once for of in figures)
+            Column("at once", right=True),
+            "most tasks still at the same time",
+            _counts(of.paused_at_once for of in figures),
         ),
         _Shown(Column("cold", right=True), "cold starts", tuple(_numbers(of.cold_handovers) for of in figures)),
         _Shown(
@@ -230,7 +232,24 @@ def _conclusion(alike: Sequence[SameOutcome]) -> str:
     if len(best) == 1:
         return f"{told}{'; to deploy it:' if deploys else ''}"
     noise = f"{told}; their times overlap, so which of them is faster may be chance"
-    return f"{noise}; to deploy the one with the shorter median:" if deploys else noise
+    compared = _draw_by_draw(best)
+    sentence = f"{noise}{': ' if compared else ''}{compared}"
+    return f"{sentence}; to deploy the one with the shorter median:" if deploys else sentence
+
+
+def _draw_by_draw(best: Sequence[SameOutcome]) -> str:
+    """Say of each of those whose times overlap how it compares with the best in the same draws."""
+    first, told = best[0].one, []
+    for other in best[1:]:
+        beside = draw_by_draw(other.one, first)
+        if beside is not None:
+            name, draws = _plain(other), len(first.drawn_ms)
+            told.append(f"{name} is faster in {beside.faster:,} of {draws:,} draws, slower in {beside.slower:,}")
+    return f"beside {_plain(best[0])}, {'; '.join(told)}" if told else ""
+
+
+def _plain(of: SameOutcome) -> str:
+    return printable(folded([one.changes for one in of.alternatives]))
 
 
 def _of_which(best: Alternative, alike: Sequence[SameOutcome]) -> str:

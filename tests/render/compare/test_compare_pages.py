@@ -137,7 +137,9 @@ def test_times_that_overlap_are_said_to() -> None:
     near = [SameOutcome(of.alternatives, fastest=of.one.figures.balanced_ms.median < 2 * shortest) for of in outcomes]
     assert sum(of.fastest for of in near) > 1
     text = " ".join(compare_table(near).split())
-    assert "times overlap, so which of them is faster may be chance; to deploy the one with the shorter median:" in text
+    assert "times overlap, so which of them is faster may be chance: beside 20|40, high-availability, " in text
+    assert " draws, slower in " in text
+    assert "; to deploy the one with the shorter median:" in text
 
 
 _VALUES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True)
