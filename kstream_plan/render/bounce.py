@@ -167,7 +167,7 @@ def _cells(found: Bounces, of: PlayedWay, escape: Escape) -> tuple[str, ...]:
 
 
 def _remarks(found: Bounces, escape: Escape) -> list[str]:
-    """Say of every way that is not safe why, what is known of others, and why some were not played."""
+    """Say of every way that is not safe why, what else there is to know of each, and why some were not played."""
     remarks = [f"{_name(of.way, escape)}: {said}" for of in found.played for said in _remarks_on(of, _number(found))]
     return remarks + [
         f"{_name(way, escape)} was not played: every task with state moves to an empty disk, and at "
@@ -185,6 +185,8 @@ def _remarks_on(of: PlayedWay, number: int) -> Iterator[str]:
         yield f"{few}; of all {number:,} it takes too long to find out, for there are too many rebalances"
     elif of.found.longer_ms is not None:
         yield f"safe with a pause of {pause}, but not with {moment(of.found.longer_ms)}: a longer one may not be safer"
+    if of.draws is not None:
+        yield f"its ranges are of {count(of.draws.number, 'draw')} of the new instances' ids"
     if of.restarts < number:
         yield f"its figures are those of the first {of.restarts} restarts"
 
