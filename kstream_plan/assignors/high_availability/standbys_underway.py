@@ -7,8 +7,8 @@ active task is, unless several instances that are caught up have no copy of it. 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kstream_plan.assignors.high_availability.holdings_draft import Places
@@ -39,6 +39,16 @@ class StandbyUnderway:
     free: Sequence[int]
     source: int | None
     warm_up: bool = False
+    #: what it does to Kafka's queue of instances
+    handled: Handled = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.move(self.source, warm_up=self.warm_up)
+
+    def move(self, source: int | None, *, warm_up: bool) -> None:
+        """Move it otherwise."""
+        self.source, self.warm_up = source, warm_up
+        self.handled = handled_standby(self.free, source, self.destination, warm_up=warm_up)
 
     @property
     def is_choice(self) -> bool:
@@ -50,10 +60,6 @@ class StandbyUnderway:
         if self.source is None:
             return None
         return Movement(task, "standby", how_standby(self.free), self.source, self.destination, self.warm_up)
-
-    def handled(self) -> Handled:
-        """Return what it does to Kafka's queue of instances."""
-        return handled_standby(self.free, self.source, self.destination, warm_up=self.warm_up)
 
 
 class StandbysUnderway:
@@ -79,7 +85,7 @@ class StandbysUnderway:
             task, destination, caught_up = pending
             one = StandbyUnderway(len(caught_up) * self._tasks + task, destination, free, None)
             if movement is not None:
-                one.source, one.warm_up = movement.source, movement.warmup
+                one.move(movement.source, warm_up=movement.warmup)
             if one.warm_up:
                 self._warm.add(one.place)
             self._enter(task, one)
@@ -158,7 +164,7 @@ class StandbysUnderway:
             task = place % self._tasks
             one = self.of[task]
             self._weigh(one, -1)
-            one.warm_up = place in wanted
+            one.move(one.source, warm_up=place in wanted)
             self._weigh(one, 1)
             touched.add(task)
         self._warm = wanted
@@ -176,36 +182,18 @@ class StandbysUnderway:
             if one.source is not None and not one.is_choice:
                 found[one.source] -= 1
                 found[one.destination] += not one.warm_up
-        instances = PrioritySet(state.group, counts, _Events(self.of, self._places[:first], self._tasks), found)
+        handled = [self.of[place % self._tasks].handled for place in self._places[:first]]
+        instances = PrioritySet(state.group, counts, handled, found)
         for one in behind:
             if one.is_choice:
                 source = instances.choose(one.free)
                 if source != one.source:
-                    one.source = source
+                    one.move(source, warm_up=one.warm_up)
                     touched.add(one.place % self._tasks)
-            instances.handle(one.handled())
+            instances.handle(one.handled)
             if one.place == self._choices[-1]:
                 break
         return touched
-
-
-class _Events(Sequence[Handled]):
-    """What was handled before a choice, as the priority set reads it: seldom, and mostly the last of it."""
-
-    def __init__(self, of: Mapping[int, StandbyUnderway], places: Sequence[int], tasks: int) -> None:
-        self._of, self._places, self._tasks = of, places, tasks
-
-    def __getitem__(self, index: int) -> Handled:  # type: ignore[override]
-        return self._of[self._places[index] % self._tasks].handled()
-
-    def __iter__(self) -> Iterator[Handled]:
-        return (self._of[place % self._tasks].handled() for place in self._places)
-
-    def __reversed__(self) -> Iterator[Handled]:
-        return (self._of[place % self._tasks].handled() for place in reversed(self._places))
-
-    def __len__(self) -> int:
-        return len(self._places)
 
 
 def _alike(old: StandbyUnderway, new: StandbyUnderway) -> bool:

@@ -8,9 +8,9 @@ place, and replays what happened to the queue only where a choice hangs on that.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from kstream_plan.assignors.java.priority_queue import Handled, InstanceQueue, keys_of, uuid_hash, weights_of
 from kstream_plan.model import Group
@@ -19,46 +19,52 @@ from kstream_plan.model.settings import MAX_LONG
 #: Keys (:func:`~kstream_plan.assignors.java.priority_queue.keys_of`) below and above that of every instance.
 _LIGHTEST = -1
 _HEAVIEST = MAX_LONG
-#: So many of the last movements for each instance are looked at first to see who is out of place: often enough.
+#: So many of the last movements for each instance are looked at first to see who is out of place: mostly enough, and
+#: worth it where there are so many times as many, for where nothing is known at first each takes longer.
 _FIRST_LOOK = 2
+_WORTH_IT = 8
 
 
-@dataclass(slots=True)
 class OutOfPlace:
     """Who may have a heavier instance above it in the queue, as movements are handled; a draft of one decision.
 
-    Nobody below ``lowest`` has. Whoever has is below none that is as heavy as ``end``; the lowest one below none as
-    heavy as ``lowest_end``. All three are keys.
+    A staircase of keys: whoever is at or above a step, and below the next one, has nobody above it that is as heavy as
+    that step's end, and is in place if it is as heavy itself. Both the steps and their ends go up.
 
-    Only who is offered can get there. (1) Its movement took a task from another instance, which is queued, and it was
-    put right below that one, which is lighter now: what is above that one was lighter than it before. (2) It was put
-    right below one that is out of place, so it is heavier than ``lowest``. Whoever is polled and offered again is in
-    place, unless one that is out of place and lighter was left in the queue: not if the poll got as far as ``end``.
-    Nobody else moves but to below lighter ones: the last one of the queue, if it fills a gap, is the one just offered
-    or heavier.
+    Only who is offered can get out of place. (1) Its movement took a task from another instance, which is queued, and
+    it was put right below that one, which is lighter now: what is above that one was lighter than it before. That is
+    seldom possible at all (:meth:`_held_back`), so a queue in order mostly stays in order. (2) It was
+    put right below one that is out of place, so it is heavier than that, and has the same above it. Whoever is polled
+    and offered again is in place, unless one that is out of place and lighter was left in the queue: no poll that got
+    as far as a step's end leaves one of that step. Nobody else moves but to below lighter ones: the last one of the
+    queue, if it fills a gap, is the one just offered or heavier.
     """
 
-    lowest: int = _HEAVIEST
-    lowest_end: int = _LIGHTEST
-    end: int = _LIGHTEST
+    __slots__ = ("_ends", "_lighter", "_steps")
+
+    def __init__(self) -> None:
+        self._steps: list[int] = []
+        self._ends: list[int] = []
+        #: some who were lighter than the one polled when that was asked
+        self._lighter: list[int] = []
 
     @classmethod
     def anybody(cls, keys: Sequence[int]) -> OutOfPlace:
         """Begin where nothing is known."""
         heaviest, number = max(keys), len(keys)
-        end = heaviest - heaviest % number + number  # behind all that are as heavy
-        return cls(min(keys), end, end)
+        begun = cls()
+        begun._add(min(keys), heaviest - heaviest % number + number)  # behind all that are as heavy
+        return begun
 
     @property
     def is_nobody(self) -> bool:
         """Whether the queue is in order."""
-        return self.lowest == _HEAVIEST
+        return not self._steps
 
     def heaviest_above(self, key: int) -> int:
         """Return what whoever has this key has nobody above it that is as heavy as; the key itself if in place."""
-        if key < self.lowest:
-            return key
-        return self.lowest_end if key == self.lowest else self.end
+        at = bisect_right(self._steps, key)
+        return max(key, self._ends[at - 1]) if at else key
 
     def handle(self, entry: Handled, keys: Sequence[int], weights: Sequence[int]) -> None:
         """Take in a movement, which found these ``keys``; a task more adds its weight to each."""
@@ -69,40 +75,109 @@ class OutOfPlace:
             return
         key, was = keys[source], keys[destination]
         polled = source in polls[-1]
-        if polled and key >= self.end:
-            self._forget()
-        offered = key + gain * weights[source]
-        end = self.end if was >= self.lowest else was
-        if self.lowest != _HEAVIEST and (lowest := self.lowest % len(keys)) in (source, destination):
-            # when the source was offered, the destination was still in the queue
-            below = offered if lowest == destination and offered > self.lowest else _HEAVIEST
-            self._raise((key, was), below, keys)
+        offered, above = key + gain * weights[source], was
+        if self._steps:
+            if polled:
+                self._forget_up_to(key)
+            above = self.heaviest_above(was)
+            if was in self._steps:  # when the source was offered, the destination was still in the queue
+                self._raise(was, key, keys, offered)
+            if key in self._steps:
+                self._raise(key, was, keys, _HEAVIEST)
         if not loss:
             return
         now = was - weights[destination]
         if not polled:  # it weighs more in its place, too
-            self._add(min(now, key), max(was, offered))
-        elif now <= offered < was:
-            self._add(offered, max(end, was))
+            self._add(min(now, key), max(above, self.heaviest_above(offered)))
+        elif now <= offered < was and not self._held_back(key, keys):
+            self._add(offered, above)
+
+    def follow(self, entries: Iterable[Handled], keys: list[int], weights: Sequence[int]) -> None:
+        """Take in movements, and what they do to the ``keys``; nearly all leave a queue in order that is in order."""
+        steps = self._steps
+        for entry in entries:
+            polls, source, destination, gain, loss = entry
+            if source is None:
+                if steps:
+                    self.handle(entry, keys, weights)
+                continue
+            offered, was, lost = keys[source] + gain * weights[source], keys[destination], loss * weights[destination]
+            if steps or (loss and (was - lost <= offered < was or source not in polls[-1])):
+                self.handle(entry, keys, weights)
+            keys[source] = offered
+            keys[destination] -= lost
+
+    def _held_back(self, polled: int, keys: Sequence[int]) -> bool:
+        """Tell whether whoever was polled cannot get below a heavier one, though put right below who gave a task.
+
+        That one is taken out of the queue, and the last of the queue fills its place. Who was put below it rises again
+        if it is the last itself; else the last one sinks below it, so that it is where the other one was. Then the
+        other one was at least two levels above the end of the queue, and who is heavier three levels. But all that are
+        lighter than the polled one were offered again at the end of the queue just before; if one of them is three
+        levels above the end, so are those above it.
+        """
+        if self._steps and self._steps[0] < polled:
+            return False
+        enough = _filled_to_above_the_end(len(keys))
+        if len(self._lighter) != enough or max(map(keys.__getitem__, self._lighter), default=_LIGHTEST) >= polled:
+            self._lighter = [i for i, key in enumerate(keys) if key < polled][:enough]
+        return len(self._lighter) == enough
 
     def _forget(self) -> None:
-        self.lowest, self.lowest_end, self.end = _HEAVIEST, _LIGHTEST, _LIGHTEST
+        self._steps.clear()
+        self._ends.clear()
 
-    def _raise(self, offered: Collection[int], below: int, keys: Sequence[int]) -> None:
-        """Let the lowest one be in place again; the next one, but who is ``offered``, may have been put below it."""
-        lowest = self.lowest
-        heavier = [key for key in keys if key > lowest]
-        for key in offered:
-            if key > lowest:
-                heavier.remove(key)
-        self.lowest, self.lowest_end = min([*heavier, below]), self.end
-        if self.lowest == _HEAVIEST:
-            self._forget()
+    def _forget_up_to(self, polled: int) -> None:
+        """Let all be in place whose step ends where a poll got: it gave them out, and they were offered again."""
+        gone = bisect_right(self._ends, polled)
+        if gone:
+            del self._steps[:gone], self._ends[:gone]
 
-    def _add(self, key: int, end: int) -> None:
-        self.end = max(self.end, end)
-        if key < self.lowest:
-            self.lowest, self.lowest_end = key, end
+    def _raise(self, step: int, other: int, keys: Sequence[int], offered: int) -> None:
+        """Let the lowest one of a step be in place again; the next one may have been put below it.
+
+        That is not the ``other`` one that is offered again, unless it was ``offered`` while the lowest was queued.
+        """
+        at = bisect_left(self._steps, step)
+        heavier = [key for key in keys if key > step and key != other]
+        if offered > step:
+            heavier.append(offered)
+        following, end = min(heavier, default=_HEAVIEST), self._ends[at]
+        steps = self._steps
+        if following >= end or (at + 1 < len(steps) and following >= steps[at + 1]):
+            del steps[at], self._ends[at]
+        else:
+            steps[at] = following
+
+    def _add(self, step: int, end: int) -> None:
+        """Add a step unless a lower one reaches as far; it takes the place of higher ones that do not reach further."""
+        steps, ends = self._steps, self._ends
+        at = bisect_left(steps, step)
+        behind = bisect_right(steps, step)
+        if behind and ends[behind - 1] >= end:
+            return
+        upto = max(at, bisect_right(ends, end))
+        steps[at:upto], ends[at:upto] = [step], [end]
+
+
+@lru_cache(maxsize=4096)
+def _filled_to_above_the_end(size: int) -> int:
+    """Return how many lighter ones, offered last to a heap, fill the places from its top to three levels above its end.
+
+    One more will be offered then, so that there are ``size``. Each rises to below lighter ones: it fills the first
+    place of that way that is a heavier one's, unless its own way has turned off before. Places count from 1.
+    """
+    above = size >> 3
+    for lighter in range(size):
+        filled = 0
+        for offered_at in range(size - lighter, size):
+            place, other = offered_at, above
+            while place != other:
+                place, other = (place >> 1, other) if place > other else (place, other >> 1)
+            filled += filled < place.bit_length()
+        if filled == above.bit_length():
+            return lighter
+    return size
 
 
 class PrioritySet:
@@ -131,57 +206,38 @@ class PrioritySet:
 
     def handle(self, entry: Handled) -> None:
         """Take in what was handled next."""
-        self._out_of_place.handle(entry, self._keys, self._weights)
-        _count(entry, self._keys, self._weights)
+        self._out_of_place.follow((entry,), self._keys, self._weights)
         self._handled.append(entry)
 
     def choose(self, candidates: Sequence[int]) -> int:
         """Return the one of at least two candidates that Kafka's queue would give out first."""
         keys = [self._keys[i] for i in candidates]
         first = min(keys)
-        while True:
-            end = self._out_of_place.heaviest_above(first) if self._looked_at != 0 else _HEAVIEST
-            if not any(first < key < end for key in keys):
-                return first % len(self._keys)
+        while any(first < key < self._heaviest_above(first) for key in keys):
             if self._looked_at is None:
                 return self._replay().first_of(candidates)
-            self._look_back(2 * self._looked_at or _FIRST_LOOK * len(self._keys))
+            self._look_back()
+        return first % len(self._keys)
 
-    def _look_back(self, movements: int) -> None:
-        """See who is out of place, going by so many of the last movements, or by all that there have to be.
+    def _heaviest_above(self, key: int) -> int:
+        return _HEAVIEST if self._looked_at == 0 else self._out_of_place.heaviest_above(key)
 
-        These are all if, before them, everybody was lighter than the heaviest one that they polled: what was out of
-        place then is no more.
-        """
-        keys, weights = self._keys.copy(), self._weights
-        last: list[Handled] = []
-        polled = _LIGHTEST
-        heavier = set(range(len(keys)))
-        enough = True
-        for entry in chain(reversed(self._handled), reversed(self._earlier)):
-            if len(last) == movements:
-                enough = False
-                break
-            last.append(entry)
-            _count(entry, keys, weights, sign=-1)
-            polls, source, destination, _, _ = entry
-            if not all(polls):
-                break
-            assert source is not None
-            heavier.add(source)
-            heavier.add(destination)
-            if keys[source] > polled:
-                polled = keys[source]
-                heavier = {i for i in heavier if keys[i] >= polled}
-            else:
-                heavier.difference_update([i for i in (source, destination) if keys[i] < polled])
-            if not heavier:
-                break
-        self._looked_at = None if enough else movements
-        self._out_of_place = OutOfPlace() if enough else OutOfPlace.anybody(keys)
-        for entry in reversed(last):
-            self._out_of_place.handle(entry, keys, weights)
-            _count(entry, keys, weights)
+    def _look_back(self) -> None:
+        """See who is out of place: going by the last movements at first, then by all of them."""
+        weights, entries = self._weights, [*self._earlier, *self._handled]
+        last = _FIRST_LOOK * len(self._keys)
+        if self._looked_at == 0 and last * _WORTH_IT < len(entries):
+            self._looked_at, entries = last, entries[-last:]
+            keys = self._keys.copy()
+            for _, source, destination, gain, loss in entries:
+                if source is not None:
+                    keys[source] -= gain * weights[source]
+                    keys[destination] += loss * weights[destination]
+            self._out_of_place = OutOfPlace.anybody(keys)
+        else:
+            self._looked_at, keys = None, self._first_keys.copy()
+            self._out_of_place = OutOfPlace()
+        self._out_of_place.follow(entries, keys, weights)
 
     def _replay(self) -> InstanceQueue:
         """Bring the queue up to date; return a copy to poll from."""
@@ -208,8 +264,7 @@ class PrioritySet:
         for place, entry in enumerate(entries):
             if out_of_place.is_nobody and _polls_nearly_all(entry, keys):
                 first, known = place, keys.copy()
-            out_of_place.handle(entry, keys, weights)
-            _count(entry, keys, weights)
+            out_of_place.follow((entry,), keys, weights)
         return known, entries[first:]
 
 
@@ -218,10 +273,3 @@ def _polls_nearly_all(entry: Handled, keys: Sequence[int]) -> bool:
     if source is None or not all(polls):
         return True  # it was emptied
     return source in polls[-1] and len([key for key in keys if key > keys[source]]) <= 2
-
-
-def _count(entry: Handled, keys: list[int], weights: Sequence[int], sign: int = 1) -> None:
-    _, source, destination, gain, loss = entry
-    if source is not None:
-        keys[source] += sign * gain * weights[source]
-        keys[destination] -= sign * loss * weights[destination]

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from math import lcm
+from operator import le
 from typing import TypeAlias
 
 #: What one movement did to the queue: (polls, source, destination, gain, loss). ``polls`` are the instances that each
@@ -130,8 +131,8 @@ class InstanceQueue:
 
     def _check(self) -> bool:
         """Tell whether the queue is a heap just now."""
-        heap = self._heap
-        return all(heap[(at - 1) // 2] <= key for at, key in enumerate(heap) if at)
+        heap = self._heap  # the children of each place are at twice the place, and one and two more
+        return all(map(le, heap, heap[1::2])) and all(map(le, heap, heap[2::2]))
 
     def _in_hash_order(self, keys: list[int]) -> list[int]:
         """Sort, in place, as a ``java.util.HashSet`` of process ids filled in this order iterates."""
