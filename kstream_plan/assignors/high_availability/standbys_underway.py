@@ -72,6 +72,8 @@ class StandbysUnderway:
         """``limit`` is the acceptable lag; ``handled`` is in order."""
         self._limit, self._tasks = limit, len(state.group.tasks)
         self.of: dict[int, StandbyUnderway] = {}
+        #: all in order
+        self._ordered: list[StandbyUnderway] = []
         #: the places of all, of those that move, and of the choices
         self._places: list[int] = []
         self._moving: list[int] = []
@@ -133,7 +135,9 @@ class StandbysUnderway:
 
     def _enter(self, task: int, one: StandbyUnderway) -> None:
         self.of[task] = one
-        insort(self._places, one.place)
+        at = bisect_left(self._places, one.place)
+        self._places.insert(at, one.place)
+        self._ordered.insert(at, one)
         if one.is_choice:
             insort(self._choices, one.place)
         if one.is_choice or one.source is not None:
@@ -142,7 +146,8 @@ class StandbysUnderway:
 
     def _leave(self, task: int, one: StandbyUnderway) -> None:
         del self.of[task]
-        _remove(self._places, one.place)
+        at = bisect_left(self._places, one.place)
+        del self._places[at], self._ordered[at]
         if one.is_choice:
             _remove(self._choices, one.place)
         if one.is_choice or one.source is not None:
@@ -177,12 +182,12 @@ class StandbysUnderway:
             return touched
         first = bisect_left(self._places, self._choices[0])
         found = [count + more for count, more in zip(counts, self._more, strict=True)]
-        behind = [self.of[place % self._tasks] for place in self._places[first:]]
+        behind = self._ordered[first:]
         for one in behind:
             if one.source is not None and not one.is_choice:
                 found[one.source] -= 1
                 found[one.destination] += not one.warm_up
-        handled = [self.of[place % self._tasks].handled for place in self._places[:first]]
+        handled = [one.handled for one in self._ordered[:first]]
         instances = PrioritySet(state.group, counts, handled, found)
         for one in behind:
             if one.is_choice:

@@ -16,13 +16,14 @@ from kstream_plan.assignors.java.priority_queue import Handled, InstanceQueue, k
 from kstream_plan.model import Group
 from kstream_plan.model.settings import MAX_LONG
 
-#: Keys (:func:`~kstream_plan.assignors.java.priority_queue.keys_of`) below and above that of every instance.
-_LIGHTEST = -1
+#: A key (:func:`~kstream_plan.assignors.java.priority_queue.keys_of`) above that of every instance.
 _HEAVIEST = MAX_LONG
 #: So many of the last movements for each instance are looked at first to see who is out of place: mostly enough, and
 #: worth it where there are so many times as many, for where nothing is known at first each takes longer.
 _FIRST_LOOK = 2
 _WORTH_IT = 8
+#: So many of those who are lighter may become heavier until they are counted again.
+_SPARE = 8
 
 
 class OutOfPlace:
@@ -40,13 +41,11 @@ class OutOfPlace:
     queue, if it fills a gap, is the one just offered or heavier.
     """
 
-    __slots__ = ("_ends", "_lighter", "_steps")
+    __slots__ = ("_ends", "_steps")
 
     def __init__(self) -> None:
         self._steps: list[int] = []
         self._ends: list[int] = []
-        #: some who were lighter than the one polled when that was asked
-        self._lighter: list[int] = []
 
     @classmethod
     def anybody(cls, keys: Sequence[int]) -> OutOfPlace:
@@ -94,18 +93,23 @@ class OutOfPlace:
 
     def follow(self, entries: Iterable[Handled], keys: list[int], weights: Sequence[int]) -> None:
         """Take in movements, and what they do to the ``keys``; nearly all leave a queue in order that is in order."""
-        steps = self._steps
+        steps, enough = self._steps, _filled_to_above_the_end(len(keys))
+        bar, up_to_bar = _HEAVIEST, 0  # whoever is heavier than the bar is held back: enough others are not
         for entry in entries:
             polls, source, destination, gain, loss = entry
             if source is None:
                 if steps:
                     self.handle(entry, keys, weights)
                 continue
-            offered, was, lost = keys[source] + gain * weights[source], keys[destination], loss * weights[destination]
-            if steps or (loss and (was - lost <= offered < was or source not in polls[-1])):
+            key, was = keys[source], keys[destination]
+            offered, now = key + gain * weights[source], was - loss * weights[destination]
+            if steps or (loss and ((key <= bar and now <= offered < was) or source not in polls[-1])):
                 self.handle(entry, keys, weights)
-            keys[source] = offered
-            keys[destination] -= lost
+            keys[source], keys[destination] = offered, now
+            up_to_bar += (now <= bar < was) - (key <= bar < offered)
+            if up_to_bar < enough:
+                up_to_bar = min(enough + _SPARE, len(keys))
+                bar = sorted(keys)[up_to_bar - 1]
 
     def _held_back(self, polled: int, keys: Sequence[int]) -> bool:
         """Tell whether whoever was polled cannot get below a heavier one, though put right below who gave a task.
@@ -118,10 +122,7 @@ class OutOfPlace:
         """
         if self._steps and self._steps[0] < polled:
             return False
-        enough = _filled_to_above_the_end(len(keys))
-        if len(self._lighter) != enough or max(map(keys.__getitem__, self._lighter), default=_LIGHTEST) >= polled:
-            self._lighter = [i for i, key in enumerate(keys) if key < polled][:enough]
-        return len(self._lighter) == enough
+        return len([key for key in keys if key < polled]) >= _filled_to_above_the_end(len(keys))
 
     def _forget(self) -> None:
         self._steps.clear()
@@ -206,7 +207,8 @@ class PrioritySet:
 
     def handle(self, entry: Handled) -> None:
         """Take in what was handled next."""
-        self._out_of_place.follow((entry,), self._keys, self._weights)
+        self._out_of_place.handle(entry, self._keys, self._weights)
+        _count(entry, self._keys, self._weights)
         self._handled.append(entry)
 
     def choose(self, candidates: Sequence[int]) -> int:
@@ -229,10 +231,8 @@ class PrioritySet:
         if self._looked_at == 0 and last * _WORTH_IT < len(entries):
             self._looked_at, entries = last, entries[-last:]
             keys = self._keys.copy()
-            for _, source, destination, gain, loss in entries:
-                if source is not None:
-                    keys[source] -= gain * weights[source]
-                    keys[destination] += loss * weights[destination]
+            for entry in entries:
+                _count(entry, keys, weights, sign=-1)
             self._out_of_place = OutOfPlace.anybody(keys)
         else:
             self._looked_at, keys = None, self._first_keys.copy()
@@ -264,7 +264,8 @@ class PrioritySet:
         for place, entry in enumerate(entries):
             if out_of_place.is_nobody and _polls_nearly_all(entry, keys):
                 first, known = place, keys.copy()
-            out_of_place.follow((entry,), keys, weights)
+            out_of_place.handle(entry, keys, weights)
+            _count(entry, keys, weights)
         return known, entries[first:]
 
 
@@ -273,3 +274,10 @@ def _polls_nearly_all(entry: Handled, keys: Sequence[int]) -> bool:
     if source is None or not all(polls):
         return True  # it was emptied
     return source in polls[-1] and len([key for key in keys if key > keys[source]]) <= 2
+
+
+def _count(entry: Handled, keys: list[int], weights: Sequence[int], sign: int = 1) -> None:
+    _, source, destination, gain, loss = entry
+    if source is not None:
+        keys[source] += sign * gain * weights[source]
+        keys[destination] -= sign * loss * weights[destination]

@@ -95,6 +95,25 @@ def test_whoever_is_below_a_heavier_one_is_known_to_be_out_of_place(seed: int) -
             assert all(keys[above] < ours.heaviest_above(keys[instance]) for ours in known)
 
 
+@given(st.integers(0, 2**32))
+def test_who_is_out_of_place_comes_out_the_same_one_by_one_and_all_at_once(seed: int) -> None:
+    rng = random.Random(seed)
+    group = _group([1] * rng.randint(3, 40), rng)
+    first = [20 + rng.randint(0, 1) for _ in group.capacities]
+    theirs = JavaPrioritySet([i.process_id for i in group.instances], first.copy(), list(group.capacities))
+    weights = weights_of(group.capacities)
+    entries, one_by_one = list[Handled](), OutOfPlace()
+    for _ in range(60):
+        keys = keys_of(theirs.counts, weights)
+        entries.append(_nearly_out_of_place(theirs, rng))
+        one_by_one.handle(entries[-1], keys, weights)
+    at_once, followed = OutOfPlace(), keys_of(first, weights)
+    at_once.follow(entries, followed, weights)
+    keys = keys_of(theirs.counts, weights)
+    assert followed == keys
+    assert list(map(at_once.heaviest_above, keys)) == list(map(one_by_one.heaviest_above, keys))
+
+
 def _nearly_out_of_place(theirs: JavaPrioritySet, rng: random.Random) -> Handled:
     """Take a task from an instance for one that is hardly lighter."""
     by_load = sorted(range(len(theirs.counts)), key=theirs.key)
