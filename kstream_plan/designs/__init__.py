@@ -33,5 +33,14 @@ def _classic(options: DesignOptions) -> Design:
     return Classic(options.assignor, options.protocol)
 
 
-#: Every design by its name: options → the design.
+def _streams(_options: DesignOptions) -> Design:
+    from kstream_plan.designs.streams.design import Streams  # noqa: PLC0415 - as above
+
+    return Streams()
+
+
+#: Every design of a classic group by its name: options → the design.
 DESIGNS: Mapping[str, Callable[[DesignOptions], Design]] = MappingProxyType({"classic": _classic})
+
+#: The design of every other kind of group, by its group protocol.
+OF_GROUP_PROTOCOL: Mapping[str, Callable[[DesignOptions], Design]] = MappingProxyType({"streams": _streams})

@@ -8,14 +8,16 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from kstream_plan.documents.java_properties import Setting, parse_properties
 from kstream_plan.documents.yaml_as_properties import parse_yaml
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import CONFIG_NAMES, RACK_STRATEGIES, RANGES, AssignmentConfig
+from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
 
 #: Prefixes that Kafka Streams gives its consumers' settings; a later one beats an earlier one.
@@ -36,10 +38,14 @@ _PROPERTIES_LINE = re.compile(r"^[ \t]*(?![#!])[^\s:=]+[ \t]*=", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class StreamsConfigFile:
-    """What a file sets: overrides by the names of :class:`AssignmentConfig`, and a sentence per likely misspelling."""
+    """What a file sets: overrides by the names of :class:`AssignmentConfig`, and a sentence per likely misspelling.
+
+    ``group`` is what it sets of a streams group (``streams.…``), by the same names.
+    """
 
     overrides: Mapping[str, SettingValue]
     warnings: tuple[str, ...] = ()
+    group: Mapping[str, SettingValue] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def load_streams_config(path: str | Path) -> StreamsConfigFile:
@@ -55,10 +61,16 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
     text = _read(path)
     parse = parse_yaml if _is_yaml(path, text) else parse_properties
     overrides: dict[str, SettingValue] = {}
+    group: dict[str, SettingValue] = {}
     strengths: dict[str, int] = {}
     warnings = []
     found = parse(text, where)
     for setting in found:
+        of_group = setting.name.replace(".", "_").removeprefix("main_").removeprefix("consumer_")
+        if of_group in GROUP_SETTINGS:
+            field_name, _, low, high = GROUP_SETTINGS[of_group]
+            group[field_name] = _whole_number(of_group, setting, f"{where}, line {setting.line}", (low, high))
+            continue
         known = _KNOWN_NAMES.get(setting.name.replace(".", "_"))
         if known is None:
             warnings += _typo(setting, where)
@@ -67,9 +79,9 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
         value = _value(name, setting, f"{where}, line {setting.line}")
         if strength >= strengths.get(name, 0):
             overrides[name], strengths[name] = value, strength
-    if not overrides and not any(setting.name.replace(".", "_") in _IDENTITY for setting in found):
+    if not overrides and not group and not any(setting.name.replace(".", "_") in _IDENTITY for setting in found):
         raise _nothing_known(found, warnings, where)
-    return StreamsConfigFile(overrides, tuple(warnings))
+    return StreamsConfigFile(overrides, tuple(warnings), group)
 
 
 def with_overrides(config: AssignmentConfig, overrides: Mapping[str, SettingValue]) -> AssignmentConfig:
@@ -147,8 +159,8 @@ def _value(name: str, setting: Setting, here: str) -> SettingValue:
     return _whole_number(name, setting, here)
 
 
-def _whole_number(name: str, setting: Setting, here: str) -> int:
-    low, high = RANGES[name]
+def _whole_number(name: str, setting: Setting, here: str, bounds: tuple[int, int] | None = None) -> int:
+    low, high = bounds or RANGES[name]
     text = setting.value.strip() if isinstance(setting.value, str) else ""
     if not _WHOLE_NUMBER.fullmatch(text):
         raise ConfigError(

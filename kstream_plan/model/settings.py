@@ -37,6 +37,9 @@ RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
 class AssignmentConfig:
     """One application's settings, all resolved; the defaults are Kafka's.
 
+    Of a streams group, ``num_standby_replicas``, ``heartbeat_interval_ms`` and ``session_timeout_ms`` are the group's
+    own (``streams.…``), and the last three are known; of any other they are ``None``.
+
     ``balance_factor`` is KIP-441's, which shipped Kafka does not have: only the ``balanced`` assignor looks at it.
 
     Raises:
@@ -55,6 +58,9 @@ class AssignmentConfig:
     heartbeat_interval_ms: int = 3_000
     session_timeout_ms: int = 45_000
     state_cleanup_delay_ms: int = 600_000
+    streams_initial_rebalance_delay_ms: int | None = None
+    streams_assignment_interval_ms: int | None = None
+    max_poll_interval_ms: int | None = None
 
     def __post_init__(self) -> None:
         for name, (low, high) in RANGES.items():
@@ -71,5 +77,8 @@ class AssignmentConfig:
             )
 
 
-#: Every setting's name, in the order of the class.
-CONFIG_NAMES = tuple(field.name for field in fields(AssignmentConfig))
+#: The settings that only streams groups have.
+STREAMS_GROUP_ONLY = ("streams_initial_rebalance_delay_ms", "streams_assignment_interval_ms", "max_poll_interval_ms")
+
+#: Every setting's name of an application, in the order of the class.
+CONFIG_NAMES = tuple(field.name for field in fields(AssignmentConfig) if field.name not in STREAMS_GROUP_ONLY)

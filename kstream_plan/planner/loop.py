@@ -42,7 +42,8 @@ class Rehearsal:
 
     ``before`` is the turn before the plan that the first round follows from, if it does. ``group``, ``rates`` and
     ``target`` are those of the end, by the indices of that ``group``; ``settings`` are the new settings and the number
-    of the first round with each. ``last`` is the last turn.
+    of the first round with each. ``last`` is the last turn. ``follows_restores`` and what comes after it are as in
+    :class:`~kstream_plan.plans.design.Ending`.
     """
 
     before: Turn | None
@@ -58,6 +59,9 @@ class Rehearsal:
     doubts: tuple[CopyDoubt, ...]
     cleanings: tuple[Cleaning, ...]
     last: Turn
+    follows_restores: bool = False
+    max_cold_ms: int | None = None
+    runs_by_ms: int | None = None
 
 
 def rehearse(
@@ -142,6 +146,8 @@ class _Run:
 
     def record(self, turn: Turn) -> Due | None:
         """Write down the turn; return when the next one comes by itself."""
+        if turn.silent:
+            return self.coordinator.next(turn, partial(self.outside.ahead, self.at_ms))
         self.coordinator.took(turn)
         rates = self.outside.rates_from(self.at_ms)
         steps = single_steps(turn.steps)
@@ -236,6 +242,9 @@ class _Run:
             doubts=ending.doubts,
             cleanings=ending.cleanings,
             last=turn,
+            follows_restores=ending.follows_restores,
+            max_cold_ms=ending.max_cold_ms,
+            runs_by_ms=ending.runs_by_ms,
         )
 
     def _round(self, turn: Turn) -> Round:
@@ -268,12 +277,16 @@ class _Run:
             assert turn.member is not None
             turns.append(MemberTurn(turn.at_ms, *turn.member, len(steps)))
             steps += turn.steps
+        group = self.turns[-1].state.group
+        by_instance = _by_instance(group, self.turns[-1].decided)
         last, reached = self.turns[-1], {*rnd.phases}.union(*(turn.phases for turn in self.turns))
         self.rounds[-1] = replace(
             rnd,
             steps=tuple(steps),
             turns=tuple(turns),
             phases=tuple(phase for phase in Phase if phase in reached),
+            balance=self.everyone.balance(group, RunningBalance(group).of(Holdings.of(group, by_instance))),
+            decided=self.everyone.holdings(last.state.group, last.decided),
             assigned=self.everyone.holdings(last.state.group, last.held),
         )
         self.turns.clear()

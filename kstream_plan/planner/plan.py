@@ -108,7 +108,8 @@ def plan(
         bounds,
         paused,
         duration_is=design.unrated_times if played.unrated else "estimate",
-        max_cold_restore_ms=outcome.restored.max_cold_ms,
+        max_cold_restore_ms=outcome.max_cold_ms if outcome.follows_restores else outcome.restored.max_cold_ms,
+        runs_by_ms=outcome.runs_by_ms,
     )
     made_from = snapshot.state, config, snapshot.rates
     begins = beginning_of(snapshot, case.now_ms)
@@ -183,7 +184,8 @@ class _Case:
             design.coordinator(config),
             OutsideEvents(state.group, rates, outside.changes, outside.outages, outside.paces),
             everyone,
-            first_trigger=self.options.trigger or (Trigger.JOIN if newcomers(state) else Trigger.MANUAL),
+            first_trigger=self.options.trigger
+            or (Trigger.JOIN if design.newcomers_hold_nothing and newcomers(state) else Trigger.MANUAL),
             max_rounds=most if self.options.max_rounds is None else self.options.max_rounds,
             on_round=on_round or (lambda _rounds, _queued: None),
             enough=partial(self._is_enough, design, state, everyone),
@@ -213,7 +215,7 @@ class _Case:
 
     def with_floor(self, summary: Summary, design: Design, played: Played) -> Summary:
         """Add the least that it takes, where a restore rate is not known."""
-        if not (self.options.floor and played.unrated and played.rounds):
+        if not (self.options.floor and played.unrated and played.rounds) or design.unrated_times == "estimate":
             return summary
         soonest = self._soonest(design)
         least_ms = soonest.rounds[-1].ends_ms if soonest.rounds else 0
@@ -229,6 +231,8 @@ class _Case:
         ends = [made]
         if outcome.doubts:
             ends.append(self._again(design, replace(options, ready=not options.ready)))
+        if design.times_vary:
+            ends += [self._again(other, options) for other in (design.soonest(), design.late())]
         if self.snapshot.least_lags:
             ends.append(replace(self, snapshot=self.snapshot.at_worst())._again(design, replace(options, ready=False)))
         if self.outside.any_leads:
@@ -497,7 +501,7 @@ def input_digest(
         "application_id": group.application_id,
         "generation": state.generation,
         "leader": state.leader,
-        "config": asdict(config),
+        "config": {name: value for name, value in asdict(config).items() if value is not None},
         "tasks": [
             (
                 str(task.task_id),

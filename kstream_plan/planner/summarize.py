@@ -57,6 +57,7 @@ def summarize(
     *,
     duration_is: DurationIs,
     max_cold_restore_ms: int | None,
+    runs_by_ms: int | None = None,
 ) -> Summary:
     """Add up a plan's rounds.
 
@@ -83,6 +84,7 @@ def summarize(
         peak_extra_copies=max(extra_copies([rnd.assigned for rnd in rounds]), default=0),
         stateless_hops=tally.stateless_hops + sum(rnd.stateless.hops() for rnd in rounds if rnd.stateless is not None),
         lower_bounds=bounds,
+        runs_by_ms=runs_by_ms,
     )
 
 

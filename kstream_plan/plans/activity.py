@@ -218,7 +218,8 @@ def only_return(event: Activity) -> bool:
 def _is_resized(plan: Plan, event: Activity) -> bool:
     """Tell whether only threads come or go: in a scenario, where nobody joins or leaves without being named."""
     of_members = event.rounds[0].trigger in (Trigger.JOIN, Trigger.LEAVE)
-    return of_members and not event.joined and not event.left and plan.digest != plan.snapshot_digest
+    named = bool(event.joined or event.left) or plan.design == "streams"
+    return of_members and not named and plan.digest != plan.snapshot_digest
 
 
 def _readiness(group: Group, held: Sequence[Holding], decided: Sequence[Holding]) -> tuple[int, int]:

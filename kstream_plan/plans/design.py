@@ -42,7 +42,8 @@ class Turn:
     the decisions lead to. ``steps`` are all that happens now, members that come and go included. ``phases`` say what
     the turn is for, ``probing_rebalance`` whether the decision asks for a probing rebalance; ``queued`` is how many
     tasks still have to move. ``member`` is whose turn it is (process id, consumer id): then it belongs to the round of
-    the decision before; ``None``: the group decides, and a round begins.
+    the decision before; ``None``: the group decides, and a round begins. ``silent``: there is nothing to tell of it
+    yet; who has come and gone is told in the next turn.
     """
 
     at_ms: int
@@ -57,6 +58,7 @@ class Turn:
     probing_rebalance: bool = False
     queued: int = 0
     member: tuple[str, str] | None = None
+    silent: bool = False
 
 
 class Due(NamedTuple):
@@ -105,7 +107,9 @@ class CopyDoubt(NamedTuple):
 class Ending(NamedTuple):
     """How a plan ends, what it warns of, what is worth knowing about its first decision, and what nobody knows.
 
-    ``cleanings``: when left-over state may be deleted instead, as far as not the same would have been deleted.
+    ``cleanings``: when left-over state may be deleted instead, as far as not the same would have been deleted. Who
+    ``follows_restores`` says how long the slowest cold start restores before its task runs and by when all tasks do, on
+    the plan's clock; ``None``: not known.
     """
 
     verdict: Verdict
@@ -113,6 +117,9 @@ class Ending(NamedTuple):
     notes: tuple[Note, ...] = ()
     doubts: tuple[CopyDoubt, ...] = ()
     cleanings: tuple[Cleaning, ...] = ()
+    follows_restores: bool = False
+    max_cold_ms: int | None = None
+    runs_by_ms: int | None = None
 
 
 T = TypeVar("T", bound=Turn)
@@ -214,6 +221,10 @@ class Design(ABC):
     goes_on: ClassVar[bool] = False
     #: Whether the group asks again and again, by probing rebalances, which copies are ready.
     probes: ClassVar[bool] = False
+    #: Whether nobody knows when members speak, so that the times are those between its ``soonest`` and its ``late``.
+    times_vary: ClassVar[bool] = False
+    #: Whether an instance that holds and reports nothing has only just come.
+    newcomers_hold_nothing: ClassVar[bool] = True
     #: What the times of a plan are where something is restored at a rate that nobody knows.
     unrated_times: ClassVar[DurationIs] = "floor"
     #: What is said, with where it could be known from, where nobody knows since when copies in doubt restore.

@@ -35,6 +35,8 @@ class ReasonCode(StrEnum):
     NOT_NEEDED = "not-needed"
     #: An instance is new in the group, or gone from it.
     MEMBERSHIP = "membership"
+    #: The broker's assignor puts the task there, whatever state there is.
+    BROKER_DECIDES = "broker-decides"
     #: The instance runs on, this thread of it does not.
     THREAD_STOPPED = "thread-stopped"
 

@@ -50,19 +50,24 @@ def replay(group: Group, initial: Sequence[Holding], rounds_of_steps: Iterable[S
                 seats = members.consumer(step.from_), members.consumer(step.to)
                 withheld.append((*seats, members.task(step.task_id)))
         assigned = members.holdings()
-        yield Outcome(_decided(assigned, withheld), assigned)
+        yield Outcome(_decided(group, assigned, withheld), assigned)
 
 
-def _decided(assigned: tuple[Holding, ...], withheld: list[tuple[int, int, int]]) -> tuple[Holding, ...]:
+def _decided(group: Group, assigned: tuple[Holding, ...], withheld: list[tuple[int, int, int]]) -> tuple[Holding, ...]:
     """Return decided = (assigned - temporary - withheld from others) + withheld, consumer by consumer.
 
-    Whoever has a turn of its own later may still hold what is to go, and may have got by then what was withheld.
+    An instance that is to run a task keeps no copy of it. Whoever has a turn of its own later
+    may still hold what is to go, and may have got by then what was withheld.
     """
     decided = [held._replace(temporary=()) if held.temporary else held for held in assigned]
     for owner, consumer, task in withheld:
         if task in decided[owner].active:
             active = tuple(other for other in decided[owner].active if other != task)
             decided[owner] = decided[owner]._replace(active=active)
+        for other in group.consumers_of[group.instance_of[consumer]]:
+            if task in decided[other].standby:
+                standby = tuple(copy for copy in decided[other].standby if copy != task)
+                decided[other] = decided[other]._replace(standby=standby)
         held = decided[consumer]
         place = bisect_left(held.active, task)
         if place == len(held.active) or held.active[place] != task:

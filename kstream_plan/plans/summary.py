@@ -53,6 +53,7 @@ FIGURES = (
     "warmups",
     "cold_handovers",
     "max_cold_restore_ms",
+    "runs_by_ms",
     "restored_records",
     "paused_task_ms",
     "peak_extra_copies",
@@ -76,7 +77,8 @@ class Summary:
     not moved); ``hops``: changes of owning instance on the way, starts of tasks that nobody ran included;
     ``stateless_hops`` those of stateless tasks. ``cold_handovers``: hand-overs of a stateful task to a copy above the
     limit; the slowest restores for ``max_cold_restore_ms`` before it runs (0 if there is none, ``None`` if that is not
-    known of all). ``paused_task_ms``: over all tasks, the time that they stand still, without that restoring;
+    known of all); ``runs_by_ms``: by when every task runs, restores included, where the design follows them and that is
+    known. ``paused_task_ms``: over all tasks, the time that they stand still, without that restoring;
     ``peak_extra_copies``: most warm-up and temporary copies at once.
     """
 
@@ -96,4 +98,5 @@ class Summary:
     stateless_hops: int
     lower_bounds: LowerBounds
     floor_ms: int | None = None
+    runs_by_ms: int | None = None
     ranges: tuple[FigureRange, ...] = ()

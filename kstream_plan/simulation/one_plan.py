@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Unpack
 
 from kstream_plan.assignors import ASSIGNORS
-from kstream_plan.designs import DESIGNS
+from kstream_plan.designs import DESIGNS, OF_GROUP_PROTOCOL
 from kstream_plan.model import Assignment, Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.starting_state import seated
@@ -15,6 +15,7 @@ from kstream_plan.planner import plan as planner
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import Enough, OnRound
 from kstream_plan.plans import Plan
+from kstream_plan.plans.design import Design
 
 
 def plan(
@@ -37,7 +38,7 @@ def plan(
         ScenarioError: the scenario does not fit the group.
     """
     options = replace(options, **changed)
-    design = DESIGNS[options.design](options)
+    design = _design(snapshot, options)
     return planner.plan(snapshot, design, options, scenario=scenario, on_round=on_round, enough=enough)
 
 
@@ -57,8 +58,14 @@ def plan_checked(
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
     options = replace(options, **changed)
-    design = DESIGNS[options.design](options)
+    design = _design(snapshot, options)
     return checked.plan_checked(snapshot, design, options, scenario=scenario, on_round=on_round)
+
+
+def _design(snapshot: Snapshot, options: PlanOptions) -> Design:
+    """Return the design of the group: the one that is asked for counts where the group is a classic one."""
+    make = OF_GROUP_PROTOCOL.get(snapshot.group_protocol) or DESIGNS[options.design]
+    return make(options)
 
 
 def assign_once(snapshot: Snapshot, *, assignor: str = "high-availability") -> Assignment:

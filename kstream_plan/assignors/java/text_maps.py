@@ -94,6 +94,12 @@ class MemberTable:
         """Return the members as the table iterates: slot by slot, inside a slot from the last to the first."""
         return [member for slot in self._slots for member in reversed(slot)]
 
+    def copied(self) -> MemberTable:
+        """Return another one that is the same by now, and goes its own way."""
+        found = MemberTable()
+        found._slots, found._members = [list(slot) for slot in self._slots], set(self._members)
+        return found
+
     def put(self, member: str) -> None:
         """Put a member, or put it again: that too may double the table."""
         if (len(self._members) + 1) * 0.75 > len(self._slots):

@@ -9,10 +9,18 @@ from pathlib import Path
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.output import talk
-from kstream_plan.documents.streams_config import load_streams_config, with_overrides
-from kstream_plan.model import Snapshot
+from kstream_plan.documents.streams_config import (
+    StreamsConfigFile,
+    kafka_name,
+    load_streams_config,
+    with_overrides,
+)
+from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import CONFIG_NAMES
+
+#: What the clients of a streams group go by themselves.
+_OF_CLIENTS = ("state_cleanup_delay_ms",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +30,7 @@ class Overrides:
     Settings are by name of :class:`AssignmentConfig`, rates in records per second; ``None``: not given.
     """
 
-    files: PerApplication[Mapping[str, SettingValue]]
+    files: PerApplication[StreamsConfigFile]
     settings: Mapping[str, SettingValue]
     restore_rate: float | None = None
     produce_rate: float | None = None
@@ -39,8 +47,31 @@ class Overrides:
             rates = replace(rates, restore_per_instance=self.restore_rate)
         if self.produce_rate is not None:
             rates = replace(rates, produce_per_task=self.produce_rate)
-        of_file = self.files.of(snapshot.state.group.application_id) or {}
-        return replace(snapshot, config=with_overrides(snapshot.config, {**of_file, **self.settings}), rates=rates)
+        file = self.files.of(snapshot.state.group.application_id) or StreamsConfigFile({})
+        given = {**file.overrides, **self.settings}
+        if snapshot.group_protocol == "streams":
+            return _of_streams_group(replace(snapshot, rates=rates), given, file.group)
+        return replace(snapshot, config=with_overrides(snapshot.config, given), rates=rates)
+
+
+def _of_streams_group(
+    snapshot: Snapshot, given: Mapping[str, SettingValue], of_group: Mapping[str, SettingValue]
+) -> Snapshot:
+    """Put the settings of a streams group over its own; those of the application have no effect there, but for one."""
+    counting = {name: value for name, value in given.items() if name in _OF_CLIENTS}
+    config = replace(snapshot.config, **counting, **of_group)  # type: ignore[arg-type]
+    without = tuple(kafka_name(name) for name in given if name not in _OF_CLIENTS)
+    if not without:
+        return replace(snapshot, config=config)
+    message = (
+        f"{', '.join(without)}: a setting of the application has no effect in a streams group; the group's own are in "
+        "--streams-config, as streams.num.standby.replicas"
+    )
+    return replace(
+        snapshot,
+        config=config,
+        warnings=(*snapshot.warnings, Note("no-effect-in-streams-group", message, without)),
+    )
 
 
 def overrides(asked: Settings) -> Overrides:
@@ -59,11 +90,11 @@ def overrides(asked: Settings) -> Overrides:
     return Overrides(files, settings, asked.restore_rate, asked.produce_rate)
 
 
-def _settings_in(path: Path) -> Mapping[str, SettingValue]:
+def _settings_in(path: Path) -> StreamsConfigFile:
     file = load_streams_config(path)
     for warning in file.warnings:
         talk(f"warning: {warning}")
-    return file.overrides
+    return file
 
 
 def _tags(text: str) -> tuple[str, ...]:

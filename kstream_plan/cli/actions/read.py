@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -15,8 +15,12 @@ from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.output import check_target, talk
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note, Snapshot
+from kstream_plan.planner.options import PlanOptions
 
 DEFAULT_LAGS_TOLERANCE_MS = 60_000
+#: What can be done with groups of other protocols.
+_FIXES = {"streams": "assign, simulate and simulate-scaleout plan streams groups"}
+_DEFAULTS = PlanOptions().assignor, PlanOptions().protocol
 
 
 def check_before_reading(asked: PlansSnapshots, out: Path | None) -> None:
@@ -43,15 +47,47 @@ def read_snapshots(
     asked: PlansSnapshots,
     stdin: BinaryIO | None = None,
     needed_then: Sequence[str] = (),
+    protocols: Collection[str] = ("classic",),
 ) -> Sequence[Snapshot | SnapshotError]:
     """Read what is under the paths, as a command is asked to.
 
     ``stdin`` is what ``-`` stands for, if it was read already.
-    The modules ``needed_then`` are loaded while Java starts.
+    The modules ``needed_then`` are loaded while Java starts. Groups of other ``protocols`` are refused.
 
     Raises:
         KstreamPlanError: it cannot be read.
     """
+    found = _read(paths, asked, stdin, needed_then)
+    return [_accepted(one, asked, protocols) for one in found]
+
+
+def _accepted(
+    one: Snapshot | SnapshotError, asked: PlansSnapshots, protocols: Collection[str]
+) -> Snapshot | SnapshotError:
+    """Return a group that the command can do something with, or the error that says that it cannot.
+
+    Raises:
+        KstreamPlanError: it cannot, and an error of one group stops all.
+    """
+    if isinstance(one, SnapshotError) or one.group_protocol == "classic":
+        return one
+    protocol, application_id = one.group_protocol, one.state.group.application_id
+    where = f"application {application_id!r}"
+    error = None
+    if protocol not in protocols:
+        what = f"is a {protocol} group, for which this is not modelled"
+        error = SnapshotError(what, where=where, fix=_FIXES[protocol], application_id=application_id)
+    elif (asked.assignor, asked.protocol) != _DEFAULTS:
+        what = f"is a {protocol} group: there the broker decides, not --assignor and --protocol"
+        error = SnapshotError(what, where=where, fix="leave them out", application_id=application_id)
+    if error is None or asked.keep_going:
+        return error or one
+    raise error
+
+
+def _read(
+    paths: Sequence[str], asked: PlansSnapshots, stdin: BinaryIO | None, needed_then: Sequence[str]
+) -> Sequence[Snapshot | SnapshotError]:
     tolerance = asked.lags_tolerance
     check_measuring(asked, reads_stdin="-" in paths, others=paths)
     measured = measurements(asked, asked.now_ms)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
@@ -56,6 +57,59 @@ class GroupCoordinator:
         self._standby: dict[int, frozenset[str]] = {}
         self._computed_at_ms: int | None = None
         self._delayed_until_ms: int | None = None
+
+    @classmethod
+    def running(
+        cls,
+        tasks: StreamsTasks,
+        settings: StreamsSettings,
+        *,
+        members: Iterable[ReconciledMember],
+        targets: Mapping[str, MemberTarget],
+        epochs: tuple[int, int],
+        computed_at_ms: int | None,
+    ) -> GroupCoordinator:
+        """Return a group that is there already.
+
+        ``members`` are in the order of the broker's table, ``epochs`` those of the group and of the target.
+        """
+        found = cls(tasks, settings)
+        known = list(members)
+        found.table = MemberTable(member.member_id for member in known)
+        for member in known:
+            found.members[member.member_id] = member
+            found._hold(member)
+        found.targets = MappingProxyType(dict(targets))
+        found.group_epoch, found.target_epoch = epochs
+        found._computed_at_ms = computed_at_ms
+        return found
+
+    def copied(self) -> GroupCoordinator:
+        """Return another one that is the same by now, and goes its own way."""
+        found = copy(self)
+        found.members, found.table = dict(self.members), self.table.copied()
+        found._active, found._standby = dict(self._active), dict(self._standby)
+        return found
+
+    def due_at_ms(self) -> int | None:
+        """Return from when on a heartbeat computes a target (0: at once), ``None`` if none is wanted.
+
+        While the initial delay lasts that is its end, which needs no heartbeat.
+        """
+        if self.group_epoch <= self.target_epoch or not self.members:
+            return None
+        if self._delayed_until_ms is not None:
+            return self._delayed_until_ms
+        interval_ms = self.settings.assignment_interval_ms
+        return 0 if not interval_ms or self._computed_at_ms is None else self._computed_at_ms + interval_ms
+
+    def ask(self) -> None:
+        """Raise the group's epoch, so that the next heartbeat that may computes a target."""
+        self.group_epoch += 1
+
+    def after_heartbeat(self, member_id: str, owned: Owned | None) -> ReconciledMember:
+        """Return the member as a heartbeat would leave it that computes no target; nothing happens."""
+        return self._after(self.members[member_id], owned)
 
     def join(self, at_ms: int, member_id: str, process_id: str, offsets: Mapping[int, int] | None = None) -> Answer:
         """Let a member join that is none yet."""
@@ -133,7 +187,13 @@ class GroupCoordinator:
         )
 
     def _reconciled(self, member: ReconciledMember, owned: Owned | None) -> ReconciledMember:
-        after = reconcile(
+        after = self._after(member, owned)
+        if after is not member:
+            self._put(after)
+        return after
+
+    def _after(self, member: ReconciledMember, owned: Owned | None) -> ReconciledMember:
+        return reconcile(
             member,
             self.targets.get(member.member_id, _NOTHING),
             self.target_epoch,
@@ -141,9 +201,6 @@ class GroupCoordinator:
             owned,
             by_current=self.settings.by_current,
         )
-        if after is not member:
-            self._put(after)
-        return after
 
     def _put(self, member: ReconciledMember) -> None:
         before = self.members.get(member.member_id)

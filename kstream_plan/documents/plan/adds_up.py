@@ -160,6 +160,7 @@ def _summary(plan: Plan) -> Summary:
         plan.pauses,
         duration_is=said.duration_is,
         max_cold_restore_ms=said.max_cold_restore_ms,
+        runs_by_ms=said.runs_by_ms,
     )
     return replace(given, floor_ms=said.floor_ms, ranges=said.ranges)
 

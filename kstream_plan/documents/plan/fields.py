@@ -257,6 +257,11 @@ FORM.record(
         "known, and in what 0.1.0 saved.",
         missing=None,
     ),
+    runs_by_ms=Field(
+        description="From now until every task runs, restores included; only of a streams group, null if not known.",
+        missing=None,
+        left_out=True,
+    ),
     ranges=Field(
         _ranges_codec(),
         "Figures that hang on what nobody knows, as whether copies have caught up by now: both ends, the lower one "

@@ -20,7 +20,7 @@ from kstream_plan.documents.codec import (
 )
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Consumer, Instance, ItemName, Note, Partition, Task, WorkId, work_id
-from kstream_plan.model.settings import MAX_LONG, RACK_STRATEGIES, RANGES, AssignmentConfig
+from kstream_plan.model.settings import MAX_LONG, RACK_STRATEGIES, RANGES, STREAMS_GROUP_ONLY, AssignmentConfig
 
 
 class TaskDocument(NamedTuple):
@@ -108,6 +108,9 @@ _TASK_IDS = list_of(replace(TEXT, schema=_TASK_ID.schema, defs=_TASK_ID.defs))
 _TEXTS_BY_NAME: Codec[Any] = mapping_of(TEXT)
 
 _SETTINGS: dict[str, Any] = {name: _setting(*bounds) for name, bounds in RANGES.items()}
+_OF_STREAMS_GROUP: dict[str, Any] = {
+    name: Field(description="Only of a streams group.", missing=None, left_out=True) for name in STREAMS_GROUP_ONLY
+}
 
 FORM = Codecs()
 FORM.add(WorkId, _TASK_ID)
@@ -117,6 +120,7 @@ FORM.record(
     ref="config",
     make=_config,
     **_SETTINGS,
+    **_OF_STREAMS_GROUP,
     rack_aware_assignment_strategy=replace(TEXT, schema={"enum": list(RACK_STRATEGIES)}),
 )
 NOTE = FORM.record(

@@ -47,6 +47,7 @@ _WHY = {
     ReasonCode.MOVES_AWAY: "The task goes elsewhere.",
     ReasonCode.NOT_NEEDED: "The copy is no longer needed.",
     ReasonCode.MEMBERSHIP: "An instance is new in the group, or gone from it.",
+    ReasonCode.BROKER_DECIDES: "The broker's assignor puts the task there, whatever state there is.",
     ReasonCode.THREAD_STOPPED: "The instance runs on, this thread of it does not.",
 }
 FORM.record(

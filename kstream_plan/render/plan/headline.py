@@ -36,6 +36,7 @@ def headline(plan: Plan, found: Sequence[Activity], names: Names) -> list[Fact]:
     return [
         title(plan, names),
         _verdict(plan, found, names),
+        *runs_facts(plan),
         *next_facts(plan),
         moves_fact(plan, found, names),
         pauses_fact(plan, names),
@@ -106,6 +107,22 @@ def _verdict(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
     reason = f"{reason}{f' ({tasks})' if tasks else ''}"
     after = f"after {duration(summary.duration_ms)} and {count(summary.rebalances, 'rebalance')}"
     return Fact(label, (f"{after}: {reason}. {cold}{cause_sentence(plan, names)}",))
+
+
+def runs_facts(plan: Plan) -> list[Fact]:
+    """Return by when every task of a streams group runs again: Stable only says that everybody was told."""
+    if plan.design != "streams":
+        return []
+    summary = plan.summary
+    if summary.runs_by_ms is None:
+        least = duration(plan.ends("duration_ms")[0])
+        return [
+            Fact("RUNS", (f"everything after ≥ {least}: how long cold starts restore is unknown (--restore-rate)",))
+        ]
+    runs, slowest = durations(*plan.ends("runs_by_ms")), durations(*plan.ends("max_cold_restore_ms"))
+    typical = f"~{duration(summary.runs_by_ms)}{f' ({runs})' if runs != duration(summary.runs_by_ms) else ''}"
+    cold = f"; the slowest cold start restores {slowest}" if plan.ends("max_cold_restore_ms")[1] else ""
+    return [Fact("RUNS", (f"everything after {typical}{cold}", f"everything after {typical}"))]
 
 
 def cold_phrase(plan: Plan, over_draws: Range | None = None) -> str:

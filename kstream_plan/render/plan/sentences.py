@@ -96,6 +96,7 @@ _REASONS = {
     ReasonCode.OWNER_MUST_REVOKE: "its owner has to stop it first",
     ReasonCode.MOVES_AWAY: "it goes elsewhere{lag}",
     ReasonCode.NOT_NEEDED: "not needed any more",
+    ReasonCode.BROKER_DECIDES: "the broker's assignor puts it there, whatever state is there{lag}",
     ReasonCode.THREAD_STOPPED: "this thread is stopped",
     ReasonCode.MEMBERSHIP: "membership changed",
 }

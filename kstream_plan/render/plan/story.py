@@ -138,7 +138,8 @@ def _copies(plan: Plan, names: Names) -> Fact:
     if not alone:
         least, most = min(copies.values()), max(copies.values())
         each = f"{span(least, most)} {'standby' if most == 1 else 'standbys'} each"
-        return Fact("COPIES", (f"{each}; how far behind: kstream-plan assign SNAPSHOT --show-ranks",))
+        behind = "; how far behind: kstream-plan assign SNAPSHOT --show-ranks" if plan.probes else ""
+        return Fact("COPIES", (f"{each}{behind}",))
     who, amount = worst_loss(plan, alone)
     nobody = len(alone) == len(group.stateful)
     have = "no stateful task has a standby" if nobody else f"{count(len(alone), 'stateful task')} without a standby"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kstream_plan.errors import ConfigError
@@ -41,7 +41,7 @@ def read_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentConfig, l
         config = AssignmentConfig(**values)
     except ConfigError as error:
         raise FieldError("config", error.what, error.fix) from None
-    return config, [_unknown_key(key) for key in sorted(set(given) - set(CONFIG_NAMES))]
+    return config, [unknown_key(key, CONFIG_NAMES) for key in sorted(set(given) - set(CONFIG_NAMES))]
 
 
 def _checked(name: str, value: Any, known: Row) -> Any:
@@ -65,12 +65,18 @@ def _from_text(name: str, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if name in RANGES:
-        return int(value) if _WHOLE_NUMBER.fullmatch(value.strip()) else value
+        return number_from_text(value)
     if name == "rack_aware_assignment_tags":
         return [tag.strip() for tag in value.strip("[]").split(",") if tag.strip()]
     return value
 
 
-def _unknown_key(key: str) -> Note:
-    nearest = difflib.get_close_matches(key[:100].replace(".", "_").lower(), CONFIG_NAMES, n=1, cutoff=0)
+def number_from_text(value: Any) -> Any:
+    """Return the whole number in a text, anything else as it is."""
+    return int(value) if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value.strip()) else value
+
+
+def unknown_key(key: str, names: Iterable[str]) -> Note:
+    """Warn of a key that is none of the ``names`` of settings."""
+    nearest = difflib.get_close_matches(key[:100].replace(".", "_").lower(), [*names], n=1, cutoff=0)
     return Note("unknown-config-key", f"config has no setting {shown(key)}; the nearest is {nearest[0]}", (key,))

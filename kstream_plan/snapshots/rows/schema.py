@@ -17,6 +17,8 @@ Type: TypeAlias = "str | list[Type] | Mapping[str, Type]"
 
 _SOURCE_PARTITION: Mapping[str, Type] = {"topic": "text", "partition": "integer", "racks": ["text"]}
 
+_TASKS_BY_ROLE: Mapping[str, Type] = {"active": ["text"], "standby": ["text"], "warmup": ["text"]}
+
 #: One row of an assignment snapshot.
 SNAPSHOT: Mapping[str, Type] = {
     "format_version": "text",
@@ -26,6 +28,10 @@ SNAPSHOT: Mapping[str, Type] = {
     "known_until": "time",
     "streams_version": "text",
     "group_protocol": "text",
+    "broker_version": "text",
+    "target_epoch": "integer",
+    "target_at": "time",
+    "group_state": "text",
     "config": "settings",
     "tasks": [
         {
@@ -52,6 +58,13 @@ SNAPSHOT: Mapping[str, Type] = {
                     "active": ["text"],
                     "standby": ["text"],
                     "warmup": ["text"],
+                    "client_id": "text",
+                    "position": "integer",
+                    "member_epoch": "integer",
+                    "member_state": "text",
+                    "target": _TASKS_BY_ROLE,
+                    "revoking": _TASKS_BY_ROLE,
+                    "task_offsets": [{"task_id": "text", "offset": "integer"}],
                 }
             ],
         }

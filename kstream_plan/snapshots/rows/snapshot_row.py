@@ -39,6 +39,7 @@ from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable
 from kstream_plan.snapshots.rows.lags import LagSource, read_lag_rows
 from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts
 from kstream_plan.snapshots.rows.rates import read_rates
+from kstream_plan.snapshots.rows.streams_group import read_broker_group, read_group_config
 from kstream_plan.snapshots.rows.tasks import TaskRow, complete_tasks, read_task_rows
 from kstream_plan.snapshots.rows.times import optional_time
 
@@ -90,11 +91,13 @@ class _Header(NamedTuple):
     application_id: str
     generation: int
     captured_at_ms: int | None
+    protocol: str
 
 
 def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_text: bool) -> Snapshot:
     header = _read_header(row)
-    config, config_notes = read_config(row, as_text=config_as_text)
+    streams = header.protocol == "streams"
+    config, config_notes = (read_group_config if streams else read_config)(row, as_text=config_as_text)
     task_rows = read_task_rows(row)
     instances, leader = read_instances(row)
     members = _group_of(header.application_id, task_rows, instances)
@@ -122,6 +125,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         holdings=holdings,
         copies=with_ages(copies, ages),
         leader=None if leader is None else group.instance_index[leader],
+        memory=read_broker_group(row, group, header.generation, header.captured_at_ms) if streams else None,
     )
     return Snapshot(
         state=state,
@@ -139,6 +143,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         reported_ms=MappingProxyType(_reported_ms(reports, header.captured_at_ms)),
         started_ms=MappingProxyType(read_starts(row, header.captured_at_ms)),
         streams_version=_streams_version(row),
+        group_protocol=header.protocol,
     )
 
 
@@ -178,8 +183,9 @@ def _read_header(row: Row) -> _Header:
     refuse_written(row)
     application_id = required_text(row, "application_id")
     _check_format_version(row)
-    _check_group_protocol(row)
-    return _Header(application_id, optional_integer(row, "generation") or 0, optional_time(row, "captured_at"))
+    protocol = _group_protocol(row)
+    generation, captured_at_ms = optional_integer(row, "generation") or 0, optional_time(row, "captured_at")
+    return _Header(application_id, generation, captured_at_ms, protocol)
 
 
 def _check_format_version(row: Row) -> None:
@@ -194,16 +200,15 @@ def _check_format_version(row: Row) -> None:
         raise FieldError("format_version", what, "use a program of that version, or capture the snapshot anew")
 
 
-def _check_group_protocol(row: Row) -> None:
+def _group_protocol(row: Row) -> str:
     protocol = (optional_text(row, "group_protocol") or "classic").lower()
-    if protocol == "streams":
-        what = 'is "streams" (KIP-1071): there the broker assigns the tasks, by rules that are not modelled yet'
-        raise FieldError("group_protocol", what, "plan groups of the classic protocol")
     if protocol == "connect":
         what = 'is "connect": how the workers of Kafka Connect share connectors and tasks is not planned yet'
         raise FieldError("group_protocol", what, "plan groups of the classic protocol")
-    if protocol != "classic":
-        raise FieldError("group_protocol", f"is {shown(protocol)}, which Kafka Streams does not use", 'write "classic"')
+    if protocol not in ("classic", "streams"):
+        what, fix = f"is {shown(protocol)}, which Kafka Streams does not use", 'write "classic" or "streams"'
+        raise FieldError("group_protocol", what, fix)
+    return protocol
 
 
 def _group_of(application_id: str, task_rows: list[TaskRow], instances: list[Instance]) -> Group:

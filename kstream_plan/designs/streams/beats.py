@@ -1,0 +1,70 @@
+"""When the members of a streams group speak to the broker, and what they say then (streams rules, sections 5 and 6).
+
+The broker pushes nothing: a member hears of anything at its own heartbeat, and nobody knows when those are. They count
+as spread evenly over the interval here; the soonest and the latest that they can be are the ends of what may happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+#: From what a member is told until it has revoked and applied it, and says so in a heartbeat of its own.
+APPLY_MS = 100
+
+
+class Pace(StrEnum):
+    """When members speak, once they would hear something new."""
+
+    TYPICAL = "typical"
+    SOONEST = "soonest"
+    LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beats:
+    """The heartbeats of one member.
+
+    They come at ``phase_ms`` and every interval from then. ``applied_at_ms``: when it says that it has done what it was
+    told last, if it has not yet. ``hears_at_ms``: when it hears something new, if there is anything to hear.
+    """
+
+    phase_ms: int
+    applied_at_ms: int | None = None
+    hears_at_ms: int | None = None
+
+    def told(self, at_ms: int) -> Beats:
+        """Return those of a member that was told something new."""
+        return replace(self, applied_at_ms=at_ms + APPLY_MS)
+
+    def spoken(self, at_ms: int) -> Beats:
+        """Return those of a member that has just spoken."""
+        applied_at_ms = None if self.says_what_it_has(at_ms) else self.applied_at_ms
+        return replace(self, applied_at_ms=applied_at_ms, hears_at_ms=None)
+
+    def says_what_it_has(self, at_ms: int) -> bool:
+        """Tell whether its heartbeat of now says what it has, for it has changed."""
+        return self.applied_at_ms is not None and self.applied_at_ms <= at_ms
+
+    def next_ms(self, from_ms: int, interval_ms: int, pace: Pace) -> int:
+        """Return when it speaks, at ``from_ms`` or later."""
+        if self.applied_at_ms is not None and self.applied_at_ms >= from_ms:
+            return self.applied_at_ms
+        if pace is Pace.SOONEST:
+            return from_ms
+        if pace is Pace.LATEST:
+            return from_ms + interval_ms
+        return from_ms + (self.phase_ms - from_ms) % interval_ms
+
+
+def spread_beats(member_ids: Sequence[str], interval_ms: int, *, from_now: bool) -> dict[str, Beats]:
+    """Return the heartbeats of members of which nobody knows when they are: evenly over the interval.
+
+    ``from_now``: the first of them speaks now, at 0.
+    """
+    twice = 2 * len(member_ids)
+    return {
+        member_id: Beats(phase_ms=(2 * place + (not from_now)) * interval_ms // twice)
+        for place, member_id in enumerate(member_ids)
+    }

@@ -1,0 +1,79 @@
+"""When the tasks that start cold run again: those of one instance share its restore rate evenly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from kstream_plan.model import WorkId
+
+#: The process id of an instance → the records per second that it restores; ``None``: not known.
+RateOf: TypeAlias = Callable[[str], float | None]
+
+
+@dataclass(slots=True)
+class ColdStarts:
+    """Follows a plan; a coordinator's own draft.
+
+    ``max_ms`` is how long the slowest one restored before it ran, ``run_by_ms`` when the last one ran again. Once
+    ``known`` is false, neither is known.
+    """
+
+    max_ms: int = 0
+    run_by_ms: int = 0
+    known: bool = True
+    _left: dict[WorkId, tuple[str, float, int]] = field(default_factory=dict)
+
+    def start(self, task_id: WorkId, process_id: str, records: int | None, at_ms: int) -> None:
+        """Let a task start that has so much to restore (``None``: not known)."""
+        if records is None:
+            self.known = False
+        elif records:
+            self._left[task_id] = process_id, records, at_ms
+
+    def stop(self, task_id: WorkId) -> None:
+        """Let a task stop, restored or not."""
+        self._left.pop(task_id, None)
+
+    def leave(self, process_id: str) -> None:
+        """Let all tasks of an instance stop."""
+        for task_id in [task_id for task_id, (of, _, _) in self._left.items() if of == process_id]:
+            del self._left[task_id]
+
+    def restore(self, from_ms: int, to_ms: float, rate_of: RateOf) -> None:
+        """Let a time pass within which rates stay the same."""
+        for process_id in dict.fromkeys(of for of, _, _ in self._left.values()):
+            rate = rate_of(process_id)
+            if rate is None:
+                self.known = False
+            elif rate:
+                self._restore_one(process_id, rate, float(from_ms), to_ms)
+
+    def ended(self, at_ms: int, rate_of: RateOf) -> None:
+        """Let all that still restore do so until they run."""
+        self.restore(at_ms, float("inf"), rate_of)
+        if self._left:
+            self.known = False
+
+    def _restore_one(self, process_id: str, rate: float, at_ms: float, to_ms: float) -> None:
+        left = sorted(
+            (
+                (records, since_ms, task_id)
+                for task_id, (of, records, since_ms) in self._left.items()
+                if of == process_id
+            ),
+            key=lambda one: one[0],
+        )
+        restored = 0.0
+        for place, (records, since_ms, task_id) in enumerate(left):
+            ends_ms = at_ms + (records - restored) * (len(left) - place) * 1000 / rate
+            if ends_ms > to_ms:
+                restored += (to_ms - at_ms) * rate / 1000 / (len(left) - place)
+                for others, since, other in left[place:]:
+                    self._left[other] = process_id, others - restored, since
+                return
+            del self._left[task_id]
+            at_ms, restored = ends_ms, records
+            self.max_ms = max(self.max_ms, round(ends_ms) - since_ms)
+            self.run_by_ms = max(self.run_by_ms, round(ends_ms))

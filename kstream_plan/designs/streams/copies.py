@@ -1,0 +1,106 @@
+"""State on the disks of a streams group: who has how much of it, as time passes and tasks change hands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kstream_plan.model import Copy, Group, GroupState, Holding
+from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.plans.restoring import Restoring, Span, produced
+
+#: Whether a role of a holding is active, by its place.
+_IS_ACTIVE = (True, False, False, False)
+
+
+def begun(state: GroupState, offsets: Mapping[tuple[int, int], int]) -> GroupState:
+    """Return the state with what its copies have to restore when a plan begins.
+
+    Nobody reports the lag of a copy to a streams group. A copy that is assigned counts as caught up, unless a lag row
+    says otherwise or ``offsets``, by (task, instance), do.
+    """
+    tasks = state.group.tasks
+
+    def known(task: int, copy: Copy) -> Copy:
+        offset, whole = offsets.get((task, copy.instance)), tasks[task].end_offset_sum
+        if copy.active or copy.lag is not None:
+            return copy
+        left = 0 if offset is None or whole == MAX_LONG else max(0, whole - offset)
+        return copy._replace(lag=left, remaining=left)
+
+    found = [[known(task, copy) for copy in of_task] for task, of_task in enumerate(state.copies)]
+    for (task, instance), offset in sorted(offsets.items()):
+        if tasks[task].stateful and all(copy.instance != instance for copy in found[task]):
+            left = max(0, tasks[task].end_offset_sum - offset)
+            found[task].append(Copy(instance, left, (), left, lost_at_ms=0))
+    return replace(state, copies=tuple(tuple(sorted(of_task)) for of_task in found))
+
+
+def reseated(
+    state: GroupState, consumer: int, before: Holding, after: Holding, at_ms: int
+) -> dict[int, tuple[Copy, ...]]:
+    """Return the copies of every task that a consumer has got, given up, or has in another role."""
+    instance, group = state.group.instance_of[consumer], state.group
+    had, has = _roles(before), _roles(after)
+    changed = {}
+    for task in sorted(had.keys() | has.keys()):
+        if not group.stateful_flags[task] or had.get(task) == has.get(task):
+            continue
+        others = [copy for copy in state.copies[task] if copy.instance != instance]
+        copy = next((copy for copy in state.copies[task] if copy.instance == instance), None)
+        if task in has:
+            whole = group.tasks[task].end_offset_sum
+            old = Copy(instance, whole, (), whole) if copy is None else copy
+            made_ms = at_ms if copy is None else copy.made_at_ms
+            held = old._replace(consumer=consumer, active=has[task], lost_at_ms=None, made_at_ms=made_ms)
+            others.append(held._replace(lag=held.remaining))
+        elif copy is not None and copy.consumer in (None, consumer):
+            others.append(copy._replace(lag=copy.remaining, consumer=None, active=False, lost_at_ms=at_ms))
+        elif copy is not None:
+            others.append(copy)
+        changed[task] = tuple(sorted(others))
+    return changed
+
+
+def later(state: GroupState, spans: Sequence[Span], to_ms: int, cleanup_ms: int) -> GroupState:
+    """Return the state after some time: restored as far as rates are known; what is left over falls behind.
+
+    A copy that has caught up stays so.
+    """
+    group, changed = state.group, dict[int, tuple[Copy, ...]]()
+    restless = {
+        task: state.copies[task]
+        for task in group.stateful
+        if any(copy.remaining or copy.consumer is None for copy in state.copies[task])
+    }
+    if not restless:
+        return state
+    restoring = Restoring.over(group, restless, spans)
+    for task, copies in restless.items():
+        found = []
+        for copy in copies:
+            if copy.consumer is None:
+                if copy.lost_at_ms is not None and to_ms - copy.lost_at_ms > cleanup_ms:
+                    continue
+                behind = min(copy.remaining + produced(spans, task), group.tasks[task].end_offset_sum)
+                found.append(copy._replace(remaining=behind))
+            elif copy.remaining and restoring.known(task, copy.instance):
+                found.append(copy._replace(remaining=restoring.remaining(task, copy)))
+            else:
+                found.append(copy)
+        if tuple(found) != copies:
+            changed[task] = tuple(found)
+    if not changed:
+        return state
+    return replace(state, copies=tuple(changed.get(task, copies) for task, copies in enumerate(state.copies)))
+
+
+def to_restore(group: Group, copies: Sequence[Copy], task: int, instance: int) -> int | None:
+    """Return what an instance has to restore of a task before it has all of it; ``None`` if nobody knows."""
+    whole = group.tasks[task].end_offset_sum
+    left = next((copy.remaining for copy in copies if copy.instance == instance), whole)
+    return None if left == MAX_LONG else left
+
+
+def _roles(held: Holding) -> dict[int, bool]:
+    return {task: active for tasks, active in zip(held, _IS_ACTIVE, strict=True) for task in tasks}

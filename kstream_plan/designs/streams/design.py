@@ -1,0 +1,88 @@
+"""Streams groups as a design: what it models, takes for granted, and how it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from kstream_plan.designs.streams.beats import Pace
+from kstream_plan.designs.streams.copies import begun
+from kstream_plan.designs.streams.playing import StreamsCoordinator
+from kstream_plan.designs.streams.start import Start
+from kstream_plan.model import Group, GroupState, Note
+from kstream_plan.model.scenario import Scenario
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.starting_state import seated
+from kstream_plan.model.streams_group import BrokerGroup
+from kstream_plan.plans.design import Design, Played
+from kstream_plan.plans.summary import DurationIs
+
+
+@dataclass(frozen=True, slots=True)
+class Streams(Design):
+    """A broker of one of two rule sets that decides, and members that come to their targets one by one."""
+
+    pace: Pace = Pace.TYPICAL
+    name: ClassVar[str] = "streams"
+    models: ClassVar[str] = "Kafka brokers 4.2-4.4, streams groups (KIP-1071)"
+    assignor: ClassVar[str] = "sticky"
+    protocol: ClassVar[str] = "streams"
+    times_vary: ClassVar[bool] = True
+    newcomers_hold_nothing: ClassVar[bool] = False
+    unrated_times: ClassVar[DurationIs] = "estimate"
+
+    def start(self, state: GroupState, scenario: Scenario | None) -> GroupState:
+        """Let the broker's half begin where the snapshot has it; without a scenario a target is computed now."""
+        group = state.memory
+        assert isinstance(group, BrokerGroup)
+        found = replace(seated(state), memory=Start(group=group, asks_now=scenario is None))
+        return begun(found, _offsets(group, state.group))
+
+    def soonest(self) -> Streams:
+        """Return the same design with heartbeats at once, when there is anything to hear."""
+        return replace(self, pace=Pace.SOONEST)
+
+    def late(self) -> Streams:
+        """Return the same design with heartbeats a whole interval after there is anything to hear."""
+        return replace(self, pace=Pace.LATEST)
+
+    def coordinator(self, config: AssignmentConfig) -> StreamsCoordinator:
+        """Begin to coordinate a group with these settings."""
+        return StreamsCoordinator(config, self.pace)
+
+    def assumptions(self, played: Played) -> tuple[Note, ...]:
+        """Say what a plan takes for granted about members and their heartbeats."""
+        return tuple(_notes(played))
+
+
+def _notes(played: Played) -> Iterator[Note]:
+    group = played.snapshot.state.memory
+    assert isinstance(group, BrokerGroup)
+    if played.goes_on:
+        yield Note("goes-on", "The group is on its way to a target: that goes on")
+    elif played.scenario is None:
+        yield Note("starts-now", "The broker computes a target now, as it would when somebody joins or leaves")
+    seconds = played.snapshot.config.heartbeat_interval_ms / 1000
+    yield Note(
+        "heartbeat-phases",
+        f"Nobody knows when members speak to the broker: they count as spread evenly over {seconds:g} s, and each "
+        f"hand-over may take 0 to {seconds:g} s",
+    )
+    if not group.ordered:
+        message = "The order of the broker's table is not known: which task goes where may differ where it breaks ties"
+        yield Note("table-order-unknown", message)
+    if played.unrated:
+        message = "No restore rate is known, or no end offset: by when every task runs again is not"
+        yield Note("no-restore-rate", message, played.unrated)
+    yield Note("copies-caught-up", "Copies that are assigned count as caught up, unless their lag or offset is known")
+
+
+def _offsets(group: BrokerGroup, planned: Group) -> dict[tuple[int, int], int]:
+    """Return the offsets that members reported of their directories, the most advanced of an instance."""
+    found: dict[tuple[int, int], int] = {}
+    for member in group.members:
+        for name, offset in member.offsets:
+            seat = planned.task_index_by_text[name], planned.instance_index[member.process_id]
+            found[seat] = max(offset, found.get(seat, 0))
+    return found

@@ -1,0 +1,372 @@
+"""A streams group through one plan: heartbeat by heartbeat, as far as anybody hears anything new in one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kstream_plan.designs.streams.beats import Beats, Pace, spread_beats
+from kstream_plan.designs.streams.cold_starts import ColdStarts, RateOf
+from kstream_plan.designs.streams.coordinator import GroupCoordinator, StreamsSettings
+from kstream_plan.designs.streams.copies import later, reseated
+from kstream_plan.designs.streams.reconciliation import MemberState, Owned
+from kstream_plan.designs.streams.start import Start, broker_of, with_told
+from kstream_plan.designs.streams.steps import LastOwners, Moved, seat, steps_of, withheld
+from kstream_plan.model import Group, GroupState, Holding, Holdings, Rates, Target, WorkId
+from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
+from kstream_plan.model.streams_group import BROKER_VERSIONS
+from kstream_plan.plans import Phase, Step, Trigger, Verdict
+from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Turn
+from kstream_plan.plans.membership import TakingIn
+from kstream_plan.plans.steps import Demote, HandOver, Promote, Revoke, ThreadMove
+
+_NOTHING = Owned(frozenset(), frozenset())
+#: So many heartbeats an instance may be silent that stopped without anybody noticing.
+_LONGEST_SILENCE = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Playing:
+    """What a streams group remembers between turns: the broker's half, which is never changed, and who speaks when.
+
+    ``owners`` tell who ran each task last. ``joining`` are members that have not spoken yet, each with its process id
+    and the offsets that it brings. ``computes_at_ms`` is when a heartbeat may compute a target at the earliest
+    (``None``: none is wanted), ``trigger`` what it is wanted for. Instances in ``stopped``, by process id,
+    say nothing now.
+    """
+
+    broker_version: str
+    broker: GroupCoordinator
+    beats: Mapping[str, Beats]
+    owners: LastOwners
+    joining: tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...] = ()
+    computes_at_ms: int | None = None
+    trigger: Trigger = Trigger.MANUAL
+    stopped: tuple[str, ...] = ()
+
+
+class StreamsCoordinator(Coordinator[Turn]):
+    """Plays the heartbeats of one group; see the module."""
+
+    waits_for_all = False
+
+    def __init__(self, config: AssignmentConfig, pace: Pace) -> None:
+        self._config = config
+        self._pace = pace
+        self._cold = ColdStarts()
+        self._number: list[int] | None = None
+
+    def last(self, state: GroupState) -> Turn | None:
+        """Return the turn before the plan, if not everybody has come to the target yet."""
+        play = self._begun(state)
+        if play.computes_at_ms == 0 or is_stable(play.broker):
+            return None
+        return self._turn(replace(state, at_ms=0, memory=self._heard(play, state.group, 0, ())), 0, ())
+
+    def until_now(self, state: GroupState, _lapse: Lapse) -> GroupState:
+        """Return the group as the snapshot tells: nothing reports how far copies have come since."""
+        return replace(state, at_ms=0, memory=self._begun(state))
+
+    def take(self, state: GroupState, at_ms: int, _trigger: Trigger, members: tuple[Step, ...]) -> Turn:
+        """Take the heartbeats of who joins now, or the one that is due."""
+        play = _playing(state)
+        broker, beats = play.broker.copied(), dict(play.beats)
+        epoch, told = broker.target_epoch, list[str]()
+        for member_id, process_id, offsets in play.joining:
+            beats[member_id] = Beats(phase_ms=at_ms % self._config.heartbeat_interval_ms)
+            if broker.join(at_ms, member_id, process_id, dict(offsets)).member.holds != _NOTHING:
+                beats[member_id] = beats[member_id].told(at_ms)
+            told.append(member_id)
+        speaker = "" if play.joining else self._speaker(play, at_ms)
+        if speaker:
+            owned = broker.members[speaker].holds if beats[speaker].says_what_it_has(at_ms) else None
+            tells = broker.heartbeat(at_ms, speaker, owned).tells
+            beats[speaker] = beats[speaker].spoken(at_ms)
+            beats[speaker] = beats[speaker].told(at_ms) if tells else beats[speaker]
+            told.append(speaker)
+        computed = broker.target_epoch > epoch
+        state, steps, owners = self._moved(state, broker, told, at_ms, play.owners)
+        if computed:
+            owned_by = {task: consumer for consumer, held in enumerate(state.holdings) for task in held.active}
+            steps += withheld(state, owned_by.get, self._wanted(state.group, broker), owners)
+        after = replace(play, broker=broker, beats=beats, joining=(), owners=owners)
+        state = replace(state, memory=self._heard(after, state.group, at_ms, told))
+        turn = self._turn(state, at_ms, (*members, *steps))
+        if computed:
+            return turn
+        silent = not speaker or not (steps or is_stable(broker))
+        return replace(turn, member=self._seat_of(state, speaker or told[0]) if told else None, silent=silent)
+
+    def changes_nothing(self, turn: Turn) -> bool:
+        """Tell whether the target is what everybody holds."""
+        broker = _playing(turn.state).broker
+        held = {of: (frozenset(member.active), member.standby) for of, member in broker.members.items()}
+        return not turn.steps and all(
+            held[of] == (target.active, target.standby) for of, target in broker.targets.items()
+        )
+
+    def next(self, turn: Turn, ahead: Ahead) -> Due | None:
+        """Say who speaks next and hears something new, or has a target computed."""
+        play, group, interval_ms = _playing(turn.state), turn.state.group, self._config.heartbeat_interval_ms
+
+        def running_at(member_id: str, at_ms: int) -> int:
+            at_ms = max(at_ms, turn.at_ms)
+            instance = group.instance_index[play.broker.members[member_id].process_id]
+            for _ in range(_LONGEST_SILENCE):
+                if instance not in ahead(at_ms + 1)[-1].stopped:
+                    break
+                at_ms += interval_ms
+            return at_ms
+
+        hears = [running_at(of, beats.hears_at_ms) for of, beats in play.beats.items() if beats.hears_at_ms is not None]
+        if play.computes_at_ms is None:
+            return Due(min(hears), Trigger.FOLLOW_UP) if hears else None
+        speaks = [running_at(of, self._speaks_ms(play, of)) for of in play.beats]
+        return Due(min([*hears, *speaks]), play.trigger)
+
+    def later(self, turn: Turn, lapse: Lapse) -> GroupState:
+        """Return the group as the next turn finds it."""
+        at_ms = lapse.from_ms
+        for span in lapse.spans:
+            rate_of = _rate_of(turn.state.group, span.rates, span.stopped)
+            self._cold.restore(at_ms, at_ms + span.elapsed_ms, rate_of)
+            at_ms += span.elapsed_ms
+        group, stopped = turn.state.group, lapse.spans[-1].stopped
+        play = replace(_playing(turn.state), stopped=tuple(group.instances[i].process_id for i in sorted(stopped)))
+        state = replace(turn.state, generation=turn.generation, at_ms=turn.at_ms, memory=play)
+        return later(state, lapse.spans, lapse.to_ms, self._config.state_cleanup_delay_ms)
+
+    def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
+        """Let members go, and remember who is to join; settings count from now."""
+        found, steps = super().take_in(state, taking)
+        play, change = _playing(state), taking.change
+        broker, beats = play.broker.copied(), dict(play.beats)
+        gone = {left.process_id for left in change.left}
+        stay = {of for of, process in _members(taking.group) if process not in gone}
+        for member_id in [of for of in broker.table.order() if of not in stay]:
+            broker.leave(taking.at_ms, member_id)
+            del beats[member_id]
+        for process_id in sorted(gone):
+            self._cold.leave(process_id)
+        if change.settings:
+            before = broker.settings.num_standby_replicas
+            broker.settings = broker_settings(taking.config, play.broker_version)
+            self._config = taking.config
+            if before != broker.settings.num_standby_replicas:
+                broker.ask()
+        joining = tuple(
+            (of, process, _brought(found, process, play)) for of, process in _members(taking.group) if of not in beats
+        )
+        after = replace(play, broker=broker, beats=beats, joining=joining, trigger=change.trigger)
+        return replace(found, memory=after), steps
+
+    def waited_for(self, turn: Turn) -> tuple[WorkId, ...]:
+        """Return the tasks that are not where the target has them."""
+        pairs = zip(turn.decided, turn.held, strict=True)
+        waiting = {task for wanted, held in pairs for task in {*wanted.active} - {*held.active}}
+        return tuple(turn.state.group.tasks[task].task_id for task in sorted(waiting))
+
+    def ended(self, turn: Turn, verdict: Verdict, rates: Rates) -> Ending:
+        """Say when everything runs, as far as that is known."""
+        self._cold.ended(turn.at_ms, _rate_of(turn.state.group, rates, frozenset()))
+        play = _playing(turn.state)
+        if verdict.kind == "settled" and not is_stable(play.broker) and turn.steps:
+            waiting = [of for of, member in play.broker.members.items() if member.state is not MemberState.STABLE]
+            verdict = Verdict(
+                "stuck", self.waited_for(turn), f"nothing that anybody says moves {', '.join(waiting)} on"
+            )
+        known = self._cold.known
+        return Ending(
+            verdict,
+            max_cold_ms=self._cold.max_ms if known else None,
+            runs_by_ms=max(turn.at_ms, self._cold.run_by_ms) if known else None,
+            follows_restores=True,
+        )
+
+    def _begun(self, state: GroupState) -> Playing:
+        """Return what the group remembers when the plan begins."""
+        start = state.memory
+        assert isinstance(start, Start)
+        broker = broker_of(start.group, state, broker_settings(self._config, start.group.broker_version))
+        asked = start.asks_now and is_stable(broker)
+        if asked:
+            broker.ask()
+        members = [member.member_id for member in start.group.members]
+        beats = spread_beats(members, self._config.heartbeat_interval_ms, from_now=asked)
+        return Playing(
+            broker_version=start.group.broker_version,
+            broker=broker,
+            beats=with_told(beats, broker),
+            owners={task: seat(state, of) for of, held in enumerate(state.holdings) for task in held.active},
+            computes_at_ms=0 if asked else None,
+        )
+
+    def _speaker(self, play: Playing, at_ms: int) -> str:
+        """Return whose heartbeat it is now; nobody's: empty."""
+        running = [of for of in play.beats if play.broker.members[of].process_id not in play.stopped]
+        times = [(at, of) for of in running if (at := play.beats[of].hears_at_ms) is not None]
+        if play.computes_at_ms is not None:
+            times += [(self._speaks_ms(play, of), of) for of in running]
+        now = [one for one in times if one[0] <= at_ms]
+        return min(now, key=lambda one: one[0])[1] if now else ""
+
+    def _speaks_ms(self, play: Playing, member_id: str) -> int:
+        """Return when a member speaks that may compute the target that is wanted."""
+        assert play.computes_at_ms is not None
+        return play.beats[member_id].next_ms(play.computes_at_ms, self._config.heartbeat_interval_ms, self._pace)
+
+    def _heard(self, play: Playing, group: Group, at_ms: int, spoke: Sequence[str]) -> Playing:
+        """Return the same with when each member hears something new, and when a target may be computed."""
+        broker, interval_ms = play.broker, self._config.heartbeat_interval_ms
+        due_ms, beats = broker.due_at_ms(), dict(play.beats)
+        known_ms = play.computes_at_ms
+        computes_at_ms = None if due_ms is None else max(at_ms, due_ms) if known_ms is None else known_ms
+        waits = due_ms is not None and len(self._wanted(group, broker)) < len(group.tasks)
+        for member_id in broker.table.order():
+            of, member = beats[member_id], broker.members[member_id]
+            if waits:
+                beats[member_id] = replace(of, hears_at_ms=None)
+            elif of.hears_at_ms is None:
+                owned = None if of.applied_at_ms is None else member.holds
+                if broker.after_heartbeat(member_id, owned) is not member:
+                    from_ms = at_ms + (member_id in spoke)
+                    beats[member_id] = replace(of, hears_at_ms=of.next_ms(from_ms, interval_ms, self._pace))
+        return replace(play, beats=beats, computes_at_ms=computes_at_ms)
+
+    def _moved(
+        self, state: GroupState, broker: GroupCoordinator, spoke: Sequence[str], at_ms: int, owners: LastOwners
+    ) -> tuple[GroupState, list[Step], LastOwners]:
+        """Return the group once these hold what they were told, the steps of that, and who ran each task last."""
+        steps, owners, holdings, copies = list[Step](), dict(owners), list(state.holdings), list(state.copies)
+        for member_id in spoke:
+            consumer = _consumer(state.group, broker, member_id)
+            moved = Moved(consumer, holdings[consumer], self._holding(state.group, broker, member_id))
+            if moved.before == moved.after:
+                continue
+            new = steps_of(state, moved, owners, self._config.acceptable_recovery_lag)
+            for task, of_task in reseated(state, *moved, at_ms).items():
+                copies[task] = of_task
+            state = replace(state, copies=tuple(copies))
+            self._follow(new, at_ms)
+            owners.update(dict.fromkeys(moved.after.active, seat(state, consumer)))
+            holdings[consumer] = moved.after
+            steps += new
+        return replace(state, holdings=Holdings.of(state.group, holdings)), steps, owners
+
+    def _follow(self, steps: Sequence[Step], at_ms: int) -> None:
+        """Follow what starts cold."""
+        for step in steps:
+            if isinstance(step, Revoke | Demote):
+                self._cold.stop(step.task_id)
+            elif isinstance(step, HandOver | Promote):
+                self._cold.start(step.task_id, step.to.process_id, step.restore_records, at_ms)
+
+    def _turn(self, state: GroupState, at_ms: int, steps: Sequence[Step]) -> Turn:
+        """Return a turn in which the group decides: who is to run what, and the copies that are held by then."""
+        play, group = _playing(state), state.group
+        held, wanted = tuple(state.holdings), self._targets(group, play.broker)
+        decided = list[Holding]()
+        for consumer, (of, to) in enumerate(zip(held, wanted, strict=True)):
+            here = {task for c in group.consumers_of[group.instance_of[consumer]] for task in wanted[c].active}
+            decided.append(Holding(to.active, tuple(task for task in of.standby if task not in here)))
+        of_instances = [
+            Holding(*(tuple(sorted(sum(roles, ()))) for roles in zip(*(wanted[c] for c in consumers), strict=True)))
+            for consumers in group.consumers_of
+        ]
+        started = any(isinstance(step, HandOver | Promote | ThreadMove) for step in steps)
+        return Turn(
+            at_ms=at_ms,
+            state=state,
+            generation=play.broker.target_epoch,
+            decided=Holdings.of(group, decided),
+            held=Holdings.of(group, held),
+            target=Target(
+                tuple(tuple(task for task in of.active if group.stateful_flags[task]) for of in of_instances),
+                tuple(of.standby for of in of_instances),
+            ),
+            steps=tuple(steps),
+            phases=(Phase.CUT_OVER,) * started + (Phase.SETTLED,) * is_stable(play.broker),
+            queued=sum(len({*to.active} - {*of.active}) for of, to in zip(held, wanted, strict=True)),
+        )
+
+    def _targets(self, group: Group, broker: GroupCoordinator) -> list[Holding]:
+        """Return what every consumer is to hold."""
+        number, wanted = self._numbers(group, broker), [Holding()] * len(group.consumer_ids)
+        for member_id, (active, standby) in ((of, (to.active, to.standby)) for of, to in broker.targets.items()):
+            if member_id in broker.members:
+                wanted[_consumer(group, broker, member_id)] = _as_holding(number, active, standby)
+        return wanted
+
+    def _wanted(self, group: Group, broker: GroupCoordinator) -> dict[int, int]:
+        """Return who is to run each task, by consumer."""
+        return {task: consumer for consumer, held in enumerate(self._targets(group, broker)) for task in held.active}
+
+    def _holding(self, group: Group, broker: GroupCoordinator, member_id: str) -> Holding:
+        active, standby = broker.members[member_id].holds
+        return _as_holding(self._numbers(group, broker), active, standby)
+
+    def _numbers(self, group: Group, broker: GroupCoordinator) -> Sequence[int]:
+        """Return the group's number of each of the broker's tasks."""
+        if self._number is None:
+            self._number = [group.task_index_by_text[name] for name in broker.tasks.names]
+        return self._number
+
+    def _seat_of(self, state: GroupState, member_id: str) -> tuple[str, str]:
+        found = seat(state, _consumer(state.group, _playing(state).broker, member_id))
+        return found.process_id, found.consumer_id
+
+
+def is_stable(broker: GroupCoordinator) -> bool:
+    """Tell whether everybody has what the newest target gives them."""
+    return broker.group_epoch == broker.target_epoch and all(
+        member.state is MemberState.STABLE and member.epoch == broker.target_epoch for member in broker.members.values()
+    )
+
+
+def broker_settings(config: AssignmentConfig, broker_version: str) -> StreamsSettings:
+    """Return what the broker goes by; 4.2 knows no assignment interval."""
+    return StreamsSettings(
+        num_standby_replicas=config.num_standby_replicas,
+        assignment_interval_ms=0 if broker_version == "4.2" else config.streams_assignment_interval_ms or 0,
+        initial_rebalance_delay_ms=config.streams_initial_rebalance_delay_ms or 0,
+        by_current=BROKER_VERSIONS[broker_version],
+    )
+
+
+def _playing(state: GroupState) -> Playing:
+    assert isinstance(state.memory, Playing)
+    return state.memory
+
+
+def _consumer(group: Group, broker: GroupCoordinator, member_id: str) -> int:
+    return group.consumer_index[broker.members[member_id].process_id, member_id]
+
+
+def _as_holding(number: Sequence[int], active: Iterable[int], standby: Iterable[int]) -> Holding:
+    return Holding(tuple(sorted(number[task] for task in active)), tuple(sorted(number[task] for task in standby)))
+
+
+def _members(group: Group) -> list[tuple[str, str]]:
+    """Return member and process id of every consumer."""
+    return [(of, process_id) for process_id, of in group.consumer_index]
+
+
+def _brought(state: GroupState, process_id: str, play: Playing) -> tuple[tuple[int, int], ...]:
+    """Return the offsets of the directories that an instance finds again, by the broker's number of the task (4.4)."""
+    if not BROKER_VERSIONS[play.broker_version]:
+        return ()
+    group, found = state.group, list[tuple[int, int]]()
+    for number, name in enumerate(play.broker.tasks.names):
+        task = group.task_index_by_text[name]
+        for copy in state.copies[task]:
+            if copy.instance == group.instance_index[process_id] and copy.remaining < MAX_LONG:
+                found.append((number, max(0, group.tasks[task].end_offset_sum - copy.remaining)))
+    return tuple(found)
+
+
+def _rate_of(group: Group, rates: Rates, stopped: Collection[int]) -> RateOf:
+    def rate_of(process_id: str) -> float | None:
+        instance = group.instance_index.get(process_id)
+        return 0.0 if instance is None or instance in stopped else rates.restore_rate(instance)
+
+    return rate_of

@@ -1,0 +1,228 @@
+"""What a row of a streams group has beside other rows: the group's settings, its epochs, and its members' targets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from kstream_plan.model import Group, Note
+from kstream_plan.model.settings import CONFIG_NAMES, MAX_LONG, AssignmentConfig
+from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS, BrokerGroup, BrokerMember, TaskNames
+from kstream_plan.snapshots.rows.config import number_from_text, unknown_key
+from kstream_plan.snapshots.rows.fields import (
+    FieldError,
+    Row,
+    checked_integer,
+    optional_integer,
+    optional_list,
+    optional_rows,
+    optional_text,
+    required_text,
+    shown,
+    wrong_type,
+)
+from kstream_plan.snapshots.rows.members import normal_process_id
+from kstream_plan.snapshots.rows.times import optional_time
+
+#: The states of a member, as brokers name them.
+_MEMBER_STATES = ("STABLE", "UNREVOKED_TASKS", "UNRELEASED_TASKS")
+_STABLE = "stable"
+_RELEASE = re.compile(r"(\d{1,4}\.\d{1,4})(?:[.-].*)?", re.ASCII)
+
+T = TypeVar("T")
+
+
+def read_group_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentConfig, list[Note]]:
+    """Read the ``config`` of a streams group: the group's own settings, by the brokers' names; defaults are theirs.
+
+    Returns:
+        The settings, and a warning for every key that is none of them.
+
+    Raises:
+        FieldError: a value of the wrong type, or out of the range that brokers take.
+    """
+    given = row.get("config")
+    if given is not None and not isinstance(given, Mapping):
+        raise wrong_type("config", given, "an object of settings")
+    values, notes = {}, []
+    for name, (field, default, low, high) in GROUP_SETTINGS.items():
+        value = (given or {}).get(name)
+        value = number_from_text(value) if as_text else value
+        values[field] = default if value is None else _setting(name, value, low, high)
+    for key in sorted(set(given or ()) - set(GROUP_SETTINGS)):
+        if key in CONFIG_NAMES:
+            message = f"config.{key} is a setting of the application: it has no effect in a streams group"
+            notes.append(Note("no-effect-in-streams-group", message, (key,)))
+        else:
+            notes.append(unknown_key(key, GROUP_SETTINGS))
+    return replace(AssignmentConfig(), **values), notes  # type: ignore[arg-type]
+
+
+def read_broker_group(row: Row, group: Group, generation: int, captured_at_ms: int | None) -> BrokerGroup:
+    """Read what the broker knows of the group beside who holds what.
+
+    Raises:
+        FieldError: no release of brokers that is known, a field of the wrong type, positions that are no order, or
+            what is to be held is missing though the group is not Stable.
+    """
+    state, target_at_ms = optional_text(row, "group_state"), optional_time(row, "target_at")
+    target_epoch = optional_integer(row, "target_epoch")
+    known = _broker_version(row)
+    _check_tasks(group)
+    found, positions = [], []
+    stable = (state is None or state.lower() == _STABLE) and target_epoch in (None, generation)
+    for number, instance in enumerate(row["instances"]):
+        process_id = normal_process_id(instance["process_id"])
+        for place, seat in enumerate(instance["consumers"]):
+            try:
+                found.append(_member(seat, process_id, group, generation, known, stable=stable))
+                positions.append(optional_integer(seat, "position"))
+            except FieldError as error:
+                raise error.inside(f"instances[{number}].consumers[{place}]") from None
+    _check_targets(found)
+    return BrokerGroup(
+        broker_version=known,
+        group_epoch=generation,
+        target_epoch=generation if target_epoch is None else target_epoch,
+        target_age_ms=None if None in (target_at_ms, captured_at_ms) else captured_at_ms - target_at_ms,  # type: ignore[operator]
+        state=state,
+        members=tuple(_in_table_order(found, positions)),
+        ordered=None not in positions,
+    )
+
+
+def _broker_version(row: Row) -> str:
+    text = required_text(row, "broker_version")
+    match = _RELEASE.fullmatch(text)
+    if match is None or match[1] not in BROKER_VERSIONS:
+        known = ", ".join(BROKER_VERSIONS)
+        what = f"is {shown(text)}; streams groups of other brokers than {known} are not modelled"
+        raise FieldError("broker_version", what, f"give the release of the brokers, if it is one of {known}")
+    return match[1]
+
+
+def _check_tasks(group: Group) -> None:
+    """Check that every subtopology has the tasks 0 to one less than their number, all with state or none."""
+    places: dict[str, int] = {}
+    stateful: dict[str, bool] = {}
+    for task in group.tasks:
+        of, partition = task.task_id.group, getattr(task.task_id, "partition", 0)
+        if getattr(task.task_id, "topology_name", None) is not None:
+            what = f"holds {shown(str(task.task_id))}, but streams groups have no named topologies"
+            raise FieldError("tasks", what, "write subtopology_partition as in 0_3")
+        if partition != places.get(of, 0):
+            what = f"holds {shown(str(task.task_id))} and not {shown(f'{of}_{places.get(of, 0)}')}"
+            raise FieldError("tasks", what, "give all tasks of every subtopology: the broker deals out all of them")
+        places[of] = partition + 1
+        if stateful.setdefault(of, task.stateful) != task.stateful:
+            what = f"gives {shown(str(task.task_id))} another stateful than {shown(f'{of}_0')}"
+            raise FieldError("tasks", what, "all tasks of a subtopology have state, or none")
+
+
+def _member(
+    seat: Row, process_id: str, group: Group, generation: int, broker_version: str, *, stable: bool
+) -> BrokerMember:
+    if optional_text(seat, "group_instance_id") is not None and not BROKER_VERSIONS[broker_version]:
+        what = f"is {shown(seat['group_instance_id'])}, but brokers of {broker_version} refuse static members"
+        raise FieldError("group_instance_id", what, "leave it out, or give the brokers' release if it is 4.4")
+    _no_warmups(seat)
+    current = TaskNames(*(tuple(sorted(optional_list(seat, role))) for role in TaskNames._fields))
+    target = _roles(seat, "target", group)
+    if target is None and not stable:
+        what = "is missing, though the group is not Stable"
+        raise FieldError("target", what, "give what each member is to hold, or capture the group when it is Stable")
+    state = optional_text(seat, "member_state")
+    if state is not None and state not in _MEMBER_STATES:
+        raise FieldError("member_state", f"is {shown(state)}", f"write one of {', '.join(_MEMBER_STATES)}")
+    epoch = optional_integer(seat, "member_epoch")
+    return BrokerMember(
+        member_id=seat["consumer_id"],
+        process_id=process_id,
+        epoch=generation if epoch is None else epoch,
+        state=state,
+        target=current if target is None else target,
+        revoking=_roles(seat, "revoking", group) or TaskNames(),
+        offsets=tuple(
+            sorted(_each(optional_rows(seat, "task_offsets"), "task_offsets", lambda item: _offset(item, group)))
+        ),
+    )
+
+
+def _no_warmups(seat: Row) -> None:
+    if optional_list(seat, "warmup"):
+        what = "is not empty: brokers up to 4.4 place no warm-ups in a streams group"
+        raise FieldError("warmup", what, "leave it empty, or move the tasks to standby")
+
+
+def _roles(seat: Row, name: str, group: Group) -> TaskNames | None:
+    item = seat.get(name)
+    if item is None:
+        return None
+    if not isinstance(item, Mapping):
+        raise wrong_type(name, item, "an object")
+    try:
+        _no_warmups(item)
+        return TaskNames(*(_tasks(item, role, group) for role in TaskNames._fields))
+    except FieldError as error:
+        raise error.inside(name) from None
+
+
+def _tasks(item: Row, role: str, group: Group) -> tuple[str, ...]:
+    found = _each(optional_list(item, role), role, lambda value: _known(value, group))
+    if len(set(found)) < len(found):
+        raise FieldError(role, "names a task twice", "keep one of them")
+    return tuple(sorted(found))
+
+
+def _known(value: object, group: Group) -> str:
+    if not isinstance(value, str) or value not in group.task_index_by_text:
+        raise FieldError("", f"is {shown(value)}, which is not in tasks", "add the task to tasks, or take it out here")
+    return value
+
+
+def _offset(item: Row, group: Group) -> tuple[str, int]:
+    task = required_text(item, "task_id")
+    if task not in group.task_index_by_text:
+        raise FieldError(
+            "task_id", f"is {shown(task)}, which is not in tasks", "add the task to tasks, or leave it out"
+        )
+    return task, checked_integer("offset", item.get("offset"), 0, MAX_LONG)
+
+
+def _each(values: Sequence[Any], name: str, read: Callable[[Any], T]) -> list[T]:
+    found = []
+    for index, value in enumerate(values):
+        try:
+            found.append(read(value))
+        except FieldError as error:
+            raise error.inside(f"{name}[{index}]") from None
+    return found
+
+
+def _setting(name: str, value: object, low: int, high: int) -> int:
+    try:
+        return checked_integer(f"config.{name}", value, low, high)
+    except FieldError as error:
+        raise FieldError(error.path, error.what, f"set it to a value brokers accept, {low} to {high}") from None
+
+
+def _check_targets(members: Sequence[BrokerMember]) -> None:
+    owners: dict[str, str] = {}
+    for member in members:
+        for task in member.target.active:
+            if task in owners:
+                what = f"gives {shown(task)} to {shown(owners[task])} and {shown(member.member_id)}"
+                raise FieldError("target", what, "a task is to have one active owner: keep one of them")
+            owners[task] = member.member_id
+
+
+def _in_table_order(members: Sequence[BrokerMember], positions: Sequence[int | None]) -> Sequence[BrokerMember]:
+    given = [position for position in positions if position is not None]
+    if not given:
+        return members
+    if sorted(given) != list(range(len(members))):
+        what = "are not 0 to one less than the number of consumers, each once"
+        raise FieldError("instances[].consumers[].position", what, "give every consumer its row in the table, or none")
+    return [member for _, member in sorted(zip(given, members, strict=True), key=lambda one: one[0])]

@@ -1,0 +1,175 @@
+"""Streams groups as plans: what follows heartbeat by heartbeat, when it is Stable, and when everything runs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.model import Consumer, Instance, Rates, Snapshot
+from kstream_plan.model.scenario import ConfigChange, Join, Leave, Return, Scenario, Stop, Threads
+from kstream_plan.plans import HandOver, Plan, Revoke, Trigger
+from kstream_plan.plans.replay import replay
+from kstream_plan.render.plan.table import table
+from kstream_plan.simulation.one_plan import plan_checked
+from tests.helpers.schemas import validator
+from tests.helpers.streams_rows import described_row, row, snapshot
+
+REAL = Path(__file__).parents[2] / "real" / "streams"
+RELEASES = {"k43": "4.3", "k44": "4.4"}
+
+
+def play(of: Snapshot, *events: Any) -> Plan:
+    made = plan_checked(of, scenario=Scenario(events=events) if events else None)
+    replayed = replay(made.group, made.initial, (rnd.steps for rnd in made.rounds))
+    assert [(rnd.decided, rnd.assigned) for rnd in made.rounds] == list(replayed)
+    document = plan_json(made)
+    validator("plan").validate(json.loads(document))
+    assert read_plans(document.encode(), "saved") == [made]
+    return made
+
+
+def described(capture: str) -> list[dict[str, Any]]:
+    with gzip.open(REAL / f"{capture}-described.jsonl.gz", "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def stable(capture: str, epoch: int) -> dict[str, Any]:
+    """The row of the group once it was Stable at this epoch."""
+    found = [
+        one
+        for one in described(capture)
+        if one["describeStreamsGroup"]["groupState"] == "Stable" and one["describeStreamsGroup"]["groupEpoch"] == epoch
+    ]
+    return described_row(found[-1], RELEASES[capture], found[-1]["time"])
+
+
+def joining(*names: str) -> tuple[Instance, ...]:
+    """Instances of two threads."""
+    return tuple(
+        Instance(process_id=name, consumers=tuple(Consumer(consumer_id=f"{name}-{of}") for of in (1, 2)))
+        for name in names
+    )
+
+
+def small(release: str, instances: str = "ab", **fields: Any) -> Snapshot:
+    """A Stable group: tasks dealt out in turn to instances of one thread each."""
+    tasks = [f"0_{number}" for number in range(6)]
+    count = len(instances)
+    seats = {
+        name: [{"consumer_id": f"m-{name}", "position": place, "active": tasks[place::count]}]
+        for place, name in enumerate(instances)
+    }
+    return snapshot(row(release, seats, {"0": (6, True, 60_000)}, **fields))
+
+
+@pytest.mark.parametrize("capture", RELEASES)
+@pytest.mark.parametrize("epoch", [8, 12, 14, 16])
+def test_a_target_computed_anew_changes_nothing_in_a_captured_stable_group(capture: str, epoch: int) -> None:
+    found = [d for d in described(capture) if d["describeStreamsGroup"]["groupEpoch"] == epoch]
+    if not any(d["describeStreamsGroup"]["groupState"] == "Stable" for d in found):
+        pytest.skip("it was not seen Stable")
+    made = play(snapshot(stable(capture, epoch)))
+    assert (made.rounds, made.verdict.kind) == ((), "settled")
+
+
+@pytest.mark.parametrize("release", ["4.2", "4.3", "4.4"])
+def test_a_join_moves_tasks_hand_over_by_hand_over(release: str) -> None:
+    of = replace(small(release), rates=Rates(restore_per_instance=1_000.0))
+    made = play(of, Join(at_ms=1_000, instances=joining("c")[:1]))
+    first = made.rounds[0]
+    assert (first.at_ms, first.trigger, first.generation) == (1_000, Trigger.JOIN, 14 if release == "4.2" else 13)
+    starts = [step for rnd in made.rounds for step in rnd.steps if isinstance(step, HandOver)]
+    stops = [step for rnd in made.rounds for step in rnd.steps if isinstance(step, Revoke)]
+    assert {step.task_id for step in starts} == {step.task_id for step in stops}
+    assert all(not step.caught_up and step.restore_records == 60_000 for step in starts)
+    summary = made.summary
+    assert (made.verdict.kind, summary.cold_handovers, summary.moves) == ("settled", len(starts), len(starts))
+    assert summary.runs_by_ms is not None
+    assert summary.runs_by_ms > 60_000 * len(starts) > summary.duration_ms
+    assert "RUNS     everything after ~" in table(made)
+
+
+def test_a_standby_takes_over_at_once_and_a_crash_is_noticed_after_the_session() -> None:
+    tasks = [f"0_{number}" for number in range(4)]
+    seats = {
+        name: [
+            {"consumer_id": f"m-{name}", "position": place, "active": tasks[place::2], "standby": tasks[1 - place :: 2]}
+        ]
+        for place, name in enumerate("ab")
+    }
+    of = snapshot(row("4.3", seats, {"0": (4, True, 60_000)}, standbys=1))
+    made = play(of, Stop(at_ms=2_000, process_ids=("b",), crash=True))
+    assert made.rounds[0].trigger is Trigger.LEAVE
+    assert 47_000 <= made.rounds[0].at_ms <= 52_000
+    assert made.summary.cold_handovers == 0
+    assert {pause.from_ms for pause in made.pauses} == {2_000}
+    assert min(pause.length_ms for pause in made.pauses) >= 45_000
+
+
+def test_without_a_restore_rate_nobody_says_when_everything_runs() -> None:
+    made = play(small("4.3"), Join(at_ms=0, instances=joining("c")))
+    assert made.summary.runs_by_ms is None
+    assert "RUNS     everything after ≥ " in table(made)
+
+
+def test_a_group_on_its_way_goes_on() -> None:
+    """As captured 3 s after an instance was stopped."""
+    on_its_way = [d for d in described("k43") if d["describeStreamsGroup"]["groupState"] == "Reconciling"]
+    chosen = next(d for d in on_its_way if d["describeStreamsGroup"]["groupEpoch"] == 14)
+    made = play(snapshot(described_row(chosen, "4.3", chosen["time"])))
+    after = snapshot(stable("k43", 14))
+    index = {of: consumer for consumer, of in enumerate(made.group.consumer_ids)}
+    for consumer, held in zip(after.state.group.consumer_ids, after.state.holdings, strict=True):
+        assert made.final[index[consumer]] == held
+    assert made.assumptions[0].code == "goes-on"
+
+
+_NAMES = "abcdef"
+
+
+@st.composite
+def _scenarios(draw: st.DrawFn) -> tuple[Snapshot, list[Any]]:
+    release, first = draw(st.sampled_from(["4.2", "4.3", "4.4"])), draw(st.integers(1, 3))
+    of = small(release, _NAMES[:first], standbys=draw(st.integers(0, 2)))
+    here, gone, events, at_ms = set(_NAMES[:first]), set[str](), list[Any](), 0
+    for step_ms in draw(st.lists(st.integers(0, 12_000), max_size=5)):
+        at_ms += step_ms
+        kind, name = (
+            draw(st.sampled_from(["come", "leave", "crash", "standbys", "threads"])),
+            draw(st.sampled_from(_NAMES)),
+        )
+        if kind == "standbys":
+            events.append(ConfigChange(at_ms=at_ms, settings=(("num_standby_replicas", draw(st.integers(0, 2))),)))
+        elif kind == "come" and name in gone:
+            events.append(Return(at_ms=at_ms, process_ids=(name,)))
+            here.add(name)
+            gone.discard(name)
+        elif kind == "come" and name not in here:
+            events.append(Join(at_ms=at_ms, instances=joining(name)))
+            here.add(name)
+        elif kind == "threads" and name in here:
+            events.append(Threads(at_ms=at_ms, process_id=name, threads=draw(st.integers(1, 3))))
+        elif kind in ("leave", "crash") and name in here and len(here) > 1:
+            end = Leave(at_ms=at_ms, process_ids=(name,))
+            events.append(end if kind == "leave" else Stop(at_ms=at_ms, process_ids=(name,), crash=True))
+            here.remove(name)
+            gone.add(name)
+    return of, events
+
+
+@given(scenario=_scenarios())
+def test_every_plan_keeps_every_invariant_and_becomes_stable(scenario: tuple[Snapshot, list[Any]]) -> None:
+    of, events = scenario
+    made = play(of, *events)
+    assert made.verdict.kind == "settled"
+    final = sorted(task for held in made.final for task in held.active)
+    assert final == list(range(len(made.group.tasks)))

@@ -1,0 +1,82 @@
+"""Rows of streams groups for tests: from what a broker describes, and small ones made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kstream_plan.model import Snapshot
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+
+#: Of the captured groups: subtopology → partitions, whether it keeps state, and the records of each task.
+S8 = {"0": (12, True, 2_000), "1": (12, True, 4_000), "2": (6, False, 0)}
+
+
+def tasks(topology: Mapping[str, tuple[int, bool, int]]) -> list[dict[str, Any]]:
+    """All tasks of subtopologies."""
+    return [
+        {"task_id": f"{of}_{partition}", "stateful": stateful, "end_offset_sum": records}
+        for of, (partitions, stateful, records) in topology.items()
+        for partition in range(partitions)
+    ]
+
+
+def row(
+    broker_version: str,
+    instances: Mapping[str, Sequence[Mapping[str, Any]]],
+    topology: Mapping[str, tuple[int, bool, int]] = S8,
+    *,
+    standbys: int = 0,
+    **fields: Any,
+) -> dict[str, Any]:
+    """A row: the consumers of every process."""
+    return {
+        "format_version": "1.0",
+        "application_id": "S8",
+        "group_protocol": "streams",
+        "broker_version": broker_version,
+        "generation": 12,
+        "captured_at": "2026-11-22T12:00:00Z",
+        "config": {"streams_num_standby_replicas": standbys},
+        "tasks": tasks(topology),
+        "instances": [{"process_id": process, "consumers": list(of)} for process, of in instances.items()],
+        **fields,
+    }
+
+
+def described_row(described: Mapping[str, Any], broker_version: str, at: str, **fields: Any) -> dict[str, Any]:
+    """The row of what a broker answered to a description, as the capture tool wrote it down."""
+    group = described["describeStreamsGroup"]
+    instances: dict[str, list[dict[str, Any]]] = {}
+    for position, member in enumerate(group["members"]):
+        instances.setdefault(member["processId"], []).append(
+            {
+                "consumer_id": member["memberId"],
+                "client_id": member["clientId"],
+                "group_instance_id": member["instanceId"],
+                "position": position,
+                "member_epoch": member["memberEpoch"],
+                **member["assignment"],
+                "target": member["targetAssignment"],
+                "task_offsets": [{"task_id": of, "offset": at} for of, at in _offsets(member)],
+            }
+        )
+    return row(
+        broker_version,
+        instances,
+        standbys=1,
+        captured_at=at,
+        generation=group["groupEpoch"],
+        target_epoch=group["targetAssignmentEpoch"],
+        group_state=group["groupState"],
+        **fields,
+    )
+
+
+def snapshot(made: Mapping[str, Any]) -> Snapshot:
+    """The snapshot of a row."""
+    return snapshot_from_row(dict(made), "here")
+
+
+def _offsets(member: Mapping[str, Any]) -> list[tuple[str, int]]:
+    return []
