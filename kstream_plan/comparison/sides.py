@@ -17,6 +17,7 @@ from kstream_plan.plans import (
     KeepTemporary,
     MemberJoined,
     MemberLeft,
+    OfNoSingleTask,
     Place,
     Plan,
     Promote,
@@ -154,7 +155,7 @@ def plan_course(plan: Plan, first: int, last: int) -> Between:
     held = held_copies(plan_side(plan, first))
     starts: dict[WorkId, Start] = {}
     for step in (step for rnd in rounds for step in rnd.steps):
-        if isinstance(step, MemberJoined | MemberLeft | Revoke | Drop):
+        if isinstance(step, OfNoSingleTask | Revoke | Drop):
             continue
         key = step.task_id, step.to.process_id
         match step:

@@ -26,11 +26,27 @@ class DesignOptions(Protocol):
         """The name of the classic protocol's rebalance protocol."""
         ...
 
+    @property
+    def max_learners(self) -> int | None:
+        """How many tasks learners learn at once at most, by the draft; ``None``: no limit."""
+        ...
+
+    @property
+    def scale_down_timeout_ms(self) -> int:
+        """After how long a leaving instance is gone at the latest, by the draft."""
+        ...
+
 
 def _classic(options: DesignOptions) -> Design:
     from kstream_plan.designs.classic.design import Classic  # noqa: PLC0415 - who only reads plans needs none of it
 
     return Classic(options.assignor, options.protocol)
+
+
+def _learner(options: DesignOptions) -> Design:
+    from kstream_plan.designs.learner.design import Learner  # noqa: PLC0415 - as above
+
+    return Learner(options.max_learners, options.scale_down_timeout_ms)
 
 
 def _streams(_options: DesignOptions) -> Design:
@@ -40,7 +56,7 @@ def _streams(_options: DesignOptions) -> Design:
 
 
 #: Every design of a classic group by its name: options → the design.
-DESIGNS: Mapping[str, Callable[[DesignOptions], Design]] = MappingProxyType({"classic": _classic})
+DESIGNS: Mapping[str, Callable[[DesignOptions], Design]] = MappingProxyType({"classic": _classic, "learner": _learner})
 
 #: The design of every other kind of group, by its group protocol.
 OF_GROUP_PROTOCOL: Mapping[str, Callable[[DesignOptions], Design]] = MappingProxyType({"streams": _streams})

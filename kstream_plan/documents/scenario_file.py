@@ -146,7 +146,11 @@ def _new(
 
 
 def _leave(value: YamlNode, at_ms: int) -> Event:
-    return Leave(at_ms=at_ms, process_ids=value.names(), where=value.where)
+    if not value.is_mapping:
+        return Leave(at_ms=at_ms, process_ids=value.names(), where=value.where)
+    fields = value.fields({"instances", "announced"}, required={"instances"})
+    announced = fields["announced"].boolean() if "announced" in fields else False
+    return Leave(at_ms=at_ms, process_ids=fields["instances"].names(), announced=announced, where=value.where)
 
 
 def _stop(value: YamlNode, at_ms: int) -> Event:

@@ -62,10 +62,14 @@ class Join:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leave:
-    """Instances leave the group cleanly: a rebalance starts at once."""
+    """Instances leave the group cleanly: a rebalance starts at once.
+
+    ``announced``: where the design knows that, they say so and stay members until they are emptied.
+    """
 
     at_ms: int
     process_ids: tuple[str, ...]
+    announced: bool = False
     where: str = ""
 
 

@@ -25,7 +25,8 @@ class PlanOptions:
     copies of which nobody knows whether they have caught up by now have; by default they have not. ``cleaning`` tells
     when left-over state is deleted, where nobody knows it. ``ranges``: find both ends of what hangs on either.
     ``floor``: where a restore rate is not known, find the least that the plan takes. ``next_leader``: who leads when
-    the leader has gone, where restarted members have settings of their own.
+    the leader has gone, where restarted members have settings of their own. ``max_learners`` (``None``: no limit) and
+    ``scale_down_timeout_ms`` are the learner design's.
     """
 
     design: str = "classic"
@@ -41,6 +42,8 @@ class PlanOptions:
     ranges: bool = True
     floor: bool = True
     next_leader: NextLeader = "longest"
+    max_learners: int | None = None
+    scale_down_timeout_ms: int = 600_000
 
 
 class PlanKeywords(TypedDict, total=False):
@@ -59,3 +62,5 @@ class PlanKeywords(TypedDict, total=False):
     ranges: bool
     floor: bool
     next_leader: NextLeader
+    max_learners: int | None
+    scale_down_timeout_ms: int

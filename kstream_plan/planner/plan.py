@@ -215,7 +215,7 @@ class _Case:
 
     def with_floor(self, summary: Summary, design: Design, played: Played) -> Summary:
         """Add the least that it takes, where a restore rate is not known."""
-        if not (self.options.floor and played.unrated and played.rounds) or design.unrated_times == "estimate":
+        if not (self.options.floor and played.unrated and played.rounds) or summary.duration_is != "probes":
             return summary
         soonest = self._soonest(design)
         least_ms = soonest.rounds[-1].ends_ms if soonest.rounds else 0

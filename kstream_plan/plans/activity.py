@@ -16,6 +16,8 @@ from kstream_plan.plans.steps import (
     Demote,
     Drop,
     HandOver,
+    InstanceLeaving,
+    InstanceStays,
     KeepTemporary,
     MemberJoined,
     MemberLeft,
@@ -23,6 +25,7 @@ from kstream_plan.plans.steps import (
     Promote,
     Revoke,
     Step,
+    StopLearned,
     ThreadMove,
     Withhold,
     restores_anew,
@@ -218,7 +221,8 @@ def only_return(event: Activity) -> bool:
 def _is_resized(plan: Plan, event: Activity) -> bool:
     """Tell whether only threads come or go: in a scenario, where nobody joins or leaves without being named."""
     of_members = event.rounds[0].trigger in (Trigger.JOIN, Trigger.LEAVE)
-    named = bool(event.joined or event.left) or plan.design == "streams"
+    leaving = any(isinstance(step, InstanceLeaving | InstanceStays) for step in event.rounds[0].single_steps)
+    named = bool(event.joined or event.left) or leaving or plan.design == "streams"
     return of_members and not named and plan.digest != plan.snapshot_digest
 
 
@@ -298,7 +302,9 @@ class _Owners:
                     event.copies.append(NewCopy(step.task_id, source, step.to.process_id, to_run, step.restore_records))
             case Drop():
                 event.dropped.add((step.task_id, step.from_.process_id))
-            case Withhold() | KeepTemporary() | Revoke() | Demote():
+            case (
+                Withhold() | KeepTemporary() | Revoke() | Demote() | InstanceLeaving() | InstanceStays() | StopLearned()
+            ):
                 pass
             case _:
                 assert_never(step)

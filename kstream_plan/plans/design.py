@@ -226,7 +226,7 @@ class Design(ABC):
     #: Whether an instance that holds and reports nothing has only just come.
     newcomers_hold_nothing: ClassVar[bool] = True
     #: What the times of a plan are where something is restored at a rate that nobody knows.
-    unrated_times: ClassVar[DurationIs] = "floor"
+    unrated_times: ClassVar[DurationIs] = "least"
     #: What is said, with where it could be known from, where nobody knows since when copies in doubt restore.
     since_unknown: ClassVar[str] = "nor since when they restore"
 

@@ -13,11 +13,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kstream_plan.model import Group, Holding, Holdings, Owners, WorkId, no_owners
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.replay import replay
 from kstream_plan.plans.rounds import Round
 from kstream_plan.plans.seats import Role
 from kstream_plan.plans.stateless_steps import Places, StatelessChanges, single_steps
-from kstream_plan.plans.steps import Demote, HandOver, MemberLeft, Promote, Revoke, Step, ThreadMove
+from kstream_plan.plans.steps import (
+    Demote,
+    HandOver,
+    InstanceLeaving,
+    InstanceStays,
+    MemberLeft,
+    OfNoSingleTask,
+    Promote,
+    Revoke,
+    Step,
+    StopLearned,
+    ThreadMove,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +39,8 @@ if TYPE_CHECKING:
 #: Tuples of types, not unions, and no match: there may be millions of steps.
 _ENDS = (Revoke, Demote)
 _STARTS = (HandOver, Promote)
+#: Who gives up for these reasons has stopped before, or goes on until the other one starts.
+_AT_ONCE = (ReasonCode.LEARNED, ReasonCode.MOVES_AT_ONCE)
 
 #: The code of the warning of who restores what a crash took without the group noticing: no pause counts that.
 RESTORES_UNNOTICED = "restores-unnoticed"
@@ -201,7 +216,7 @@ def _single(
     apart: bool,
 ) -> Iterator[Pause]:
     """Yield the pauses that the steps tell; ``apart``: without those of stateless tasks that are numbers."""
-    held, stopped = initial, _Stopped(group, stopping)
+    held, stopped = initial, _Stopped(group, stopping, config.heartbeat_interval_ms)
     for rnd in rounds:
         stopped_ms = rnd.at_ms - config.heartbeat_interval_ms
         running = tuple(held) if stopping else ()
@@ -228,8 +243,9 @@ def _moments(
 class _Stopped:
     """Follows, round by round, since when each task stands still."""
 
-    def __init__(self, group: Group, stopping: Collection[int]) -> None:
+    def __init__(self, group: Group, stopping: Collection[int], heartbeat_interval_ms: int) -> None:
         self._group = group
+        self._heartbeat_ms = heartbeat_interval_ms
         self._since: dict[WorkId, int] = {}
         self._stop_before = {
             (group.instances[group.instance_of[c]].process_id, group.consumer_ids[c]) for c in stopping
@@ -237,22 +253,41 @@ class _Stopped:
 
     def until(self, at_ms: int, steps: Sequence[Step], held: Sequence[Holding]) -> list[Pause]:
         """Take the steps of one time, before which this was ``held``; return the pauses that they end."""
-        since, ended = self._since, list[Pause]()
+        learned = [task_id for step in steps if isinstance(step, StopLearned) for task_id in step.task_ids]
+        # each rebalance takes its time, also one that comes right after another one
+        since, ended = self._since, [Pause(task_id, at_ms - self._heartbeat_ms, at_ms) for task_id in learned]
         gone: set[str] = set()
         for step in steps:
             if isinstance(step, _ENDS):
+                if step.reason.code in _AT_ONCE:
+                    continue
                 if not self._stop_before or step.from_[:2] not in self._stop_before:
                     since[step.task_id] = at_ms
             elif isinstance(step, _STARTS) or (isinstance(step, ThreadMove) and step.to.role is Role.ACTIVE):
                 from_ms = since.pop(step.task_id, None)
                 if from_ms is not None:
                     ended.append(Pause(step.task_id, from_ms, at_ms))
-            elif isinstance(step, MemberLeft):
-                if step.process_id not in gone:
-                    run = _run_by(self._group, step.process_id, held)
-                    since.update(dict.fromkeys(run, step.stopped_at_ms))
-                gone.add(step.process_id)
+            elif isinstance(step, OfNoSingleTask):
+                ended += self._of_members(step, gone, held, at_ms)
         return ended
+
+    def _of_members(self, step: OfNoSingleTask, gone: set[str], held: Sequence[Holding], at_ms: int) -> Iterator[Pause]:
+        """Take in who does not run any more, or runs again; yield the pauses that this ends."""
+        if isinstance(step, MemberLeft):
+            if step.process_id not in gone:
+                self._stop(_run_by(self._group, step.process_id, held), step.stopped_at_ms)
+            gone.add(step.process_id)
+        elif isinstance(step, InstanceLeaving) and step.absent_since_ms is not None:
+            self._stop(_run_by(self._group, step.process_id, held), step.absent_since_ms)
+        elif isinstance(step, InstanceStays):
+            for task_id in _run_by(self._group, step.process_id, held):
+                if task_id in self._since:
+                    yield Pause(task_id, self._since.pop(task_id), at_ms)
+
+    def _stop(self, task_ids: Iterable[WorkId], since_ms: int) -> None:
+        """Let tasks stand still that do not yet."""
+        for task_id in task_ids:
+            self._since.setdefault(task_id, since_ms)
 
 
 def _run_by(group: Group, process_id: str, held: Sequence[Holding]) -> list[WorkId]:

@@ -37,6 +37,14 @@ class ReasonCode(StrEnum):
     MEMBERSHIP = "membership"
     #: The broker's assignor puts the task there, whatever state there is.
     BROKER_DECIDES = "broker-decides"
+    #: The balance, or a leaving owner, needs the task here: it is learned, and taken over when that is done.
+    LEARNS = "learns"
+    #: Its learner has caught up, and takes over.
+    LEARNED = "learned"
+    #: It changes hands within one rebalance.
+    MOVES_AT_ONCE = "moves-at-once"
+    #: The instance is leaving, or has not come back: its tasks are learned elsewhere.
+    SCALE_DOWN = "scale-down"
     #: The instance runs on, this thread of it does not.
     THREAD_STOPPED = "thread-stopped"
 

@@ -12,6 +12,8 @@ from kstream_plan.plans.steps import (
     Demote,
     Drop,
     HandOver,
+    InstanceLeaving,
+    InstanceStays,
     KeepTemporary,
     MemberJoined,
     MemberLeft,
@@ -19,6 +21,7 @@ from kstream_plan.plans.steps import (
     Promote,
     Revoke,
     Step,
+    StopLearned,
     ThreadMove,
     Withhold,
 )
@@ -95,10 +98,13 @@ class _Members:
         self._changed.clear()
         return tuple(self._frozen)
 
-    def apply(self, step: Step) -> None:
+    def apply(self, step: Step) -> None:  # noqa: C901 - one case per kind of effect
         match step:
-            case MemberJoined():
+            case MemberJoined() | InstanceLeaving() | InstanceStays():
                 self._instance(step.process_id)
+            case StopLearned():
+                for task_id in step.task_ids:
+                    self.task(task_id)
             case Withhold():
                 self.consumer(step.from_)
             case MemberLeft():

@@ -22,6 +22,8 @@ class Trigger(StrEnum):
     MEMBER_RESTART = "member-restart"
     PROBING = "probing"
     FOLLOW_UP = "follow-up"
+    LEARNER_READY = "learner-ready"
+    DEADLINE = "deadline"
     CONFIG_CHANGE = "config-change"
 
 

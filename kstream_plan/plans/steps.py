@@ -33,6 +33,43 @@ class MemberLeft:
 
 
 @dataclass(frozen=True, slots=True)
+class InstanceLeaving:
+    """An instance is to be emptied: its tasks are learned elsewhere, until ``until_ms`` at the latest.
+
+    ``absent_since_ms``: it has not run since then, and may come back; ``None``: it runs on. Both on the plan's clock.
+    No effect on what is held.
+    """
+
+    process_id: str
+    until_ms: int
+    absent_since_ms: int | None
+    reason: Reason
+    kind: Literal["instance-leaving"] = "instance-leaving"
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceStays:
+    """An instance that was leaving, or absent, is an ordinary member again. No effect on what is held."""
+
+    process_id: str
+    reason: Reason
+    kind: Literal["instance-stays"] = "instance-stays"
+
+
+@dataclass(frozen=True, slots=True)
+class StopLearned:
+    """The owners of these tasks, which others learn, stop them before they join the rebalance.
+
+    Each runs again with its answer: at its learner, which a :class:`HandOver` tells, or where it was. No effect on what
+    is held.
+    """
+
+    task_ids: tuple[WorkId, ...]
+    reason: Reason
+    kind: Literal["stop-learned"] = "stop-learned"
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """A standby or warm-up copy is assigned to ``to``; ``from_``: the copy's former seat in the same instance, if any.
 
@@ -107,7 +144,8 @@ class Demote:
 class HandOver:
     """The task starts on ``to``; ``from_`` revoked it in the round before (``None``: nobody ran it before).
 
-    A ``from_`` that gives up everything before each rebalance (eager) revoked it just before this one.
+    A ``from_`` that gives up everything before each rebalance (eager) revoked it just before this one, and so did the
+    owner of a task that was learned; one of whom it is taken without that (``moves-at-once``) does so in this one.
 
     ``caught_up``: the copy it starts from is within ``acceptable.recovery.lag`` (always, for a stateless task).
     ``restore_records``: what is still to be restored before it runs; ``None`` if the end offset is not known.
@@ -167,6 +205,9 @@ class Drop:
 Step: TypeAlias = (
     MemberJoined
     | MemberLeft
+    | InstanceLeaving
+    | InstanceStays
+    | StopLearned
     | Place
     | Withhold
     | KeepTemporary
@@ -177,6 +218,9 @@ Step: TypeAlias = (
     | ThreadMove
     | Drop
 )
+
+#: The kinds of step that are about an instance, or several tasks.
+OfNoSingleTask: TypeAlias = MemberJoined | MemberLeft | InstanceLeaving | InstanceStays | StopLearned
 
 
 def restores_anew(step: Place | HandOver | Promote, group: Group) -> bool:

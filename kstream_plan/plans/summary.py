@@ -31,7 +31,7 @@ class LowerBounds:
 
 
 #: What a time is that a plan gives.
-DurationIs: TypeAlias = Literal["floor", "probes", "estimate"]
+DurationIs: TypeAlias = Literal["floor", "probes", "least", "estimate"]
 
 
 class FigureRange(NamedTuple):
@@ -71,14 +71,15 @@ class Summary:
 
     ``duration_is``: ``probes`` if anything is restored at a rate nobody knows: then it is how long the plan takes if
     every copy is ready at the next probe, and ``floor_ms`` the least that it takes, every copy being there at once;
-    else ``estimate``. (``floor`` is what plans of before say instead of ``probes``.) ``ranges`` are the figures that
-    hang on whether copies have caught up by now, where nobody knows that: the figures themselves say that they have
-    not. ``moves``: stateful tasks whose owning instance differs at the end (one that nobody ran at first has
-    not moved); ``hops``: changes of owning instance on the way, starts of tasks that nobody ran included;
-    ``stateless_hops`` those of stateless tasks. ``cold_handovers``: hand-overs of a stateful task to a copy above the
-    limit; the slowest restores for ``max_cold_restore_ms`` before it runs (0 if there is none, ``None`` if that is not
-    known of all); ``runs_by_ms``: by when every task runs, restores included, where the design follows them and that is
-    known. ``paused_task_ms``: over all tasks, the time that they stand still, without that restoring;
+    where there are no probes, ``least``: nobody knows more than that it takes as long; else ``estimate``. (``floor`` is
+    what plans of before say instead of ``probes``.) ``ranges`` are the figures that hang on whether copies have caught
+    up by now, where nobody knows that: the figures themselves say that they have not. ``moves``: stateful tasks whose
+    owning instance differs at the end (one that nobody ran at first has not moved); ``hops``: changes of owning
+    instance on the way, starts of tasks that nobody ran included; ``stateless_hops`` those of stateless tasks.
+    ``cold_handovers``: hand-overs of a stateful task to a copy above the limit; the slowest restores for
+    ``max_cold_restore_ms`` before it runs (0 if there is none, ``None`` if that is not known of all);
+    ``runs_by_ms``: by when every task runs, restores included, where the design follows them and that is known.
+    ``paused_task_ms``: over all tasks, the time that they stand still, without that restoring;
     ``peak_extra_copies``: most warm-up and temporary copies at once.
     """
 

@@ -15,7 +15,7 @@ from kstream_plan.model import Group, Holding, Snapshot, WorkId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
-from kstream_plan.plans import HandOver, MemberJoined, MemberLeft, Plan, Promote, Role, Round, ThreadMove, Trigger
+from kstream_plan.plans import HandOver, OfNoSingleTask, Plan, Promote, Role, Round, ThreadMove, Trigger
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.balance import InstanceLoad, instance_loads
 from kstream_plan.plans.simulated import WhatIf
@@ -289,7 +289,7 @@ def _steps_of(plan: Plan, task_id: WorkId) -> Iterator[TaskStep]:
         # those of stateless tasks are made when they are read, which takes long where these are many
         for at_ms, steps in rnd.moments if rnd.turns or not stateful else [(rnd.at_ms, rnd.single_steps)]:
             for step in steps:
-                if not isinstance(step, MemberJoined | MemberLeft) and step.task_id == task_id:
+                if not isinstance(step, OfNoSingleTask) and step.task_id == task_id:
                     yield TaskStep(rnd.number, rnd.generation, at_ms, rnd.trigger, step)
 
 

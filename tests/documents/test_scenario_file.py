@@ -120,7 +120,7 @@ BAD = [
     ("events:\n  - return: {instances: a, state: gone}", "state is wrong: is not kept, lost or flushed-at 400/s"),
     ("events:\n  - leave: [a, a]", "line 2, column 12: leave names something twice"),
     ("events:\n  - leave: []", "line 2, column 12: leave names nobody"),
-    ("events:\n  - leave: {a: b}", "line 2, column 12: leave is a mapping"),
+    ("events:\n  - leave: {a: b}", "line 2, column 13: a is not known here"),
     ("events:\n  - {leave: a, leave: b}", "column 16: the event has 'leave' twice"),
     ("events:\n  - join: 0", "line 2, column 11: join is no whole number from 1 to 10,000"),
     ("events:\n  - join: {count: 2, hosts: [a]}", "line 2, column 29: hosts are 1 for 2 instances"),
@@ -150,3 +150,9 @@ def test_a_mistake_is_told_with_its_place(text: str | bytes, message: str) -> No
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="cannot read the file"):
         load_scenario(tmp_path / "none.yaml")
+
+
+def test_a_departure_may_be_announced() -> None:
+    [event] = read_scenario("events:\n  - leave: {instances: [i1], announced: true}", "s.yaml").events
+    assert isinstance(event, Leave)
+    assert (event.process_ids, event.announced) == (("i1",), True)

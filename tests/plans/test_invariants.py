@@ -13,6 +13,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import (
     Drop,
     HandOver,
+    InstanceLeaving,
     LowerBounds,
     Phase,
     Place,
@@ -32,6 +33,7 @@ from kstream_plan.plans import (
 from kstream_plan.plans.balance import balance, initial_balance, instance_loads
 from kstream_plan.plans.invariants import INVARIANTS, broken_invariants
 from kstream_plan.plans.pauses import pauses_of
+from tests.helpers import learner_cases
 
 GROUP = Group.of(
     "orders",
@@ -182,6 +184,30 @@ def _beside_its_active() -> Plan:
     return _plan((held, held))
 
 
+def _learned_twice() -> Plan:
+    """S4 learns a task, and so does S2: what follows is left out."""
+    made = learner_cases.walkthrough()
+    [place] = [step for step in made.rounds[0].steps if isinstance(step, Place)]
+    seat = Seat("S2", "S2-1", Role.WARMUP)
+    task, consumer = made.group.task_index[place.task_id], made.group.consumer_index[seat[:2]]
+    held = list(made.rounds[0].assigned)
+    held[consumer] = held[consumer]._replace(warmup=(task,))
+    first = replace(
+        made.rounds[0],
+        steps=(*made.rounds[0].steps, replace(place, to=seat)),
+        decided=tuple(held),
+        assigned=tuple(held),
+    )
+    summary = replace(made.summary, rebalances=1, duration_ms=0, moves=0, peak_extra_copies=2)
+    return replace(made, rounds=(first,), final=tuple(held), verdict=Verdict("unfinished"), summary=summary)
+
+
+def _leaving_for_ever() -> Plan:
+    made = learner_cases.left()
+    steps = [replace(of, until_ms=0) if isinstance(of, InstanceLeaving) else of for of in made.rounds[0].steps]
+    return _with_round(made, 1, steps=tuple(steps))
+
+
 BREAK: dict[str, Callable[[], Plan]] = {
     "one-active-per-task": lambda: _plan(initial=_held(c3=Holding((2,)))),
     "one-copy-per-instance": _beside_its_active,
@@ -189,6 +215,8 @@ BREAK: dict[str, Callable[[], Plan]] = {
     "withheld-is-followed-up": _probing_after_withheld,
     "temporary-only-while-withheld": lambda: _plan((START, _held(c3=Holding((), (), (), (0,))))),
     "warmups-within-budget": _two_warmups,
+    "one-learner-per-task": _learned_twice,
+    "leaving-is-over-in-time": _leaving_for_ever,
     "standbys-as-wanted": lambda: _copy(Holding((), (0,))),
     "stateless-without-copies": lambda: _copy(Holding((), (), (2,))),
     "rounds-in-order": lambda: _with_round(SOUND, 2, generation=8),

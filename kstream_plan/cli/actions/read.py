@@ -23,8 +23,8 @@ _FIXES = {"streams": "assign, simulate and simulate-scaleout plan streams groups
 _DEFAULTS = PlanOptions().assignor, PlanOptions().protocol
 
 
-def check_before_reading(asked: PlansSnapshots, out: Path | None) -> None:
-    """Check what does not need the input.
+def check_before_reading(asked: PlansSnapshots, out: Path | None, *, only_classic: bool = False) -> None:
+    """Check what does not need the input; ``only_classic``: what is asked is about groups of that design.
 
     Raises:
         UsageError: options that do not go together.
@@ -36,8 +36,13 @@ def check_before_reading(asked: PlansSnapshots, out: Path | None) -> None:
         raise UsageError("--lags is what was reported, --metrics what is true now", fix="give one of them")
     if asked.topology and not (asked.metrics or asked.store_lags):
         raise UsageError("--topology tells whose metrics are meant", fix="give --metrics, or leave it out")
-    if asked.balance_factor is not None and asked.assignor != "balanced":
-        raise UsageError("--balance-factor goes with --assignor balanced", fix="give both, or leave it out")
+    if asked.balance_factor is not None and asked.assignor != "balanced" and "learner" not in asked.designs:
+        what = "--balance-factor goes with --assignor balanced, or --design learner"
+        raise UsageError(what, fix="give both, or leave it out")
+    if only_classic and asked.design != "classic":
+        what = f"this is about what Kafka does, and --design {asked.design} is not"
+        raise UsageError(what, fix="leave out --design; compare, simulate and check take it")
+    _check_design(asked)
     if out is not None:
         check_target(out)
 
@@ -127,3 +132,23 @@ def _said_once(found: Sequence[Snapshot | SnapshotError], notes: Sequence[Note])
         else one
         for one in found
     ]
+
+
+def _check_design(asked: PlansSnapshots) -> None:
+    """Let nobody believe that an option counts which the design does not look at.
+
+    Raises:
+        UsageError: an option is of another design.
+    """
+    usual = PlanOptions()
+    options = {
+        "--max-learners": ("learner", asked.max_learners),
+        "--scale-down-timeout": ("learner", asked.scale_down_timeout),
+        "--assignor": ("classic", None if asked.assignor == usual.assignor else asked.assignor),
+        "--protocol": ("classic", None if asked.protocol == usual.protocol else asked.protocol),
+        "--max-warmup-replicas": ("classic", asked.max_warmup_replicas),
+        "--probing-rebalance-interval": ("classic", asked.probing_rebalance_interval),
+    }
+    for option, (design, value) in options.items():
+        if value is not None and design not in asked.designs:
+            raise UsageError(f"{option} goes with --design {design}", fix=f"leave it out, or plan by {design}")

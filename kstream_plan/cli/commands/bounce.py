@@ -54,7 +54,7 @@ class BounceOptions(Rounds, PlansSnapshots):
 def bounce(asked: BounceOptions) -> None:
     """Find out how to restart all instances: each way with its least safe pause; exit code 3 if none is safe."""
     with expected_failures(debug=asked.debug):
-        check_before_reading(asked, asked.out)
+        check_before_reading(asked, asked.out, only_classic=True)
         settings = overrides(asked)
         with progress(quiet=asked.quiet) as tell:
             tell("reading")

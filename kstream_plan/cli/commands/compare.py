@@ -80,6 +80,12 @@ class CompareOptions(NewInstances, Rounds, PlansSnapshots):
     ] = None
     output: shared.Output = OutputForm.TABLE
 
+    @property
+    def designs(self) -> Sequence[str]:
+        """Every design that is planned by: those that vary, if any does."""
+        varied = [text.partition("=")[2].split(",") for text in self.vary or () if text.startswith("design=")]
+        return varied[0] if varied else super().designs
+
 
 @takes(CompareOptions)
 def compare(asked: CompareOptions) -> None:

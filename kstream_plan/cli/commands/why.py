@@ -98,7 +98,7 @@ def _check(asked: WhyOptions) -> None:
         for option, given in (("--as-of", asked.as_of), ("--lags", asked.lags), ("--metrics", asked.metrics)):
             if given:
                 raise UsageError(f"{option} and --generation both say of when it is", fix="give one of them")
-    check_before_reading(asked, asked.out)
+    check_before_reading(asked, asked.out, only_classic=True)
 
 
 def _read(asked: WhyOptions) -> Sequence[Snapshot | SnapshotError]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,8 @@ from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.settings import Settings
-from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, one_of, parser
+from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, one_of, parser, whole_number
+from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.quantities import parse_size
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.protocols import PROTOCOLS
@@ -111,10 +113,46 @@ class Deciding(Options):
         str, typer.Option("--protocol", **one_of(sorted(PROTOCOLS)), help="How the group gets there.")
     ] = _USUAL.protocol
 
+    design: Annotated[
+        str,
+        typer.Option(
+            "--design",
+            **one_of(sorted(DESIGNS)),
+            help="How the group coordinates: as Kafka does (classic), or by KIP-441's draft (learner).",
+        ),
+    ] = _USUAL.design
+    max_learners: Annotated[
+        int | None,
+        typer.Option(
+            "--max-learners",
+            metavar="N",
+            parser=parser(whole_number, 1),
+            help="So many tasks are learned at once (learner only; default: no limit).",
+        ),
+    ] = None
+    scale_down_timeout: Annotated[
+        int | None,
+        typer.Option(
+            "--scale-down-timeout", **A_WHILE, help="A leaving instance is gone after it (learner only; default: 10m)."
+        ),
+    ] = None
+
+    @property
+    def designs(self) -> Sequence[str]:
+        """Every design that is planned by."""
+        return (self.design,)
+
     @property
     def plan_options(self) -> PlanOptions:
         """How to plan, as far as a command can be asked for it."""
-        return PlanOptions(assignor=self.assignor, protocol=self.protocol)
+        timeout_ms = self.scale_down_timeout
+        return PlanOptions(
+            design=self.design,
+            assignor=self.assignor,
+            protocol=self.protocol,
+            max_learners=self.max_learners,
+            scale_down_timeout_ms=_USUAL.scale_down_timeout_ms if timeout_ms is None else timeout_ms,
+        )
 
 
 class Rounds(Deciding):

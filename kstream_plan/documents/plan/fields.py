@@ -239,7 +239,8 @@ FORM.record(
     probing_rebalances="Of them, those that a probing timer started.",
     duration_ms="From now to the last round.",
     duration_is="probes: something is restored at a rate that is not known, and every copy counts as ready at the next "
-    "probe; floor_ms is the least that it takes. estimate: nothing is. floor: what 0.1.0 says instead of probes.",
+    "probe; floor_ms is the least that it takes. least: as probes, where nobody probes, and the "
+    "time is the least that it takes. estimate: nothing is. floor: what 0.1.0 says instead of probes.",
     moves="Stateful tasks whose owning instance differs at the end.",
     hops="Changes of owning instance of stateful tasks on the way.",
     warmups="Warm-up copies placed.",

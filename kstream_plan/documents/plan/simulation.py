@@ -8,6 +8,7 @@ from typing import Any
 
 from kstream_plan.documents.codec import ABSENT, WrongValueError
 from kstream_plan.documents.plan.simulation_fields import (
+    ANNOUNCED,
     CRASH,
     EVENT_KINDS,
     EventDocument,
@@ -31,7 +32,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import EventOutcome, Simulation
 
 #: Told by other names, or by nobody: where an event came from depends on where the scenario was read.
-_APART = frozenset({"at_ms", "where", "crash", "instances", "new_instances", "process_id", "process_ids"})
+_APART = frozenset({"announced", "at_ms", "where", "crash", "instances", "new_instances", "process_id", "process_ids"})
 
 
 def simulation_document(simulated: Simulation) -> SimulationDocument:
@@ -63,6 +64,8 @@ def _own_fields(kind: type[Event]) -> list[str]:
 def _kind(event: Event) -> str:
     if isinstance(event, Stop) and event.crash:
         return CRASH
+    if isinstance(event, Leave) and event.announced:
+        return ANNOUNCED
     return next(kind for kind, of in EVENT_KINDS.items() if isinstance(event, of))
 
 
@@ -112,7 +115,7 @@ def _outcome(item: EventDocument, group: Group, *keys: str) -> EventOutcome:
 
 
 def _event(item: EventDocument, group: Group, *keys: str) -> Event:
-    of = Stop if item.kind == CRASH else EVENT_KINDS[item.kind]
+    of = {**EVENT_KINDS, CRASH: Stop, ANNOUNCED: Leave}[item.kind]
     values: dict[str, Any] = {"at_ms": item.at_ms}
     for name in _own_fields(of):
         values[name] = getattr(item, name)
@@ -122,6 +125,8 @@ def _event(item: EventDocument, group: Group, *keys: str) -> Event:
         values["settings"] = tuple(map(tuple, values["settings"]))
     if item.kind == CRASH:
         values["crash"] = True
+    if item.kind == ANNOUNCED:
+        values["announced"] = True
     return of(**values, **_about(of, item, group, *keys))
 
 

@@ -38,7 +38,8 @@ from kstream_plan.model.settings import CONFIG_NAMES
 from kstream_plan.plans.simulated import Draws, Range, WhatIf
 
 CRASH = "crash"
-#: What can happen, by its name in a scenario file; a crash is a stop.
+ANNOUNCED = "announced-leave"
+#: What can happen, by its name in a scenario file; a crash is a stop, and what is announced a leave.
 EVENT_KINDS: dict[str, type[Event]] = {
     "join": Join,
     "leave": Leave,
@@ -131,7 +132,7 @@ FORM.record(
 FORM.record(
     EventDocument,
     at_ms=WHOLE,
-    kind=one_of([*EVENT_KINDS, CRASH]).said("As in a scenario file."),
+    kind=one_of([*EVENT_KINDS, CRASH, ANNOUNCED]).said("As in a scenario file."),
     hops="Changes of the owning instance of stateful tasks.",
     warm_ms="After so long no copy has to be waited for; null: not before the next event.",
     balanced_ms="After so long every task is where it stays; null: not before the next event.",

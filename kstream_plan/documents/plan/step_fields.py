@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from kstream_plan.documents.codec import WHOLE, Codec, Field, interned, named, tagged
+from kstream_plan.documents.codec import WHOLE, Codec, Field, interned, named, or_null, tagged
 from kstream_plan.documents.plan.group_fields import FORM
 from kstream_plan.plans import (
     Demote,
     Drop,
     HandOver,
+    InstanceLeaving,
+    InstanceStays,
     KeepTemporary,
     MemberJoined,
     MemberLeft,
@@ -20,6 +22,7 @@ from kstream_plan.plans import (
     Revoke,
     Seat,
     Step,
+    StopLearned,
     ThreadMove,
     Withhold,
 )
@@ -48,6 +51,10 @@ _WHY = {
     ReasonCode.NOT_NEEDED: "The copy is no longer needed.",
     ReasonCode.MEMBERSHIP: "An instance is new in the group, or gone from it.",
     ReasonCode.BROKER_DECIDES: "The broker's assignor puts the task there, whatever state there is.",
+    ReasonCode.LEARNS: "The balance, or a leaving owner, needs the task here, where it is learned and then taken over.",
+    ReasonCode.LEARNED: "Its learner has caught up, and takes over.",
+    ReasonCode.MOVES_AT_ONCE: "It changes hands within one rebalance.",
+    ReasonCode.SCALE_DOWN: "The instance is leaving, or has not come back: its tasks are learned elsewhere.",
     ReasonCode.THREAD_STOPPED: "The instance runs on, this thread of it does not.",
 }
 FORM.record(
@@ -72,6 +79,24 @@ _STEPS: list[Codec[Any]] = [
         "An instance is gone. Effect: everything it held ends.",
         process_id="The instance.",
         stopped_at_ms=WHOLE.said("Since when it has run nothing, on the plan's clock."),
+    ),
+    FORM.record(
+        InstanceLeaving,
+        "An instance is to be emptied: its tasks are learned elsewhere. Effect: none on what is held.",
+        process_id="The instance.",
+        until_ms=WHOLE.said("By then it is gone, whatever it still runs, on the plan's clock."),
+        absent_since_ms=Field(or_null(WHOLE), "Since when it has not run, though it may come back; null: it runs on."),
+    ),
+    FORM.record(
+        InstanceStays,
+        "An instance that was leaving, or absent, is an ordinary member again. Effect: none on what is held.",
+        process_id="The instance.",
+    ),
+    FORM.record(
+        StopLearned,
+        "The owners of tasks that others learn stop them before they join the rebalance; each runs again with its "
+        "answer, at its learner, which a hand-over tells, or where it was. Effect: none on what is held.",
+        task_ids="The tasks.",
     ),
     FORM.record(
         Place,

@@ -37,6 +37,8 @@ INVARIANTS: Mapping[str, Invariant] = MappingProxyType(
         "withheld-is-followed-up": copies.withheld_is_followed_up,
         "temporary-only-while-withheld": copies.temporary_only_while_withheld,
         "warmups-within-budget": copies.warmups_within_budget,
+        "one-learner-per-task": copies.one_learner_per_task,
+        "leaving-is-over-in-time": outcome.leaving_is_over_in_time,
         "standbys-as-wanted": copies.standbys_as_wanted,
         "stateless-without-copies": copies.stateless_without_copies,
         "rounds-in-order": outcome.rounds_in_order,
@@ -51,7 +53,10 @@ INVARIANTS: Mapping[str, Invariant] = MappingProxyType(
 
 #: Those that only plans of one design keep: its name → theirs.
 OF_DESIGN: Mapping[str, frozenset[str]] = MappingProxyType(
-    {"classic": frozenset({"withheld-is-followed-up", "warmups-within-budget", "standbys-as-wanted"})}
+    {
+        "classic": frozenset({"withheld-is-followed-up", "warmups-within-budget", "standbys-as-wanted"}),
+        "learner": frozenset({"one-learner-per-task", "leaving-is-over-in-time"}),
+    }
 )
 
 

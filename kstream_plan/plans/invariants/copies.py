@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import compress, pairwise
 from operator import attrgetter
 
-from kstream_plan.model import Holding
+from kstream_plan.model import Holding, WorkId
 from kstream_plan.model.holding_changes import MANY, times_in
-from kstream_plan.plans import Trigger
+from kstream_plan.plans import Demote, ReasonCode, Revoke, Round, StopLearned, ThreadMove, Trigger
 from kstream_plan.plans.invariants.plan_view import Delta, PlanView
 from kstream_plan.plans.invariants.stateless import gone_in
 
-_ACTIVE, _STANDBY = range(2)
+_ACTIVE, _STANDBY, _WARMUP = range(3)
 
 
 def one_active_per_task(subject: PlanView) -> Iterator[tuple[int | None, str]]:
@@ -42,7 +42,8 @@ def one_copy_per_instance(subject: PlanView) -> Iterator[tuple[int | None, str]]
 def no_second_owner(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """Nobody starts an active task that another consumer held until then: it is revoked one round, or turn, earlier.
 
-    Unless the other one is gone. Only who gives up everything before a rebalance (``stopping``) has revoked it in time.
+    Unless the other one is gone. Only who gives up everything before a rebalance (``stopping``), or stops what another
+    one learns, has revoked it in time; and what the steps say so of changes hands at once.
     """
     plan = subject.plan
     for number, changes in subject.in_time[1:]:
@@ -51,9 +52,20 @@ def no_second_owner(subject: PlanView) -> Iterator[tuple[int | None, str]]:
         active = [delta for delta in changes if delta.role == _ACTIVE]
         lost = {task for delta in active if delta.consumer not in freed for task in delta.lost}
         gained = {task for delta in active for task in delta.gained}
-        for task in sorted(lost & gained):
+        for task in sorted((lost & gained) - _changes_at_once(subject, rnd)):
             yield rnd.number, f"{subject.name(task)} starts before its owner has revoked it"
     yield from subject.stateless.second_owner if subject.stateless else ()
+
+
+def _changes_at_once(subject: PlanView, rnd: Round) -> set[int]:
+    """Return the tasks that are learned, and so stop before the rebalance, and those that change hands in one."""
+    found: set[WorkId] = set()
+    for step in rnd.single_steps:
+        if isinstance(step, StopLearned):
+            found.update(step.task_ids)
+        elif isinstance(step, Revoke | Demote | ThreadMove) and step.reason.code is ReasonCode.MOVES_AT_ONCE:
+            found.add(step.task_id)
+    return {subject.plan.group.task_index[task_id] for task_id in found}
 
 
 def withheld_is_followed_up(subject: PlanView) -> Iterator[tuple[int | None, str]]:
@@ -80,6 +92,13 @@ def warmups_within_budget(subject: PlanView) -> Iterator[tuple[int | None, str]]
         warmups = sum(map(len, map(attrgetter("warmup"), rnd.decided)))
         if warmups > most:
             yield rnd.number, f"{warmups} warm-ups, max_warmup_replicas is {most}"
+
+
+def one_learner_per_task(subject: PlanView) -> Iterator[tuple[int | None, str]]:
+    """A task is learned by one instance at most."""
+    for index, task, count in _counts(subject, subject.decided, _WARMUP):
+        if count > 1:
+            yield index + 1, f"{subject.name(task)} is learned by {count} instances"
 
 
 def standbys_as_wanted(subject: PlanView) -> Iterator[tuple[int | None, str]]:

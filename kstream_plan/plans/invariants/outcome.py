@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kstream_plan.model.holding_changes import SameHistory, extra_copies
-from kstream_plan.plans import Plan, Round, Trigger
+from kstream_plan.plans import InstanceLeaving, InstanceStays, MemberLeft, Phase, Plan, Round, Trigger
 from kstream_plan.plans.invariants.plan_view import PlanView
 from kstream_plan.plans.replay import replay
 
@@ -60,10 +60,26 @@ def steps_are_lossless(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     yield from subject.stateless.lost_steps if subject.stateless else ()
 
 
+def leaving_is_over_in_time(subject: PlanView) -> Iterator[tuple[int | None, str]]:
+    """No round is later than the deadline of an instance that is leaving, unless it stays, or is gone with that one."""
+    until_ms: dict[str, int] = {}
+    for rnd in subject.plan.rounds:
+        for step in rnd.single_steps:
+            if isinstance(step, InstanceLeaving):
+                until_ms[step.process_id] = step.until_ms
+            elif isinstance(step, InstanceStays | MemberLeft):
+                until_ms.pop(step.process_id, None)
+        for process_id in sorted(of for of, deadline_ms in until_ms.items() if deadline_ms <= rnd.at_ms):
+            yield rnd.number, f"{process_id} is still leaving, after {until_ms[process_id]} ms"
+
+
 def verdict_fits(subject: PlanView) -> Iterator[tuple[int | None, str]]:
-    """Settled means: nothing withheld and no probing wanted at the end; any other verdict means the opposite."""
+    """Settled means: nothing withheld or learned and no probing at the end; any other verdict means the opposite."""
     plan = subject.plan
-    going_on = bool(plan.rounds) and (plan.rounds[-1].probing_rebalance or subject.follow_ups[-1])
+    last = plan.rounds[-1] if plan.rounds else None
+    going_on = last is not None and (
+        last.probing_rebalance or subject.follow_ups[-1] or not (plan.probes or Phase.SETTLED in last.phases)
+    )
     if (plan.verdict.kind == "settled") == going_on:
         yield None, f"the verdict is {plan.verdict.kind} but the last round {'goes on' if going_on else 'does not'}"
 

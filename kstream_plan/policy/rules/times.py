@@ -9,8 +9,13 @@ from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offen
 
 
 def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
-    """Measure the time from now to the last rebalance; to blame is the first round beyond the limit."""
+    """Measure the time from now to the last rebalance; to blame is the first round beyond the limit.
+
+    Where the plan knows the least alone, it is unknown.
+    """
     plan = subject.plan
+    if plan.summary.duration_is == "least":
+        return Measurement(None, (Offence(None),))
     late = next((rnd for rnd in plan.rounds if rnd.at_ms > number(limit)), None)
     offences = () if late is None else (Offence(plan.summary.duration_ms, late.number),)
     return Measurement(plan.rounds[-1].at_ms if plan.rounds else 0, offences)

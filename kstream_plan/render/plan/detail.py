@@ -12,6 +12,8 @@ from kstream_plan.plans import (
     Demote,
     Drop,
     HandOver,
+    InstanceLeaving,
+    InstanceStays,
     KeepTemporary,
     MemberJoined,
     MemberLeft,
@@ -22,6 +24,7 @@ from kstream_plan.plans import (
     Role,
     Round,
     Step,
+    StopLearned,
     ThreadMove,
     Withhold,
 )
@@ -119,8 +122,10 @@ def _in_focus(step: Step, focus: Focus) -> bool:
 def _about(step: Step) -> tuple[WorkId | None, tuple[str, ...]]:
     """Return the task and the instances that the step is about."""
     match step:
-        case MemberJoined() | MemberLeft():
+        case MemberJoined() | MemberLeft() | InstanceLeaving() | InstanceStays():
             return None, (step.process_id,)
+        case StopLearned():
+            return None, ()
         case Revoke() | Drop():
             return step.task_id, (step.from_.process_id,)
         case Place() | Withhold() | KeepTemporary() | Demote() | HandOver() | Promote() | ThreadMove():

@@ -127,6 +127,8 @@ def outcome(plan: Plan, duration_ms: int) -> str:
     if plan.verdict.kind != "settled":
         kinds = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}
         return f"{kinds[plan.verdict.kind]} after {length}"
+    if plan.summary.duration_is == "least":
+        return f"settles ≥ {length}"
     if not duration_ms:
         return "settles at once"
     return f"settles ~{duration(duration_ms)}"

@@ -184,7 +184,7 @@ def _probes_left(left: Left) -> str:
 
 def _how_long(plan: Plan) -> str:
     summary = plan.summary
-    if not summary.duration_ms:
+    if not summary.duration_ms and summary.duration_is != "least":
         return "at once"
     between = durations(*plan.ends("duration_ms"))
     between = "" if between == duration(summary.duration_ms) else between
@@ -215,6 +215,8 @@ def _start_name(event: Activity) -> tuple[str, str]:
     trigger = event.rounds[0].trigger
     if event.resized:
         return "thread change", "thread changes"
+    if trigger is Trigger.LEARNER_READY:
+        return "time that learners are ready", "times that learners are ready"
     name = "return" if trigger is Trigger.JOIN and only_return(event) else _START_NAMES[trigger]
     return name, name
 
@@ -227,6 +229,7 @@ _START_NAMES = {
     Trigger.CONFIG_CHANGE: "new settings",
     Trigger.FOLLOW_UP: "hand-over",
     Trigger.PROBING: "probe",
+    Trigger.DEADLINE: "deadline",
 }
 
 

@@ -30,6 +30,8 @@ _HEADS = {
     Trigger.CONFIG_CHANGE: "conf",
     Trigger.MANUAL: "now",
     Trigger.FOLLOW_UP: "then",
+    Trigger.LEARNER_READY: "ready",
+    Trigger.DEADLINE: "over",
 }
 
 

@@ -85,6 +85,8 @@ _TRIGGER_WORDS = {
     Trigger.LEAVE: "leave",
     Trigger.MEMBER_RESTART: "restart",
     Trigger.CONFIG_CHANGE: "new settings",
+    Trigger.LEARNER_READY: "learners ready",
+    Trigger.DEADLINE: "deadline",
 }
 
 

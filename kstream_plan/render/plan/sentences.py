@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
-from kstream_plan.model import LATEST, UNKNOWN
+from kstream_plan.model import LATEST, UNKNOWN, WorkId
 from kstream_plan.plans import (
     Demote,
     Drop,
     HandOver,
+    InstanceLeaving,
+    InstanceStays,
     KeepTemporary,
     MemberJoined,
     MemberLeft,
@@ -19,11 +22,15 @@ from kstream_plan.plans import (
     Revoke,
     Role,
     Step,
+    StopLearned,
     ThreadMove,
     Withhold,
 )
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import records
+from kstream_plan.render.text.numbers import clock, records
+
+#: So many tasks of one step are named.
+_MOST_NAMED = 6
 
 _ROLE_WORDS = {
     Role.ACTIVE: "active",
@@ -38,12 +45,19 @@ def sentence(step: Step, names: Names) -> str:
     return f"{_what(step, names)}: {because(step.reason)}"
 
 
-def _what(step: Step, names: Names) -> str:  # noqa: C901, PLR0911 - one case per kind of step
+def _what(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
     match step:
         case MemberJoined():
             return f"{names.instance(step.process_id)} joins"
         case MemberLeft():
             return f"{names.instance(step.process_id)} leaves"
+        case InstanceLeaving():
+            what = "is leaving" if step.absent_since_ms is None else "has not come back"
+            return f"{names.instance(step.process_id)} {what}, and is gone at {clock(step.until_ms)} at the latest"
+        case InstanceStays():
+            return f"{names.instance(step.process_id)} stays after all"
+        case StopLearned():
+            return f"{_several(step.task_ids, names)} pause for the rebalance"
         case Place():
             return f"{names.task(step.task_id)} {_placed(step, names)}"
         case Withhold():
@@ -68,6 +82,12 @@ def _what(step: Step, names: Names) -> str:  # noqa: C901, PLR0911 - one case pe
             return f"{names.task(step.task_id)} {_ROLE_WORDS[step.from_.role]} on {names.seat(step.from_)} ends"
         case _:
             assert_never(step)
+
+
+def _several(task_ids: Sequence[WorkId], names: Names) -> str:
+    shown = " ".join(map(names.task, task_ids[:_MOST_NAMED]))
+    more = len(task_ids) - _MOST_NAMED
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def _placed(step: Place, names: Names) -> str:
@@ -97,6 +117,10 @@ _REASONS = {
     ReasonCode.MOVES_AWAY: "it goes elsewhere{lag}",
     ReasonCode.NOT_NEEDED: "not needed any more",
     ReasonCode.BROKER_DECIDES: "the broker's assignor puts it there, whatever state is there{lag}",
+    ReasonCode.LEARNS: "to take it over when it is caught up{lag}",
+    ReasonCode.LEARNED: "its learner is caught up{lag}",
+    ReasonCode.MOVES_AT_ONCE: "it changes hands within one rebalance",
+    ReasonCode.SCALE_DOWN: "its tasks are learned elsewhere first",
     ReasonCode.THREAD_STOPPED: "this thread is stopped",
     ReasonCode.MEMBERSHIP: "membership changed",
 }

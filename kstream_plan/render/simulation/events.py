@@ -59,7 +59,8 @@ def _with_members(event: Join | Leave | Stop | Return | Bounce | Threads, names:
             how = "gives way to|give way to" if event.surge else how
             ids, what = list(event.process_ids), how
         case Leave():
-            ids, what = list(event.process_ids), "leaves|leave"
+            what = "announces that it leaves|announce that they leave" if event.announced else "leaves|leave"
+            ids = list(event.process_ids)
     one, _, many = what.partition("|")
     more = _of_bounce(event, names) if isinstance(event, Bounce) else ""
     return f"{_who(ids, names)} {one if len(ids) == 1 else many}{more}"

@@ -162,7 +162,7 @@ def _takes(simulated: Simulation, names: Names) -> Fact:
     between = durations(took.least, took.most)
     between = "" if between == duration(took.median) else between
     long = takes_at_least(took.median, summary.duration_is, summary.floor_ms, between)
-    if not took.median:
+    if not took.median and summary.duration_is != "least":
         long = f"no time{f' ({between})' if between else ''}"
     probing = _over_all(plan, "probing_rebalances", None if draws is None else draws.probing_rebalances)
     of_all = _over_all(plan, "rebalances", None if draws is None else draws.rebalances)

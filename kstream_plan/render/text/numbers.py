@@ -56,10 +56,12 @@ def duration(milliseconds: int) -> str:
 
 
 def takes_at_least(milliseconds: int, duration_is: str, floor_ms: int | None, between: str = "") -> str:
-    """Return how long a plan takes, where no restore rate is known with the least that it does.
+    """Return how long a plan takes, where no restore rate is known with the least that it does, or that alone.
 
     ``≥ 22.0 s; ~4m34s if copies are ready only at probes``. ``between`` is the range over all draws.
     """
+    if duration_is == "least":
+        return f"≥ {duration(milliseconds)}, no restore rate is known"
     length = f"~{duration(milliseconds)}{f' ({between})' if between else ''}"
     if duration_is == "estimate":
         return length

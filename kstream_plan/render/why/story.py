@@ -206,6 +206,8 @@ _TRIGGERS = {
     Trigger.PROBING: ("probe", "probes"),
     Trigger.FOLLOW_UP: ("hand-over", "hand-overs"),
     Trigger.CONFIG_CHANGE: ("new settings", "new settings"),
+    Trigger.LEARNER_READY: ("ready learner", "ready learners"),
+    Trigger.DEADLINE: ("deadline", "deadlines"),
 }
 
 

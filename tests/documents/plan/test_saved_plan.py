@@ -141,7 +141,11 @@ def _document(name: str = "scale-out") -> Any:
         (("rounds", 0, "steps"), [], r"rounds\[2\].steps do not fit what is held"),
         (("rounds",), [], r"final is not what the steps of the rounds lead to"),
         (("initial",), {}, r"initial does not name the instances and consumers"),
-        (("summary", "duration_is"), "guess", r"summary.duration_is is 'guess', not one of floor, probes, estimate"),
+        (
+            ("summary", "duration_is"),
+            "guess",
+            r"summary.duration_is is 'guess', not one of floor, probes, least, estimate",
+        ),
         (("verdict", "kind"), "fine", r"verdict.kind is 'fine', not one of settled"),
         (("config", "max_warmup_replicas"), 0, r"config does not hold: max_warmup_replicas is 0"),
         (("tasks", 0, "task_id"), "0_1", r"tasks name something twice"),

@@ -1,0 +1,315 @@
+"""One group by KIP-441's draft: learners are placed, report that they are ready, and take over in one rebalance.
+
+The learner rules, sections 3 to 5: what starts a round, who leaves, what the members hold then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kstream_plan.assignors.threads.split import split
+from kstream_plan.designs.learner import disks
+from kstream_plan.designs.learner.decision import LearnerDecision, LearnerSettings, decide
+from kstream_plan.designs.learner.memory import Remembered, remembered_of, reported_by
+from kstream_plan.designs.learner.round_steps import learned_tasks, steps_of
+from kstream_plan.model import NOBODY, Copy, Group, GroupState, Holding, Holdings, Rates, Target, WorkId
+from kstream_plan.model.scenario import Leave
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans import (
+    HandOver,
+    InstanceLeaving,
+    InstanceStays,
+    MemberLeft,
+    Phase,
+    Promote,
+    Reason,
+    ReasonCode,
+    Step,
+    StopLearned,
+    Trigger,
+)
+from kstream_plan.plans.design import Ahead, Coordinator, Due, Lapse, Turn
+from kstream_plan.plans.membership import Departure, TakingIn, regrouped, taken_in
+from kstream_plan.plans.restoring import Span
+
+_SCALE_DOWN, _MEMBERSHIP = Reason(ReasonCode.SCALE_DOWN), Reason(ReasonCode.MEMBERSHIP)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnerTurn(Turn):
+    """A round; ``memory`` and the ``copies`` that it changes are as after it; ``next_at_once``: another one follows."""
+
+    memory: Remembered
+    copies: Mapping[int, tuple[Copy, ...]]
+    next_at_once: bool
+
+    @property
+    def copies_now(self) -> dict[int, tuple[Copy, ...]]:
+        """All copies, by task, after the round."""
+        return {**dict(enumerate(self.state.copies)), **self.copies}
+
+
+class LearnerCoordinator(Coordinator[LearnerTurn]):
+    """Coordinates one group by the draft's rules."""
+
+    def __init__(self, config: AssignmentConfig, *, max_learners: int | None, scale_down_timeout_ms: int) -> None:
+        """``max_learners``: ``None`` for no limit."""
+        self._config = config
+        self._max_learners = max_learners
+        self._scale_down_timeout_ms = scale_down_timeout_ms
+        self._rates = Rates()
+
+    def last(self, state: GroupState) -> LearnerTurn | None:
+        """Return the round before the plan, of a group of this kind: what it began goes on."""
+        if not isinstance(state.memory, Remembered) or state.memory.guessed:
+            return None
+        held, at_ms = Holdings.of(state.group, state.holdings), state.at_ms
+        return LearnerTurn(
+            at_ms=at_ms,
+            state=state,
+            generation=state.generation,
+            decided=held,
+            held=held,
+            target=Target((), ()),
+            queued=sum(len(of.warmup) for of in held.stateful),
+            memory=state.memory,
+            copies={},
+            next_at_once=False,
+        )
+
+    def until_now(self, state: GroupState, lapse: Lapse) -> GroupState:
+        """Let copies restore that were reported before now."""
+        memory = remembered_of(state)
+        found = replace(state, memory=memory)
+        self._rates = lapse.spans[-1].rates if lapse.spans else self._rates
+        if lapse.to_ms == lapse.from_ms:
+            return found
+        return replace(found, copies=_all(found, disks.restored(found, {}, lapse.spans)))
+
+    def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> LearnerTurn:
+        """Play the round that is due."""
+        memory = remembered_of(state)
+        state = disks.cleaned(state, at_ms, self._config.state_cleanup_delay_ms)
+        if trigger is Trigger.LEARNER_READY:
+            state = self._told_ready(state, memory)
+        reported = reported_by(state, memory, at_ms)
+        decision = decide(reported, memory.by_index(state.group), self._settings())
+        ids = [instance.process_id for instance in state.group.instances]
+        removed = [ids[instance] for instance in decision.removed]
+        after = memory.after(decision.memory, state.group, removed)
+        steps = [*members, *self._leaving_steps(memory, after)]
+        stopped = tuple(learned_tasks(state, state.holdings))
+        if stopped:
+            steps.append(StopLearned(stopped, Reason(ReasonCode.OWNER_MUST_REVOKE)))
+        steps += [MemberLeft(process_id, at_ms, _SCALE_DOWN) for process_id in removed]
+        state, instances = _without(state, removed, _instances(state.group, decision), at_ms)
+        held = split(state, Holdings.of(state.group, instances), None)
+        steps += steps_of(state, tuple(held), decision, self._config.acceptable_recovery_lag)
+        return self._turn(state, at_ms, decision, after, instances, held, steps)
+
+    def changes_nothing(self, turn: LearnerTurn) -> bool:
+        """Tell whether the group would be the same without this round, and nothing is under way."""
+        return not turn.steps and not self._goes_on(turn)
+
+    def next(self, turn: LearnerTurn, ahead: Ahead) -> Due | None:
+        """Say when the next round comes: standbys at once, a learner when it is ready, the end of a deadline."""
+        if turn.next_at_once:
+            return Due(turn.at_ms, Trigger.FOLLOW_UP)
+        self._rates = ahead(turn.at_ms + 1)[0].rates
+        due = [Due(at_ms, Trigger.DEADLINE) for _, at_ms in turn.memory.leaving]
+        ready_ms = self._ready_ms(turn, ahead)
+        if ready_ms is not None:
+            due.append(Due(ready_ms, Trigger.LEARNER_READY))
+        return min(due, key=lambda one: (one.at_ms, one.trigger is Trigger.DEADLINE), default=None)
+
+    def later(self, turn: LearnerTurn, lapse: Lapse) -> GroupState:
+        """Let copies restore and fall behind."""
+        if lapse.idle:
+            return turn.state
+        state = replace(turn.state, memory=turn.memory)
+        spans = _without_absent(lapse.spans, state.group, turn.memory)
+        return state.followed_by(
+            at_ms=lapse.from_ms,
+            holdings=turn.held,
+            copies=disks.restored(state, turn.copies, spans),
+            revoked={},
+        )
+
+    def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
+        """Let members come and go; who announces that it leaves, or is a static member, stays one until it is empty."""
+        self._config = taking.config
+        memory, change = remembered_of(state), taking.change
+        back = [one for one in change.joined if one.instance.process_id in memory.going]
+        leaves = isinstance(change.event, Leave)
+        announces = isinstance(change.event, Leave) and change.event.announced
+        kept = [one for one in change.left if announces or (not leaves and _is_static(state.group, one))]
+        memory = memory.without([one.instance.process_id for one in back])
+        if announces:
+            memory = replace(memory, announced=(*memory.announced, *(one.process_id for one in kept)))
+        else:
+            memory = replace(memory, absent=(*memory.absent, *((one.process_id, one.stopped_at_ms) for one in kept)))
+        change = replace(
+            change,
+            left=tuple(one for one in change.left if one not in kept),
+            joined=tuple(one for one in change.joined if one not in back),
+        )
+        staying = [of for of in state.group.instances if of.process_id in memory.going]
+        members = {of.process_id: of for of in (*staying, *taking.group.instances)}
+        group = taking.group
+        if len(members) > len(group.instances):
+            group = Group.of(group.application_id, list(group.tasks), list(members.values()))
+        arrived = {one.instance.process_id for one in change.joined}
+        brought = {process_id: disk for process_id, disk in taking.disks.items() if process_id in arrived}
+        taking = replace(taking, change=change, group=group, disks=brought)
+        found, steps = taken_in(replace(state, memory=memory), taking)
+        stays = [InstanceStays(one.instance.process_id, _MEMBERSHIP) for one in back]
+        return found, [*stays, *steps]
+
+    def waited_for(self, turn: LearnerTurn) -> tuple[WorkId, ...]:
+        """Return the tasks that are being learned, in task order."""
+        tasks = sorted(task for task, _ in disks.learners_of(turn.state, Holdings.of(turn.state.group, turn.held)))
+        return tuple(turn.state.group.tasks[task].task_id for task in tasks)
+
+    def _settings(self) -> LearnerSettings:
+        return LearnerSettings(
+            acceptable_recovery_lag=self._config.acceptable_recovery_lag,
+            balance_factor=self._config.balance_factor,
+            max_learners=self._max_learners,
+            num_standby_replicas=self._config.num_standby_replicas,
+            scale_down_timeout_ms=self._scale_down_timeout_ms,
+        )
+
+    def _leaving_steps(self, before: Remembered, after: Remembered) -> list[Step]:
+        known, absent = dict(before.leaving), dict(before.absent)
+        return [
+            InstanceLeaving(process_id, at_ms, absent.get(process_id), _SCALE_DOWN)
+            for process_id, at_ms in after.leaving
+            if known.get(process_id) != at_ms
+        ]
+
+    def _turn(
+        self,
+        state: GroupState,
+        at_ms: int,
+        decision: LearnerDecision,
+        memory: Remembered,
+        instances: Sequence[Holding],
+        held: Holdings,
+        steps: Sequence[Step],
+    ) -> LearnerTurn:
+        turn = LearnerTurn(
+            at_ms=at_ms,
+            state=state,
+            generation=state.generation + 1,
+            decided=held,
+            held=held,
+            target=_target(state.group, instances),
+            steps=tuple(steps),
+            decided_of=instances,
+            queued=sum(len(of.warmup) for of in instances),
+            memory=memory,
+            copies=disks.seated(state, held, at_ms),
+            next_at_once=decision.next_at_once,
+        )
+        return replace(turn, phases=self._phases(turn))
+
+    def _phases(self, turn: LearnerTurn) -> tuple[Phase, ...]:
+        starts = any(isinstance(step, HandOver | Promote) for step in turn.steps)
+        of = (Phase.WARM_UP, turn.queued), (Phase.CUT_OVER, starts), (Phase.SETTLED, not self._goes_on(turn))
+        return tuple(phase for phase, holds in of if holds)
+
+    def _goes_on(self, turn: LearnerTurn) -> bool:
+        return bool(turn.next_at_once or turn.queued or turn.memory.leaving)
+
+    def _learners(self, state: GroupState, held: Holdings, memory: Remembered) -> list[disks.Seat]:
+        """Return the learners of instances that run, as (task, instance), by instance."""
+        absent = {state.group.instance_index[of] for of, _ in memory.absent}
+        found = (seat for seat in disks.learners_of(state, held) if seat[1] not in absent)
+        return sorted(found, key=lambda seat: (seat[1], seat[0]))
+
+    def _told_ready(self, state: GroupState, memory: Remembered) -> GroupState:
+        """Let the first learner be ready of which nobody knows when it is, unless one is."""
+        limit = self._config.acceptable_recovery_lag
+        learners = self._learners(state, Holdings.of(state.group, state.holdings), memory)
+        lags = {(task, copy.instance): copy.remaining for task, _ in learners for copy in state.copies[task]}
+        unrated = [seat for seat in learners if not self._rated(state.group, seat)]
+        if not unrated or any(lags.get(seat, 0) <= limit for seat in learners):
+            return state
+        return disks.told_ready(state, unrated[0])
+
+    def _rated(self, group: Group, seat: disks.Seat) -> bool:
+        return self._rates.restore_rate(seat[1]) is not None and group.tasks[seat[0]].end_offset_known
+
+    def _ready_ms(self, turn: LearnerTurn, ahead: Ahead) -> int | None:
+        held = Holdings.of(turn.state.group, turn.held)
+        learners = self._learners(turn.state, held, turn.memory)
+        if not learners:
+            return None
+        limit = self._config.acceptable_recovery_lag
+        copies = turn.copies_now
+        if any(not self._rated(turn.state.group, seat) for seat in learners):
+            return turn.at_ms
+        restoring = {task: of_task for task, of_task in copies.items() if any(copy.remaining for copy in of_task)}
+        restoring |= {task: copies[task] for task, _ in learners}
+
+        def ahead_of_those_that_run(to_ms: int) -> Sequence[Span]:
+            return _without_absent(ahead(to_ms), turn.state.group, turn.memory)
+
+        return disks.next_ready_ms(turn.state.group, restoring, learners, limit, turn.at_ms, ahead_of_those_that_run)
+
+
+def _instances(group: Group, decision: LearnerDecision) -> list[Holding]:
+    """Return what each instance is to hold, tasks in order."""
+    active: list[list[int]] = [[] for _ in group.instances]
+    standby: list[list[int]] = [[] for _ in group.instances]
+    learned: list[list[int]] = [[] for _ in group.instances]
+    for task, (owner, learner, standbys) in enumerate(
+        zip(decision.owner, decision.learner, decision.standbys, strict=True)
+    ):
+        if owner != NOBODY:
+            active[owner].append(task)
+        if learner != NOBODY:
+            learned[learner].append(task)
+        for instance in standbys:
+            standby[instance].append(task)
+    return [Holding(*map(tuple, roles)) for roles in zip(active, standby, learned, strict=True)]
+
+
+def _target(group: Group, instances: Sequence[Holding]) -> Target:
+    """Return who runs which stateful task once all learners have taken over."""
+    learner = {task: instance for instance, held in enumerate(instances) for task in held.warmup}
+    active: list[list[int]] = [[] for _ in instances]
+    for instance, held in enumerate(instances):
+        for task in held.active:
+            if group.stateful_flags[task]:
+                active[learner.get(task, instance)].append(task)
+    return Target(tuple(tuple(sorted(of)) for of in active), tuple(held.standby for held in instances))
+
+
+def _without(
+    state: GroupState, removed: Sequence[str], instances: list[Holding], at_ms: int
+) -> tuple[GroupState, list[Holding]]:
+    """Return the group, and what its instances are to hold, without those that have gone with this round."""
+    if not removed:
+        return state, instances
+    old, gone = state.group, frozenset(removed)
+    stay = [place for place, instance in enumerate(old.instances) if instance.process_id not in gone]
+    group = Group.of(old.application_id, list(old.tasks), [old.instances[place] for place in stay])
+    smaller = regrouped(state, group, gone, {}, at_ms, lambda _task, _from_ms, _to_ms: 0)
+    return smaller, [instances[place] for place in stay]
+
+
+def _all(state: GroupState, copies: Mapping[int, tuple[Copy, ...]]) -> tuple[tuple[Copy, ...], ...]:
+    return tuple(copies.get(task, of_task) for task, of_task in enumerate(state.copies))
+
+
+def _is_static(group: Group, departure: Departure) -> bool:
+    instance = group.instances[group.instance_index[departure.process_id]]
+    return all(consumer.group_instance_id is not None for consumer in instance.consumers)
+
+
+def _without_absent(spans: Sequence[Span], group: Group, memory: Remembered) -> Sequence[Span]:
+    """Let those stand still that have not come back."""
+    absent = frozenset(group.instance_index[of] for of, _ in memory.absent if of in group.instance_index)
+    return [span._replace(stopped=span.stopped | absent) for span in spans] if absent else spans

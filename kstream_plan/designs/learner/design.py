@@ -1,0 +1,61 @@
+"""KIP-441's draft as a design: what it models, takes for granted and can at best do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import ClassVar
+
+from kstream_plan.designs.learner.coordinator import LearnerCoordinator
+from kstream_plan.designs.learner.memory import remembered_of
+from kstream_plan.model import GroupState, Note
+from kstream_plan.model.scenario import Scenario
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.starting_state import seated
+from kstream_plan.plans.design import Design, Played
+
+#: The draft sets none; ours.
+SCALE_DOWN_TIMEOUT_MS = 600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Learner(Design):
+    """Learners that take over when they are ready, one rebalance each time; nobody probes.
+
+    ``max_learners`` are there at once at most (``None``: as many as the balance asks for); a leaving instance is gone
+    after ``scale_down_timeout_ms`` at the latest.
+    """
+
+    max_learners: int | None = None
+    scale_down_timeout_ms: int = SCALE_DOWN_TIMEOUT_MS
+    name: ClassVar[str] = "learner"
+    models: ClassVar[str] = "KIP-441's draft (never released)"
+    assignor: ClassVar[str] = "incremental-rebalancing"
+    protocol: ClassVar[str] = "learner"
+
+    def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
+        """Let every copy name who holds it; who holds anything were the last members."""
+        found = seated(state)
+        return replace(found, memory=remembered_of(found), revoked=MappingProxyType({}))
+
+    def coordinator(self, config: AssignmentConfig) -> LearnerCoordinator:
+        """Begin to coordinate a group with these settings."""
+        return LearnerCoordinator(
+            config, max_learners=self.max_learners, scale_down_timeout_ms=self.scale_down_timeout_ms
+        )
+
+    def assumptions(self, played: Played) -> tuple[Note, ...]:
+        """Say that nothing of it was released, what a round takes, and what nobody knows of learners."""
+        notes = [
+            Note("never-released", "By KIP-441's draft, which no release has: to be weighed, not to be expected"),
+            Note("typical-times", "Times are typical, give or take a heartbeat interval per rebalance"),
+        ]
+        if any(held.warmup for rnd in played.rounds for held in rnd.assigned):
+            message = "A task that is learned stands still for a heartbeat interval in every rebalance until it moves"
+            notes.append(Note("learned-tasks-stop", message))
+        if played.rounds and played.unrated:
+            message = (
+                "Of some learners nobody knows when they are ready: they count as ready one after the other, at once"
+            )
+            notes.append(Note("learners-ready-at-once", message))
+        return tuple(notes)

@@ -1,0 +1,195 @@
+"""What learner groups have on disk: how copies begin, restore and are lost, and when the next learner is ready.
+
+The learner rules, section 5: restoring is that of every other group; a copy starts from what its instance's disk has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kstream_plan.model import LATEST, Copy, Group, GroupState, Holdings
+from kstream_plan.plans.design import Ahead
+from kstream_plan.plans.restoring import Restoring, Span, produced
+
+#: By task, its copies.
+Copies = Mapping[int, tuple[Copy, ...]]
+#: (task, instance)
+Seat = tuple[int, int]
+#: A learner that is not ready after so long never is: what is written outruns it.
+_NEVER_MS = 10 * 365 * 86_400_000
+#: So many records of each copy may be lost by rounding, from a round to the next.
+_ROUNDED = 2
+
+
+def cleaned(state: GroupState, at_ms: int, cleanup_delay_ms: int) -> GroupState:
+    """Return a group without left-over state that is older than ``state.cleanup.delay.ms``."""
+    copies = {
+        task: tuple(copy for copy in of_task if not _is_over(copy, at_ms, cleanup_delay_ms))
+        for task, of_task in enumerate(state.copies)
+        if any(_is_over(copy, at_ms, cleanup_delay_ms) for copy in of_task)
+    }
+    return _with(state, copies) if copies else state
+
+
+def told_ready(state: GroupState, seat: Seat) -> GroupState:
+    """Return a group in which one learner is ready."""
+    task, instance = seat
+    copies = tuple(
+        copy._replace(remaining=0, lag=0) if copy.instance == instance else copy for copy in state.copies[task]
+    )
+    return _with(state, {task: copies})
+
+
+def seated(state: GroupState, held: Holdings, at_ms: int) -> dict[int, tuple[Copy, ...]]:
+    """Return the copies of every task of which somebody else holds something than before, in their new seats."""
+    group, seats = state.group, dict[int, dict[int, tuple[int, bool] | None]]()
+    before = Holdings.of(group, state.holdings).stateful
+    for consumer, (old, new) in enumerate(zip(before, held.stateful, strict=True)):
+        if old == new:
+            continue
+        instance = group.instance_of[consumer]
+        for task in {task for role in old for task in role}:
+            seats.setdefault(task, {}).setdefault(instance, None)
+        for place, role in enumerate(new):
+            for task in role:
+                seats.setdefault(task, {})[instance] = consumer, place == 0
+    return {task: _placed(state, task, of, at_ms) for task, of in seats.items()}
+
+
+def restored(state: GroupState, copies: Copies, spans: Sequence[Span]) -> dict[int, tuple[Copy, ...]]:
+    """Return those tasks' copies that are otherwise after these spans of time; ``copies`` in place of the state's."""
+    all_copies = [copies.get(task, of_task) for task, of_task in enumerate(state.copies)]
+    restoring = {task: of_task for task, of_task in enumerate(all_copies) if _restores(of_task, spans)}
+    left, found = Restoring.over(state.group, restoring, spans), dict(copies)
+    for task, of_task in restoring.items():
+        found[task] = tuple(_later(state.group, task, copy, left, spans) for copy in of_task)
+    return found
+
+
+def next_ready_ms(
+    group: Group, copies: Copies, learners: Collection[Seat], limit: int, at_ms: int, ahead: Ahead
+) -> int | None:
+    """Return when the first of these learners is ready, with a lag of at most ``limit``; ``None``: it never is.
+
+    ``copies`` are all that restore, or that learn.
+    """
+    lags = {seat: _remaining(copies, seat) for seat in learners}
+    if min(lags.values()) <= limit:
+        return at_ms
+    steadily = ahead(at_ms + _NEVER_MS)
+    after_ms = 1
+    if len(steadily) == 1 and not (steadily[0].stopped or any(steadily[0].produced(task) for task, _ in learners)):
+        after_ms, instance = _steadily_ready(copies, lags, limit, steadily[0])
+        lags = {seat: lag for seat, lag in lags.items() if seat[1] == instance}
+        copies = {task: of for task, of in copies.items() if any(copy.instance == instance for copy in of)}
+
+    def ready(to_ms: int) -> list[Seat]:
+        left = Restoring.over(group, copies, ahead(to_ms))
+        return [seat for seat, lag in lags.items() if left.known(*seat) and left.left.get(seat, lag) <= limit]
+
+    low_ms, high_ms = _around(lambda ms: bool(ready(ms)), at_ms, after_ms)
+    if high_ms is None:
+        return None
+    first_ms = _first(lambda ms: bool(ready(ms)), low_ms, high_ms)
+    # copies share whole records, of which what is over is lost: those that are nearer than that are ready together
+    instance = ready(first_ms)[0][1]
+    rate = ahead(first_ms)[-1].rates.restore_rate(instance) or 1.0
+    sharing = sum(copy.instance == instance for of_task in copies.values() for copy in of_task)
+    last_ms = first_ms + int(1000 * _ROUNDED * sharing / rate) + 1
+    together = len(ready(last_ms))
+    return _first(lambda ms: len(ready(ms)) >= together, first_ms - 1, last_ms)
+
+
+def _steadily_ready(copies: Copies, lags: Mapping[Seat, int], limit: int, span: Span) -> tuple[int, int]:
+    """Return after how long the first learner is ready, about, and on which instance, if nothing changes till then.
+
+    An instance restores its active tasks first, and then shares its rate evenly.
+    """
+    least: dict[int, int] = {}
+    for (_, instance), lag in lags.items():
+        least[instance] = min(lag - limit, least.get(instance, lag))
+    records = dict.fromkeys(least, 0)
+    for of_task in copies.values():
+        for copy in of_task:
+            if copy.consumer is not None and copy.instance in records:
+                records[copy.instance] += copy.remaining if copy.active else min(copy.remaining, least[copy.instance])
+    after = (
+        (int(1000 * of / (span.rates.restore_rate(instance) or 1.0)), instance) for instance, of in records.items()
+    )
+    return min(after)
+
+
+def _around(holds: Callable[[int], bool], at_ms: int, after_ms: int) -> tuple[int, int | None]:
+    """Return a time when something does not hold yet, and a later one when it does; about so long after ``at_ms``."""
+    guess_ms = at_ms + max(1, after_ms)
+    if holds(guess_ms):
+        step_ms = 1
+        while holds(max(at_ms, guess_ms - step_ms)):
+            step_ms *= 2
+        return max(at_ms, guess_ms - step_ms), guess_ms
+    step_ms = 1
+    while not holds(guess_ms + step_ms):
+        step_ms *= 2
+        if step_ms > _NEVER_MS:
+            return guess_ms, None
+    return guess_ms, guess_ms + step_ms
+
+
+def _first(holds: Callable[[int], bool], low_ms: int, high_ms: int) -> int:
+    """Return the first time after one at which something does not hold, until one at which it does."""
+    while low_ms + 1 < high_ms:
+        middle_ms = (low_ms + high_ms) // 2
+        low_ms, high_ms = (low_ms, middle_ms) if holds(middle_ms) else (middle_ms, high_ms)
+    return high_ms
+
+
+def _is_over(copy: Copy, at_ms: int, cleanup_delay_ms: int) -> bool:
+    return copy.consumer is None and copy.lost_at_ms is not None and at_ms - copy.lost_at_ms >= cleanup_delay_ms
+
+
+def _with(state: GroupState, copies: Copies) -> GroupState:
+    after = [copies.get(task, of_task) for task, of_task in enumerate(state.copies)]
+    return replace(state, copies=tuple(after))
+
+
+def _restores(of_task: Sequence[Copy], spans: Sequence[Span]) -> bool:
+    return any(copy.remaining or copy.consumer is None for copy in of_task) or any(span.stopped for span in spans)
+
+
+def _placed(state: GroupState, task: int, seats: Mapping[int, tuple[int, bool] | None], at_ms: int) -> tuple[Copy, ...]:
+    """Move a task's copies to their new seats; one that nobody holds any more is left over."""
+    found = {copy.instance: copy for copy in state.copies[task]}
+    for instance, seat in seats.items():
+        copy = found.get(instance)
+        if seat is None:
+            if copy is not None and copy.consumer is not None:
+                lag = 0 if copy.lag == LATEST else copy.lag
+                found[instance] = copy._replace(lag=lag, consumer=None, active=False, lost_at_ms=at_ms)
+        elif copy is None:
+            whole = state.group.end_offset_sums[task]
+            found[instance] = Copy(instance, whole, (), whole, *seat, state.generation + 1, made_at_ms=at_ms)
+        else:
+            found[instance] = copy._replace(consumer=seat[0], active=seat[1], lost_at_ms=None)
+    return tuple(found[instance] for instance in sorted(found))
+
+
+def _later(group: Group, task: int, copy: Copy, left: Restoring, spans: Sequence[Span]) -> Copy:
+    whole = group.end_offset_sums[task]
+    if copy.consumer is None:
+        remaining = min(copy.remaining + produced(spans, task), whole)
+        return copy._replace(lag=remaining if copy.lag is not None and copy.lag >= 0 else copy.lag, remaining=remaining)
+    remaining = left.remaining(task, copy) if left.known(task, copy.instance) else copy.remaining
+    lag = LATEST if copy.active and not remaining else remaining
+    return copy._replace(lag=lag, reporters=(copy.consumer,), remaining=remaining)
+
+
+def _remaining(copies: Copies, seat: Seat) -> int:
+    return next((copy.remaining for copy in copies[seat[0]] if copy.instance == seat[1]), 0)
+
+
+def learners_of(state: GroupState, holdings: Holdings) -> Iterator[Seat]:
+    """Yield every learner, as (task, instance)."""
+    for consumer, held in enumerate(holdings.stateful):
+        for task in held.warmup:
+            yield task, state.group.instance_of[consumer]

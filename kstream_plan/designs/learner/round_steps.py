@@ -1,0 +1,153 @@
+"""The steps of one round of a learner group: what changes for whom, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kstream_plan.designs.learner.decision import LearnerDecision
+from kstream_plan.model import Copy, GroupState, Holding, WorkId
+from kstream_plan.model.ranking import is_caught_up
+from kstream_plan.plans import (
+    Demote,
+    Drop,
+    HandOver,
+    Place,
+    Promote,
+    Reason,
+    ReasonCode,
+    Revoke,
+    Role,
+    Seat,
+    Step,
+    ThreadMove,
+)
+
+_ROLES = tuple(Role)
+
+
+class _Held(NamedTuple):
+    consumer: int
+    role: Role
+
+
+def steps_of(
+    state: GroupState, held: Sequence[Holding], decision: LearnerDecision, acceptable_recovery_lag: int
+) -> list[Step]:
+    """Return the steps from what a group holds to what it is to hold, by task, each given up before it is taken over.
+
+    ``decision`` is by the tasks of the group.
+    """
+    before, after = _held_otherwise(state, held)
+    made = _Steps(state, decision, acceptable_recovery_lag, before)
+    drafts: list[tuple[int, int, int, Step]] = []  # no two alike in the first three
+    for (task, instance), old in before.items():
+        new = after.pop((task, instance), None)
+        drafts.append((task, *made.of(task, instance, old, new)))
+    for (task, instance), new in after.items():
+        drafts.append((task, *made.of(task, instance, None, new)))
+    drafts.sort(key=lambda draft: draft[:3])
+    return [step for *_, step in drafts]
+
+
+def _held_otherwise(
+    state: GroupState, held: Sequence[Holding]
+) -> tuple[dict[tuple[int, int], _Held], dict[tuple[int, int], _Held]]:
+    """Return what is held before and not after, at the same consumer in the same role, and the reverse."""
+    before: dict[tuple[int, int], _Held] = {}
+    after: dict[tuple[int, int], _Held] = {}
+    for consumer, (old, new) in enumerate(zip(state.holdings, held, strict=True)):
+        instance = state.group.instance_of[consumer]
+        for role, had, has in zip(_ROLES, old, new, strict=True):
+            if had != has:
+                seat = _Held(consumer, role)
+                before.update(((task, instance), seat) for task in sorted(set(had).difference(has)))
+                after.update(((task, instance), seat) for task in sorted(set(has).difference(had)))
+    return before, after
+
+
+class _Steps:
+    """Turns one change into a step with its reason; holds the round's facts, changes none."""
+
+    def __init__(
+        self,
+        state: GroupState,
+        decision: LearnerDecision,
+        limit: int,
+        before: Mapping[tuple[int, int], _Held],
+    ) -> None:
+        self._state, self._decision, self._limit = state, decision, limit
+        self._learned = frozenset(decision.took_over)
+        self._owner = {task: old for (task, _), old in before.items() if old.role is Role.ACTIVE}
+
+    def of(self, task: int, instance: int, old: _Held | None, new: _Held | None) -> tuple[int, int, Step]:
+        """Return the step, and where it comes among those of its task: giving up first, then by instance."""
+        if new is None:
+            assert old is not None
+            return 0, instance, self._ends(task, old)
+        if new.role is Role.ACTIVE:
+            return 2, instance, self._starts(task, instance, old, new)
+        return 1, instance, self._copied(task, instance, old, new)
+
+    def _ends(self, task: int, old: _Held) -> Step:
+        if old.role is Role.ACTIVE:
+            return Revoke(self._id(task), self._seat(old), self._why_given_up(task))
+        return Drop(self._id(task), self._seat(old), Reason(ReasonCode.NOT_NEEDED))
+
+    def _starts(self, task: int, instance: int, old: _Held | None, new: _Held) -> Step:
+        if old is not None and old.role is Role.ACTIVE:
+            return ThreadMove(self._id(task), self._seat(old), self._seat(new), Reason(ReasonCode.MOVES_AT_ONCE))
+        restores, owner = self._restores(task, instance), self._owner.get(task)
+        stateful = self._state.group.stateful_flags[task]
+        caught_up = restores == 0 or (restores is not None and is_caught_up(restores, self._limit))
+        reason = self._why_starts(task, restores, caught_up=caught_up)
+        if owner is None and old is not None:
+            return Promote(self._id(task), self._seat(old), self._seat(new), caught_up, restores, reason)
+        from_ = None if owner is None else self._seat(owner)
+        return HandOver(self._id(task), from_, self._seat(new), caught_up or not stateful, restores, reason)
+
+    def _copied(self, task: int, instance: int, old: _Held | None, new: _Held) -> Step:
+        if old is not None and old.role is Role.ACTIVE:
+            return Demote(self._id(task), self._seat(old), self._seat(new), self._why_given_up(task))
+        if old is not None and old.role is new.role:
+            return ThreadMove(self._id(task), self._seat(old), self._seat(new), Reason(ReasonCode.THREADS_EVENED_OUT))
+        code = ReasonCode.LEARNS if new.role is Role.WARMUP else ReasonCode.STANDBY_WANTED
+        restores = self._restores(task, instance)
+        from_ = None if old is None else self._seat(old)
+        return Place(self._id(task), from_, self._seat(new), restores, Reason(code, restores, self._limit))
+
+    def _why_given_up(self, task: int) -> Reason:
+        return Reason(ReasonCode.LEARNED if task in self._learned else ReasonCode.MOVES_AT_ONCE)
+
+    def _why_starts(self, task: int, restores: int | None, *, caught_up: bool) -> Reason:
+        if task in self._learned:
+            return Reason(ReasonCode.LEARNED, restores, self._limit)
+        if not self._state.group.stateful_flags[task]:
+            return Reason(ReasonCode.STATELESS_EVENED_OUT)
+        code = ReasonCode.TARGET_CAUGHT_UP if caught_up else ReasonCode.NO_STATE_ANYWHERE
+        if not caught_up and self._decision.rule[task] in "cd":
+            code = ReasonCode.MOST_CAUGHT_UP
+        return Reason(code, restores, self._limit)
+
+    def _restores(self, task: int, instance: int) -> int | None:
+        definition = self._state.group.tasks[task]
+        copy: Copy | None = next((of for of in self._state.copies[task] if of.instance == instance), None)
+        remaining = definition.end_offset_sum if copy is None else copy.remaining
+        return remaining if definition.end_offset_known or not remaining else None
+
+    def _seat(self, held: _Held) -> Seat:
+        group = self._state.group
+        process_id = group.instances[group.instance_of[held.consumer]].process_id
+        return Seat(process_id, group.consumer_ids[held.consumer], held.role)
+
+    def _id(self, task: int) -> WorkId:
+        return self._state.group.tasks[task].task_id
+
+
+def learned_tasks(state: GroupState, holdings: Sequence[Holding]) -> Iterator[WorkId]:
+    """Yield the tasks that have a learner and an owner: it stops them before it joins."""
+    learned = {task for held in holdings for task in held.warmup}
+    for held in holdings:
+        for task in held.active:
+            if task in learned:
+                yield state.group.tasks[task].task_id
