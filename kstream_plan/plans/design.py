@@ -225,6 +225,8 @@ class Design(ABC):
     times_vary: ClassVar[bool] = False
     #: Whether an instance that holds and reports nothing has only just come.
     newcomers_hold_nothing: ClassVar[bool] = True
+    #: Whether an instance may announce that it leaves, and stays a member until it is emptied.
+    announces: ClassVar[bool] = False
     #: What the times of a plan are where something is restored at a rate that nobody knows.
     unrated_times: ClassVar[DurationIs] = "least"
     #: What is said, with where it could be known from, where nobody knows since when copies in doubt restore.

@@ -11,12 +11,12 @@ from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
-from kstream_plan.plans import HandOver, Plan, Promote
+from kstream_plan.plans import HandOver, MemberLeft, Plan, Promote
 from kstream_plan.plans.activity import records_of
 from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.simulation.forecasts import doubtful, forecasts, relied_on
 from kstream_plan.simulation.instance_names import process_id_of
-from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.one_plan import design_of, plan_checked
 
 #: So many rounds of a plan are played at first to see what becomes of the tasks; all of them if these do not tell.
 _SOON = (16, 128)
@@ -96,11 +96,13 @@ class Drain(DrainNow):
 
     ``waiting`` is what goes on meanwhile, ``wait_ms`` how long that is: ``None`` if nothing is under way (then
     ``later`` is empty, for waiting changes nothing) or if the group does not settle. ``later`` is in task order.
+    ``announced``: instead, they say now that they leave, and may stop when others have learned their tasks.
     """
 
     waiting: Plan
     wait_ms: int | None
     later: tuple[DrainedTask, ...]
+    announced: bool = False
 
     @property
     def cold_later(self) -> tuple[DrainedTask, ...]:
@@ -149,6 +151,8 @@ def drain(
     at_best = stopped_at(0, replace(options, ready=True))[1] if unknown else now
     at_once = _at_once(snapshot, made, process_ids, now, at_best)
     on_now(at_once)
+    if design_of(snapshot, options).announces:
+        return _announced(at_once, snapshot, options, on_round)
     waiting = plan_checked(snapshot, options, on_round=on_round)
     under_way = bool(waiting.rounds) and waiting.verdict.kind == "settled"
     wait_ms = waiting.rounds[-1].at_ms + snapshot.config.probing_rebalance_interval_ms if under_way else None
@@ -157,6 +161,23 @@ def drain(
         waiting=waiting,
         wait_ms=wait_ms,
         later=() if wait_ms is None else stopped_at(wait_ms, options, len(waiting.rounds))[1],
+    )
+
+
+def _announced(now: DrainNow, snapshot: Snapshot, options: PlanOptions, on_round: OnRound | None) -> Drain:
+    """Return the answer for instances that announce now that they leave: they may stop once they are let go."""
+    announced = Leave(at_ms=0, process_ids=now.process_ids, announced=True)
+    made = plan_checked(snapshot, options, scenario=Scenario(events=(announced,)), on_round=on_round)
+    gone_ms = {
+        step.process_id: rnd.at_ms for rnd in made.rounds for step in rnd.member_steps if isinstance(step, MemberLeft)
+    }
+    let_go = gone_ms.keys() >= set(now.process_ids)
+    return Drain(
+        **{field.name: getattr(now, field.name) for field in fields(DrainNow)},
+        waiting=made,
+        wait_ms=max(gone_ms.values()) if let_go else None,
+        later=_drained(made, snapshot, now.process_ids, 0) if let_go else (),
+        announced=True,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Unpack
 
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.designs import DESIGNS, OF_GROUP_PROTOCOL
+from kstream_plan.errors import UsageError
 from kstream_plan.model import Assignment, Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.starting_state import seated
@@ -38,7 +39,7 @@ def plan(
         ScenarioError: the scenario does not fit the group.
     """
     options = replace(options, **changed)
-    design = _design(snapshot, options)
+    design = design_of(snapshot, options)
     return planner.plan(snapshot, design, options, scenario=scenario, on_round=on_round, enough=enough)
 
 
@@ -58,14 +59,21 @@ def plan_checked(
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
     options = replace(options, **changed)
-    design = _design(snapshot, options)
+    design = design_of(snapshot, options)
     return checked.plan_checked(snapshot, design, options, scenario=scenario, on_round=on_round)
 
 
-def _design(snapshot: Snapshot, options: PlanOptions) -> Design:
-    """Return the design of the group: the one that is asked for counts where the group is a classic one."""
-    make = OF_GROUP_PROTOCOL.get(snapshot.group_protocol) or DESIGNS[options.design]
-    return make(options)
+def design_of(snapshot: Snapshot, options: PlanOptions) -> Design:
+    """Return the design of the group: the one that is asked for counts where the group is a classic one.
+
+    Raises:
+        UsageError: one is asked for, and the group is of another kind.
+    """
+    kind = OF_GROUP_PROTOCOL.get(snapshot.group_protocol)
+    if kind is not None and options.design != PlanOptions().design:
+        what = f"a {snapshot.group_protocol} group coordinates as it does, not by --design {options.design}"
+        raise UsageError(what, where=snapshot.state.group.application_id, fix="leave out --design")
+    return (kind or DESIGNS[options.design])(options)
 
 
 def assign_once(snapshot: Snapshot, *, assignor: str = "high-availability") -> Assignment:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from kstream_plan.designs.learner.design import Learner
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import ScenarioError
+from kstream_plan.model import Group
 from kstream_plan.model.scenario import Event, Join, Leave, Return, Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
@@ -32,8 +34,12 @@ from kstream_plan.plans import (
     Trigger,
 )
 from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.render.simulation.drain import drain_table
+from kstream_plan.render.simulation.drain_json import drain_json
+from kstream_plan.simulation.drain import drain
 from tests.helpers import learner_cases
 from tests.helpers.learner_cases import group, instance, played, table
+from tests.helpers.schemas import validator
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "learner.jsonl.gz"
 
@@ -215,3 +221,36 @@ def test_no_more_learners_at_once_than_asked_for(limit: int) -> None:
     made = played(group("1234", "567", "89"), joined, design=Learner(limit))
     assert max(sum(len(held.warmup) for held in rnd.assigned) for rnd in made.rounds) == limit
     assert made.verdict.kind == "settled"
+
+
+def test_drain_says_when_who_announces_it_may_stop() -> None:
+    found = drain(group("12", "34", "56"), ["S3"], PlanOptions(design="learner"))
+    assert (found.announced, found.wait_ms, found.cold_later) == (True, 10_000, ())
+    assert len(found.cold_now) == 2
+    assert "then 0 cold" in " ".join(drain_table(found).split())
+    unrated = drain(group("12", "34", "56", rate=None), ["S3"], PlanOptions(design="learner"))
+    assert "WAIT ≥ 0.0 s, if announced now" in " ".join(drain_table(unrated).split())
+    document = json.loads(drain_json(found))
+    validator("drain").validate(document)
+    assert (document["announced"], document["wait_ms"]) == (True, 10_000)
+
+
+def test_a_static_member_that_does_not_come_back_is_emptied() -> None:
+    """It is absent from its session's end on: its tasks wait for their learners, and stand still until then."""
+    snapshot = group("12", "34", "56")
+    members = [
+        replace(of, consumers=instance(of.process_id, static=True).consumers) for of in snapshot.state.group.instances
+    ]
+    static = Group.of("walk", list(snapshot.state.group.tasks), members)
+    snapshot = replace(snapshot, state=replace(snapshot.state, group=static))
+    made = played(snapshot, Stop(at_ms=0, process_ids=("S3",)))
+    assert broken_invariants(made) == ()
+    [leaving] = [step for rnd in made.rounds for step in rnd.steps if isinstance(step, InstanceLeaving)]
+    assert (leaving.until_ms, leaving.absent_since_ms) == (645_000, 0)
+    assert [rnd.at_ms for rnd in made.rounds] == [45_000, 55_000]
+    assert made.summary.cold_handovers == 0
+    assert made.pauses.longest_ms == 55_000
+    back = played(snapshot, Stop(at_ms=0, process_ids=("S3",)), Return(at_ms=50_000, process_ids=("S3",)))
+    assert broken_invariants(back) == ()
+    assert table(back)[-1] == {"S1": "T1 T2", "S2": "T3 T4", "S3": "T5 T6"}
+    assert back.pauses.longest_ms == 50_000

@@ -32,6 +32,7 @@ class Learner(Design):
     models: ClassVar[str] = "KIP-441's draft (never released)"
     assignor: ClassVar[str] = "incremental-rebalancing"
     protocol: ClassVar[str] = "learner"
+    announces: ClassVar[bool] = True
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
         """Let every copy name who holds it; who holds anything were the last members."""

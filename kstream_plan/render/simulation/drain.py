@@ -160,6 +160,9 @@ def _later(drained: Drain, names: Names) -> Fact:
     shown = several([names.task(task.task_id) for task in cold], 5)
     then = f"{len(cold):,} cold: {shown}" if cold else "0 cold"
     wait = f"~{duration(drained.wait_ms)}"
+    if drained.announced:
+        wait = f"≥ {duration(drained.wait_ms)}" if drained.waiting.summary.duration_is == "least" else wait
+        return Fact("WAIT", (f"{wait}, if announced now, until others have learned all or time is up: then {then}",))
     return Fact(
         "WAIT",
         (f"{wait}, until all has settled, and a probing interval more: then {then}",),

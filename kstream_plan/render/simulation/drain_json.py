@@ -27,6 +27,7 @@ def drain_json(drained: Drain) -> str:
         "now": [_task(task) for task in drained.now],
         "cold_now": list(drained.how_many_cold),
         "wait_ms": drained.wait_ms,
+        "announced": drained.announced,
         "later": [_task(task) for task in drained.later],
         "warnings": notes(drained.warnings),
         "doubts": notes(drained.doubts),
