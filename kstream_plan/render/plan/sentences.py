@@ -57,7 +57,8 @@ def _what(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - on
         case InstanceStays():
             return f"{names.instance(step.process_id)} stays after all"
         case StopLearned():
-            return f"{_several(step.task_ids, names)} pause for the rebalance"
+            who = "each of " if len(step.task_ids) > 1 else ""
+            return f"{who}{_several(step.task_ids, names)} stands still for the rebalance"
         case Place():
             return f"{names.task(step.task_id)} {_placed(step, names)}"
         case Withhold():
