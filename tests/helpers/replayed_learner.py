@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from kstream_plan.designs.learner.decision import LearnerDecision, LearnerSettings, Memory, decide
-from kstream_plan.designs.learner.group import Disk, LearnerGroup, LearnerProcess, LearnerRound
 from kstream_plan.model import NOBODY, TaskId, process_order
+from tests.helpers.learner_clock import Disk, LearnerGroup, LearnerProcess, LearnerRound
 
 _NOTICED = {"crash noticed": "crash {} noticed", "static_gone noticed": "static_gone {} noticed"}
 

@@ -1,6 +1,7 @@
-"""A group of KIP-441's draft between its rounds: who is a member, what restores, and what starts the next round.
+"""A clock with fractions of milliseconds for learner groups: recorded histories are exact, where plans have whole ones.
 
-The learner rules, section 5. Times are exact: they are fractions of milliseconds where copies share a rate.
+The learner rules, section 5: who is a member, what restores, and what starts the next round. The decisions are those of
+the plans.
 """
 
 from __future__ import annotations
