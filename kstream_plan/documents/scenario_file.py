@@ -256,7 +256,7 @@ def _config(value: YamlNode, at_ms: int) -> Event:
 def _settings(value: YamlNode) -> tuple[tuple[str, SettingValue], ...]:
     settings = {}
     for name, key, node in value.named():
-        known, setting = setting_value(node.setting(name), key.where, node.where)
+        known, setting = setting_value(node.setting(name), key.where, node.where, of_groups=True)
         settings[known] = setting
     return tuple(sorted(settings.items()))
 

@@ -97,14 +97,22 @@ def with_overrides(config: AssignmentConfig, overrides: Mapping[str, SettingValu
     return replace(config, **overrides) if overrides else config  # type: ignore[arg-type]
 
 
-def setting_value(setting: Setting, name_where: str, where: str) -> tuple[str, SettingValue]:
+def setting_value(
+    setting: Setting, name_where: str, where: str, *, of_groups: bool = False
+) -> tuple[str, SettingValue]:
     """Return the name in :class:`AssignmentConfig` and the value of a setting that has to be one of its.
+
+    Or, if ``of_groups``, of a streams group: then the name is the broker's, with ``_``.
 
     Raises:
         ConfigError: it is none, or its value has the wrong type or is out of range; ``name_where`` and ``where`` are
             the places of its name and of its value.
     """
-    known = _KNOWN_NAMES.get(setting.name.replace(".", "_"))
+    of_group = setting.name.replace(".", "_")
+    if of_groups and of_group in GROUP_SETTINGS:
+        _, _, low, high = GROUP_SETTINGS[of_group]
+        return of_group, _whole_number(of_group, setting, where, (low, high))
+    known = _KNOWN_NAMES.get(of_group)
     if known is None:
         nearest = difflib.get_close_matches(setting.name[:100].replace(".", "_"), CONFIG_NAMES, n=1, cutoff=0)[0]
         raise ConfigError(f"{setting.name!r} is no setting", where=name_where, fix=f"is it {kafka_name(nearest)}?")

@@ -36,6 +36,11 @@ class Instance:
         """The number of stream threads."""
         return len(self.consumers)
 
+    @property
+    def is_static(self) -> bool:
+        """Whether all its threads are static members."""
+        return all(consumer.group_instance_id is not None for consumer in self.consumers)
+
 
 def is_uuid(process_id: str) -> bool:
     """Tell whether a process id is a UUID in its canonical text form; any other id is plain text."""

@@ -71,7 +71,7 @@ def plan(
         now_ms = options.now_ms if snapshot.decision is None else None  # else it begins when that was made
         snapshot, options = snapshot.before_decision(), replace(options, now_ms=now_ms)
     config = snapshot.config
-    events = scenario.events if scenario else ()
+    events = tuple(design.happening(event, snapshot) for event in (scenario.events if scenario else ()))
     outside = timeline(
         snapshot.state.group.instances,
         config,

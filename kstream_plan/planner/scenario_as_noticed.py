@@ -321,7 +321,7 @@ class _Draft:
             if down is None:
                 arrivals.append(arrival)
                 self.gone.pop(process_id)
-            elif event.keeps_disk and (event.static or is_static(known)):
+            elif event.keeps_disk and (event.static or known.is_static):
                 self.unnoticed.append(Outage(process_id, down.stopped_at_ms, event.at_ms))
                 self.emptied |= {process_id: None} if arrival.flushed_per_second < inf else {}
                 del self.down[process_id]
@@ -467,11 +467,6 @@ def thread_ids(instance: Instance, threads: int) -> list[str]:
     taken = {consumer.consumer_id for consumer in instance.consumers}
     free = (f"{instance.process_id}-StreamThread-{number}" for number in range(1, 2 * threads + len(taken) + 1))
     return [name for name in free if name not in taken][len(taken) : threads]
-
-
-def is_static(instance: Instance) -> bool:
-    """Tell whether all its threads are static members."""
-    return all(consumer.group_instance_id is not None for consumer in instance.consumers)
 
 
 def with_threads_of(instance: Instance, before: Instance | None) -> Instance:

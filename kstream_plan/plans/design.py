@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
+from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Holding, Holdings, Note, Rates, Snapshot, Target, WorkId
-from kstream_plan.model.scenario import Scenario
+from kstream_plan.model.scenario import Event, Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Cleaning
+from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.plans.membership import TakingIn, taken_in
 from kstream_plan.plans.restoring import Span
 from kstream_plan.plans.rounds import Phase, Round, Trigger
@@ -258,6 +260,20 @@ class Design(ABC):
         The state's memory, unless it is the design's own, is a :class:`~kstream_plan.model.starting_state.Beginning`.
         """
         return state
+
+    def happening(self, event: Event, snapshot: Snapshot) -> Event:
+        """Return what an event of a scenario is for a group of this kind, by the names of the planner's settings.
+
+        Raises:
+            ScenarioError: there is nothing like it.
+        """
+        del snapshot
+        settings = getattr(event, "settings", ())
+        of_streams = next((name for name, _ in settings if name in GROUP_SETTINGS), None)
+        if of_streams is not None:
+            what = f"{of_streams.replace('_', '.')} is a setting of streams groups, and this is none"
+            raise ScenarioError(what, where=getattr(event, "where", ""), fix="leave it out")
+        return event
 
     def soonest(self) -> Design:
         """Return the same design with every rebalance as early as it can be, for the least that a plan takes."""

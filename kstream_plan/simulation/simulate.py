@@ -72,6 +72,7 @@ def simulate(
         return plan_checked(snapshot, options, scenario=other, bounds=False, floor=False, ranges=False)
 
     made = plan_checked(snapshot, options, scenario=played, on_round=on_round)
+    what_ifs = what_ifs and snapshot.group_protocol == "classic"  # there are no such settings elsewhere
     note = outage_note(made, played, play_other) if what_ifs else None
     if note is not None:
         made = replace(made, warnings=(note, *made.warnings))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -10,11 +10,12 @@ from kstream_plan.designs.streams.beats import Pace
 from kstream_plan.designs.streams.copies import begun
 from kstream_plan.designs.streams.playing import StreamsCoordinator
 from kstream_plan.designs.streams.start import Start
-from kstream_plan.model import Group, GroupState, Note
-from kstream_plan.model.scenario import Scenario
+from kstream_plan.errors import ScenarioError
+from kstream_plan.model import Group, GroupState, Note, Snapshot
+from kstream_plan.model.scenario import Bounce, ConfigChange, Event, Leave, Return, Scenario, SettingValue, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
-from kstream_plan.model.streams_group import BrokerGroup
+from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS, BrokerGroup
 from kstream_plan.plans.design import Design, Played
 from kstream_plan.plans.summary import DurationIs
 
@@ -39,6 +40,24 @@ class Streams(Design):
         found = replace(seated(state), memory=Start(group=group, asks_now=scenario is None))
         return begun(found, _offsets(group, state.group))
 
+    def happening(self, event: Event, snapshot: Snapshot) -> Event:
+        """Return the same where who is closed leaves, unless it is a static member, and with the group's settings.
+
+        Raises:
+            ScenarioError: it makes static members of a group whose broker refuses them.
+        """
+        group, broker = snapshot.state.group, snapshot.state.memory
+        assert isinstance(broker, BrokerGroup)
+        if getattr(event, "static", False) and not BROKER_VERSIONS[broker.broker_version]:
+            what = f"brokers of {broker.broker_version} refuse static members in streams groups"
+            raise ScenarioError(what, where=event.where, fix="leave static out, or give a broker_version of 4.4")
+        if isinstance(event, Stop) and not event.crash and not any(_is_static(group, of) for of in event.process_ids):
+            return Leave(at_ms=event.at_ms, process_ids=event.process_ids, where=event.where)
+        if isinstance(event, Bounce):
+            static = event.static or any(_is_static(group, of) for of in event.process_ids)
+            return replace(event, leaves=not static, settings=_of_group(event.settings))
+        return replace(event, settings=_of_group(event.settings)) if isinstance(event, ConfigChange) else event
+
     def soonest(self) -> Streams:
         """Return the same design with heartbeats at once, when there is anything to hear."""
         return replace(self, pace=Pace.SOONEST)
@@ -56,6 +75,16 @@ class Streams(Design):
         return tuple(_notes(played))
 
 
+def _is_static(group: Group, process_id: str) -> bool:
+    place = group.instance_index.get(process_id)
+    return place is not None and group.instances[place].is_static
+
+
+def _of_group(settings: Iterable[tuple[str, SettingValue]]) -> tuple[tuple[str, SettingValue], ...]:
+    """Return those that are the group's, by the planner's names: the application's have no effect."""
+    return tuple((GROUP_SETTINGS[name][0], value) for name, value in settings if name in GROUP_SETTINGS)
+
+
 def _notes(played: Played) -> Iterator[Note]:
     group = played.snapshot.state.memory
     assert isinstance(group, BrokerGroup)
@@ -69,6 +98,25 @@ def _notes(played: Played) -> Iterator[Note]:
         f"Nobody knows when members speak to the broker: they count as spread evenly over {seconds:g} s, and each "
         f"hand-over may take 0 to {seconds:g} s",
     )
+    events = () if played.scenario is None else played.scenario.events
+    without = dict.fromkeys(
+        name.replace("_", ".")
+        for event in events
+        for name, _ in getattr(event, "settings", ())
+        if name not in GROUP_SETTINGS
+    )
+    if without:
+        message = f"{', '.join(without)}: a setting of the application has no effect in a streams group"
+        yield Note("no-effect-in-streams-group", message, tuple(without))
+    if any(isinstance(event, Bounce | Return) for event in events):
+        again = (
+            "finds its directories again by the offsets that it reports"
+            if BROKER_VERSIONS[group.broker_version]
+            else "is a new member, to the broker without any state"
+        )
+        yield Note(
+            "restarted-members", f"Who is closed leaves at once, a leave for each thread; who comes back {again}"
+        )
     if not group.ordered:
         message = "The order of the broker's table is not known: which task goes where may differ where it breaks ties"
         yield Note("table-order-unknown", message)

@@ -35,6 +35,7 @@ from kstream_plan.model.scenario import (
     Threads,
 )
 from kstream_plan.model.settings import CONFIG_NAMES
+from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.plans.simulated import Draws, Range, WhatIf
 
 CRASH = "crash"
@@ -110,7 +111,7 @@ def _own(codec: Codec[Any], description: str) -> Field:
 
 
 _TEXTS = list_of(TEXT)
-_SETTING = one_of(sorted(CONFIG_NAMES))
+_SETTING = one_of(sorted({*CONFIG_NAMES, *GROUP_SETTINGS}))
 FORM.record(
     NewSetting,
     name=_SETTING.said("As in `config`."),

@@ -23,6 +23,7 @@ from kstream_plan.render.plan.headline import (
     pauses_fact,
     range_fact,
     restore_fact,
+    runs_facts,
     tasks_phrase,
 )
 from kstream_plan.render.plan.moves import hops_phrase, stateless_moves_fact
@@ -105,6 +106,7 @@ def _facts(simulated: Simulation, found: Sequence[Activity], names: Names, recor
         *_noted(plan, OUTAGE, "OUTAGE", names),
         _takes(simulated, names),
         *_noted(plan, CLOSE_TO_TIME_OUT, "EITHER", names),
+        *runs_facts(plan),
         *next_facts(plan),
         relief_fact(plan),
         pauses_fact(plan, names, None if simulated.draws is None else simulated.draws.max_paused_ms),
