@@ -163,7 +163,7 @@ class _Run:
     def verdict(self, turn: Turn, due: Due | None, *, left: int) -> Verdict | None:
         """Say how it ends, if it ends here: never while something is still to come from outside."""
         goes_on = due is not None or self.outside.next_change_ms() is not None
-        if left <= 0 and goes_on:
+        if left <= 0 and goes_on and not (due is not None and due.of_member):
             return Verdict("unfinished", self.coordinator.waited_for(turn), "the limit of rounds was reached")
         repeats = self.coordinator.repeats(turn)
         if goes_on and self.outside.more_after(self.at_ms):

@@ -67,12 +67,13 @@ class Due(NamedTuple):
     """When the next turn comes by itself, and why.
 
     ``begun``: it is under way already, so that a change from outside until then is taken in by it. Else such a change
-    brings a turn of its own, in place of this one.
+    brings a turn of its own, in place of this one. ``of_member``: a member does what was decided, no round begins.
     """
 
     at_ms: int
     trigger: Trigger
     begun: bool = False
+    of_member: bool = False
 
 
 class Lapse(NamedTuple):

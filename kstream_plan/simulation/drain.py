@@ -249,10 +249,11 @@ def _drained(made: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms:
     """Return what becomes of the tasks that the instances in ``gone`` ran when they stopped."""
     ran = _ran(made, gone, stopped_at_ms)
     starts = {
-        step.task_id: (step, rnd.at_ms)
+        step.task_id: (step, at_ms)
         for rnd in reversed(made.rounds)
-        if rnd.at_ms >= stopped_at_ms
-        for step in rnd.steps
+        for at_ms, steps in reversed(rnd.moments)
+        if at_ms >= stopped_at_ms
+        for step in steps
         if isinstance(step, HandOver | Promote) and step.task_id in ran and step.to.process_id not in gone
     }
     index = snapshot.state.group.instance_index

@@ -19,7 +19,7 @@ from kstream_plan.planner.options import PlanOptions
 
 DEFAULT_LAGS_TOLERANCE_MS = 60_000
 #: What can be done with groups of other protocols.
-_FIXES = {"streams": "assign, simulate and simulate-scaleout plan streams groups"}
+_FIXES = {"streams": "assign, simulate, simulate-scaleout, drain and check plan streams groups"}
 _DEFAULTS = PlanOptions().assignor, PlanOptions().protocol
 
 

@@ -69,7 +69,7 @@ def drain(asked: DrainOptions) -> None:
         settings = overrides(asked)
         with progress(quiet=asked.quiet) as tell:
             tell("reading")
-            outcomes = read_snapshots([asked.path], asked)
+            outcomes = read_snapshots([asked.path], asked, protocols=("classic", "streams"))
             several = len(outcomes) > 1
             shown: list[str] = []
 

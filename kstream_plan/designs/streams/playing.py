@@ -120,7 +120,7 @@ class StreamsCoordinator(Coordinator[Turn]):
 
         hears = [running_at(of, beats.hears_at_ms) for of, beats in play.beats.items() if beats.hears_at_ms is not None]
         if play.computes_at_ms is None:
-            return Due(min(hears), Trigger.FOLLOW_UP) if hears else None
+            return Due(min(hears), Trigger.FOLLOW_UP, of_member=True) if hears else None
         speaks = [running_at(of, self._speaks_ms(play, of)) for of in play.beats]
         return Due(min([*hears, *speaks]), play.trigger)
 

@@ -14,13 +14,29 @@ from hypothesis import strategies as st
 
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Consumer, Instance, Rates, Snapshot
-from kstream_plan.model.scenario import ConfigChange, Join, Leave, Return, Scenario, Stop, Threads
+from kstream_plan.model.scenario import (
+    Bounce,
+    ConfigChange,
+    Join,
+    Leave,
+    NewInstance,
+    Return,
+    Scenario,
+    Stop,
+    Threads,
+)
 from kstream_plan.plans import HandOver, Plan, Revoke, Trigger
 from kstream_plan.plans.replay import replay
 from kstream_plan.render.plan.table import table
+from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.simulate import simulate
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.schemas import validator
+from tests.helpers.snapshot_rows import row as classic_row
 from tests.helpers.streams_rows import described_row, row, snapshot
 
 REAL = Path(__file__).parents[2] / "real" / "streams"
@@ -173,3 +189,57 @@ def test_every_plan_keeps_every_invariant_and_becomes_stable(scenario: tuple[Sna
     assert made.verdict.kind == "settled"
     final = sorted(task for held in made.final for task in held.active)
     assert final == list(range(len(made.group.tasks)))
+
+
+def test_new_instances_have_random_ids_so_counts_are_over_draws() -> None:
+    of = replace(snapshot(stable("k43", 8)), rates=Rates(restore_per_instance=1_000.0))
+    made = simulate(of, Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2),)),)), number_of_draws=4)
+    assert made.draws is not None
+    assert made.draws.moves.least == made.draws.moves.most == 6
+    assert "RUNS     everything after ~" in simulation_table(made)
+
+
+def test_who_is_closed_leaves_at_once_and_its_tasks_start_where_the_broker_says() -> None:
+    found = drain(snapshot(stable("k43", 8)), ["473f"])
+    assert {task.task_id.partition for task in found.now if not task.caught_up} == {11}
+    assert all(0 < task.pause_ms <= 5_000 for task in found.now)
+    assert found.wait_ms is None
+
+
+@pytest.mark.parametrize(("release", "cold"), [("4.3", 4), ("4.4", 2)])
+def test_who_is_bounced_leaves_at_once_and_gets_its_tasks_back_from_4_4_on(release: str, cold: int) -> None:
+    """Older brokers forget who ran what: they give it other tasks, and those start cold as well."""
+    of = small(release, "abc")
+    made = play(of, Bounce(at_ms=0, process_ids=("a",), restart_ms=20_000, pause_ms=0))
+    back = [step for rnd in made.rounds[1:] for step in rnd.steps if isinstance(step, HandOver)]
+    assert {step.to.process_id for step in back} == {"a"}
+    assert (len(back), made.summary.cold_handovers) == (2, cold)
+    assert made.rounds[0].trigger is Trigger.LEAVE
+    assert made.rounds[0].at_ms <= 5_000
+    assert made.rounds[1].at_ms == 20_000
+    assert {note.code for note in made.assumptions} >= {"restarted-members", "heartbeat-phases"}
+
+
+def test_settings_of_the_application_have_no_effect_and_that_is_told() -> None:
+    settings = (("max_warmup_replicas", 9), ("streams_num_standby_replicas", 1))
+    made = play(small("4.4"), ConfigChange(at_ms=0, settings=settings))
+    assert made.later_configs[0][1].num_standby_replicas == 1
+    assert made.later_configs[0][1].max_warmup_replicas == 2
+    assert sum(len(held.standby) for held in made.final) == 6
+    told = [note for note in made.assumptions if note.code == "no-effect-in-streams-group"]
+    assert told[0].subjects == ("max.warmup.replicas",)
+
+
+def test_older_brokers_refuse_static_members() -> None:
+    bounce = Bounce(at_ms=0, process_ids=("a",), restart_ms=20_000, pause_ms=0, static=True)
+    with pytest.raises(ScenarioError, match=r"brokers of 4\.3 refuse static members"):
+        play(small("4.3"), bounce)
+    assert play(small("4.4"), bounce).rounds == ()
+
+
+def test_a_classic_group_has_no_settings_of_streams_groups() -> None:
+    with pytest.raises(ScenarioError, match="is a setting of streams groups"):
+        plan_checked(
+            snapshot_from_row(classic_row(), "here"),
+            scenario=Scenario(events=(ConfigChange(at_ms=0, settings=(("streams_num_standby_replicas", 1),)),)),
+        )
