@@ -15,11 +15,12 @@ from kstream_plan.designs.learner.design import Learner
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import Group
+from kstream_plan.model import Group, Rates
 from kstream_plan.model.scenario import Event, Join, Leave, Return, Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import (
+    CauseCode,
     HandOver,
     InstanceLeaving,
     InstanceStays,
@@ -254,3 +255,12 @@ def test_a_static_member_that_does_not_come_back_is_emptied() -> None:
     assert broken_invariants(back) == ()
     assert table(back)[-1] == {"S1": "T1 T2", "S2": "T3 T4", "S3": "T5 T6"}
     assert back.pauses.longest_ms == 50_000
+
+
+def test_learners_that_are_outrun_are_told() -> None:
+    outrun = replace(group("12", "34", "5"), rates=Rates(restore_per_instance=100.0, produce_per_task=200.0))
+    made = played(outrun, Join(at_ms=0, instances=(instance("S4"),)))
+    assert broken_invariants(made) == ()
+    assert (made.verdict.kind, [str(task) for task in made.verdict.tasks]) == ("stuck", ["0_1"])
+    assert made.verdict.cause is not None
+    assert (made.verdict.cause.code, made.verdict.cause.process_id) == (CauseCode.RESTORE_TOO_SLOW, "S4")

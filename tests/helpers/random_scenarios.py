@@ -7,7 +7,6 @@ import uuid
 from dataclasses import replace
 
 from kstream_plan.assignors import ASSIGNORS
-from kstream_plan.designs import DESIGNS
 from kstream_plan.model import (
     Consumer,
     Group,
@@ -262,10 +261,12 @@ def play(
 
 #: Every way to decide and to get there: design, assignor, protocol.
 WAYS = [
-    PlanOptions(design=design, assignor=assignor, protocol=protocol, max_rounds=150)
-    for design in DESIGNS
-    for assignor in ASSIGNORS
-    for protocol in PROTOCOLS
+    *(
+        PlanOptions(assignor=assignor, protocol=protocol, max_rounds=150)
+        for assignor in ASSIGNORS
+        for protocol in PROTOCOLS
+    ),
+    *(PlanOptions(design="learner", max_learners=limit, max_rounds=150) for limit in (None, 2)),
 ]
 
 

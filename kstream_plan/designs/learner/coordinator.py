@@ -17,6 +17,8 @@ from kstream_plan.model import NOBODY, Copy, Group, GroupState, Holding, Holding
 from kstream_plan.model.scenario import Leave
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import (
+    Cause,
+    CauseCode,
     HandOver,
     InstanceLeaving,
     InstanceStays,
@@ -28,8 +30,9 @@ from kstream_plan.plans import (
     Step,
     StopLearned,
     Trigger,
+    Verdict,
 )
-from kstream_plan.plans.design import Ahead, Coordinator, Due, Lapse, Turn
+from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Turn
 from kstream_plan.plans.membership import Departure, TakingIn, regrouped, taken_in
 from kstream_plan.plans.restoring import Span
 
@@ -170,6 +173,17 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         """Return the tasks that are being learned, in task order."""
         tasks = sorted(task for task, _ in disks.learners_of(turn.state, Holdings.of(turn.state.group, turn.held)))
         return tuple(turn.state.group.tasks[task].task_id for task in tasks)
+
+    def ended(self, turn: LearnerTurn, verdict: Verdict, _rates: Rates) -> Ending:
+        """Say so where learners are left that never catch up."""
+        waiting = self._learners(turn.state, Holdings.of(turn.state.group, turn.held), turn.memory)
+        if verdict.kind != "settled" or not self._goes_on(turn) or not waiting:
+            return Ending(verdict)
+        (task, instance), group = waiting[0], turn.state.group
+        what = "what its instance restores grows at least as fast as it is restored"
+        ids = group.tasks[task].task_id, group.instances[instance].process_id
+        cause = Cause(CauseCode.RESTORE_TOO_SLOW, *ids, what)
+        return Ending(Verdict("stuck", self.waited_for(turn), "these tasks are never learned", cause))
 
     def _settings(self) -> LearnerSettings:
         return LearnerSettings(
