@@ -24,8 +24,9 @@ from kstream_plan.plans.membership import Disk, GroupChange, TakingIn, as_flushe
 from kstream_plan.plans.rounds import MemberTurn
 from kstream_plan.plans.stateless_steps import single_steps
 
-#: Called after every round with the number of rounds so far and of tasks that still have to move.
-OnRound: TypeAlias = Callable[[int, int], None]
+#: Called after every round with the number of rounds so far, of tasks that still have to move, and of their movements:
+#: an active copy and a standby of the same task move one after the other.
+OnRound: TypeAlias = Callable[[int, int, int], None]
 #: Called after every round with the turn before the plan, if it follows from one, and the rounds so far (what members
 #: do in turns of their own is in all but the last): whether that is all that is wanted. At the end with all of them.
 EnoughRounds: TypeAlias = Callable[[Turn | None, Sequence[Round], bool], bool]
@@ -101,7 +102,7 @@ def rehearse(
                 return run.ended(turn, _NOTHING_CHANGES)
             continue
         due = run.record(turn)
-        on_round(len(run.rounds), turn.queued)
+        on_round(len(run.rounds), turn.queued, max(turn.queued, turn.movements))
         if enough(run.before, run.rounds, False):
             return run.ended(turn, Verdict("unfinished", (), NOT_WANTED))
         verdict = run.verdict(turn, due, left=max_rounds - len(run.rounds))

@@ -59,9 +59,9 @@ def plan(
     """Say what follows in a group that coordinates by ``design``, from now on or of what ``scenario`` does to it.
 
     Of the ``options`` those count that are about any design. With a scenario the plan's group is everyone who ever
-    takes part. ``on_round`` is told how many rounds there are, and how many tasks still have to move. ``enough`` is
-    asked after every round whether to leave it ``unfinished``, and told of the end, of either end of what nobody knows
-    as well. Deterministic: the same snapshot, design and options give the same plan.
+    takes part. ``on_round`` is told how many rounds there are, how many tasks still have to move, and in how many
+    movements. ``enough`` is asked after every round whether to leave it ``unfinished``, and told of the end, of either
+    end of what nobody knows as well. Deterministic: the same snapshot, design and options give the same plan.
 
     Raises:
         ScenarioError: the scenario does not fit the group.
@@ -187,7 +187,7 @@ class _Case:
             first_trigger=self.options.trigger
             or (Trigger.JOIN if design.newcomers_hold_nothing and newcomers(state) else Trigger.MANUAL),
             max_rounds=most if self.options.max_rounds is None else self.options.max_rounds,
-            on_round=on_round or (lambda _rounds, _queued: None),
+            on_round=on_round or (lambda _rounds, _tasks, _movements: None),
             enough=partial(self._is_enough, design, state, everyone),
         )
         return state, everyone, outcome

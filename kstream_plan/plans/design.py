@@ -43,9 +43,9 @@ class Turn:
     ``state.group``; ``decided_of`` the same by instance (``None``: what its consumers are to hold). ``target`` is what
     the decisions lead to. ``steps`` are all that happens now, members that come and go included. ``phases`` say what
     the turn is for, ``probing_rebalance`` whether the decision asks for a probing rebalance; ``queued`` is how many
-    tasks still have to move. ``member`` is whose turn it is (process id, consumer id): then it belongs to the round of
-    the decision before; ``None``: the group decides, and a round begins. ``silent``: there is nothing to tell of it
-    yet; who has come and gone is told in the next turn.
+    tasks still have to move, ``movements`` in how many movements if that is known. ``member`` is whose turn it is
+    (process id, consumer id): then it belongs to the round of the decision before; ``None``: the group decides, and a
+    round begins. ``silent``: there is nothing to tell of it yet; who has come and gone is told in the next turn.
     """
 
     at_ms: int
@@ -59,6 +59,7 @@ class Turn:
     decided_of: Sequence[Holding] | None = None
     probing_rebalance: bool = False
     queued: int = 0
+    movements: int = 0
     member: tuple[str, str] | None = None
     silent: bool = False
 

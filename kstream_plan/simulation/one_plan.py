@@ -31,8 +31,8 @@ def plan(
     """Say what follows when a rebalance starts now, or of what ``scenario`` does to the group.
 
     The ``options`` may be given one by one as well: ``plan(snapshot, assignor="balanced")``. With a scenario the plan's
-    group is everyone who ever takes part. ``on_round`` is told how many rounds there are, and how many tasks still have
-    to move. Deterministic: the same snapshot and options give the same plan.
+    group is everyone who ever takes part. ``on_round`` is told how many rounds there are, how many tasks still have to
+    move, and in how many movements. Deterministic: the same snapshot and options give the same plan.
 
     Raises:
         KeyError: no such design, assignor or protocol.

@@ -11,17 +11,19 @@ from kstream_plan.model.settings import AssignmentConfig
 from tests.helpers.small_groups import group, state
 
 
-def test_long_work_says_how_far_it_is_and_then_ever_more_rarely(capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_work_says_how_far_it_is_by_its_movements_and_then_ever_more_rarely(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     seconds = 0.0
     lines = Lines(lambda: seconds)
     told = on_round("planning orders", lines)
     for number in range(100):
-        told(number + 1, 1_000 - 10 * number)
+        told(number + 1, min(500, 1_000 - 10 * number), 1_000 - 10 * number)
         seconds += 1.0
     assert capsys.readouterr().err.splitlines() == [
-        "kstream-plan: planning orders: round 11, 900 tasks to go, about 1m30s to go",
-        "kstream-plan: planning orders: round 21, 800 tasks to go, about 1m20s to go",
-        "kstream-plan: planning orders: round 41, 600 tasks to go, about 1m00s to go",
+        "kstream-plan: planning orders: round 11, 500 tasks to go, about 1m30s to go",
+        "kstream-plan: planning orders: round 21, 500 tasks to go, about 1m20s to go",
+        "kstream-plan: planning orders: round 41, 500 tasks to go, about 1m00s to go",
         "kstream-plan: planning orders: round 81, 200 tasks to go, about 20.0 s to go",
     ]
 
@@ -34,7 +36,7 @@ def test_a_long_plan_says_at_first_about_how_long_it_will_be_and_a_short_one_doe
     for snapshot in (large, small):
         told = on_long_plan("planning orders", Lines(lambda: 0.0), snapshot)
         for to_go in (150, 2_971, 2_970):
-            told(1, to_go)
+            told(1, to_go, 2 * to_go)
     assert capsys.readouterr().err.splitlines() == [
         "kstream-plan: planning orders: 2,971 tasks to go, 2 warming up at a time: ≥ 1,486 probes (≥ 10d09h); "
         "with --max-warmup-replicas 20 ≥ 149 probes (≥ 24h57m); "

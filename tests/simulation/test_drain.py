@@ -97,7 +97,7 @@ def test_now_is_told_before_waiting_is_played() -> None:
         after.append(len(rounds))
 
     drained = drain(
-        SNAPSHOTS["in-the-middle"](), ["i1"], on_round=lambda done, _left: rounds.append(done), on_now=on_now
+        SNAPSHOTS["in-the-middle"](), ["i1"], on_round=lambda done, *_left: rounds.append(done), on_now=on_now
     )
     assert [(one.now, one.plan) for one in told] == [(drained.now, drained.plan)]
     assert after[0] < len(rounds)

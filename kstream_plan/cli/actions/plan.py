@@ -76,25 +76,28 @@ def on_long_plan(what: str, tell: Report, snapshot: Snapshot) -> OnRound:
     told, long = on_round(what, tell), work_of_one_ms(snapshot.state.group, config) >= _LONG_MS
     foretold = False
 
-    def foretelling(rounds: int, to_go: int) -> None:
+    def foretelling(rounds: int, tasks: int, movements: int) -> None:
         nonlocal foretold
-        left = left_of(to_go, config) if long and not foretold else None
+        left = left_of(tasks, config) if long and not foretold else None
         if left is not None and left.probes >= _MANY_PROBES:
             foretold = True
             tell.beforehand(f"{what}: {left_text(left, config)}")
-        told(rounds, to_go)
+        told(rounds, tasks, movements)
 
     return foretelling
 
 
 def on_round(what: str, tell: Report) -> OnRound:
-    """Return what tells of every round of a plan how far ``what`` is: how many of the tasks that move have."""
+    """Return what tells of every round of a plan how far ``what`` is: how many of the movements are made.
+
+    They say more than the tasks, of which none is done as long as its standby still has to move.
+    """
     most = 0
 
-    def told(rounds: int, to_go: int) -> None:
+    def told(rounds: int, tasks: int, movements: int) -> None:
         nonlocal most
-        most = max(most, to_go)
-        text = f"{what}: round {rounds:,}, {count(to_go, 'task')} to go"
-        tell(text, most - to_go, most or None)
+        most = max(most, movements)
+        text = f"{what}: round {rounds:,}, {count(tasks, 'task')} to go"
+        tell(text, most - movements, most or None)
 
     return told

@@ -112,8 +112,8 @@ def _drain(
             begin(now)
             told_now = True
 
-        def told(rounds: int, to_go: int) -> None:
-            (waiting if told_now else soon)(rounds, to_go)  # only waiting is played to its end
+        def told(rounds: int, tasks: int, movements: int) -> None:
+            (waiting if told_now else soon)(rounds, tasks, movements)  # only waiting is played to its end
 
         return drain_study(
             snapshot, asked.instances, asked.plan_options, leave=asked.leave, on_round=told, on_now=on_now

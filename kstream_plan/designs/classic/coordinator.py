@@ -252,6 +252,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             decided_of=assignment.instances,
             probing_rebalance=assignment.probing_rebalance,
             queued=_tasks_of(assignment.movements),
+            movements=len(assignment.movements),
             trigger=trigger,
             assignment=assignment,
             transition=transition,
