@@ -19,7 +19,7 @@ from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.outages import outage_note
 
 #: Where one play takes longer than that, few other settings are tried.
-_LONG_MS = 60_000
+_LONG_MS = 15_000
 
 
 def simulate(
