@@ -40,7 +40,7 @@ class Variant:
 
     change: Change
     settings: tuple[tuple[str, SettingValue], ...] = ()
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str | int], ...] = ()
     scenario: Scenario | None = None
 
 

@@ -190,6 +190,15 @@ def test_today_decides_whether_a_waiver_of_the_policy_is_in_force(
     assert "--today goes with --policy" in capsys.readouterr().err
 
 
+def test_how_many_learners_at_once_is_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["scale-out", "--add", "2", "--draws", "2", "--vary", "max.learners=1,2"]
+    found = outcomes(capsys, *given, "--design", "learner", "--restore-rate", "500/s")
+    assert [of["figures"]["peak_extra_copies"] for of in found] == [1, 2]
+    for wrong, told in ((given, "goes with --design learner"), ([*given[:-1], "max.learners=0"], "number from 1")):
+        assert run(["compare", *wrong]) == 2
+        assert told in capsys.readouterr().err
+
+
 def test_the_order_of_hashes_changes_nothing() -> None:
     program = (
         "import sys; from kstream_plan import snapshots; from kstream_plan.cli import run; "

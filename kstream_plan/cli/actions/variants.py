@@ -23,6 +23,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "design": sorted(DESIGNS),
     "protocol": sorted(PROTOCOLS),
 }
+_MAX_LEARNERS = "max.learners"
 
 
 def axes_of(varied: Sequence[str], scenarios: Sequence[Path] = ()) -> list[list[Variant]]:
@@ -68,6 +69,10 @@ def _variant(name: str, value: str) -> Variant:
             what = f"{value!r} is no {name}"
             raise UsageError(what, where="--vary", fix=f"use one of {', '.join(_OPTIONS[name])}")
         return Variant(change=Change(name, value), options=((name, value),))
+    if name == _MAX_LEARNERS:
+        if not value.isdecimal() or not int(value):
+            raise UsageError(f"{value!r} is not a number from 1", where="--vary", fix=f"write --vary {name}=1,2,4")
+        return Variant(change=Change(name, str(int(value))), options=(("max_learners", int(value)),))
     where = f"--vary {name}"
     known, found = setting_value(Setting(name, _in_milliseconds(name, value, where), 1), "--vary", where)
     told = ",".join(found) if isinstance(found, tuple) else str(found)

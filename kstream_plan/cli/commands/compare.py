@@ -125,6 +125,8 @@ def _played(asked: CompareOptions, standard: Standard | None) -> Work[Sequence[S
     """
     check_before_reading(asked, None)
     axes, settings, scenario_of = axes_of(asked.vary or (), asked.scenario or ()), overrides(asked), _scenario_of(asked)
+    if "learner" not in asked.designs and any(text.startswith("max.learners=") for text in asked.vary or ()):
+        raise UsageError("--vary max.learners goes with --design learner", fix="give both, or leave it out")
     if not axes:
         what = "there is nothing to compare"
         raise UsageError(what, fix="give --vary max.warmup.replicas=2,4,8, or several --scenario")

@@ -17,7 +17,7 @@ from kstream_plan.render.text.wrapping import paragraph, wrapped
 
 _FASTEST = "*"
 #: What of an alternative is no matter of how an application is set up.
-_NOTHING_TO_DEPLOY = ("design", "plan", "scenario")
+_NOTHING_TO_DEPLOY = ("design", "max.learners", "plan", "scenario")
 _GAP = 2
 
 
