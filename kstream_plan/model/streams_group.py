@@ -52,7 +52,7 @@ class BrokerMember:
 class BrokerGroup:
     """A streams group as its broker knows it, beside who holds what.
 
-    ``members`` are in the order of the broker's table, if ``ordered``; else in the order of the input.
+    ``members`` are in the order of the broker's table, if ``ordered``; else by id.
     ``target_age_ms`` is how long ago the target was computed; ``None``: longer than any interval. ``state`` is the
     group's, as the broker names it.
     """

@@ -45,20 +45,18 @@ def row(
 
 
 def described_row(described: Mapping[str, Any], broker_version: str, at: str, **fields: Any) -> dict[str, Any]:
-    """The row of what a broker answered to a description, as the capture tool wrote it down."""
+    """The row of what a broker answered to a description: the capture tool wrote it down sorted by member."""
     group = described["describeStreamsGroup"]
     instances: dict[str, list[dict[str, Any]]] = {}
-    for position, member in enumerate(group["members"]):
+    for member in group["members"]:
         instances.setdefault(member["processId"], []).append(
             {
                 "consumer_id": member["memberId"],
                 "client_id": member["clientId"],
                 "group_instance_id": member["instanceId"],
-                "position": position,
                 "member_epoch": member["memberEpoch"],
                 **member["assignment"],
                 "target": member["targetAssignment"],
-                "task_offsets": [{"task_id": of, "offset": at} for of, at in _offsets(member)],
             }
         )
     return row(
@@ -76,7 +74,3 @@ def described_row(described: Mapping[str, Any], broker_version: str, at: str, **
 def snapshot(made: Mapping[str, Any]) -> Snapshot:
     """The snapshot of a row."""
     return snapshot_from_row(dict(made), "here")
-
-
-def _offsets(member: Mapping[str, Any]) -> list[tuple[str, int]]:
-    return []

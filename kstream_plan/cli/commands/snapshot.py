@@ -30,12 +30,16 @@ from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note
+from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.model.times import format_time
 from kstream_plan.render.generations import HistoryLine, history
+from kstream_plan.snapshots.broker.describe_text import rows_from_text
+from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.notes import notes_about, notes_about_logs
 from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import time_asked_for
 from kstream_plan.snapshots.rows.write import check_ending, file_bytes, row_lines
 
@@ -44,6 +48,9 @@ from kstream_plan.snapshots.rows.write import check_ending, file_bytes, row_line
 def snapshot(asked: SnapshotOptions) -> None:
     """Make snapshots of a group: from its leader's log, or of the running group and its broker's own records."""
     with expected_failures(debug=asked.debug):
+        if asked.describe_text:
+            _of_text(asked)
+            return
         groups = _checked_source(asked)
         in_range = _in_range(asked)
         if groups is not None:
@@ -83,6 +90,51 @@ def _checked_source(asked: SnapshotOptions) -> RunningGroups | None:
         check_ending(asked.out.name)
         check_target(asked.out)
     return groups
+
+
+def _of_text(asked: SnapshotOptions) -> None:
+    """Make a row of what Kafka's own tool printed of streams groups.
+
+    Raises:
+        KstreamPlanError: options that do not go together, or what is given cannot be read.
+    """
+    paths = [*(asked.describe_text or ()), *(asked.more_logs or ())]
+    others = {"--leader-log": asked.leader_log, "--bootstrap-server": asked.bootstrap_server, "--list": asked.listed}
+    other = next((option for option, given in others.items() if given), None)
+    if other is not None:
+        raise UsageError(f"{other} does not go with --describe-text", fix="give one source")
+    if asked.broker_version is None or asked.broker_version not in BROKER_VERSIONS:
+        what = "--describe-text does not tell the release of the brokers"
+        raise UsageError(what, fix=f"give --broker-version, one of {', '.join(BROKER_VERSIONS)}")
+    if asked.out is not None:
+        check_ending(asked.out.name)
+        check_target(asked.out)
+    files, known = per_application(asked.streams_config, "--streams-config", _group_settings_in), topologies(asked)
+    rows = rows_from_text([(path, _text(path)) for path in paths], asked.broker_version, known.of, files.of)
+    wanted = Selection(tuple(asked.application_id or ()))
+    chosen = [one for one in rows if wanted.wants(one.row["application_id"])]
+    if not chosen:
+        found = ", ".join(shown(one.row["application_id"]) for one in rows)
+        raise SnapshotError("no group of the text is asked for", fix=f"it holds {found}")
+    for one in chosen:
+        snapshot_from_row(one.row, ", ".join(paths))
+        _warn(one.notes)
+    _deliver([one.row for one in chosen], asked.out)
+
+
+def _text(path: str) -> str:
+    try:
+        return read_file(Path(path), SETTINGS_BYTES).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else "it is not UTF-8"
+        raise SnapshotError(f"cannot be read: {reason}", where=path, fix="check --describe-text") from None
+
+
+def _group_settings_in(path: Path) -> Mapping[str, Any]:
+    file = load_streams_config(path)
+    for warning in file.warnings:
+        talk(f"warning: {warning}")
+    return file.group
 
 
 def _of_groups(groups: RunningGroups, asked: SnapshotOptions, in_range: Callable[[int], bool]) -> None:

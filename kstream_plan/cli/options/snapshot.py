@@ -25,6 +25,18 @@ class SnapshotOptions(Measuring, Limited):
             help="Logs of the application's instances, plain or gzip, in any order; - is standard input.",
         ),
     ] = None
+    describe_text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--describe-text",
+            metavar="FILE...",
+            help="Saved text of kafka-streams-groups.sh --describe: --members, --state, --offsets, each --verbose.",
+        ),
+    ] = None
+    broker_version: Annotated[
+        str | None,
+        typer.Option("--broker-version", metavar="RELEASE", help="Of a streams group's brokers: 4.2, 4.3 or 4.4."),
+    ] = None
     listed: Annotated[
         bool, typer.Option("--list", help="Show the generations found instead; members: instances (threads).")
     ] = False

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from kstream_plan.model import Group, Note
+from kstream_plan.model.java_hash import java_string_key
 from kstream_plan.model.settings import CONFIG_NAMES, MAX_LONG, AssignmentConfig
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS, BrokerGroup, BrokerMember, TaskNames
 from kstream_plan.snapshots.rows.config import number_from_text, unknown_key
@@ -221,7 +222,7 @@ def _check_targets(members: Sequence[BrokerMember]) -> None:
 def _in_table_order(members: Sequence[BrokerMember], positions: Sequence[int | None]) -> Sequence[BrokerMember]:
     given = [position for position in positions if position is not None]
     if not given:
-        return members
+        return sorted(members, key=lambda member: java_string_key(member.member_id))
     if sorted(given) != list(range(len(members))):
         what = "are not 0 to one less than the number of consumers, each once"
         raise FieldError("instances[].consumers[].position", what, "give every consumer its row in the table, or none")
