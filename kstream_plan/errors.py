@@ -51,7 +51,7 @@ class KstreamPlanError(Exception):
 
 
 class SnapshotError(KstreamPlanError):
-    """A snapshot or a lag row cannot be read or contradicts itself (README, input contract)."""
+    """A snapshot or a lag row cannot be read or contradicts itself (page ``snapshots``)."""
 
 
 class ConfigError(KstreamPlanError):

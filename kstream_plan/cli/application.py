@@ -45,6 +45,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
             "Make snapshots of a group: from its leader's log, or of the running group and its broker's own records."
         ),
         "schema": "Print the JSON Schema of what is written (plan and more) or read (snapshot and more).",
+        "help": "Show the pages about this tool: the list of them by question, or one.",
     }
 )
 

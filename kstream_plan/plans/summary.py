@@ -67,7 +67,7 @@ FIGURES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The plan in figures (README, "How a plan reads").
+    """The plan in figures (page ``plans``).
 
     ``duration_is``: ``probes`` if anything is restored at a rate nobody knows: then it is how long the plan takes if
     every copy is ready at the next probe, and ``floor_ms`` the least that it takes, every copy being there at once;

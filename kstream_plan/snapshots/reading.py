@@ -66,7 +66,7 @@ def read(
     debug: bool = False,
     stdin: BinaryIO | None = None,
 ) -> tuple[Outcome, ...]:
-    """Read the newest snapshot of every application that is selected (README, input contract).
+    """Read the newest snapshot of every application that is selected (page ``snapshots``).
 
     Args:
         paths: files, folders and globs, of any file system Spark can read; ``-`` is standard input.

@@ -37,20 +37,19 @@ def cure(checked: Any) -> dict[str, object]:
 
 
 @pytest.mark.spark
-def test_the_readme_s_example_runs(
-    spark: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_example_runs(spark: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(ROOT)
-    [example] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    [example] = re.findall(
+        r"```python\n(.*?)```", (ROOT / "kstream_plan/pages/python.md").read_text(encoding="utf-8"), re.DOTALL
+    )
     exec(example, {})
     assert "orders" in capsys.readouterr().out
 
 
-def test_every_public_name_is_in_the_readme() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = text[text.index("## From Python") : text.index("## Dependencies")]
+def test_every_public_function_is_on_the_page() -> None:
+    text = (ROOT / "kstream_plan/pages/python.md").read_text(encoding="utf-8")
     functions = [name for name in kstream_plan.__all__ if inspect.isfunction(getattr(kstream_plan, name))]
-    assert [name for name in functions if not re.search(rf"\b{name}\b", section)] == []
+    assert [name for name in functions if not re.search(rf"\b{name}\b", text)] == []
 
 
 def test_a_plan_is_checked_and_cured() -> None:

@@ -13,30 +13,40 @@ from pathlib import Path
 import pytest
 
 from kstream_plan.cli import run
-from kstream_plan.cli.application import application
+from kstream_plan.cli.application import COMMANDS
 from kstream_plan.plans import Step
 from kstream_plan.version import __version__
 from tests.helpers.goldens import WRITE
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
+PAGES = {file.stem: file for file in sorted((ROOT / "kstream_plan" / "pages").glob("*.md"))}
+DOCUMENTS = [README, *PAGES.values()]
 _CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
+_FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
 
-def _sessions() -> list[str]:
-    return _CONSOLE.findall(README.read_text(encoding="utf-8"))
+def _text(document: Path) -> str:
+    return document.read_text(encoding="utf-8")
 
 
 @pytest.mark.spark
-def test_the_readme_shows_what_its_commands_print(
-    spark: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "document", [one for one in DOCUMENTS if _CONSOLE.search(_text(one))], ids=lambda one: one.stem
+)
+def test_a_document_shows_what_its_commands_print(
+    document: Path,
+    spark: object,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr("kstream_plan.cli.progress._A_WHILE_S", float("inf"))  # a busy machine is no news
-    text = README.read_text(encoding="utf-8")
-    for session in _sessions():
+    text = _text(document)
+    for session in _CONSOLE.findall(text):
         shown = "".join(
             _run(command, capsys) for command in re.findall(r"^\$ kstream-plan (.*)$", session, re.MULTILINE)
         )
@@ -45,18 +55,80 @@ def test_the_readme_shows_what_its_commands_print(
         else:
             assert shown == session
     if os.environ.get(WRITE) == "1":
-        README.write_text(text, encoding="utf-8")
+        document.write_text(text, encoding="utf-8")
 
 
 def _run(command: str, capsys: pytest.CaptureFixture[str]) -> str:
-    run(shlex.split(command))
+    """Return the command and what it prints; with ``> FILE`` its output is in the file."""
+    arguments, _, target = command.partition(" > ")
+    run(shlex.split(arguments))
     captured = capsys.readouterr()
-    return f"$ kstream-plan {command}\n{captured.err}{captured.out}"
+    if target:
+        Path(target).write_text(captured.out, encoding="utf-8")
+    return f"$ kstream-plan {command}\n{captured.err}{'' if target else captured.out}"
+
+
+def test_the_readme_is_short() -> None:
+    assert len(_text(README).splitlines()) <= 250
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda one: one.stem)
+def test_every_link_leads_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", _FENCED.sub("", _text(document))):
+        name, _, anchor = target.partition("#")
+        if "://" not in name:
+            file = (document.parent / name) if name else document
+            assert file.exists(), target
+            assert not anchor or anchor in _anchors(file), target
+
+
+def _anchors(document: Path) -> list[str]:
+    headings = re.findall(r"^#+ (.*)$", _FENCED.sub("", _text(document)), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+def test_every_command_has_a_page() -> None:
+    assert [name for name in COMMANDS if name not in PAGES] == []
+
+
+def test_every_page_says_what_it_answers_and_is_listed_by_question() -> None:
+    listed = re.findall(r"\((\S+)\.md\)", _text(PAGES["index"]))
+    for name, page in PAGES.items():
+        title, empty, asks = _text(page).splitlines()[:3]
+        assert title.startswith("# ")
+        assert not empty
+        assert re.match(r"> .*\?", asks)
+        assert name in listed or name == "index"
+
+
+def test_a_page_is_shown_as_it_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    for asked, name in (([], "index"), (["terms"], "terms"), (["terms", "--plain"], "terms")):
+        assert run(["help", *asked]) == 0
+        assert capsys.readouterr().out == _text(PAGES[name])
+
+
+def test_a_page_that_is_not_there_is_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["help", "warmnow"]) == 2
+    assert "kstream-plan help warm-now" in capsys.readouterr().err
+
+
+def test_a_page_on_a_terminal_goes_through_the_pager_if_it_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    paged: list[str] = []
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("kstream_plan.cli.commands.help.say", said.append)
+    monkeypatch.setattr("pydoc.pager", paged.append)
+    monkeypatch.setenv("LINES", "60")
+    monkeypatch.setenv("COLUMNS", "100")
+    run(["help", "exit-codes"])
+    run(["help", "check"])
+    assert "wrong usage" in said[0]
+    assert "max_pause_per_task" in paged[0]
 
 
 def test_the_crontab_line_keeps_what_is_whole(tmp_path: Path) -> None:
     """Run what stands after the schedule, with instances of which one answers, one is gone and one is cut off."""
-    (line,) = re.findall(r"^```crontab\n(.*)\n```$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    (line,) = re.findall(r"^```crontab\n(.*)\n```$", _text(PAGES["warm-now"]), re.MULTILINE)
     *schedule, command = line.split(" ", 5)
     assert schedule == ["*"] * 5
     assert "%" not in command, "which is a line end in a crontab"
@@ -81,25 +153,18 @@ def test_the_crontab_line_keeps_what_is_whole(tmp_path: Path) -> None:
 
 
 def test_ci_calls_the_readme_s_own_test_command() -> None:
-    test_command = next(line for line in README.read_text(encoding="utf-8").splitlines() if line.endswith("/pytest"))
+    test_command = next(line for line in _text(README).splitlines() if line.endswith("/pytest"))
     assert test_command in (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
 
 
-def test_every_command_is_in_the_readme() -> None:
-    text = README.read_text(encoding="utf-8")
-    for command in application().registered_commands:
-        assert f"kstream-plan {command.name or command.callback.__name__}" in text  # type: ignore[union-attr]
-
-
-def test_every_step_kind_is_in_the_readme() -> None:
-    text = README.read_text(encoding="utf-8")
+def test_every_step_kind_is_told() -> None:
     for step in Step.__args__:  # type: ignore[attr-defined]
         kind = step.__dataclass_fields__["kind"].default
-        assert f"| `{kind}` |" in text
+        assert f"| `{kind}` |" in _text(PAGES["plans"])
 
 
 def test_every_dependency_has_its_reason_and_its_bound() -> None:
-    text = README.read_text(encoding="utf-8")
+    text = _text(README)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for requirement in [*project["dependencies"], *project["optional-dependencies"]["kafka"]]:
         name, bound = re.match(r"([\w-]+)>=([\d.]+)", requirement).groups()  # type: ignore[union-attr]

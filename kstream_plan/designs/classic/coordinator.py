@@ -149,7 +149,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             self._races |= uncertainty.taken_back(turn.state, turn.stateful)
 
     def next(self, turn: ClassicTurn, _ahead: Ahead) -> Due | None:
-        """Say when the follow-up or the probing rebalance comes (README, clock)."""
+        """Say when the follow-up or the probing rebalance comes (page ``plans``, clock)."""
         known, self._known = self._known, None
         return next_rebalance(turn, turn.transition, known, self._config, self._clock)
 

@@ -102,7 +102,11 @@ def _meaning(errors: Any, error: Exception, where: str, reason: str) -> tuple[st
         return f"the records are compressed: {reason}", "pip install 'kafka-python[lz4,snappy,zstd]'"
     meanings: tuple[tuple[tuple[type[Exception], ...], str, str], ...] = (
         ((errors.GroupAuthorizationFailedError,), "access is denied", "grant the principal Describe on the group"),
-        ((errors.AuthorizationError,), "access is denied", "grant the principal what the README lists"),
+        (
+            (errors.AuthorizationError,),
+            "access is denied",
+            'grant the principal what "kstream-plan help running-group" lists',
+        ),
         (
             (
                 errors.SaslAuthenticationFailedError,

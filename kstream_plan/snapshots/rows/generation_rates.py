@@ -40,7 +40,7 @@ def with_rates(rows: Sequence[Row], source: str) -> list[dict[str, Any]]:
     Intervals below ten seconds measure their own edges: for restoring they are left out, for producing put together.
 
     Args:
-        rows: rows of one application in order of time (README, input contract). A lag's time is its ``reported_at``,
+        rows: rows of one application in order of time (page ``snapshots``). A lag's time is its ``reported_at``,
             else the row's. Rows without a time are passed over.
         source: where the rows are from.
     """

@@ -150,7 +150,7 @@ def test_the_partition_of_a_group_is_java_s_hash_of_its_id(group_id: str, partit
 
 FAILURES = [
     (errors.GroupAuthorizationFailedError("x"), "access is denied", "Describe on the group"),
-    (errors.ClusterAuthorizationFailedError("x"), "access is denied", "what the README lists"),
+    (errors.ClusterAuthorizationFailedError("x"), "access is denied", "help running-group"),
     (errors.SaslAuthenticationFailedError("SaslAuthenticationFailedError: no"), "the login is refused: no", "jaas"),
     (errors.UnsupportedSaslMechanismError("PLAIN"), "the login is refused: PLAIN", "sasl.mechanism"),
     (errors.KafkaConfigurationError("bad"), "the connection is not secure: bad", "truststore"),
