@@ -1,4 +1,7 @@
-"""State on disk, and how far behind it is as Kafka sees it."""
+"""State on disk, and how far behind it is as Kafka sees it.
+
+Source: page ``rules``, "Lag and rank".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Who works: Kafka Streams processes, their stream threads, and Kafka's order of process ids."""
+"""Who works: Kafka Streams processes, their stream threads, and Kafka's order of process ids.
+
+Source: page ``rules``, "Orders".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How Java sorts and hashes what Kafka's assignor keeps in sorted and hashed collections."""
+"""How Java sorts and hashes what Kafka's assignor keeps in sorted and hashed collections.
+
+Source: page ``rules``, "Orders".
+"""
 
 from __future__ import annotations
 

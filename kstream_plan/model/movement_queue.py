@@ -1,4 +1,7 @@
-"""Movements in the order in which they are handled, and what changes of them from round to round."""
+"""Movements in the order in which they are handled, and what changes of them from round to round.
+
+Source: page ``rules``, "Movements".
+"""
 
 from __future__ import annotations
 

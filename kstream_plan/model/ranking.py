@@ -1,5 +1,7 @@
 """Lag to rank: who is caught up on a task, and who is most caught up (KIP-441).
 
+Source: page ``rules``, "Lag and rank".
+
 Lags are in records. An instance that reported nothing about a task lags by the task's whole end-offset sum.
 """
 

@@ -1,4 +1,7 @@
-"""KIP-429 as Kafka Streams applies it: an active task is handed over only after its owner has revoked it."""
+"""KIP-429 as Kafka Streams applies it: an active task is handed over only after its owner has revoked it.
+
+Source: page ``rules``, "One cooperative rebalance".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The leader's view of one cooperative rebalance (KIP-429)."""
+"""The leader's view of one cooperative rebalance (KIP-429).
+
+Source: page ``rules``, "One cooperative rebalance".
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """What one member does around a rebalance (KIP-429): what it gives up before it joins, and what it makes of the reply.
 
+Source: page ``rules``, "One cooperative rebalance".
+
 Sets hold tasks in any form, all of them in the same.
 """
 

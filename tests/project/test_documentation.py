@@ -87,6 +87,16 @@ def _anchors(document: Path) -> list[str]:
     return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
+def test_docstrings_cite_what_is_there() -> None:
+    cited = 0
+    for file in sorted((ROOT / "kstream_plan").rglob("*.py")):
+        for page, section in re.findall(r'[Pp]age ``([\w-]+)``(?:,\s+"([^"]+)")?', _text(file)):
+            assert page in PAGES, file
+            assert not section or f"# {section}\n" in _text(PAGES[page]), (file, section)
+            cited += 1
+    assert cited
+
+
 def test_every_command_has_a_page() -> None:
     assert [name for name in COMMANDS if name not in PAGES] == []
 

@@ -1,5 +1,7 @@
 """Tasks placed evenly at the least cost: a minimum-cost flow, bounded by KIP-441's rules of balance.
 
+Source: page ``rules``, "Balanced by the KIP".
+
 Units flow task → (subtopology, instance) → instance. A task has an arc of its own to every instance that is special to
 it; everybody else is reached through one "cold" node per subtopology. The bounds on the arcs are the balance rules.
 """

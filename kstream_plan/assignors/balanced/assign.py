@@ -1,5 +1,7 @@
 """KIP-441 as it is written, at the optimum.
 
+Source: page ``rules``, "Balanced by the KIP".
+
 1. The target: balanced, with the least state to restore, then the fewest moves, then in a fixed order.
 2. Active stateful tasks run on their target if it is as caught up as anybody, else on the most caught-up instance.
 3. ``num.standby.replicas`` standbys on the next most caught-up instances; where nobody is ahead, on the target's.

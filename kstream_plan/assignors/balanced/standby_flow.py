@@ -1,4 +1,7 @@
-"""Where the ``balanced`` target keeps standbys: a minimum-cost flow beside the active tasks."""
+"""Where the ``balanced`` target keeps standbys: a minimum-cost flow beside the active tasks.
+
+Source: page ``rules``, "Balanced by the KIP".
+"""
 
 from __future__ import annotations
 

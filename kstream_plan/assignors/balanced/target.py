@@ -1,4 +1,7 @@
-"""The ``balanced`` target: active tasks, then standbys, at the least state to restore."""
+"""The ``balanced`` target: active tasks, then standbys, at the least state to restore.
+
+Source: page ``rules``, "Balanced by the KIP".
+"""
 
 from __future__ import annotations
 

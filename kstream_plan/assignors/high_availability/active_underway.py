@@ -1,5 +1,7 @@
 """Movements of active tasks from one decision to the next: what changed lags can have touched is decided anew.
 
+Source: page ``rules``, "Movements".
+
 Where a task stays until its target is ready hangs on nothing but the lags of its own copies, if at most one of those
 that are caught up on it comes into question; else on the loads that the movements before it in the queue leave. So a
 change is followed along the queue: it gives one instance a task more and takes one from another, and is over where a

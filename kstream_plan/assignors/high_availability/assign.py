@@ -1,5 +1,7 @@
 """Shipped Kafka's ``HighAvailabilityTaskAssignor`` on the classic protocol, to the last tie.
 
+Source: page ``rules``, "Balanced target".
+
 The rules in their order; each has its own file:
 
 1. active tasks of the balanced target, 2. its standbys, 3. its rack-aware optimisation: ``target``
@@ -69,13 +71,15 @@ def decide(
             return _decided_again(state, config, decided, moved)
         target, short_standbys = decided.target, decided.short_standbys
     else:
-        target, short_standbys = _balanced_target(state.group, config)  # rules 1, 2 and 3
+        target, short_standbys = _balanced_target(state.group, config)  # the fresh target
     draft = MovementsDraft.of(state, config, target)
-    movements = _movements(draft, config)  # rules 4 and 5
-    instances = deal_stateless(state.group, config, holdings_of(draft.places(), len(target.active)))  # rule 6
+    movements = _movements(draft, config)  # towards it
+    instances = deal_stateless(
+        state.group, config, holdings_of(draft.places(), len(target.active))
+    )  # stateless tasks come last
     return HighAvailabilityDecision(
         instances=instances,
-        probing_rebalance=bool(movements),  # rule 7
+        probing_rebalance=bool(movements),  # more to come
         target=target,
         movements=movements,
         short_standbys=short_standbys,

@@ -1,5 +1,7 @@
 """Load, skew, and the moves that help (Kafka's ``balanceTasksOverThreads``).
 
+Source: page ``rules``, "Balanced target".
+
 A load is tasks per stream thread in IEEE double, as Kafka computes it; ties go to the instance with the lower index.
 """
 

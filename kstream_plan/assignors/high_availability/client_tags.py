@@ -1,4 +1,7 @@
-"""Standbys spread over client tags (KIP-708, Kafka's ``ClientTagAwareStandbyTaskAssignor``)."""
+"""Standbys spread over client tags (KIP-708, Kafka's ``ClientTagAwareStandbyTaskAssignor``).
+
+Source: page ``rules``, "Standbys by tags".
+"""
 
 from __future__ import annotations
 

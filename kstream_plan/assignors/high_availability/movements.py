@@ -1,4 +1,6 @@
-"""Movements towards the target: rules 4 and 5 of the reference's section 4 (KIP-441's warm-ups).
+"""Movements towards the target (KIP-441's warm-ups).
+
+Source: page ``rules``, "Movements".
 
 Where the target puts a task on an instance that is not caught up on it while another one is further, the task stays
 with the latter for now, and the former may get a copy to warm up.

@@ -1,5 +1,7 @@
 """Movements of standbys from one decision to the next, where every task has one at most.
 
+Source: page ``rules``, "Movements".
+
 Where a standby stays until its target is ready hangs on nothing but the lags of its task's copies and on where the
 active task is, unless several instances that are caught up have no copy of it. These few are chosen anew each time.
 """

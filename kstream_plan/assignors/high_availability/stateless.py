@@ -1,4 +1,7 @@
-"""Stateless tasks: rule 6 of the reference's section 4."""
+"""Stateless tasks, dealt last.
+
+Source: page ``rules``, "Stateless tasks".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The balanced target: rules 1 to 3 of the reference's section 4. Free of any lag and of all previous ownership."""
+"""The balanced target. Free of any lag and of all previous ownership.
+
+Source: page ``rules``, "Balanced target".
+"""
 
 from __future__ import annotations
 

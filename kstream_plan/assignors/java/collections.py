@@ -1,5 +1,7 @@
 """The orders in which Java's hash tables and priority queues give their elements back.
 
+Source: page ``rules``, "Standbys by tags".
+
 Kafka's assignor iterates over ``java.util.HashMap``, ``HashSet`` and ``PriorityQueue`` in a few places, and that order
 decides who gets a task there. Only orders are reproduced here.
 """

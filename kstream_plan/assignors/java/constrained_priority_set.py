@@ -1,5 +1,7 @@
 """Kafka's ``ConstrainedPrioritySet`` of instances, to the last tie.
 
+Source: page ``rules``, "Movements".
+
 While tasks are moved, Kafka keeps the instances in a ``java.util.PriorityQueue`` by (load, instance). Loads change
 while an instance is queued, so the queue is not always a heap, and then it may not give out the least loaded one.
 That is rare and only matters where there is a choice between instances, so the set keeps track of who may be out of

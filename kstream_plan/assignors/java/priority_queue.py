@@ -1,5 +1,7 @@
 """``java.util.PriorityQueue`` of instances whose loads change while they are queued, as Kafka's priority set uses it.
 
+Source: page ``rules``, "Movements".
+
 Between two changes the queue is nearly always a heap, and then Python's ``heapq`` leaves the very array behind that
 Java does (keys are distinct, so an element's place on the way it sinks or rises is unique). Only where it is no heap,
 Java's own way of sinking is followed.

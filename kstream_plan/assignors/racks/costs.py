@@ -1,4 +1,7 @@
-"""What it costs a rack-aware optimisation to have a task on an instance (KIP-925)."""
+"""What it costs a rack-aware optimisation to have a task on an instance (KIP-925).
+
+Source: page ``rules``, "Racks".
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """The first assignment of ``balance_subtopology`` (KIP-925): a maximum flow, whatever it costs.
 
+Source: page ``rules``, "Racks".
+
 Kafka runs Ford and Fulkerson's algorithm with a breadth-first search from the source, arcs by destination. It augments
 by one task at a time, along a shortest way from an unassigned task over clients, their joining nodes and tasks
 already assigned to a joining node with room for one more.

@@ -1,5 +1,7 @@
 """Cancelling negative cycles in the network of the rack strategies, in Kafka's own search order (KIP-925).
 
+Source: page ``rules``, "Racks".
+
 Kafka improves an assignment as long as Bellman-Ford finds a negative cycle in its residual graph: as many passes over
 all arcs as there are nodes, nodes by number, arcs by destination; the first node that the last pass still relaxes is
 walked back until a node repeats. There are several optima, so that search is part of the result. Here it is the same,

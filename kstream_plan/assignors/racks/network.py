@@ -1,5 +1,7 @@
 """The flow network that the rack strategies optimise (KIP-925): which task runs where, and at what cost.
 
+Source: page ``rules``, "Racks".
+
 Kafka's graph has a node per task, per client (in ``balance_subtopology`` one per client and subtopology, joined in
 one more per client), a source and a sink, numbered in that order. Every task can flow to every client. As each client
 keeps its number of tasks, what flows is just who runs what, and that is all that is kept here.

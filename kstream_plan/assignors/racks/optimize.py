@@ -1,5 +1,7 @@
 """Rack-aware optimisation of an assignment (KIP-925, Kafka's ``RackAwareTaskAssignor``).
 
+Source: page ``rules``, "Racks".
+
 Every instance keeps its number of tasks. ``min_traffic`` may otherwise exchange them at will, ``balance_subtopology``
 spreads each subtopology in proportion to those numbers.
 """

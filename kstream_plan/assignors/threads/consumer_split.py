@@ -1,4 +1,7 @@
-"""The split of one instance's tasks over its consumers (Kafka's ``assignTasksToThreads``)."""
+"""The split of one instance's tasks over its consumers (Kafka's ``assignTasksToThreads``).
+
+Source: page ``rules``, "Split over threads".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The split of a decision over the consumers, instance by instance."""
+"""The split of a decision over the consumers, instance by instance.
+
+Source: page ``rules``, "Split over threads".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The stateless tasks of every instance over its consumers: the last pass of the split, on numbers."""
+"""The stateless tasks of every instance over its consumers: the last pass of the split, on numbers.
+
+Source: page ``rules``, "Split over threads".
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """How copies catch up, fall behind and are reported between two rebalances, as a real group does.
 
+Source: page ``rules``, "From one generation to the next".
+
 Pure: the clock is handed in. Two things happen between an assignment and the rebalance after it: every copy goes
 where the assignment put it (:func:`_seated`), and each instance later reports what it then has (:func:`_reported`).
 """

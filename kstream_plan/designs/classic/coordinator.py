@@ -1,5 +1,7 @@
 """One group under the classic protocol: decide, withhold, let copies catch up, decide again.
 
+Source: page ``rules``, "From one generation to the next".
+
 What is withheld follows up; while copies warm up, the leader probes; who comes or goes starts a rebalance at once.
 """
 

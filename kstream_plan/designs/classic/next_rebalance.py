@@ -1,4 +1,7 @@
-"""When the next rebalance comes by itself: what is withheld follows up, and while copies warm up, the leader probes."""
+"""When the next rebalance comes by itself: what is withheld follows up, and while copies warm up, the leader probes.
+
+Source: page ``rules``, "From one generation to the next".
+"""
 
 from __future__ import annotations
 
