@@ -95,6 +95,15 @@ def _options(
     pass
 
 
+def _say_nearest(given: Sequence[str], app: typer.Typer) -> None:
+    from kstream_plan.cli.nearest_usage import nearest_usage  # noqa: PLC0415 - not for every command line
+    from kstream_plan.cli.output import talk  # noqa: PLC0415
+
+    nearest = nearest_usage(given, app)
+    if nearest is not None:
+        talk(f"did you mean: {nearest}")
+
+
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (default: this process's) and return its exit code.
 
@@ -103,8 +112,11 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     """
     given = sys.argv[1:] if arguments is None else arguments
     completing = "_KSTREAM_PLAN_COMPLETE" in os.environ
+    if not given and not completing:
+        given = ["help"]  # what one can ask
+    app = application(COMMANDS if completing else given)
     try:
-        application(COMMANDS if completing else given)(args=given, prog_name="kstream-plan")
+        app(args=given, prog_name="kstream-plan")
     except OSError as error:
         if error.errno not in _UNWRITTEN or error.filename is not None:
             raise
@@ -115,5 +127,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as end:
         if end.code == ExitCode.INTERRUPTED:
             raise KeyboardInterrupt from None
+        if end.code == ExitCode.USAGE and not completing:
+            _say_nearest(given, app)
         return end.code if isinstance(end.code, int) else ExitCode.DONE
     return ExitCode.DONE

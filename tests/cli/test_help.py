@@ -5,6 +5,7 @@ import typer
 from typer.main import get_command
 
 import kstream_plan
+from kstream_plan.cli import run
 from kstream_plan.cli.application import COMMANDS, application
 from kstream_plan.cli.commands.assign import AssignOptions
 from kstream_plan.model.settings import CONFIG_NAMES, RANGES
@@ -82,3 +83,27 @@ def test_every_setting_has_an_option_within_its_range() -> None:
             for beyond in (RANGES[name][0] - 1, RANGES[name][1] + 1):
                 with pytest.raises(typer.BadParameter):
                     parameter.type_cast_value(None, f"{beyond}ms" if name.endswith("_ms") else str(beyond))
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["snapshot", "orders.log"], "kstream-plan snapshot --leader-log orders.log"),
+        (["asign", "a file.json"], "kstream-plan assign 'a file.json'"),
+        (["assign", "x.json", "--restor-rate=5/s"], "kstream-plan assign x.json --restore-rate=5/s"),
+        (["helpp"], "kstream-plan help"),
+        (["assign"], None),
+        (["zzzz"], None),
+    ],
+)
+def test_wrong_usage_names_the_nearest_right_one(
+    given: list[str], meant: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(given) == 2
+    said = capsys.readouterr().err
+    assert said.endswith(f"kstream-plan: did you mean: {meant}\n") if meant else "did you mean: " not in said
+
+
+def test_without_a_command_it_shows_what_one_can_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == 0
+    assert "May I bounce this" in capsys.readouterr().out

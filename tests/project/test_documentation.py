@@ -10,10 +10,12 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
+from typer.main import get_command
 
 from kstream_plan.cli import run
-from kstream_plan.cli.application import COMMANDS
+from kstream_plan.cli.application import COMMANDS, application
 from kstream_plan.plans import Step
 from kstream_plan.version import __version__
 from tests.helpers.goldens import WRITE
@@ -24,6 +26,10 @@ PAGES = {file.stem: file for file in sorted((ROOT / "kstream_plan" / "pages").gl
 DOCUMENTS = [README, *PAGES.values()]
 _CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 _FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+
+
+def commands() -> dict[str, click.Command]:
+    return get_command(application()).commands  # type: ignore[attr-defined, no-any-return]
 
 
 def _text(document: Path) -> str:
@@ -99,6 +105,17 @@ def test_docstrings_cite_what_is_there() -> None:
 
 def test_every_command_has_a_page() -> None:
     assert [name for name in COMMANDS if name not in PAGES] == []
+
+
+def test_commands_for_a_shell_have_options_that_exist() -> None:
+    options = {name: {one for of in command.params for one in of.opts} for name, command in commands().items()}
+    for document in DOCUMENTS:
+        for line in "\n".join(re.findall(r"```sh\n(.*?)```", _text(document), re.DOTALL)).splitlines():
+            for called in re.findall(r"kstream-plan ([^|>#]+)", line.strip()):
+                name, *rest = shlex.split(called)
+                if name in options:
+                    given = {one.partition("=")[0] for one in rest if one.startswith("--")}
+                    assert given <= options[name], (document.name, line)
 
 
 def test_every_page_says_what_it_answers_and_is_listed_by_question() -> None:

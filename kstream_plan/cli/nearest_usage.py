@@ -1,0 +1,39 @@
+"""Wrong usage: the nearest command line that is right, as it is to be typed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import typer
+from typer.main import get_command
+
+
+def nearest_usage(given: Sequence[str], app: typer.Typer) -> str | None:
+    """Return the command line that was probably meant, ``None`` if nothing is near."""
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    name, *rest = given
+    if name not in commands:
+        near = get_close_matches(name, commands, n=1)
+        if not near and not os.path.isfile(name):
+            return None
+        return _line([near[0], *rest] if near else ["assign", *given])
+    options = [option for parameter in commands[name].params for option in parameter.opts if option.startswith("--")]
+    mended = [_option(argument, options) for argument in rest]
+    if name == "snapshot" and rest and not rest[0].startswith("-"):
+        mended = ["--leader-log", *mended]
+    return _line([name, *mended]) if mended != rest else None
+
+
+def _option(argument: str, known: Sequence[str]) -> str:
+    if not argument.startswith("--") or argument == "--":
+        return argument
+    option, equals, value = argument.partition("=")
+    near = get_close_matches(option, [*known, "--help"], n=1)
+    return f"{near[0]}{equals}{value}" if near else argument
+
+
+def _line(arguments: Sequence[str]) -> str:
+    return f"kstream-plan {shlex.join(arguments)}"
