@@ -55,8 +55,16 @@ def _streams(_options: DesignOptions) -> Design:
     return Streams()
 
 
+def _connect(_options: DesignOptions) -> Design:
+    from kstream_plan.designs.connect.design import Connect  # noqa: PLC0415 - as above
+
+    return Connect()
+
+
 #: Every design of a classic group by its name: options → the design.
 DESIGNS: Mapping[str, Callable[[DesignOptions], Design]] = MappingProxyType({"classic": _classic, "learner": _learner})
 
 #: The design of every other kind of group, by its group protocol.
-OF_GROUP_PROTOCOL: Mapping[str, Callable[[DesignOptions], Design]] = MappingProxyType({"streams": _streams})
+OF_GROUP_PROTOCOL: Mapping[str, Callable[[DesignOptions], Design]] = MappingProxyType(
+    {"streams": _streams, "connect": _connect}
+)

@@ -38,7 +38,8 @@ class AssignmentConfig:
     """One application's settings, all resolved; the defaults are Kafka's.
 
     Of a streams group, ``num_standby_replicas``, ``heartbeat_interval_ms`` and ``session_timeout_ms`` are the group's
-    own (``streams.…``), and the last three are known; of any other they are ``None``.
+    own (``streams.…``), and the first three of the last five are known; the last two are those of a Connect
+    group. Of any other they are ``None``.
 
     ``balance_factor`` is KIP-441's, which shipped Kafka does not have: only the ``balanced`` assignor looks at it.
 
@@ -61,6 +62,8 @@ class AssignmentConfig:
     streams_initial_rebalance_delay_ms: int | None = None
     streams_assignment_interval_ms: int | None = None
     max_poll_interval_ms: int | None = None
+    scheduled_rebalance_max_delay_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
 
     def __post_init__(self) -> None:
         for name, (low, high) in RANGES.items():
@@ -80,5 +83,10 @@ class AssignmentConfig:
 #: The settings that only streams groups have.
 STREAMS_GROUP_ONLY = ("streams_initial_rebalance_delay_ms", "streams_assignment_interval_ms", "max_poll_interval_ms")
 
+#: The settings that only Connect groups have.
+CONNECT_GROUP_ONLY = ("scheduled_rebalance_max_delay_ms", "rebalance_timeout_ms")
+
 #: Every setting's name of an application, in the order of the class.
-CONFIG_NAMES = tuple(field.name for field in fields(AssignmentConfig) if field.name not in STREAMS_GROUP_ONLY)
+CONFIG_NAMES = tuple(
+    field.name for field in fields(AssignmentConfig) if field.name not in (*STREAMS_GROUP_ONLY, *CONNECT_GROUP_ONLY)
+)

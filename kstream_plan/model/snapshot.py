@@ -89,9 +89,9 @@ class Snapshot:
     happened. ``decision`` is what was made of ``state``, if that is known: the group has gone on since.
     ``assumptions`` are those that reading it took; ``coverage`` of how many copies the lag was measured, if any was.
 
-    ``group_protocol`` is that of the group: ``classic`` or ``streams``. ``started_ms`` tells, by process id, when
-    instances have started, where that is known, ``streams_version`` which release of Kafka Streams runs (``4.3.1``; the
-    oldest one that does).
+    ``group_protocol`` is that of the group: ``classic``, ``streams`` or ``connect``. ``started_ms`` tells, by process
+    id, when instances have started, where that is known, ``streams_version`` which release of Kafka Streams runs
+    (``4.3.1``; the oldest one that does).
 
     About copies, by (task, instance): ``since_ms`` tells since when they are assigned, ``reported_ms`` when their lag
     was reported, both where that is known; ``measured_lags`` were measured by what instances publish, not reported at a

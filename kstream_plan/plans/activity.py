@@ -21,6 +21,7 @@ from kstream_plan.plans.steps import (
     KeepTemporary,
     MemberJoined,
     MemberLeft,
+    NobodyRuns,
     Place,
     Promote,
     Revoke,
@@ -303,7 +304,14 @@ class _Owners:
             case Drop():
                 event.dropped.add((step.task_id, step.from_.process_id))
             case (
-                Withhold() | KeepTemporary() | Revoke() | Demote() | InstanceLeaving() | InstanceStays() | StopLearned()
+                Withhold()
+                | KeepTemporary()
+                | Revoke()
+                | Demote()
+                | InstanceLeaving()
+                | InstanceStays()
+                | StopLearned()
+                | NobodyRuns()
             ):
                 pass
             case _:

@@ -47,6 +47,12 @@ class ReasonCode(StrEnum):
     SCALE_DOWN = "scale-down"
     #: The instance runs on, this thread of it does not.
     THREAD_STOPPED = "thread-stopped"
+    #: Who ran it is gone, and it is kept for them until a delay has passed (scheduled.rebalance.max.delay.ms).
+    KEPT_FOR_RETURN = "kept-for-return"
+    #: It is dealt out in the rebalance that follows.
+    DEALT_OUT_NEXT = "dealt-out-next"
+    #: Who has least of its kind gets it, or one that came back while it was kept.
+    LEAST_LOADED = "least-loaded"
 
 
 class Reason(NamedTuple):

@@ -17,6 +17,7 @@ from kstream_plan.plans.steps import (
     KeepTemporary,
     MemberJoined,
     MemberLeft,
+    NobodyRuns,
     Place,
     Promote,
     Revoke,
@@ -102,7 +103,7 @@ class _Members:
         match step:
             case MemberJoined() | InstanceLeaving() | InstanceStays():
                 self._instance(step.process_id)
-            case StopLearned():
+            case StopLearned() | NobodyRuns():
                 for task_id in step.task_ids:
                     self.task(task_id)
             case Withhold():

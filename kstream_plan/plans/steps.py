@@ -70,6 +70,19 @@ class StopLearned:
 
 
 @dataclass(frozen=True, slots=True)
+class NobodyRuns:
+    """Nobody runs this work after the decision, nor before ``until_ms`` on the plan's clock (``None``: not known).
+
+    The round's decision gives it to nobody. No effect on what is held.
+    """
+
+    task_ids: tuple[WorkId, ...]
+    until_ms: int | None
+    reason: Reason
+    kind: Literal["nobody-runs"] = "nobody-runs"
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """A standby or warm-up copy is assigned to ``to``; ``from_``: the copy's former seat in the same instance, if any.
 
@@ -208,6 +221,7 @@ Step: TypeAlias = (
     | InstanceLeaving
     | InstanceStays
     | StopLearned
+    | NobodyRuns
     | Place
     | Withhold
     | KeepTemporary
@@ -220,7 +234,7 @@ Step: TypeAlias = (
 )
 
 #: The kinds of step that are about an instance, or several tasks.
-OfNoSingleTask: TypeAlias = MemberJoined | MemberLeft | InstanceLeaving | InstanceStays | StopLearned
+OfNoSingleTask: TypeAlias = MemberJoined | MemberLeft | InstanceLeaving | InstanceStays | StopLearned | NobodyRuns
 
 
 def restores_anew(step: Place | HandOver | Promote, group: Group) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kstream_plan.designs.connect.cluster import ConnectCluster, WorkerRound, deal
+from kstream_plan.designs.connect.frozen import frozen, thawed
 from kstream_plan.designs.connect.incremental import (
     ConnectAnswer,
     ConnectRound,
@@ -83,6 +84,7 @@ def _sequence(case: Mapping[str, Any], java: int) -> dict[str, Any]:
         played = cluster.play(now_ms, behind=behind, synced=fail != "sync", without=without)
         rounds.append(_shown(played, java) | ({"sync": False} if fail == "sync" else {}))
         now_ms += case["round_ms"]
+        cluster = cluster if eager else thawed(frozen(cluster), case["max_delay"])
     final = {member: _canonical(assigned_wire(worker.held, java)) for member, worker in cluster.workers.items()}
     return {"settled": settled, "rounds": rounds, **({} if eager else {"final": final})}
 

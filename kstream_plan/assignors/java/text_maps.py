@@ -32,6 +32,11 @@ class HashMapOrder:
         for keys in self._bins:
             yield from keys
 
+    @property
+    def bins(self) -> int:
+        """How many bins there are: they are never taken away."""
+        return len(self._bins)
+
     def put(self, key: str) -> None:
         """Put a key as ``put`` does: behind the others of its bin, and doubling afterwards."""
         if key in self._keys:

@@ -15,12 +15,15 @@ from kstream_plan.documents.streams_config import (
     load_streams_config,
     with_overrides,
 )
+from kstream_plan.errors import UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import CONFIG_NAMES
 
 #: What the clients of a streams group go by themselves.
 _OF_CLIENTS = ("state_cleanup_delay_ms",)
+#: Those that Connect workers have as well.
+_OF_CONNECT = ("heartbeat_interval_ms", "session_timeout_ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,22 @@ class Overrides:
         given = {**file.overrides, **self.settings}
         if snapshot.group_protocol == "streams":
             return _of_streams_group(replace(snapshot, rates=rates), given, file.group)
+        if snapshot.group_protocol == "connect":
+            return _of_connect_group(snapshot, {**given, **file.group})
         return replace(snapshot, config=with_overrides(snapshot.config, given), rates=rates)
+
+
+def _of_connect_group(snapshot: Snapshot, given: Mapping[str, SettingValue]) -> Snapshot:
+    """Put the settings over its own that a worker has as well.
+
+    Raises:
+        UsageError: one that it has not is given.
+    """
+    without = [kafka_name(name) for name in given if name not in _OF_CONNECT]
+    if without:
+        what = f"{', '.join(without)} is no setting of Connect workers"
+        raise UsageError(what, where=snapshot.state.group.application_id, fix="leave it out, or put it in the snapshot")
+    return replace(snapshot, config=replace(snapshot.config, **given))  # type: ignore[arg-type]
 
 
 def _of_streams_group(

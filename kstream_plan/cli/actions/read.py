@@ -19,7 +19,12 @@ from kstream_plan.planner.options import PlanOptions
 
 DEFAULT_LAGS_TOLERANCE_MS = 60_000
 #: What can be done with groups of other protocols.
-_FIXES = {"streams": "assign, simulate, simulate-scaleout, drain and check plan streams groups"}
+_FIXES = {
+    "streams": "assign, simulate, simulate-scaleout, drain and check plan streams groups",
+    "connect": "assign, simulate and simulate-scaleout plan Connect groups",
+}
+#: Who decides in groups of other kinds.
+_DECIDES = {"streams": "the broker", "connect": "the leading worker"}
 _DEFAULTS = PlanOptions().assignor, PlanOptions().protocol
 
 
@@ -83,7 +88,7 @@ def _accepted(
         what = f"is a {protocol} group, for which this is not modelled"
         error = SnapshotError(what, where=where, fix=_FIXES[protocol], application_id=application_id)
     elif (asked.assignor, asked.protocol) != _DEFAULTS:
-        what = f"is a {protocol} group: there the broker decides, not --assignor and --protocol"
+        what = f"is a {protocol} group: there {_DECIDES[protocol]} decides, not --assignor and --protocol"
         error = SnapshotError(what, where=where, fix="leave them out", application_id=application_id)
     if error is None or asked.keep_going:
         return error or one

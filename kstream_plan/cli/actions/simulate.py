@@ -40,7 +40,7 @@ def simulate_and_deliver(paths: Sequence[str], asked: SimulatesSnapshots, scenar
             made = simulate_one(found, scenario, asked.plan_options, asked, tell, what_ifs=asked.what_if)
             return replace(made, record_size=asked.record_size)
 
-        outcomes = read_snapshots(paths, asked, protocols=("classic", "streams"))
+        outcomes = read_snapshots(paths, asked, protocols=("classic", "streams", "connect"))
         work = each_application(outcomes, settings, simulated, keep_going=asked.keep_going)
     for error in work.errors:
         report(error, debug=asked.debug)

@@ -53,7 +53,7 @@ def assign(asked: AssignOptions) -> None:
         with progress(quiet=asked.quiet) as tell:
             tell("reading")
             needed_then = ("kstream_plan.cli.actions.plan", "kstream_plan.cli.pages", module_of(asked.assignor))
-            protocols = ("classic",) if asked.show_ranks else ("classic", "streams")
+            protocols = ("classic",) if asked.show_ranks else ("classic", "streams", "connect")
             outcomes = read_snapshots(asked.paths, asked, needed_then=needed_then, protocols=protocols)
             from kstream_plan.cli.actions.plan import plan_all  # noqa: PLC0415 - loaded while Java starts
 

@@ -53,10 +53,16 @@ class ConnectCluster:
         max_delay_ms: ``scheduled.rebalance.max.delay.ms``.
         decide: how the leader decides; ``None`` for the eager protocol.
         java: the version of the workers' Java.
+        bins: how many bins the broker's table of the members has; ``None``: as many as a new one.
     """
 
     def __init__(
-        self, task_counts: Mapping[str, int], max_delay_ms: int, decide: Decide | None = decide, java: int = 17
+        self,
+        task_counts: Mapping[str, int],
+        max_delay_ms: int,
+        decide: Decide | None = decide,
+        java: int = 17,
+        bins: int | None = None,
     ) -> None:
         self.task_counts = dict(task_counts)
         self.max_delay_ms = max_delay_ms
@@ -65,7 +71,17 @@ class ConnectCluster:
         self.leader: str | None = None
         self.generation = 0
         self._decide = decide
-        self._table = HashMapOrder()
+        self._table = HashMapOrder() if bins is None else HashMapOrder(bins)
+
+    @property
+    def members(self) -> list[str]:
+        """The member ids in the order of the broker's table."""
+        return list(self._table)
+
+    @property
+    def bins(self) -> int:
+        """How many bins the broker's table has."""
+        return self._table.bins
 
     def join(self, member_id: str, now_ms: int, worker: Worker | None = None) -> None:
         """Let a worker join; ``worker``: a process that was a member before, under another id."""

@@ -20,7 +20,14 @@ from kstream_plan.documents.codec import (
 )
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Consumer, Instance, ItemName, Note, Partition, Task, WorkId, work_id
-from kstream_plan.model.settings import MAX_LONG, RACK_STRATEGIES, RANGES, STREAMS_GROUP_ONLY, AssignmentConfig
+from kstream_plan.model.settings import (
+    CONNECT_GROUP_ONLY,
+    MAX_LONG,
+    RACK_STRATEGIES,
+    RANGES,
+    STREAMS_GROUP_ONLY,
+    AssignmentConfig,
+)
 
 
 class TaskDocument(NamedTuple):
@@ -110,7 +117,7 @@ _TEXTS_BY_NAME: Codec[Any] = mapping_of(TEXT)
 _SETTINGS: dict[str, Any] = {name: _setting(*bounds) for name, bounds in RANGES.items()}
 _OF_STREAMS_GROUP: dict[str, Any] = {
     name: Field(description="Only of a streams group.", missing=None, left_out=True) for name in STREAMS_GROUP_ONLY
-}
+} | {name: Field(description="Only of a Connect group.", missing=None, left_out=True) for name in CONNECT_GROUP_ONLY}
 
 FORM = Codecs()
 FORM.add(WorkId, _TASK_ID)

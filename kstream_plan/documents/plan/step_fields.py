@@ -15,6 +15,7 @@ from kstream_plan.plans import (
     KeepTemporary,
     MemberJoined,
     MemberLeft,
+    NobodyRuns,
     Place,
     Promote,
     Reason,
@@ -56,6 +57,9 @@ _WHY = {
     ReasonCode.MOVES_AT_ONCE: "It changes hands within one rebalance.",
     ReasonCode.SCALE_DOWN: "The instance is leaving, or has not come back: its tasks are learned elsewhere.",
     ReasonCode.THREAD_STOPPED: "The instance runs on, this thread of it does not.",
+    ReasonCode.KEPT_FOR_RETURN: "Who ran it is gone; it is kept for them (scheduled.rebalance.max.delay.ms).",
+    ReasonCode.DEALT_OUT_NEXT: "It is dealt out in the rebalance that follows.",
+    ReasonCode.LEAST_LOADED: "Who has least of its kind gets it, or one that came back while it was kept.",
 }
 FORM.record(
     Reason,
@@ -97,6 +101,12 @@ _STEPS: list[Codec[Any]] = [
         "The owners of tasks that others learn stop them before they join the rebalance; each runs again with its "
         "answer, at its learner, which a hand-over tells, or where it was. Effect: none on what is held.",
         task_ids="The tasks.",
+    ),
+    FORM.record(
+        NobodyRuns,
+        "Nobody runs this work after the decision, which gives it to nobody. Effect: none on what is held.",
+        task_ids="What nobody runs.",
+        until_ms=Field(or_null(WHOLE), "Not before then, on the plan's clock; null if not known."),
     ),
     FORM.record(
         Place,

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from kstream_plan.model import Holding, WorkId
 from kstream_plan.model.holding_changes import MANY, times_in
-from kstream_plan.plans import Demote, ReasonCode, Revoke, Round, StopLearned, ThreadMove, Trigger
+from kstream_plan.plans import Demote, NobodyRuns, ReasonCode, Revoke, Round, StopLearned, ThreadMove, Trigger
 from kstream_plan.plans.invariants.plan_view import Delta, PlanView
 from kstream_plan.plans.invariants.stateless import gone_in
 
@@ -16,15 +16,22 @@ _ACTIVE, _STANDBY, _WARMUP = range(3)
 
 
 def one_active_per_task(subject: PlanView) -> Iterator[tuple[int | None, str]]:
-    """Every task is decided active exactly once in every round, and never held active twice."""
+    """Every task is decided active once in every round, or told to be run by nobody, and never held active twice."""
+    unrun = [_run_by_nobody(subject, rnd) for rnd in subject.plan.rounds]
     for index, task, count in _counts(subject, subject.decided, _ACTIVE):
-        if count != 1:
+        if count != (task not in unrun[index]):
             yield index + 1, f"{subject.name(task)} is decided active {count} times"
     numbers, held = zip(*subject.in_time, strict=True)
     for index, task, count in _counts(subject, held, _ACTIVE):
         if count > 1:
             yield numbers[index], f"{subject.name(task)} is held active {count} times"
     yield from subject.stateless.not_decided if subject.stateless else ()
+
+
+def _run_by_nobody(subject: PlanView, rnd: Round) -> set[int]:
+    """Return the tasks that a round's decision gives to nobody, as its steps say."""
+    names = {task_id for step in rnd.single_steps if isinstance(step, NobodyRuns) for task_id in step.task_ids}
+    return {subject.plan.group.task_index[task_id] for task_id in names}
 
 
 def one_copy_per_instance(subject: PlanView) -> Iterator[tuple[int | None, str]]:

@@ -17,6 +17,7 @@ from kstream_plan.plans import (
     KeepTemporary,
     MemberJoined,
     MemberLeft,
+    NobodyRuns,
     Place,
     Plan,
     Promote,
@@ -124,7 +125,7 @@ def _about(step: Step) -> tuple[WorkId | None, tuple[str, ...]]:
     match step:
         case MemberJoined() | MemberLeft() | InstanceLeaving() | InstanceStays():
             return None, (step.process_id,)
-        case StopLearned():
+        case StopLearned() | NobodyRuns():
             return None, ()
         case Revoke() | Drop():
             return step.task_id, (step.from_.process_id,)

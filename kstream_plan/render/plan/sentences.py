@@ -15,6 +15,7 @@ from kstream_plan.plans import (
     KeepTemporary,
     MemberJoined,
     MemberLeft,
+    NobodyRuns,
     Place,
     Promote,
     Reason,
@@ -59,6 +60,9 @@ def _what(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - on
         case StopLearned():
             who = "each of " if len(step.task_ids) > 1 else ""
             return f"{who}{_several(step.task_ids, names)} stands still for the rebalance"
+        case NobodyRuns():
+            until = "" if step.until_ms is None else f" until {clock(step.until_ms)}"
+            return f"nobody runs {_several(step.task_ids, names)}{until}"
         case Place():
             return f"{names.task(step.task_id)} {_placed(step, names)}"
         case Withhold():
@@ -124,6 +128,9 @@ _REASONS = {
     ReasonCode.SCALE_DOWN: "its tasks are learned elsewhere first",
     ReasonCode.THREAD_STOPPED: "this thread is stopped",
     ReasonCode.MEMBERSHIP: "membership changed",
+    ReasonCode.KEPT_FOR_RETURN: "it is kept for who ran it, should they come back",
+    ReasonCode.DEALT_OUT_NEXT: "it is dealt out in the next rebalance",
+    ReasonCode.LEAST_LOADED: "who has least gets it, or who came back",
 }
 
 

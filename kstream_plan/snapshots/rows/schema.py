@@ -19,6 +19,8 @@ _SOURCE_PARTITION: Mapping[str, Type] = {"topic": "text", "partition": "integer"
 
 _TASKS_BY_ROLE: Mapping[str, Type] = {"active": ["text"], "standby": ["text"], "warmup": ["text"]}
 
+_CONNECT_ITEMS: Type = [{"connector": "text", "items": ["integer"]}]
+
 #: One row of an assignment snapshot.
 SNAPSHOT: Mapping[str, Type] = {
     "format_version": "text",
@@ -32,7 +34,16 @@ SNAPSHOT: Mapping[str, Type] = {
     "target_epoch": "integer",
     "target_at": "time",
     "group_state": "text",
+    "exact": "boolean",
     "config": "settings",
+    "connectors": [
+        {
+            "name": "text",
+            "task_count": "integer",
+            "type": "text",
+            "states": [{"item": "integer", "state": "text"}],
+        }
+    ],
     "tasks": [
         {
             "task_id": "text",
@@ -50,6 +61,21 @@ SNAPSHOT: Mapping[str, Type] = {
             "client_tags": "texts",
             "leader": "boolean",
             "started_at": "time",
+            "java": "integer",
+            "last_completed": "integer",
+            "config_offset": "integer",
+            "held": _CONNECT_ITEMS,
+            "memory": {
+                "previous": _CONNECT_ITEMS,
+                "revocation": _CONNECT_ITEMS,
+                "revoked_in_previous": "boolean",
+                "candidates": ["text"],
+                "scheduled_at": "time",
+                "delay_ms": "integer",
+                "generation": "integer",
+                "members": ["text"],
+                "successive": "integer",
+            },
             "consumers": [
                 {
                     "consumer_id": "text",

@@ -13,6 +13,7 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Instance, Note, Snapshot, Task
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows.config import read_config
+from kstream_plan.snapshots.rows.connect_group import read_connect
 from kstream_plan.snapshots.rows.copies import (
     Reports,
     copies_of,
@@ -96,6 +97,8 @@ class _Header(NamedTuple):
 
 def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_text: bool) -> Snapshot:
     header = _read_header(row)
+    if header.protocol == "connect":
+        return read_connect(row, *header[:3], config_as_text=config_as_text)
     streams = header.protocol == "streams"
     config, config_notes = (read_group_config if streams else read_config)(row, as_text=config_as_text)
     task_rows = read_task_rows(row)
@@ -202,10 +205,7 @@ def _check_format_version(row: Row) -> None:
 
 def _group_protocol(row: Row) -> str:
     protocol = (optional_text(row, "group_protocol") or "classic").lower()
-    if protocol == "connect":
-        what = 'is "connect": how the workers of Kafka Connect share connectors and tasks is not planned yet'
-        raise FieldError("group_protocol", what, "plan groups of the classic protocol")
-    if protocol not in ("classic", "streams"):
+    if protocol not in ("classic", "streams", "connect"):
         what, fix = f"is {shown(protocol)}, which Kafka Streams does not use", 'write "classic" or "streams"'
         raise FieldError("group_protocol", what, fix)
     return protocol

@@ -24,7 +24,7 @@ BAD = {
     "very long version": (changed("format_version", "9" * 5000), "format_version", "; this program reads 1.x"),
     "version is a number": (changed("format_version", 1.0), "format_version", "is 1.0, a number with a fraction"),
     "streams protocol without a release": (changed("group_protocol", "streams"), "broker_version", "give it"),
-    "connect protocol": (changed("group_protocol", "connect"), "group_protocol", "Kafka Connect"),
+    "connect protocol": (changed("group_protocol", "connect"), "tasks", "a Connect group has none"),
     "consumer protocol": (changed("group_protocol", "consumer"), "group_protocol", "does not use"),
     "generation is a fraction": (
         changed("generation", 1.0),

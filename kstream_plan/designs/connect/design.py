@@ -1,0 +1,89 @@
+"""Kafka Connect as a design: what it models, takes for granted, and how it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from kstream_plan.designs.connect.frozen import later, table_bins
+from kstream_plan.designs.connect.playing import Begins, ConnectPlay
+from kstream_plan.errors import ScenarioError
+from kstream_plan.model import GroupState, Note, Snapshot
+from kstream_plan.model.connect_group import ConnectGroup
+from kstream_plan.model.scenario import Bounce, Event, Join, Leave, Return, Scenario, Stop
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans.design import Design, Played
+
+
+@dataclass(frozen=True, slots=True)
+class Connect(Design):
+    """Workers that share connectors and their tasks, incrementally: the protocols ``sessioned`` and ``compatible``."""
+
+    name: ClassVar[str] = "connect"
+    models: ClassVar[str] = "Kafka Connect 4.3, incremental cooperative rebalancing"
+    assignor: ClassVar[str] = "incremental"
+    protocol: ClassVar[str] = "sessioned"
+    newcomers_hold_nothing: ClassVar[bool] = False
+
+    def start(self, state: GroupState, scenario: Scenario | None) -> GroupState:
+        """Let the cluster begin where the snapshot has it; without a scenario a rebalance starts now."""
+        group = state.memory
+        assert isinstance(group, ConnectGroup)
+        bins = table_bins([worker.member_id for worker in group.workers])
+        begun = replace(later(group, -state.at_ms), bins=bins)
+        return replace(state, memory=Begins(group=begun, asks_now=scenario is None))
+
+    def happening(self, event: Event, snapshot: Snapshot) -> Event:
+        """Return the same where a worker that is stopped leaves at once.
+
+        Raises:
+            ScenarioError: it is about what workers have not, or is not modelled for them.
+        """
+        del snapshot
+        where = getattr(event, "where", "")
+        if not isinstance(event, Bounce | Join | Leave | Return | Stop):
+            what = "a Connect group takes no such event"
+            raise ScenarioError(what, where=where, fix="let workers join, leave, stop, crash, return or bounce")
+        if getattr(event, "static", False):
+            raise ScenarioError("workers are no static members", where=where, fix="leave static out")
+        if getattr(event, "settings", ()):
+            what = "what workers do with new settings is not modelled"
+            raise ScenarioError(what, where=where, fix="leave the settings out, and change the snapshot's config")
+        if isinstance(event, Stop) and not event.crash:
+            return Leave(at_ms=event.at_ms, process_ids=event.process_ids, where=where)
+        return replace(event, leaves=True) if isinstance(event, Bounce) else event
+
+    def coordinator(self, config: AssignmentConfig) -> ConnectPlay:
+        """Begin to coordinate a group with these settings."""
+        return ConnectPlay(config)
+
+    def assumptions(self, played: Played) -> tuple[Note, ...]:
+        """Say what a plan takes for granted about workers and rounds."""
+        return tuple(_notes(played))
+
+
+def _notes(played: Played) -> Iterator[Note]:
+    if played.scenario is None:
+        yield Note("starts-now", "A rebalance starts now, as it would when a worker joins or a configuration changes")
+    seconds = played.snapshot.config.heartbeat_interval_ms / 1000
+    yield Note(
+        "rejoin-by-heartbeat",
+        f"A rebalance that follows at once comes {seconds:g} s later: by then all workers have heard of it",
+    )
+    group = played.snapshot.state.memory
+    assert isinstance(group, ConnectGroup)
+    if table_bins([worker.member_id for worker in group.workers]) is None:
+        message = (
+            "The workers are in no order that a broker's table has: who leads next, and who has an extra item, is open"
+        )
+        yield Note("table-order-unknown", message)
+    events = () if played.scenario is None else played.scenario.events
+    if any(isinstance(event, Bounce | Return) for event in events):
+        yield Note(
+            "restarted-workers",
+            "Who comes back is a new process with a new random member id, that holds and remembers nothing; it counts "
+            "under its old id here, so that others may keep an extra item",
+        )
+    if any(isinstance(event, Join) for event in events):
+        yield Note("random-member-ids", "Member ids of new workers are random, and decide who keeps an extra item")

@@ -1,0 +1,145 @@
+"""A Connect cluster as a frozen value: one round is a function of it, its settings and the time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kstream_plan.assignors.java.text_maps import HashMapOrder
+from kstream_plan.designs.connect.cluster import ConnectCluster, Worker, WorkerRound
+from kstream_plan.designs.connect.incremental import ItemSets, LeaderMemory
+from kstream_plan.designs.connect.items import Items
+from kstream_plan.model.connect_group import ConnectGroup, ConnectItems, ConnectWorker, WorkerMemory
+
+#: The zero of the plan's clock for the leader, to whom 0 or less means that no delay runs.
+_ZERO_MS = 10**15
+
+
+def play(group: ConnectGroup, max_delay_ms: int, at_ms: int) -> tuple[ConnectGroup, WorkerRound]:
+    """Play a round at a time of the plan's clock; return the cluster after it, and the round."""
+    cluster = thawed(group, max_delay_ms)
+    played = cluster.play(_ZERO_MS + at_ms)
+    return frozen(cluster), played
+
+
+def joined(group: ConnectGroup, member_id: str, at_ms: int) -> ConnectGroup:
+    """Let a new process join; no round is played yet."""
+    cluster = thawed(group, 0)
+    cluster.join(member_id, _ZERO_MS + at_ms)
+    return frozen(cluster)
+
+
+def left(group: ConnectGroup, member_id: str) -> ConnectGroup:
+    """Take a worker out; if it led, the first of the broker's table leads."""
+    cluster = thawed(group, 0)
+    cluster.leave(member_id)
+    return frozen(cluster)
+
+
+def due_ms(group: ConnectGroup) -> int | None:
+    """Return when somebody joins by itself."""
+    return min((of.joins_at_ms for of in group.workers if of.joins_at_ms is not None), default=None)
+
+
+def later(group: ConnectGroup, by_ms: int) -> ConnectGroup:
+    """Return the same with its times on a clock that began so much later."""
+
+    def moved(at_ms: int | None) -> int | None:
+        return None if at_ms is None else at_ms - by_ms
+
+    return replace(
+        group,
+        workers=tuple(
+            replace(
+                worker,
+                joins_at_ms=moved(worker.joins_at_ms),
+                memory=replace(worker.memory, scheduled_at_ms=moved(worker.memory.scheduled_at_ms)),
+            )
+            for worker in group.workers
+        ),
+    )
+
+
+def table_bins(member_ids: list[str]) -> int | None:
+    """Return how many bins a table has that lists members in this order; ``None``: there is no such table."""
+    bins = 16
+    while bins <= 1 << 16:
+        table = HashMapOrder(bins)
+        for member_id in member_ids:
+            table.put(member_id)
+        if table.bins == bins and list(table) == member_ids:
+            return bins
+        bins *= 2
+    return None
+
+
+def thawed(group: ConnectGroup, max_delay_ms: int) -> ConnectCluster:
+    """Return a cluster that is the same by now, and can be played on."""
+    cluster = ConnectCluster(dict(group.task_counts), max_delay_ms, java=group.java, bins=group.bins)
+    for worker in group.workers:
+        joins_at_ms = None if worker.joins_at_ms is None else _ZERO_MS + worker.joins_at_ms
+        found = Worker(Items(*worker.held), _remembered(worker.memory), worker.last_completed)
+        cluster.join(worker.member_id, 0, found)
+        found.joins_at_ms = joins_at_ms
+    cluster.leader, cluster.generation = group.leader, group.generation
+    return cluster
+
+
+def frozen(cluster: ConnectCluster) -> ConnectGroup:
+    """Return the cluster as a value."""
+    workers = []
+    for member_id in cluster.members:
+        worker = cluster.workers[member_id]
+        workers.append(
+            ConnectWorker(
+                member_id=member_id,
+                held=ConnectItems(*worker.held),
+                memory=_noted(worker.memory),
+                last_completed=worker.last_completed,
+                joins_at_ms=None if worker.joins_at_ms is None else worker.joins_at_ms - _ZERO_MS,
+            )
+        )
+    return ConnectGroup(
+        task_counts=tuple(cluster.task_counts.items()),
+        workers=tuple(workers),
+        leader=cluster.leader,
+        generation=cluster.generation,
+        java=cluster.java,
+        bins=cluster.bins,
+    )
+
+
+def _remembered(memory: WorkerMemory) -> LeaderMemory:
+    scheduled_at_ms = memory.scheduled_at_ms
+    return LeaderMemory(
+        previous=_sets(memory.previous),
+        revocation=_sets(memory.revocation),
+        revoked_in_previous=memory.revoked_in_previous,
+        candidates=memory.candidates,
+        scheduled_at=0 if scheduled_at_ms is None else _ZERO_MS + scheduled_at_ms,
+        delay_ms=memory.delay_ms,
+        generation=memory.generation,
+        members=frozenset(memory.members),
+        successive=memory.successive,
+    )
+
+
+def _noted(memory: LeaderMemory) -> WorkerMemory:
+    return WorkerMemory(
+        previous=_sorted(memory.previous),
+        revocation=_sorted(memory.revocation),
+        revoked_in_previous=memory.revoked_in_previous,
+        candidates=memory.candidates,
+        scheduled_at_ms=None if memory.scheduled_at <= 0 else memory.scheduled_at - _ZERO_MS,
+        delay_ms=memory.delay_ms,
+        generation=memory.generation,
+        members=tuple(sorted(memory.members)),
+        successive=memory.successive,
+    )
+
+
+def _sets(items: ConnectItems) -> ItemSets:
+    return ItemSets(frozenset(items.connectors), frozenset(items.tasks))
+
+
+def _sorted(sets: ItemSets) -> ConnectItems:
+    return ConnectItems(tuple(sets.connectors), tuple(sets.tasks)).sorted()

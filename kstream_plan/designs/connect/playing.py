@@ -1,0 +1,209 @@
+"""A Connect group under the clock: rounds, what they stop and start, what nobody runs, and who joins again when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kstream_plan.designs.connect.frozen import due_ms, joined, left, play
+from kstream_plan.model import GroupState, Holding, Holdings, Target, WorkId
+from kstream_plan.model.connect_group import ConnectGroup
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans import HandOver, NobodyRuns, Phase, Reason, ReasonCode, Revoke, Role, Seat, Step, Trigger
+from kstream_plan.plans.design import Ahead, Coordinator, Due, Lapse, Turn
+from kstream_plan.plans.membership import TakingIn
+
+#: So many rounds are looked ahead for where everything runs in the end; a cluster that is left alone takes a few.
+_MOST_ROUNDS = 64
+
+_MOVES_AWAY = Reason(ReasonCode.MOVES_AWAY)
+_LEAST_LOADED = Reason(ReasonCode.LEAST_LOADED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begins:
+    """What a plan starts from; ``asks_now``: a rebalance starts now, else with what happens, or a delay that ends."""
+
+    group: ConnectGroup
+    asks_now: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectTurn(Turn):
+    """A round; ``after`` is the cluster once everybody has the answer."""
+
+    after: ConnectGroup
+
+
+class ConnectPlay(Coordinator[ConnectTurn]):
+    """The leader decides, and everybody does as told within the round."""
+
+    def __init__(self, config: AssignmentConfig) -> None:
+        self._config = config
+        self._owners: dict[int, Seat] = {}
+
+    def last(self, state: GroupState) -> ConnectTurn | None:
+        """Return the round before the plan, unless a rebalance starts now."""
+        begins = state.memory
+        assert isinstance(begins, Begins)
+        if begins.asks_now:
+            return None
+        state = replace(state, at_ms=0, memory=begins.group)
+        return self._turn(state, begins.group, 0, tuple(state.holdings), ())
+
+    def until_now(self, state: GroupState, _lapse: Lapse) -> GroupState:
+        """Return the group as it was captured."""
+        begins = state.memory
+        assert isinstance(begins, Begins)
+        return replace(state, at_ms=0, memory=begins.group)
+
+    def take(self, state: GroupState, at_ms: int, _trigger: Trigger, members: tuple[Step, ...]) -> ConnectTurn:
+        """Play the round that is due now."""
+        before = _cluster(state)
+        after, _ = play(before, self._max_delay_ms, at_ms)
+        held = holdings_of(state, after)
+        steps = [*members, *self._moved(state, held), *self._run_by_nobody(state, after, held, at_ms)]
+        return self._turn(state, after, at_ms, held, steps)
+
+    def changes_nothing(self, turn: ConnectTurn) -> bool:
+        """Tell whether nobody stops or starts anything, and no delay begins, moves or ends."""
+        quiet = due_ms(turn.after) is None and due_ms(_cluster(turn.state)) is None
+        return quiet and not turn.steps and tuple(turn.held) == tuple(turn.state.holdings)
+
+    def next(self, turn: ConnectTurn, ahead: Ahead) -> Due | None:
+        """Say when somebody joins again: who has lost something at once, the others with a delay that ends."""
+        del ahead
+        again_ms = due_ms(turn.after)
+        if again_ms is None:
+            return None
+        if again_ms <= turn.at_ms:
+            return Due(self._followed_up_ms(turn.at_ms), Trigger.FOLLOW_UP, begun=True)
+        return Due(again_ms, Trigger.FOLLOW_UP)
+
+    def later(self, turn: ConnectTurn, lapse: Lapse) -> GroupState:
+        """Return the group as the next round finds it; a round that is not told of was never played."""
+        if lapse.idle:
+            return turn.state
+        return replace(turn.state, generation=turn.generation, at_ms=turn.at_ms, holdings=turn.held, memory=turn.after)
+
+    def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
+        """Let workers leave and join; settings count from now."""
+        self._remember(state)
+        found, steps = super().take_in(state, taking)
+        self._config = taking.config
+        cluster = _cluster(state)
+        for departure in taking.change.left:
+            cluster = left(cluster, departure.process_id)
+        for arrival in taking.change.joined:
+            cluster = joined(cluster, arrival.instance.process_id, taking.at_ms)
+        leader = None if cluster.leader is None else taking.group.instance_index[cluster.leader]
+        return replace(found, memory=cluster, leader=leader), steps
+
+    def waited_for(self, turn: ConnectTurn) -> tuple[WorkId, ...]:
+        """Return what nobody runs."""
+        return tuple(turn.state.group.tasks[task].task_id for task in _unrun(turn.state, turn.held))
+
+    @property
+    def _max_delay_ms(self) -> int:
+        return self._config.scheduled_rebalance_max_delay_ms or 0
+
+    def _followed_up_ms(self, at_ms: int) -> int:
+        """Return when everybody has joined again: the others hear of it with their next heartbeat."""
+        return at_ms + self._config.heartbeat_interval_ms
+
+    def _remember(self, state: GroupState) -> None:
+        """Remember who runs what, to tell from where it comes later."""
+        group = state.group
+        for consumer, held in enumerate(state.holdings):
+            self._owners.update(dict.fromkeys(held.active, _seat(state, consumer)))
+        self._owners = {task: of for task, of in self._owners.items() if of[:2] in group.consumer_index}
+
+    def _moved(self, state: GroupState, held: Sequence[Holding]) -> list[Step]:
+        """Return what stops, then what starts."""
+        self._remember(state)
+        group, stops, starts = state.group, list[Step](), list[Step]()
+        for consumer, (before, after) in enumerate(zip(state.holdings, held, strict=True)):
+            had, has, seat = {*before.active}, {*after.active}, _seat(state, consumer)
+            stops += [Revoke(group.tasks[task].task_id, seat, _MOVES_AWAY) for task in sorted(had - has)]
+            for task in sorted(has - had):
+                owner = self._owners.get(task)
+                from_ = owner if owner is not None and owner[:2] in group.consumer_index and owner != seat else None
+                starts.append(HandOver(group.tasks[task].task_id, from_, seat, True, 0, _LEAST_LOADED))
+        return [*stops, *starts]
+
+    def _run_by_nobody(self, state: GroupState, after: ConnectGroup, held: Sequence[Holding], at_ms: int) -> list[Step]:
+        """Return what nobody runs after the round: until one that follows at once, or until the delay ends."""
+        unrun = _unrun(state, held)
+        again_ms = due_ms(after)
+        if not unrun:
+            return []
+        stopped = {task for before in state.holdings for task in before.active}
+        at_once = again_ms is not None and again_ms <= at_ms
+        delay_ms = next((of.memory.scheduled_at_ms for of in after.workers if of.member_id == after.leader), None)
+        kept = [] if delay_ms is None or delay_ms <= at_ms else [task for task in unrun if task not in stopped]
+        others = sorted(set(unrun) - set(kept))
+        until_ms = self._followed_up_ms(at_ms) if at_once else again_ms
+        steps = list[Step]()
+        for tasks, to_ms, code in (
+            (others, until_ms, ReasonCode.DEALT_OUT_NEXT),
+            (kept, delay_ms, ReasonCode.KEPT_FOR_RETURN),
+        ):
+            if tasks:
+                names = tuple(state.group.tasks[task].task_id for task in tasks)
+                steps.append(NobodyRuns(names, to_ms, Reason(code)))
+        return steps
+
+    def _turn(
+        self, state: GroupState, after: ConnectGroup, at_ms: int, held: Sequence[Holding], steps: Sequence[Step]
+    ) -> ConnectTurn:
+        started = any(isinstance(step, HandOver) for step in steps)
+        settled = due_ms(after) is None
+        end = tuple(held) if settled else holdings_of(state, self._in_the_end(after))
+        return ConnectTurn(
+            at_ms=at_ms,
+            state=state,
+            generation=after.generation,
+            decided=Holdings.of(state.group, held),
+            held=Holdings.of(state.group, held),
+            target=Target(tuple(of.active for of in end), ((),) * len(end)),
+            steps=tuple(steps),
+            phases=(Phase.CUT_OVER,) * started + (Phase.SETTLED,) * settled,
+            queued=len(_unrun(state, held)),
+            after=after,
+        )
+
+    def _in_the_end(self, group: ConnectGroup) -> ConnectGroup:
+        """Return the cluster once it has settled, if nobody comes or goes."""
+        at_ms = None
+        for _ in range(_MOST_ROUNDS):
+            again_ms = due_ms(group)
+            if again_ms is None:
+                break
+            at_ms = again_ms if at_ms is None or again_ms > at_ms else self._followed_up_ms(at_ms)
+            group, _round = play(group, self._max_delay_ms, at_ms)
+        return group
+
+
+def holdings_of(state: GroupState, cluster: ConnectGroup) -> tuple[Holding, ...]:
+    """Return what every worker holds, by consumer."""
+    of_member = {worker.member_id: worker.held for worker in cluster.workers}
+    number = state.group.task_index_by_text
+    return tuple(
+        Holding(tuple(sorted(number[name] for name in of_member[instance.process_id].names())))
+        for instance in state.group.instances
+    )
+
+
+def _cluster(state: GroupState) -> ConnectGroup:
+    assert isinstance(state.memory, ConnectGroup)
+    return state.memory
+
+
+def _unrun(state: GroupState, held: Sequence[Holding]) -> list[int]:
+    run = {task for of in held for task in of.active}
+    return [task for task in range(len(state.group.tasks)) if task not in run]
+
+
+def _seat(state: GroupState, consumer: int) -> Seat:
+    group = state.group
+    return Seat(group.instances[group.instance_of[consumer]].process_id, group.consumer_ids[consumer], Role.ACTIVE)

@@ -1,0 +1,291 @@
+"""A row of a Kafka Connect group: its connectors, its workers, what each holds in its order, and what it remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Note, Snapshot
+from kstream_plan.model.connect_group import (
+    CONNECT_SETTINGS,
+    ConnectGroup,
+    ConnectItems,
+    ConnectWorker,
+    WorkerMemory,
+    all_items,
+    work_of,
+)
+from kstream_plan.model.java_hash import java_string_key
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.times import format_time
+from kstream_plan.snapshots.rows.config import number_from_text, unknown_key
+from kstream_plan.snapshots.rows.fields import (
+    FieldError,
+    Row,
+    checked_integer,
+    optional_boolean,
+    optional_integer,
+    optional_list,
+    optional_rows,
+    optional_text,
+    optional_texts,
+    required_text,
+    shown,
+    wrong_type,
+)
+from kstream_plan.snapshots.rows.times import optional_time
+
+_PROTOCOLS = ("sessioned", "compatible")
+_JAVA = 17
+#: From this Java on tables are sized otherwise.
+_NEW_JAVA = 19
+_CONNECTOR = -1
+
+
+def read_connect(
+    row: Row, application_id: str, generation: int, captured_at_ms: int | None, *, config_as_text: bool = False
+) -> Snapshot:
+    """Read the row of a Connect group.
+
+    Raises:
+        FieldError: a field of the wrong type, or what is not planned: a group whose orders, leader or memory are not
+            known, the eager protocol, workers of unlike configurations or tables, what two workers hold, or what is
+            held and not configured.
+    """
+    _refuse(row)
+    notes = list[Note]()
+    config, unknown = _read_config(row, as_text=config_as_text)
+    counts, failed = _read_connectors(row)
+    given = optional_rows(row, "instances")
+    if not given:
+        raise FieldError("instances", "holds no worker", "give at least one")
+    workers, instances, leader, java = _read_workers(given, generation, captured_at_ms)
+    if "java" in java.missing:
+        notes.append(Note("java-assumed", f"Workers that do not say so run Java {_JAVA}"))
+    _check_held(workers, counts)
+    workers, told = _with_leaders_memory(workers, leader, generation)
+    notes += told
+    group = Group.of(application_id, work_of(counts), instances)
+    held = {worker.member_id: worker.held for worker in workers}
+    number = group.task_index_by_text
+    holdings = tuple(
+        Holding(tuple(sorted(number[name] for name in held[instance.process_id].names())))
+        for instance in group.instances
+    )
+    cluster = ConnectGroup(
+        task_counts=counts, workers=tuple(workers), leader=leader, generation=generation, java=java.version
+    )
+    state = GroupState(
+        group=group,
+        generation=generation,
+        at_ms=0,
+        holdings=holdings,
+        copies=((),) * len(group.tasks),
+        leader=group.instance_index[leader],
+        memory=cluster,
+    )
+    return Snapshot(
+        state=state,
+        config=config,
+        captured_at=None if captured_at_ms is None else format_time(captured_at_ms),
+        warnings=(*unknown, *failed),
+        assumptions=tuple(notes),
+        group_protocol="connect",
+    )
+
+
+def _refuse(row: Row) -> None:
+    for name in ("tasks", "lags", "decision", "copies_since"):
+        if row.get(name):
+            raise FieldError(name, "is given, and a Connect group has none", "leave it out: it has connectors")
+    if optional_boolean(row, "exact") is False:
+        what = "is false: without member ids, orders, the leader and its memory nobody can tell what follows"
+        raise FieldError(
+            "exact", what, "capture the group from the workers' logs, and give what they hold in its order"
+        )
+
+
+def _read_config(row: Row, *, as_text: bool) -> tuple[AssignmentConfig, list[Note]]:
+    given = row.get("config") or {}
+    if not isinstance(given, Mapping):
+        raise wrong_type("config", given, "an object of settings")
+    protocol = given.get("connect_protocol") or _PROTOCOLS[0]
+    if protocol not in _PROTOCOLS:
+        what = f"is {shown(protocol)}, which is not planned: there every worker stops everything at each rebalance"
+        raise FieldError("config.connect_protocol", what, f'it can be "{_PROTOCOLS[0]}" or "{_PROTOCOLS[1]}"')
+    values: dict[str, Any] = {}
+    for name, (field, default, low, high) in CONNECT_SETTINGS.items():
+        value = number_from_text(given.get(name)) if as_text else given.get(name)
+        values[field] = default if value is None else checked_integer(f"config.{name}", value, low, high)
+    known = {*CONNECT_SETTINGS, "connect_protocol"}
+    return replace(AssignmentConfig(), **values), [
+        unknown_key(key, sorted(known)) for key in sorted(set(given) - known)
+    ]
+
+
+def _read_connectors(row: Row) -> tuple[tuple[tuple[str, int], ...], list[Note]]:
+    counts: dict[str, int] = {}
+    failed = list[str]()
+    for place, item in enumerate(optional_rows(row, "connectors")):
+        try:
+            name = required_text(item, "name")
+            number = optional_integer(item, "task_count")
+            if number is None:
+                raise FieldError("task_count", "is missing", "give the number of its tasks, 0 if it has none")
+            for one in optional_rows(item, "states"):
+                of = optional_integer(one, "item", _CONNECTOR)
+                if optional_text(one, "state") == "FAILED":
+                    failed.append(name if of in (None, _CONNECTOR) else f"{name}-{of}")
+        except FieldError as error:
+            raise error.inside(f"connectors[{place}]") from None
+        if name in counts:
+            raise FieldError(f"connectors[{place}].name", f"is {shown(name)}, which is there already", "name each once")
+        counts[name] = number
+    notes = []
+    if failed:
+        message = f"{', '.join(failed)}: FAILED, and assigned all the same: a rebalance does not start it again"
+        notes.append(Note("failed-items", message, tuple(failed)))
+    return tuple(sorted(counts.items(), key=lambda one: java_string_key(one[0]))), notes
+
+
+class _Java:
+    """The version of Java that all workers have, as far as it matters."""
+
+    def __init__(self) -> None:
+        self.version = _JAVA
+        self.missing: set[str] = set()
+        self._seen: set[bool] = set()
+
+    def see(self, version: int | None) -> None:
+        if version is None:
+            self.missing.add("java")
+        self.version = _JAVA if version is None else version
+        self._seen.add(self.version >= _NEW_JAVA)
+        if len(self._seen) > 1:
+            what = f"is {self.version}, and another worker's is on the other side of {_NEW_JAVA}: that is not planned"
+            raise FieldError("java", what, "plan again once all workers run one version of Java")
+
+
+def _read_workers(
+    given: Sequence[Row], generation: int, captured_at_ms: int | None
+) -> tuple[list[ConnectWorker], list[Instance], str, _Java]:
+    workers: dict[str, ConnectWorker] = {}
+    instances, leaders, offsets, java = list[Instance](), list[str](), set[int | None](), _Java()
+    for place, item in enumerate(given):
+        try:
+            worker = _worker(item, generation, captured_at_ms)
+            java.see(optional_integer(item, "java"))
+            offsets.add(optional_integer(item, "config_offset"))
+            host = optional_text(item, "host")
+            leads = optional_boolean(item, "leader")
+        except FieldError as error:
+            raise error.inside(f"instances[{place}]") from None
+        if worker.member_id in workers:
+            what = f"is {shown(worker.member_id)}, which is there already"
+            raise FieldError(f"instances[{place}].process_id", what, "give every worker its own member id")
+        workers[worker.member_id] = worker
+        seat = (Consumer(consumer_id=worker.member_id, protocols=("sessioned",)),)
+        instances.append(Instance(process_id=worker.member_id, host=host, consumers=seat))
+        leaders += [worker.member_id] if leads else []
+    if len(leaders) != 1:
+        what = "name no leader" if not leaders else f"name {len(leaders)} leaders"
+        raise FieldError(
+            "instances", what, "name the one leader: whether there is a delay depends on what it remembers"
+        )
+    if len(offsets) > 1:
+        what = "have read configurations of different offsets (config_offset): such a round fails, and is not planned"
+        raise FieldError("instances", what, "capture the group again once all workers have read the same")
+    return list(workers.values()), instances, leaders[0], java
+
+
+def _worker(item: Row, generation: int, captured_at_ms: int | None) -> ConnectWorker:
+    if item.get("consumers"):
+        raise FieldError("consumers", "is given, and a worker has none", "leave it out; give held")
+    last_completed = optional_integer(item, "last_completed", -1)
+    return ConnectWorker(
+        member_id=required_text(item, "process_id"),
+        held=_items(item, "held"),
+        memory=_memory(item.get("memory"), captured_at_ms),
+        last_completed=generation if last_completed is None else last_completed,
+    )
+
+
+def _items(row: Row, name: str) -> ConnectItems:
+    connectors: dict[str, None] = {}
+    tasks: dict[tuple[str, int], None] = {}
+    for place, group in enumerate(optional_rows(row, name)):
+        try:
+            connector = required_text(group, "connector")
+            for at, number in enumerate(optional_list(group, "items")):
+                if checked_integer(f"items[{at}]", number, _CONNECTOR) == _CONNECTOR:
+                    connectors[connector] = None
+                else:
+                    tasks[connector, number] = None
+        except FieldError as error:
+            raise error.inside(f"{name}[{place}]") from None
+    return ConnectItems(tuple(connectors), tuple(tasks))
+
+
+def _memory(given: Any, captured_at_ms: int | None) -> WorkerMemory:
+    if given is None:
+        return WorkerMemory()
+    if not isinstance(given, Mapping):
+        raise wrong_type("memory", given, "an object")
+    try:
+        scheduled_ms = optional_time(given, "scheduled_at")
+        if scheduled_ms is not None and captured_at_ms is None:
+            what = "says that a delay runs, but captured_at is missing: nobody knows how long still"
+            raise FieldError("scheduled_at", what, "give captured_at")
+        generation = optional_integer(given, "generation", -1)
+        return WorkerMemory(
+            previous=_items(given, "previous").sorted(),
+            revocation=_items(given, "revocation").sorted(),
+            revoked_in_previous=optional_boolean(given, "revoked_in_previous") or False,
+            candidates=optional_texts(given, "candidates") or (),
+            scheduled_at_ms=None if scheduled_ms is None else scheduled_ms - (captured_at_ms or 0),
+            delay_ms=optional_integer(given, "delay_ms") or 0,
+            generation=-1 if generation is None else generation,
+            members=tuple(sorted(optional_texts(given, "members") or ())),
+            successive=optional_integer(given, "successive") or 0,
+        )
+    except FieldError as error:
+        raise error.inside("memory") from None
+
+
+def _check_held(workers: Sequence[ConnectWorker], counts: Sequence[tuple[str, int]]) -> None:
+    known = {*all_items(counts).names()}
+    holders: dict[str, str] = {}
+    for place, worker in enumerate(workers):
+        for name in worker.held.names():
+            path = f"instances[{place}].held"
+            if name not in known:
+                what = f"holds {shown(name)}, which is not configured: what was deleted and still runs is not planned"
+                raise FieldError(path, what, "capture the group again after the next rebalance")
+            if name in holders:
+                what = f"holds {shown(name)}, and so does {shown(holders[name])}: duplicates are not planned"
+                raise FieldError(path, what, "capture the group again after the next rebalance")
+            holders[name] = worker.member_id
+
+
+def _with_leaders_memory(
+    workers: Sequence[ConnectWorker], leader: str, generation: int
+) -> tuple[list[ConnectWorker], list[Note]]:
+    """Complete what the leader remembers, and when all join again while a delay runs."""
+    found, notes = list(workers), list[Note]()
+    place = next(place for place, worker in enumerate(found) if worker.member_id == leader)
+    if found[place].memory == WorkerMemory():
+        connectors = tuple(name for worker in found for name in worker.held.connectors)
+        tasks = tuple(task for worker in found for task in worker.held.tasks)
+        memory = WorkerMemory(
+            previous=ConnectItems(connectors, tasks).sorted(),
+            generation=generation,
+            members=tuple(sorted(worker.member_id for worker in found)),
+        )
+        found[place] = replace(found[place], memory=memory)
+        message = "The leader remembers what all hold and nothing else: no delay runs, and nothing was just revoked"
+        notes.append(Note("leader-memory-assumed", message))
+    delay_ms = found[place].memory.scheduled_at_ms
+    if delay_ms is not None:
+        found = [replace(worker, joins_at_ms=delay_ms) for worker in found]
+    return found, notes

@@ -1,0 +1,224 @@
+"""Connect groups as plans: what stops and starts, what nobody runs and for how long, and when it has settled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.errors import ScenarioError, SnapshotError
+from kstream_plan.model import Snapshot
+from kstream_plan.model.scenario import Bounce, ConfigChange, Join, Leave, Return, Scenario, Stop
+from kstream_plan.plans import HandOver, NobodyRuns, Plan, Revoke, Trigger
+from kstream_plan.plans.replay import replay
+from kstream_plan.render.plan.table import table
+from kstream_plan.simulation.one_plan import plan_checked
+from tests.benchmarks.replay_vectors import records, replays
+from tests.helpers.connect_rows import even, row, snapshot, worker
+from tests.helpers.schemas import validator
+
+VECTORS = Path(__file__).parents[2] / "vectors"
+DELAY_MS = 300_000
+
+
+def play(of: dict[str, Any] | Snapshot, *events: Any) -> Plan:
+    found = of if isinstance(of, Snapshot) else snapshot(of)
+    made = plan_checked(found, scenario=Scenario(events=events) if events else None)
+    replayed = replay(made.group, made.initial, (rnd.steps for rnd in made.rounds))
+    assert [(rnd.decided, rnd.assigned) for rnd in made.rounds] == list(replayed)
+    document = plan_json(made)
+    validator("plan").validate(json.loads(document))
+    assert read_plans(document.encode(), "saved") == [made]
+    return made
+
+
+def story(made: Plan) -> list[tuple[int, Trigger, int, int, int]]:
+    """Of every round when and why it comes, how many items stop and start, and how many nobody runs."""
+    return [
+        (
+            rnd.at_ms,
+            rnd.trigger,
+            sum(isinstance(step, Revoke) for step in rnd.steps),
+            sum(isinstance(step, HandOver) for step in rnd.steps),
+            sum(len(step.task_ids) for step in rnd.steps if isinstance(step, NobodyRuns)),
+        )
+        for rnd in made.rounds
+    ]
+
+
+@pytest.mark.parametrize("file", ["connect-sequences.jsonl.gz"])
+def test_recorded_histories_come_out_the_same_as_a_frozen_value_between_rounds(file: str) -> None:
+    path = VECTORS / file
+    for record in list(records(path))[::10]:
+        assert [difference for _, _, difference in replays(record, path)] == [None]
+
+
+def test_rows_are_as_the_schema_says() -> None:
+    check = validator("snapshot")
+    check.validate(even())
+    assert not check.is_valid({**even(), "group_protocol": "classic"})
+
+
+def test_a_balanced_cluster_is_left_alone() -> None:
+    made = play(even())
+    assert (made.rounds, made.verdict.kind, made.design) == ((), "settled", "connect")
+
+
+def test_a_worker_joins_and_what_moves_is_down_between_two_rounds() -> None:
+    made = play(even(), Join(at_ms=10_000, instances=(worker("w2"),)))
+    assert story(made) == [(10_000, Trigger.JOIN, 2, 0, 2), (13_000, Trigger.FOLLOW_UP, 0, 2, 0)]
+    (unrun,) = (step for step in made.rounds[0].steps if isinstance(step, NobodyRuns))
+    assert unrun.until_ms == 13_000
+    assert (made.summary.moves, made.summary.paused_task_ms) == (2, 6_000)
+
+
+def test_what_a_lost_worker_ran_is_run_by_nobody_until_the_delay_has_passed() -> None:
+    made = play(even(), Stop(at_ms=10_000, process_ids=("w1",), crash=True))
+    assert story(made) == [(20_000, Trigger.LEAVE, 0, 0, 5), (320_000, Trigger.FOLLOW_UP, 0, 5, 0)]
+    assert made.summary.max_paused_task is not None
+    assert made.summary.max_paused_task.ms == 310_000
+    assert "nobody runs" in table(made, verbose=True)
+
+
+def test_a_worker_that_is_back_gets_nothing_before_the_delay_has_passed() -> None:
+    crash, back = Stop(at_ms=10_000, process_ids=("w1",), crash=True), Return(at_ms=60_000, process_ids=("w1",))
+    made = play(even(), crash, back)
+    assert story(made) == [
+        (20_000, Trigger.LEAVE, 0, 0, 5),
+        (60_000, Trigger.JOIN, 0, 0, 5),
+        (320_000, Trigger.FOLLOW_UP, 0, 5, 0),
+    ]
+    assert {step.to.process_id for step in made.rounds[-1].steps if isinstance(step, HandOver)} == {"w1"}
+
+
+def test_there_is_no_delay_if_the_leader_is_gone() -> None:
+    made = play(even(), Leave(at_ms=1_000, process_ids=("w0",)))
+    assert story(made) == [(1_000, Trigger.LEAVE, 0, 5, 0)]
+
+
+def test_a_second_loss_shares_the_first_ones_delay() -> None:
+    first, second = Leave(at_ms=0, process_ids=("w1",)), Leave(at_ms=200_000, process_ids=("w2",))
+    made = play(even(3), first, second)
+    assert [(rnd.at_ms, unrun) for rnd, (*_, unrun) in zip(made.rounds, story(made), strict=True)] == [
+        (0, 5),
+        (200_000, 10),
+        (300_000, 0),
+    ]
+
+
+def test_without_a_delay_lost_work_is_dealt_out_at_once() -> None:
+    made = play(even(config={"scheduled_rebalance_max_delay_ms": 0}), Leave(at_ms=1_000, process_ids=("w1",)))
+    assert story(made) == [(1_000, Trigger.LEAVE, 0, 5, 0)]
+
+
+def test_a_delay_that_runs_already_goes_on() -> None:
+    running = even(3)
+    gone = running["instances"].pop()
+    items = [group for of in [*running["instances"], gone] for group in of["held"]]
+    running["instances"][0]["memory"] = {
+        "previous": items,
+        "scheduled_at": "2026-11-22T12:01:00Z",
+        "delay_ms": DELAY_MS,
+        "generation": 12,
+        "members": ["w0", "w1"],
+    }
+    made = play(running, Join(at_ms=30_000, instances=(worker("w9"),)))
+    assert story(made) == [(30_000, Trigger.JOIN, 0, 0, 5), (60_000, Trigger.FOLLOW_UP, 0, 5, 0)]
+    assert {step.to.process_id for step in made.rounds[-1].steps if isinstance(step, HandOver)} == {"w9"}
+    del running["captured_at"]
+    with pytest.raises(SnapshotError, match="captured_at is missing"):
+        snapshot(running)
+
+
+def test_a_connector_may_be_called_like_a_task() -> None:
+    made = play(row({"a": 1, "a-0": 1}, {"w0": {"a": (-1, 0)}, "w1": {"a-0": (-1, 0)}}))
+    assert sorted(str(task.task_id) for task in made.group.tasks) == [
+        "a (connector)",
+        "a-0",
+        "a-0 (connector)",
+        "a-0-0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"exact": False}, "exact is false"),
+        ({"config": {"connect_protocol": "eager"}}, "connect_protocol is 'eager'"),
+        ({"tasks": [{"task_id": "0_0"}]}, "a Connect group has none"),
+        ({"connectors": [{"name": "c0", "task_count": 4}]}, "which is not configured"),
+        ({"instances": []}, "holds no worker"),
+    ],
+)
+def test_what_is_not_planned_is_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(SnapshotError, match=message) as error:
+        snapshot({**even(), **changed})
+    assert error.value.fix
+
+
+def test_duplicates_unlike_configurations_and_a_missing_leader_are_refused() -> None:
+    twice, behind, nobody = even(), even(), even()
+    twice["instances"][1]["held"] = twice["instances"][0]["held"]
+    for place, of in enumerate(behind["instances"]):
+        of["config_offset"] = place
+    nobody["instances"][0]["leader"] = False
+    for given_row, message in ((twice, "duplicates"), (behind, "different offsets"), (nobody, "no leader")):
+        with pytest.raises(SnapshotError, match=message):
+            snapshot(given_row)
+
+
+def test_events_that_workers_do_not_know_are_refused() -> None:
+    with pytest.raises(ScenarioError, match="takes no such event"):
+        play(even(), ConfigChange(at_ms=0, settings=(("session_timeout_ms", 1),)))
+    with pytest.raises(ScenarioError, match="no static members"):
+        play(even(), Bounce(at_ms=0, process_ids=("w1",), down_ms=1_000, static=True))
+
+
+_NAMES = [f"w{number}" for number in range(5)]
+
+
+@st.composite
+def _scenarios(draw: st.DrawFn) -> tuple[dict[str, Any], list[Any]]:
+    """Some of five workers, who come and go; the first of them holds what was there before."""
+    first = draw(st.integers(1, 3))
+    names, counts = _NAMES[:first], draw(st.lists(st.integers(0, 6), min_size=1, max_size=3))
+    connectors = {f"c{place}": number for place, number in enumerate(counts)}
+    held = {
+        name: {of: (-1, *range(number)) for place, (of, number) in enumerate(connectors.items()) if place % first == at}
+        for at, name in enumerate(names)
+    }
+    here, gone, events, at_ms = set(names), set[str](), list[Any](), 0
+    for step_ms in draw(st.lists(st.integers(0, DELAY_MS), max_size=5)):
+        at_ms += step_ms
+        name = draw(st.sampled_from(_NAMES))
+        if name in gone:
+            events.append(Return(at_ms=at_ms, process_ids=(name,)))
+            gone.remove(name)
+            here.add(name)
+        elif name not in here:
+            events.append(Join(at_ms=at_ms, instances=(worker(name),)))
+            here.add(name)
+        elif len(here) > 1:
+            events.append(Leave(at_ms=at_ms, process_ids=(name,)))
+            here.remove(name)
+            gone.add(name)
+    delay_ms = draw(st.sampled_from([0, 60_000, DELAY_MS]))
+    return row(connectors, held, config={"scheduled_rebalance_max_delay_ms": delay_ms}), events
+
+
+@given(scenario=_scenarios())
+def test_every_item_runs_at_most_once_nothing_is_forgotten_and_it_settles(
+    scenario: tuple[dict[str, Any], Sequence[Any]],
+) -> None:
+    of, events = scenario
+    made = play(of, *events)
+    assert made.verdict.kind == "settled"
+    run = sorted(task for held in made.final for task in held.active)
+    assert run == list(range(len(made.group.tasks)))
