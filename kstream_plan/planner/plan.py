@@ -412,7 +412,7 @@ def _emptied(outside: Timeline) -> tuple[Note, ...]:
 
 def _after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...]:
     """Say what is taken of the state of instances that come back from a crash."""
-    if not crashed:
+    if not crashed or snapshot.group_protocol == "connect":
         return ()
     release = "" if snapshot.streams_version is None else f" ({snapshot.streams_version})"
     if snapshot.offsets_in_stores:

@@ -69,7 +69,8 @@ def _notes(played: Played) -> Iterator[Note]:
     seconds = played.snapshot.config.heartbeat_interval_ms / 1000
     yield Note(
         "rejoin-by-heartbeat",
-        f"A rebalance that follows at once comes {seconds:g} s later: by then all workers have heard of it",
+        f"A rebalance that follows at once comes {seconds:g} s later: by then all workers have heard of it. "
+        "The first one, and one at the end of a delay, count as taking no time, and take up to that",
     )
     group = played.snapshot.state.memory
     assert isinstance(group, ConnectGroup)

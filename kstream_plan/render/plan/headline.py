@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans import NobodyRuns, Plan, Trigger
 from kstream_plan.plans.activity import Activity, membership, only_return
 from kstream_plan.plans.loads import most_warmups, standbys_to_restore
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
@@ -110,7 +110,12 @@ def _verdict(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
 
 
 def runs_facts(plan: Plan) -> list[Fact]:
-    """Return by when every task of a streams group runs again: Stable only says that everybody was told."""
+    """Return by when every task of a streams group runs again: Stable only says that everybody was told.
+
+    Of a Connect group, what nobody runs meanwhile, and for how long.
+    """
+    if plan.design == "connect":
+        return _run_by_nobody(plan)
     if plan.design != "streams":
         return []
     summary = plan.summary
@@ -123,6 +128,21 @@ def runs_facts(plan: Plan) -> list[Fact]:
     typical = f"~{duration(summary.runs_by_ms)}{f' ({runs})' if runs != duration(summary.runs_by_ms) else ''}"
     cold = f"; the slowest cold start restores {slowest}" if plan.ends("max_cold_restore_ms")[1] else ""
     return [Fact("RUNS", (f"everything after {typical}{cold}", f"everything after {typical}"))]
+
+
+def _run_by_nobody(plan: Plan) -> list[Fact]:
+    waits = [(rnd, step) for rnd in plan.rounds for step in rnd.single_steps if isinstance(step, NobodyRuns)]
+    if not waits:
+        return []
+    at_once = Counter[int]()
+    for rnd, step in waits:
+        at_once[rnd.number] += len(step.task_ids)
+    lengths = [step.until_ms - rnd.at_ms for rnd, step in waits if step.until_ms is not None]
+    longest_ms = max(*lengths, 0, plan.ends("longest_pause_ms")[1])
+    what = f"runs up to {max(at_once.values()):,} connectors and tasks at once, ≤ {duration(longest_ms)} each"
+    known = len({task for held in plan.initial for task in held.active}) == len(plan.group.tasks)
+    in_all = f"; {duration(plan.summary.paused_task_ms)} in all" if known else ""
+    return [Fact("NOBODY", (f"{what}{in_all}", what))]
 
 
 def cold_phrase(plan: Plan, over_draws: Range | None = None) -> str:

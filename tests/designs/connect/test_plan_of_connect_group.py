@@ -84,7 +84,10 @@ def test_what_a_lost_worker_ran_is_run_by_nobody_until_the_delay_has_passed() ->
     assert story(made) == [(20_000, Trigger.LEAVE, 0, 0, 5), (320_000, Trigger.FOLLOW_UP, 0, 5, 0)]
     assert made.summary.max_paused_task is not None
     assert made.summary.max_paused_task.ms == 310_000
-    assert "nobody runs" in table(made, verbose=True)
+    told = table(made, verbose=True)
+    assert "NOBODY   runs up to 5 connectors and tasks at once, ≤ 5m10s each; 25m50s in all" in told
+    assert "nobody runs c1 (connector) c1-0" in told
+    assert "state" not in " ".join(note.message for note in made.assumptions)
 
 
 def test_a_worker_that_is_back_gets_nothing_before_the_delay_has_passed() -> None:
@@ -178,7 +181,7 @@ def test_events_that_workers_do_not_know_are_refused() -> None:
     with pytest.raises(ScenarioError, match="takes no such event"):
         play(even(), ConfigChange(at_ms=0, settings=(("session_timeout_ms", 1),)))
     with pytest.raises(ScenarioError, match="no static members"):
-        play(even(), Bounce(at_ms=0, process_ids=("w1",), down_ms=1_000, static=True))
+        play(even(), Bounce(at_ms=0, process_ids=("w1",), restart_ms=1_000, static=True))
 
 
 _NAMES = [f"w{number}" for number in range(5)]

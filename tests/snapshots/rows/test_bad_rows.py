@@ -23,7 +23,7 @@ BAD = {
     "no version": (changed("format_version", "one"), "format_version", "is 'one', not a version"),
     "very long version": (changed("format_version", "9" * 5000), "format_version", "; this program reads 1.x"),
     "version is a number": (changed("format_version", 1.0), "format_version", "is 1.0, a number with a fraction"),
-    "streams protocol without a release": (changed("group_protocol", "streams"), "broker_version", "give it"),
+    "streams protocol without a release": (changed("group_protocol", "streams"), "broker_version", "is missing"),
     "connect protocol": (changed("group_protocol", "connect"), "tasks", "a Connect group has none"),
     "consumer protocol": (changed("group_protocol", "consumer"), "group_protocol", "does not use"),
     "generation is a fraction": (
@@ -254,6 +254,8 @@ def test_the_schemas_accept_what_the_reader_accepts() -> None:
 
 #: What only the reader can tell: how values of a row belong together.
 ACROSS_FIELDS = {
+    "streams protocol without a release",
+    "connect protocol",
     "consumer twice",
     "copy beside its active",
     "copy of a stateless task",
