@@ -96,6 +96,56 @@ def test_an_instance_that_gets_nothing_at_the_next_probe_got_nothing(group: str,
             assert found.instance.why is WhyInstance.WAITS_FOR_COPIES
 
 
+@pytest.mark.parametrize(("group", "place"), MOMENTS)
+def test_a_copy_that_is_waited_for_is_where_it_was_put_since_it_was_put_there(group: str, place: int) -> None:
+    entries, snapshot = generations(group), taken(group, place)
+    decided = entries[place].decision["decided"]
+    for of in why(snapshot, other_settings=False).probing.waiting:
+        task_id = str(of.task_id)
+        assert task_id in decided[of.owner]["active"]
+        first = place
+        while first and _has_copy(entries[first - 1], of.destination, task_id):
+            first -= 1
+        assert _has_copy(entries[place], of.destination, task_id)
+        assert of.since_ms == (entries[first].at_ms or 0) - (entries[place].at_ms or 0)
+        # nothing was reported of it yet
+        if of.lag_is == "whole":
+            task = snapshot.state.group.tasks[snapshot.state.group.task_index[of.task_id]]
+            assert of.lag == task.end_offset_sum
+
+
+def _has_copy(entry: Entry, process_id: str, task_id: str) -> bool:
+    return task_id in entry.decision["decided"].get(process_id, {"standby": ()})["standby"]
+
+
+@pytest.mark.parametrize(("group", "place"), MOMENTS)
+def test_tasks_and_instances_ended_where_they_were_said_to_while_nobody_came_or_went(group: str, place: int) -> None:
+    entries, snapshot = generations(group), taken(group, place)
+    last = place
+    while last + 1 < len(entries) and entries[last + 1].decision["trigger"] in ("probing", "follow-up"):
+        last += 1
+    ended, now = runs(entries[last], snapshot), runs(entries[place], snapshot)
+    over = not entries[last].decision["probing_rebalance"]
+    for task in snapshot.state.group.tasks[place % 3 :: 3]:  # of every moment other ones: each takes a plan
+        said = why(snapshot, task_id=task.task_id, other_settings=False).task
+        assert said is not None
+        if not task.stateful:
+            assert said.why is WhyTask.STATELESS
+            continue
+        assert (str(task.task_id), said.owner) in now
+        assert said.ends == said.target
+        # somebody left before it was over: what still waited for its copy had not moved
+        places = {said.ends} if over else {said.ends, said.owner}
+        assert any((str(task.task_id), one) in ended for one in places)
+    for instance in snapshot.state.group.instances:
+        answer = why(snapshot, process_id=instance.process_id, other_settings=False).instance
+        assert answer is not None
+        assert answer.stateful == sum(process_id == instance.process_id for _, process_id in now)
+        assert not over or answer.target == sum(process_id == instance.process_id for _, process_id in ended)
+    balance = why(snapshot, other_settings=False).balance
+    assert not over or balance.to_move == len(ended - now)
+
+
 @pytest.mark.parametrize(("group", "place"), DECISIONS)
 def test_why_it_moved_then_is_what_was_decided_from_what_was_reported(group: str, place: int) -> None:
     snapshot, entry = taken(group, place), generations(group)[place]
