@@ -7,11 +7,13 @@ import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
+from inspect import cleandoc
 from types import MappingProxyType
 from typing import Annotated
 
 import typer
 
+from kstream_plan.cli.examples import with_examples
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.version import __version__
 
@@ -67,7 +69,8 @@ def application(loaded: Collection[str] = tuple(COMMANDS)) -> typer.Typer:
     for name, summary in COMMANDS.items():
         if name in loaded:
             function = name.replace("-", "_")
-            app.command(name)(getattr(import_module(f"kstream_plan.cli.commands.{function}"), function))
+            command = getattr(import_module(f"kstream_plan.cli.commands.{function}"), function)
+            app.command(name, help=with_examples(name, cleandoc(command.__doc__ or "")))(command)
         else:
             app.command(name, help=summary)(_not_loaded)
     return app

@@ -8,6 +8,7 @@ import kstream_plan
 from kstream_plan.cli import run
 from kstream_plan.cli.application import COMMANDS, application
 from kstream_plan.cli.commands.assign import AssignOptions
+from kstream_plan.cli.examples import EXAMPLES
 from kstream_plan.model.settings import CONFIG_NAMES, RANGES
 from kstream_plan.planner.options import PlanOptions
 
@@ -107,3 +108,14 @@ def test_wrong_usage_names_the_nearest_right_one(
 def test_without_a_command_it_shows_what_one_can_ask(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([]) == 0
     assert "May I bounce this" in capsys.readouterr().out
+
+
+def test_the_help_of_every_command_begins_with_examples_that_exist() -> None:
+    for name, command in commands().items():
+        assert 2 <= len(EXAMPLES[name]) <= 3
+        options = {option for parameter in command.params for option in parameter.opts}
+        for example in EXAMPLES[name]:
+            called, *rest = example.split()
+            assert called == name
+            assert {one for one in rest if one.startswith("--")} <= options
+            assert f"  kstream-plan {example}" in (command.help or "")
