@@ -66,7 +66,7 @@ def newer_protocol(group_id: str, protocol: str, where: str) -> SnapshotError:
     """Return the error about a group of a newer protocol."""
     if protocol == "streams":
         what = "is of the newer streams protocol (group.protocol=streams), whose assignor is in the broker"
-        fix = "give a group of the classic protocol: kstream-plan does not model the newer one"
+        fix = "save what kafka-streams-groups.sh --describe prints of it, and give that: --describe-text FILE"
     else:
         what = f"is of the {protocol} protocol, not of Kafka Streams"
         fix = "give the application.id of a Kafka Streams application"

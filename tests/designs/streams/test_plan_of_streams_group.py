@@ -243,3 +243,26 @@ def test_a_classic_group_has_no_settings_of_streams_groups() -> None:
             snapshot_from_row(classic_row(), "here"),
             scenario=Scenario(events=(ConfigChange(at_ms=0, settings=(("streams_num_standby_replicas", 1),)),)),
         )
+
+
+def test_an_owner_that_says_nothing_is_named() -> None:
+    seats = {
+        "a": [{"consumer_id": "m-a", "position": 0, "active": ["0_0"], "member_epoch": 12,
+               "member_state": "UNREVOKED_TASKS", "revoking": {"active": ["0_1"]}, "target": {"active": ["0_0"]}}],
+        "b": [{"consumer_id": "m-b", "position": 1, "active": [], "member_epoch": 13,
+               "member_state": "UNRELEASED_TASKS", "target": {"active": ["0_1"]}}],
+    }  # fmt: skip
+    on_its_way = row(
+        "4.3",
+        seats,
+        {"0": (2, True, 60_000)},
+        generation=13,
+        target_epoch=13,
+        group_state="Reconciling",
+        target_at="2026-11-22T11:58:00Z",
+    )
+    made = play(snapshot(on_its_way))
+    assert (made.verdict.kind, made.rounds[0].trigger) == ("settled", Trigger.FOLLOW_UP)
+    (told,) = (note for note in made.assumptions if note.code == "owner-silent")
+    assert told.subjects == ("m-a",)
+    assert "fences it, after 300 s" in told.message
