@@ -109,11 +109,13 @@ ApplicationId = Annotated[
     list[str] | None,
     typer.Option("--application-id", metavar="ID", help="Only these applications; a glob, repeatable."),
 ]
+#: What starts a rebalance only after another one.
+_LATER_ONLY = (Trigger.FOLLOW_UP, Trigger.LEARNER_READY, Trigger.DEADLINE)
 RoundOneTrigger = Annotated[
     Trigger | None,
     typer.Option(
         "--trigger",
-        **one_of(trigger.value for trigger in Trigger if trigger is not Trigger.FOLLOW_UP),
+        **one_of(trigger.value for trigger in Trigger if trigger not in _LATER_ONLY),
         help="What starts round 1 (default: join if an instance is new, else manual).",
     ),
 ]
