@@ -71,6 +71,11 @@ class Alternative:
         return self.plan.summary.duration_is != "least"
 
     @property
+    def is_short(self) -> bool:
+        """Whether there are not enough instances for the standbys that it asks for."""
+        return any(note.code == "standbys-short" for note in self.plan.warnings)
+
+    @property
     def settles(self) -> bool:
         """Whether every draw settles."""
         return self.figures.settled == (1 if self.draws is None else self.draws.number)
@@ -124,16 +129,17 @@ def alternative_figures(plan: Plan, draws: Draws | None) -> AlternativeFigures:
 def beside_each_other(alternatives: Sequence[Alternative]) -> tuple[SameOutcome, ...]:
     """Fold what comes to the same, those that keep to the policy first, and mark the fastest that may be taken.
 
-    What may be taken settles in every draw, in a time of which not only the least is known, and keeps to the policy, if
-    there is one. The best of it has the fewest cold starts in its worst draw, and of these it is balanced first. Marked
-    is, beside it, what has as few of them and times that overlap with those of the best, unless it is slower in each of
-    the same draws: which of these is faster, chance may have decided. Where all come to the same nothing is marked.
+    What may be taken settles in every draw, in a time of which not only the least is known, keeps to the policy, if
+    there is one, and has instances for all the standbys that it asks for. The best of it has the fewest cold starts in
+    its worst draw, and of these it is balanced first. Marked is, beside it, what has as few of them and times that
+    overlap with those of the best, unless it is slower in each of the same draws: which of these is faster, chance may
+    have decided. Where all come to the same nothing is marked.
     """
     folded: dict[tuple[object, ...], list[Alternative]] = {}
     for of in alternatives:
         folded.setdefault((of.figures, of.plan.verdict.kind, of.kept, of.broken), []).append(of)
     groups = sorted(folded.values(), key=lambda group: group[0].kept is False)
-    may_be = (group[0] for group in groups if group[0].settles and group[0].is_known)
+    may_be = (group[0] for group in groups if group[0].settles and group[0].is_known and not group[0].is_short)
     allowed = [one for one in may_be if one.kept is not False]
     best = min(allowed, key=_speed, default=None) if len(groups) > 1 else None
     return tuple(SameOutcome(tuple(group), group[0] in allowed and _is_as_fast(group[0], best)) for group in groups)

@@ -30,10 +30,10 @@ _COLUMNS = (
     (Column("way"), ""),
     (
         Column("pause", right=True),
-        "the least from one restart to the next that is safe (where none is, the figures are those with a long one; "
-        "?: not known)",
+        "the least from one restart to the next that is safe, and it alone: a longer one may not be, simulate it "
+        "(where none is safe, the figures are those with a long one; ?: not known)",
     ),
-    (Column("in all", right=True), "until everybody is back and every task where it stays"),
+    (Column("in all", right=True), "until everybody is back and every task where it stays, at the latest"),
     (Column("rebal.", right=True), "rebalances"),
     (Column("at once", right=True), "most tasks that stand still at the same time, hand-overs too"),
     (Column("still", right=True), "longest that a task stands still in all"),
@@ -185,6 +185,8 @@ def _remarks_on(of: PlayedWay, number: int) -> Iterator[str]:
         yield f"{few}; of all {number:,} it takes too long to find out, for there are too many rebalances"
     elif of.found.longer_ms is not None:
         yield f"safe with a pause of {pause}, but not with {moment(of.found.longer_ms)}: a longer one may not be safer"
+    if of.needs_static:
+        yield "group.instance.id has to be there before, which takes restarts of another way first"
     if of.draws is not None:
         yield f"its ranges are of {count(of.draws.number, 'draw')} of the new instances' ids"
     if of.restarts < number:
@@ -209,7 +211,7 @@ def _conclusion(found: Bounces) -> str:
     told = (
         f"{_MARK} the fastest that is safe: nothing starts cold, and one instance's tasks at most stand still at once"
     )
-    return f"{told}. As a scenario (--out FILE):"
+    return f"{told}. As a scenario, which --out FILE writes:"
 
 
 def _numbers(of: Range) -> str:

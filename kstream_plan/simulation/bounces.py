@@ -102,6 +102,12 @@ class PlayedWay:
         return self.found.outcome == "safe"
 
     @property
+    def needs_static(self) -> bool:
+        """Whether its members have to be made static first."""
+        consumers = (consumer for instance in self.plan.group.instances for consumer in instance.consumers)
+        return self.way.name == "static" and any(consumer.group_instance_id is None for consumer in consumers)
+
+    @property
     def pause_ms(self) -> int:
         """The pause that it was played with: the least safe one, or one that was tried."""
         return self.found.pause_ms
@@ -126,9 +132,13 @@ class Bounces:
 
     @property
     def fastest_safe(self) -> PlayedWay | None:
-        """The fastest of the safe ways, one that takes no other settings before others; ``None``: none is safe."""
+        """The fastest of the safe ways, one that needs nothing to be set up before others; ``None``: none is safe."""
         safe = [of for of in self.played if of.safe]
-        return min(safe, key=lambda of: (bool(of.way.settings), of.ends_ms, self.played.index(of)), default=None)
+
+        def order(of: PlayedWay) -> tuple[bool, int, int]:
+            return of.needs_static or bool(of.way.settings), of.ends_ms, self.played.index(of)
+
+        return min(safe, key=order, default=None)
 
 
 def bounce(

@@ -101,7 +101,7 @@ def _without(made: Plan, scenario: Scenario, play: Play) -> Iterator[str]:
     for name, changed in (("static: true", {"static": True}), ("leave: true", {"leaves": True})):
         if surges and "static" in changed:  # new instances take nobody's place
             continue
-        if not _is_outage(play(_with_bounces(scenario, **changed)), scenario):
+        if _helps(play(_with_bounces(scenario, **changed)), made, scenario):
             yield name
 
 
@@ -109,7 +109,7 @@ def _least_pause_ms(made: Plan, scenario: Scenario, play: Play) -> int | None:
     """Return the least pause with which there is none; ``None`` if even a long one does not help."""
 
     def helps(pause_ms: int) -> bool:
-        return not _is_outage(play(_with_bounces(scenario, pause_ms=pause_ms)), scenario)
+        return _helps(play(_with_bounces(scenario, pause_ms=pause_ms)), made, scenario)
 
     low = max(event.pause_ms for event in scenario.events if isinstance(event, Bounce))
     high = max(low, made.config.session_timeout_ms) * _MOST_TIME_OUTS
@@ -119,6 +119,11 @@ def _least_pause_ms(made: Plan, scenario: Scenario, play: Play) -> int | None:
         middle = (low + high) // 2 // 1_000 * 1_000
         low, high = (low, middle) if helps(middle) else (middle, high)
     return high
+
+
+def _helps(other: Plan, made: Plan, scenario: Scenario) -> bool:
+    """Tell whether another way has no outage, and does not pay for that with cold starts."""
+    return not _is_outage(other, scenario) and other.ends("cold_handovers")[1] <= made.ends("cold_handovers")[1]
 
 
 def _is_outage(made: Plan, scenario: Scenario) -> bool:

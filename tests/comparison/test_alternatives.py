@@ -14,6 +14,7 @@ from kstream_plan.comparison.alternatives import (
     draw_by_draw,
     fastest,
 )
+from kstream_plan.model import Note
 from kstream_plan.plans.simulated import Range
 from kstream_plan.simulation.draws import one_draw
 from tests.helpers import plan_cases
@@ -85,6 +86,12 @@ def test_tasks_and_copies_at_once_are_those_of_the_worst_draw() -> None:
     figures = alternative_figures(PLAN, draws)
     assert (figures.paused_at_once, figures.peak_extra_copies) == (10**6, 10**7)
     assert FIGURES.paused_at_once == PLAN.ends("paused_tasks_at_once")[1] > 0
+
+
+def test_what_has_too_few_instances_for_its_standbys_is_never_the_fastest() -> None:
+    short = replace(PLAN, warnings=(Note("standbys-short", "24 tasks get fewer standbys"),))
+    fast = replace(of("nine", lasting(5, 5, 5)), plan=short)
+    assert named(of("one", lasting(9, 9, 9)), fast) == [("one", True), ("nine", False)]
 
 
 def test_a_cold_start_more_is_never_the_fastest() -> None:

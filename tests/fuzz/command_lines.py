@@ -137,6 +137,7 @@ _POSITIONAL: dict[str, list[list[str]]] = {
     "bounce": [["snapshot.json"], ["snapshot.json", "--restart", "20s"], [FILE]],
     "check": [["plan.json"], ["snapshot.json"], [FILE], ["plan.json", FILE], ["snapshot.json", "--policy", FILE]],
     "show": [["plan.json"], [FILE]],
+    "help": [["assign"], ["nothing"], ["index", "--plain"]],
     "diff": [["plan.json"], ["plan.json", FILE], ["snapshot.json", "snapshot.json"], [FILE, "snapshot.json"], [FILE]],
     "upgrade": [["snapshot.json", "--to", "cooperative"], [FILE, "--to", "cooperative"]],
     "snapshot": [["--leader-log", "leader.log"], ["--leader-log", FILE]],
@@ -210,7 +211,7 @@ def given(chance: random.Random) -> Input:
 
 def given_content(chance: random.Random) -> Input:
     """Return a command line that fits, about a file that is nearly what it takes."""
-    command = chance.choice([name for name in _POSITIONAL if name != "schema"])
+    command = chance.choice([name for name, of in _POSITIONAL.items() if any(FILE in words for words in of)])
     arguments = [
         *chance.choice([words for words in _POSITIONAL[command] if FILE in words]),
         *_options(command, chance, 1),

@@ -51,9 +51,22 @@ def _application(words: Sequence[str]) -> Any:
     return _built(next((word for word in words if word in application.COMMANDS), ""))
 
 
+class _Built:
+    """An application with its command, which takes its time to make."""
+
+    def __init__(self, app: Any) -> None:
+        self._app, self._command = app, get_command(app)
+
+    def __call__(self, **given: Any) -> Any:
+        return self._command(**given)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._app, name)
+
+
 @cache
 def _built(command: str) -> Any:
-    return get_command(_APPLICATION([command]))
+    return _Built(_APPLICATION([command]))
 
 
 def _module(**names: Any) -> ModuleType:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +14,11 @@ from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.simulation.outages import OUTAGE
 from kstream_plan.simulation.simulate import simulate
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.recorded_events import BY_NAME, before
 
 EVENT = BY_NAME["bounce"]
+EXAMPLE = Path(__file__).parents[2] / "examples" / "scale-out" / "snapshot.json"
 
 
 def _simulated(events: str) -> Simulation:
@@ -48,6 +53,17 @@ def test_two_instances_that_restart_at_once_are_one_and_the_first_line_says_so()
     lines = simulation_table(simulated).splitlines()
     assert lines[1].startswith("OUTAGE   20 of 30 tasks stand still at once")
     assert sum("stand still at once" in line for line in lines) == 1
+
+
+def test_what_starts_tasks_cold_instead_is_no_help() -> None:
+    """A group without standbys: who leaves cleanly hands its tasks to empty disks."""
+    restarts = read_scenario("events: [{bounce: {restart: 40s, pause: 8s}}]", "s.yaml")
+    settled = snapshot_from_row(json.loads(EXAMPLE.read_text(encoding="utf-8")), "x")
+    simulated = simulate(settled, restarts, number_of_draws=1)
+    left = replace(restarts, events=tuple(replace(event, leaves=True) for event in restarts.events))
+    assert simulate(settled, left, number_of_draws=1, what_ifs=False).most_cold_handovers > 0
+    [note] = [note for note in simulated.plan.warnings if note.code == OUTAGE]
+    assert "leave: true" not in note.message
 
 
 def test_also_one_that_is_over_within_a_heartbeat_interval() -> None:
