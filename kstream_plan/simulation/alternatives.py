@@ -81,10 +81,10 @@ def alternatives(
     ]
     number = _shared_number([entry.snapshot for entry in grid]) if number_of_draws is None else number_of_draws
     # each of few alternatives is shared out itself, by its draws
-    together = workers if len(grid) >= workers and _worth_sharing(grid, number) else 1
-    play = partial(_play, grid, standard, number, 1 if together > 1 else workers)
+    processes = workers if len(grid) >= workers and _worth_sharing(grid, number) else 1
+    play = partial(_play, grid, standard, number, 1 if processes > 1 else workers)
     found = []
-    for one in in_processes(play, len(grid), together):
+    for one in in_processes(play, len(grid), processes):
         found.append(one)
         on_alternative(len(found), len(grid))
     return tuple(found)

@@ -104,8 +104,7 @@ class PlayedWay:
     @property
     def needs_static(self) -> bool:
         """Whether its members have to be made static first."""
-        consumers = (consumer for instance in self.plan.group.instances for consumer in instance.consumers)
-        return self.way.name == "static" and any(consumer.group_instance_id is None for consumer in consumers)
+        return self.way.name == "static" and not all(instance.is_static for instance in self.plan.group.instances)
 
     @property
     def pause_ms(self) -> int:

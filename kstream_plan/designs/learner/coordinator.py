@@ -13,7 +13,7 @@ from kstream_plan.designs.learner import disks
 from kstream_plan.designs.learner.decision import LearnerDecision, LearnerSettings, decide
 from kstream_plan.designs.learner.memory import Remembered, remembered_of, reported_by
 from kstream_plan.designs.learner.round_steps import learned_tasks, steps_of
-from kstream_plan.model import NOBODY, Copy, Group, GroupState, Holding, Holdings, Rates, Target, WorkId
+from kstream_plan.model import NOBODY, Copy, Group, GroupState, Holding, Holdings, Instance, Rates, Target, WorkId
 from kstream_plan.model.scenario import Leave
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import (
@@ -33,7 +33,7 @@ from kstream_plan.plans import (
     Verdict,
 )
 from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Turn
-from kstream_plan.plans.membership import Departure, TakingIn, regrouped, taken_in
+from kstream_plan.plans.membership import TakingIn, regrouped, taken_in
 from kstream_plan.plans.restoring import Span
 
 _SCALE_DOWN, _MEMBERSHIP = Reason(ReasonCode.SCALE_DOWN), Reason(ReasonCode.MEMBERSHIP)
@@ -88,7 +88,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         self._rates = lapse.spans[-1].rates if lapse.spans else self._rates
         if lapse.to_ms == lapse.from_ms:
             return found
-        return replace(found, copies=_all(found, disks.restored(found, {}, lapse.spans)))
+        return disks.with_copies(found, disks.restored(found, {}, lapse.spans))
 
     def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> LearnerTurn:
         """Play the round that is due."""
@@ -101,7 +101,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         ids = [instance.process_id for instance in state.group.instances]
         removed = [ids[instance] for instance in decision.removed]
         after = memory.after(decision.memory, state.group, removed)
-        steps = [*members, *self._leaving_steps(memory, after)]
+        steps = [*members, *_leaving_steps(memory, after)]
         stopped = tuple(learned_tasks(state, state.holdings))
         if stopped:
             steps.append(StopLearned(stopped, Reason(ReasonCode.OWNER_MUST_REVOKE)))
@@ -146,7 +146,9 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         back = [one for one in change.joined if one.instance.process_id in memory.going]
         leaves = isinstance(change.event, Leave)
         announces = isinstance(change.event, Leave) and change.event.announced
-        kept = [one for one in change.left if announces or (not leaves and _is_static(state.group, one))]
+        kept = [
+            one for one in change.left if announces or (not leaves and _instance(state.group, one.process_id).is_static)
+        ]
         memory = memory.without([one.instance.process_id for one in back])
         if announces:
             memory = replace(memory, announced=(*memory.announced, *(one.process_id for one in kept)))
@@ -171,12 +173,12 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
 
     def waited_for(self, turn: LearnerTurn) -> tuple[WorkId, ...]:
         """Return the tasks that are being learned, in task order."""
-        tasks = sorted(task for task, _ in disks.learners_of(turn.state, Holdings.of(turn.state.group, turn.held)))
+        tasks = sorted(task for task, _ in disks.learners_of(turn.state, turn.held))
         return tuple(turn.state.group.tasks[task].task_id for task in tasks)
 
     def ended(self, turn: LearnerTurn, verdict: Verdict, _rates: Rates) -> Ending:
         """Say so where learners are left that never catch up."""
-        waiting = self._learners(turn.state, Holdings.of(turn.state.group, turn.held), turn.memory)
+        waiting = self._learners(turn.state, turn.held, turn.memory)
         if verdict.kind != "settled" or not self._goes_on(turn) or not waiting:
             return Ending(verdict)
         (task, instance), group = waiting[0], turn.state.group
@@ -193,14 +195,6 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
             num_standby_replicas=self._config.num_standby_replicas,
             scale_down_timeout_ms=self._scale_down_timeout_ms,
         )
-
-    def _leaving_steps(self, before: Remembered, after: Remembered) -> list[Step]:
-        known, absent = dict(before.leaving), dict(before.absent)
-        return [
-            InstanceLeaving(process_id, at_ms, absent.get(process_id), _SCALE_DOWN)
-            for process_id, at_ms in after.leaving
-            if known.get(process_id) != at_ms
-        ]
 
     def _turn(
         self,
@@ -256,8 +250,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         return self._rates.restore_rate(seat[1]) is not None and group.tasks[seat[0]].end_offset_known
 
     def _ready_ms(self, turn: LearnerTurn, ahead: Ahead) -> int | None:
-        held = Holdings.of(turn.state.group, turn.held)
-        learners = self._learners(turn.state, held, turn.memory)
+        learners = self._learners(turn.state, turn.held, turn.memory)
         if not learners:
             return None
         limit = self._config.acceptable_recovery_lag
@@ -271,6 +264,15 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
             return _without_absent(ahead(to_ms), turn.state.group, turn.memory)
 
         return disks.next_ready_ms(turn.state.group, restoring, learners, limit, turn.at_ms, ahead_of_those_that_run)
+
+
+def _leaving_steps(before: Remembered, after: Remembered) -> list[Step]:
+    known, absent = dict(before.leaving), dict(before.absent)
+    return [
+        InstanceLeaving(process_id, at_ms, absent.get(process_id), _SCALE_DOWN)
+        for process_id, at_ms in after.leaving
+        if known.get(process_id) != at_ms
+    ]
 
 
 def _instances(group: Group, decision: LearnerDecision) -> list[Holding]:
@@ -314,13 +316,8 @@ def _without(
     return smaller, [instances[place] for place in stay]
 
 
-def _all(state: GroupState, copies: Mapping[int, tuple[Copy, ...]]) -> tuple[tuple[Copy, ...], ...]:
-    return tuple(copies.get(task, of_task) for task, of_task in enumerate(state.copies))
-
-
-def _is_static(group: Group, departure: Departure) -> bool:
-    instance = group.instances[group.instance_index[departure.process_id]]
-    return all(consumer.group_instance_id is not None for consumer in instance.consumers)
+def _instance(group: Group, process_id: str) -> Instance:
+    return group.instances[group.instance_index[process_id]]
 
 
 def _without_absent(spans: Sequence[Span], group: Group, memory: Remembered) -> Sequence[Span]:

@@ -29,7 +29,7 @@ def cleaned(state: GroupState, at_ms: int, cleanup_delay_ms: int) -> GroupState:
         for task, of_task in enumerate(state.copies)
         if any(_is_over(copy, at_ms, cleanup_delay_ms) for copy in of_task)
     }
-    return _with(state, copies) if copies else state
+    return with_copies(state, copies) if copies else state
 
 
 def told_ready(state: GroupState, seat: Seat) -> GroupState:
@@ -38,7 +38,7 @@ def told_ready(state: GroupState, seat: Seat) -> GroupState:
     copies = tuple(
         copy._replace(remaining=0, lag=0) if copy.instance == instance else copy for copy in state.copies[task]
     )
-    return _with(state, {task: copies})
+    return with_copies(state, {task: copies})
 
 
 def seated(state: GroupState, held: Holdings, at_ms: int) -> dict[int, tuple[Copy, ...]]:
@@ -148,7 +148,8 @@ def _is_over(copy: Copy, at_ms: int, cleanup_delay_ms: int) -> bool:
     return copy.consumer is None and copy.lost_at_ms is not None and at_ms - copy.lost_at_ms >= cleanup_delay_ms
 
 
-def _with(state: GroupState, copies: Copies) -> GroupState:
+def with_copies(state: GroupState, copies: Copies) -> GroupState:
+    """Return a group with these tasks' copies in place of its own."""
     after = [copies.get(task, of_task) for task, of_task in enumerate(state.copies)]
     return replace(state, copies=tuple(after))
 
