@@ -24,7 +24,6 @@ from kstream_plan.plans.steps import (
     InstanceLeaving,
     InstanceStays,
     MemberLeft,
-    OfNoSingleTask,
     Promote,
     Revoke,
     Step,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 #: Tuples of types, not unions, and no match: there may be millions of steps.
 _ENDS = (Revoke, Demote)
 _STARTS = (HandOver, Promote)
+_OF_SEVERAL_TASKS = (MemberLeft, InstanceLeaving, InstanceStays, StopLearned)
 #: Who gives up for these reasons has stopped before, or goes on until the other one starts.
 _AT_ONCE = (ReasonCode.LEARNED, ReasonCode.MOVES_AT_ONCE)
 
@@ -253,9 +253,7 @@ class _Stopped:
 
     def until(self, at_ms: int, steps: Sequence[Step], held: Sequence[Holding]) -> list[Pause]:
         """Take the steps of one time, before which this was ``held``; return the pauses that they end."""
-        learned = [task_id for step in steps if isinstance(step, StopLearned) for task_id in step.task_ids]
-        # each rebalance takes its time, also one that comes right after another one
-        since, ended = self._since, [Pause(task_id, at_ms - self._heartbeat_ms, at_ms) for task_id in learned]
+        since, ended = self._since, list[Pause]()
         gone: set[str] = set()
         for step in steps:
             if isinstance(step, _ENDS):
@@ -267,12 +265,12 @@ class _Stopped:
                 from_ms = since.pop(step.task_id, None)
                 if from_ms is not None:
                     ended.append(Pause(step.task_id, from_ms, at_ms))
-            elif isinstance(step, OfNoSingleTask):
-                ended += self._of_members(step, gone, held, at_ms)
+            elif isinstance(step, _OF_SEVERAL_TASKS):
+                ended += self._several(step, gone, held, at_ms)
         return ended
 
-    def _of_members(self, step: OfNoSingleTask, gone: set[str], held: Sequence[Holding], at_ms: int) -> Iterator[Pause]:
-        """Take in who does not run any more, or runs again; yield the pauses that this ends."""
+    def _several(self, step: Step, gone: set[str], held: Sequence[Holding], at_ms: int) -> Iterator[Pause]:
+        """Take in what an instance no longer runs, or runs again; yield the pauses that this ends."""
         if isinstance(step, MemberLeft):
             if step.process_id not in gone:
                 self._stop(_run_by(self._group, step.process_id, held), step.stopped_at_ms)
@@ -283,6 +281,9 @@ class _Stopped:
             for task_id in _run_by(self._group, step.process_id, held):
                 if task_id in self._since:
                     yield Pause(task_id, self._since.pop(task_id), at_ms)
+        elif isinstance(step, StopLearned):
+            # each rebalance takes its time, also one that comes right after another one
+            yield from (Pause(task_id, at_ms - self._heartbeat_ms, at_ms) for task_id in step.task_ids)
 
     def _stop(self, task_ids: Iterable[WorkId], since_ms: int) -> None:
         """Let tasks stand still that do not yet."""
