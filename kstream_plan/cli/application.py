@@ -15,6 +15,7 @@ import typer
 
 from kstream_plan.cli.examples import with_examples
 from kstream_plan.cli.exit_codes import ExitCode
+from kstream_plan.cli.panels import PanelledCommand
 from kstream_plan.version import __version__
 
 #: What a write to stdout may end in.
@@ -70,7 +71,8 @@ def application(loaded: Collection[str] = tuple(COMMANDS)) -> typer.Typer:
         if name in loaded:
             function = name.replace("-", "_")
             command = getattr(import_module(f"kstream_plan.cli.commands.{function}"), function)
-            app.command(name, help=with_examples(name, cleandoc(command.__doc__ or "")))(command)
+            described = with_examples(name, cleandoc(command.__doc__ or ""))
+            app.command(name, cls=PanelledCommand, help=described)(command)
         else:
             app.command(name, help=summary)(_not_loaded)
     return app

@@ -1,5 +1,7 @@
 """Every command and option explains itself, and the Python twin has the same names."""
 
+import re
+
 import pytest
 import typer
 from typer.main import get_command
@@ -119,3 +121,38 @@ def test_the_help_of_every_command_begins_with_examples_that_exist() -> None:
             assert called == name
             assert {one for one in rest if one.startswith("--")} <= options
             assert f"  kstream-plan {example}" in (command.help or "")
+
+
+def shown(arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("COLUMNS", "100")
+    assert run(arguments) == 0
+    return capsys.readouterr().out
+
+
+def options_in(text: str) -> set[str]:
+    """Return the options that have a line of their own."""
+    return set(re.findall(r"^  (?:-\w, |)(--[\w-]+)", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_is_short_and_has_the_rest_where_it_says(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = shown([name, "--help"], capsys, monkeypatch)
+    whole = shown([name, "--help-all"], capsys, monkeypatch)
+    assert len(short.splitlines()) <= 60
+    assert max(map(len, whole.splitlines())) <= 100
+    options = {one.opts[0] for one in commands()[name].params if one.opts[0].startswith("--")} | {"--help"}
+    assert options_in(whole) == options
+    missing = options - options_in(short) - {"--help-all"}
+    assert short.endswith(f"\n{len(missing)} more options: kstream-plan {name} --help-all\n") == bool(missing)
+    for example in EXAMPLES[name]:
+        assert {one for one in example.split() if one.startswith("--")} <= options_in(short)
+
+
+def test_what_the_help_leaves_out_is_completed_and_proposed(capsys: pytest.CaptureFixture[str]) -> None:
+    check = commands()["check"]
+    with typer.Context(check) as ctx:
+        assert [item.value for item in check.shell_complete(ctx, "--mas")] == ["--master"]
+    assert run(["check", "plan.json", "--mastr", "local"]) == 2
+    assert "kstream-plan check plan.json --master local" in capsys.readouterr().err

@@ -73,6 +73,7 @@ class CompareOptions(NewInstances, Rounds, PlansSnapshots):
         int | None,
         typer.Option(
             "--draws",
+            hidden=True,
             metavar="N",
             parser=shared.parser(shared.whole_number, 1, 1_000_000),
             help=f"So many draws of new instances' ids for each (default: by size, {MOST_DRAWS} at most in all).",

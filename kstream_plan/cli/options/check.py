@@ -65,6 +65,7 @@ Today = Annotated[
     datetime | None,
     typer.Option(
         "--today",
+        hidden=True,
         metavar="DATE",
         parser=_moment,
         help="Take the end of this day, or this time, for now (default: the clock).",
@@ -115,6 +116,7 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
         list[str] | None,
         typer.Option(
             "--expect-digest",
+            hidden=True,
             metavar="HEX",
             parser=_digest,
             help="Refuse a plan made from another input; repeatable, one must fit.",

@@ -15,6 +15,7 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, one_of, parser, whole_number
+from kstream_plan.cli.panels import INPUT, OUTPUT, PLANNING
 from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.quantities import parse_size
 from kstream_plan.planner.options import PlanOptions
@@ -25,20 +26,22 @@ from kstream_plan.snapshots.rows.times import time_asked_for
 _USUAL = PlanOptions()
 
 
-class Reading(Options):
+class Reading(Options, panel=INPUT):
     """Of when a snapshot is, and what it says of lags."""
 
     lags: Annotated[
         list[str] | None,
-        typer.Option("--lags", metavar="PATH", help="Lag rows instead of the snapshot's own; repeatable."),
+        typer.Option("--lags", hidden=True, metavar="PATH", help="Lag rows instead of the snapshot's own; repeatable."),
     ] = None
     lags_tolerance: Annotated[
-        int | None, typer.Option(**A_WHILE, help="How much later than the snapshot a lag row may be (default 1m).")
+        int | None,
+        typer.Option(**A_WHILE, hidden=True, help="How much later than the snapshot a lag row may be (default 1m)."),
     ] = None
     lags_as_reported: Annotated[
         bool,
         typer.Option(
             "--lags-as-reported",
+            hidden=True,
             help="Take copies that were caught up at the last join for as far behind as they look by now.",
         ),
     ] = False
@@ -57,7 +60,7 @@ class Reading(Options):
         return time_asked_for(self.as_of, "--as-of") // 1000
 
 
-class Measuring(Options):
+class Measuring(Options, panel=INPUT):
     """What applications say of their copies now."""
 
     metrics: Annotated[
@@ -65,13 +68,14 @@ class Measuring(Options):
         typer.Option(
             "--metrics",
             metavar="FILE|DIR|-",
-            help="Lags now: what instances publish for Prometheus, plain or gzip; repeatable.",
+            help="Lags now, as published for Prometheus; repeatable.",
         ),
     ] = None
     end_offsets: Annotated[
         list[str] | None,
         typer.Option(
             "--end-offsets",
+            hidden=True,
             metavar="FILE",
             help="End offsets of changelogs, beside --metrics: the text of kafka-get-offsets.sh, or JSON; repeatable.",
         ),
@@ -80,6 +84,7 @@ class Measuring(Options):
         list[str] | None,
         typer.Option(
             "--start-offsets",
+            hidden=True,
             metavar="FILE",
             help="Their start offsets, beside --metrics: where records are deleted, as in windowed stores.",
         ),
@@ -88,6 +93,7 @@ class Measuring(Options):
         list[str] | None,
         typer.Option(
             "--store-lags",
+            hidden=True,
             metavar="FILE",
             help="Lags now: JSON of allLocalStorePartitionLags() by host or process id; repeatable.",
         ),
@@ -97,13 +103,12 @@ class Measuring(Options):
         typer.Option(
             "--topology",
             metavar="[ID=]FILE",
-            help="What Topology.describe() prints: stores, and so changelogs' end offsets; of one application, or a "
-            "folder of files named by their applications.",
+            help="Text of Topology.describe(); a folder: by application.",
         ),
     ] = None
 
 
-class Deciding(Options):
+class Deciding(Options, panel=PLANNING):
     """Who decides, and how the group gets there."""
 
     assignor: Annotated[str, typer.Option("--assignor", **one_of(sorted(ASSIGNORS)), help="Who decides.")] = (
@@ -117,6 +122,7 @@ class Deciding(Options):
         str,
         typer.Option(
             "--design",
+            hidden=True,
             **one_of(sorted(DESIGNS)),
             help="How the group coordinates: as Kafka does (classic), or by KIP-441's draft (learner).",
         ),
@@ -125,6 +131,7 @@ class Deciding(Options):
         int | None,
         typer.Option(
             "--max-learners",
+            hidden=True,
             metavar="N",
             parser=parser(whole_number, 1),
             help="So many tasks are learned at once (learner only; default: no limit).",
@@ -133,7 +140,10 @@ class Deciding(Options):
     scale_down_timeout: Annotated[
         int | None,
         typer.Option(
-            "--scale-down-timeout", **A_WHILE, help="A leaving instance is gone after it (learner only; default: 10m)."
+            "--scale-down-timeout",
+            hidden=True,
+            **A_WHILE,
+            help="A leaving instance is gone after it (learner only; default: 10m).",
         ),
     ] = None
 
@@ -188,44 +198,61 @@ class Triggered(Bounded):
         return replace(super().plan_options, trigger=self.trigger)
 
 
-class Spark(Options):
+class Spark(Options, panel=INPUT):
     """Where Spark runs, and on which Java."""
 
-    master: Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark master (default: local).")] = None
+    master: Annotated[
+        str | None, typer.Option("--master", hidden=True, metavar="URL", help="Spark master (default: local).")
+    ] = None
     spark_conf: Annotated[
         list[KeyValue] | None,
-        typer.Option("--spark-conf", metavar="K=V", parser=key_value, help="A Spark setting; repeatable."),
+        typer.Option("--spark-conf", hidden=True, metavar="K=V", parser=key_value, help="A Spark setting; repeatable."),
     ] = None
     java_home: Annotated[
         Path | None,
         typer.Option(
-            "--java-home", metavar="DIR", help="The Java to run Spark on, instead of the one that was installed along."
+            "--java-home",
+            hidden=True,
+            metavar="DIR",
+            help="The Java to run Spark on, instead of the one that was installed along.",
         ),
     ] = None
 
 
-class Applications(Options):
+class Applications(Options, panel=INPUT):
     """Which applications, and what an error in one of them does."""
 
     application_id: shared.ApplicationId = None
     keep_going: Annotated[bool, typer.Option("--keep-going", help="Report bad applications and plan the others.")] = (
         False
     )
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No word on stderr of how far the work is.")] = False
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            rich_help_panel=OUTPUT,
+            hidden=True,
+            help="No word on stderr of how far the work is.",
+        ),
+    ] = False
     debug: shared.Debug = False
 
 
-class Limited(Options):
+class Limited(Options, panel=INPUT):
     """How long others are waited for, and how much is read."""
 
     timeout: Annotated[
         int | None,
-        typer.Option("--timeout", **A_WHILE, help="How long a silent pipe or broker is waited for (default 15s)."),
+        typer.Option(
+            "--timeout", hidden=True, **A_WHILE, help="How long a silent pipe or broker is waited for (default 15s)."
+        ),
     ] = None
     max_text: Annotated[
         int | None,
         typer.Option(
             "--max-text",
+            hidden=True,
             metavar="SIZE",
             parser=parser(parse_size, 1),
             help="The most text to read of one input, unpacked (default 4GiB).",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from functools import wraps
 from inspect import Parameter, Signature
-from typing import Any, Never, TypeVar, dataclass_transform, get_type_hints
+from typing import Annotated, Any, Never, TypeVar, dataclass_transform, get_type_hints
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -15,7 +16,15 @@ class Options:
 
     A command's options have the groups that it takes for bases. To a type checker this is a frozen dataclass; but no
     code is generated for it, which takes longer for the sixty options of a command than to check a small plan.
+
+    A group names the ``panel`` in which the help has its options, unless one names another
+    (``typer.Option(rich_help_panel=…)``); the rare ones are ``hidden``, and in ``--help-all`` only.
     """
+
+    _panel = ""
+
+    def __init_subclass__(cls, *, panel: str = "") -> None:
+        cls._panel = panel
 
     def __init__(self, **given: Any) -> None:
         self.__dict__.update(given)
@@ -48,8 +57,14 @@ def takes(of: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., 
     """
     kinds = get_type_hints(of, include_extras=True)
     parameters = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(of, name, Parameter.empty), annotation=kinds[name])
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=getattr(of, name, Parameter.empty),
+            annotation=_in_panel(kinds[name], group._panel),
+        )
         for group in of.__mro__
+        if issubclass(group, Options)
         for name in vars(group).get("__annotations__", ())
     ]
 
@@ -65,3 +80,13 @@ def takes(of: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., 
         return run
 
     return extended
+
+
+def _in_panel(kind: Any, panel: str) -> Any:
+    """Return an option's type and what Typer reads of it, in this panel unless it has one."""
+    [read] = kind.__metadata__
+    if not panel or read.rich_help_panel is not None:
+        return kind
+    shown = copy(read)  # the same option may be in several groups
+    shown.rich_help_panel = panel
+    return Annotated[kind.__origin__, shown]

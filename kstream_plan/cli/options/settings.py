@@ -9,18 +9,19 @@ import typer
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.shared import one_of, parser, whole_number
+from kstream_plan.cli.panels import SETTINGS
 from kstream_plan.documents.quantities import parse_duration, parse_rate
 from kstream_plan.model.settings import RACK_STRATEGIES, RANGES
 
 
-def _number(setting: str, metavar: str, text: str) -> Any:
-    return typer.Option(parser=parser(whole_number, *RANGES[setting]), metavar=metavar, help=text)
+def _number(setting: str, metavar: str, text: str, *, rare: bool = False) -> Any:
+    return typer.Option(parser=parser(whole_number, *RANGES[setting]), metavar=metavar, hidden=rare, help=text)
 
 
-def _duration(setting: str, text: str) -> Any:
+def _duration(setting: str, text: str, *, rare: bool = False) -> Any:
     """Return an option that takes its unit in its value, not in its name as the setting does."""
     parse = parser(parse_duration, *RANGES[f"{setting}_ms"], _shown_duration)
-    return typer.Option(parser=parse, metavar="DURATION", help=text)
+    return typer.Option(parser=parse, metavar="DURATION", hidden=rare, help=text)
 
 
 def _shown_duration(milliseconds: float) -> str:
@@ -34,43 +35,43 @@ def _positive_rate(text: str) -> float:
     return value
 
 
-class Settings(Options):
+class Settings(Options, panel=SETTINGS):
     """The application's settings, by their names in :class:`AssignmentConfig` without ``_ms``, and its rates."""
 
     streams_config: shared.StreamsConfig = None
     acceptable_recovery_lag: Annotated[
-        int | None, _number("acceptable_recovery_lag", "RECORDS", "A copy is ready up to this lag.")
+        int | None, _number("acceptable_recovery_lag", "N", "A copy is ready up to this lag, in records.")
     ] = None
     max_warmup_replicas: Annotated[int | None, _number("max_warmup_replicas", "N", "Copies that warm up at once.")] = (
         None
     )
     num_standby_replicas: Annotated[int | None, _number("num_standby_replicas", "N", "Standbys per task.")] = None
     balance_factor: Annotated[
-        int | None, _number("balance_factor", "N", "Tasks by which instances may differ (balanced only).")
+        int | None, _number("balance_factor", "N", "Tasks by which instances may differ (balanced only).", rare=True)
     ] = None
     probing_rebalance_interval: Annotated[
         int | None, _duration("probing_rebalance_interval", "Time between probes, 1m or more.")
     ] = None
     rack_aware_assignment_tags: Annotated[
-        str | None, typer.Option(metavar="TAG,...", help="Client tags to spread standbys over.")
+        str | None, typer.Option(metavar="TAG,...", hidden=True, help="Client tags to spread standbys over.")
     ] = None
     rack_aware_assignment_strategy: Annotated[
-        str | None, typer.Option(**one_of(RACK_STRATEGIES), help="Cross-rack traffic.")
+        str | None, typer.Option(**one_of(RACK_STRATEGIES), hidden=True, help="Cross-rack traffic.")
     ] = None
     rack_aware_assignment_traffic_cost: Annotated[
-        int | None, _number("rack_aware_assignment_traffic_cost", "N", "Weight of cross-rack traffic.")
+        int | None, _number("rack_aware_assignment_traffic_cost", "N", "Weight of cross-rack traffic.", rare=True)
     ] = None
     rack_aware_assignment_non_overlap_cost: Annotated[
-        int | None, _number("rack_aware_assignment_non_overlap_cost", "N", "Weight of moving tasks.")
+        int | None, _number("rack_aware_assignment_non_overlap_cost", "N", "Weight of moving tasks.", rare=True)
     ] = None
     heartbeat_interval: Annotated[
-        int | None, _duration("heartbeat_interval", "heartbeat.interval.ms of the main consumer.")
+        int | None, _duration("heartbeat_interval", "heartbeat.interval.ms of the main consumer.", rare=True)
     ] = None
-    session_timeout: Annotated[int | None, _duration("session_timeout", "session.timeout.ms of the main consumer.")] = (
-        None
-    )
+    session_timeout: Annotated[
+        int | None, _duration("session_timeout", "session.timeout.ms of the main consumer.", rare=True)
+    ] = None
     state_cleanup_delay: Annotated[
-        int | None, _duration("state_cleanup_delay", "How long left-over state is kept.")
+        int | None, _duration("state_cleanup_delay", "How long left-over state is kept.", rare=True)
     ] = None
     restore_rate: Annotated[
         float | None,
@@ -82,5 +83,5 @@ class Settings(Options):
     ] = None
     produce_rate: Annotated[
         float | None,
-        typer.Option(metavar="RATE", parser=parser(parse_rate), help="Records written per task: 100/s."),
+        typer.Option(metavar="RATE", parser=parser(parse_rate), hidden=True, help="Records written per task: 100/s."),
     ] = None

@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from kstream_plan.cli.output import OutputForm
+from kstream_plan.cli.panels import INPUT, OUTPUT, PLANNING
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.plans import Trigger
 from kstream_plan.snapshots.rows.times import parse_time
@@ -88,13 +89,12 @@ StreamsConfig = Annotated[
     typer.Option(
         "--streams-config",
         metavar="[ID=]FILE",
-        help="Kafka Streams settings: .properties, or YAML with the same names; of one application, or a folder of "
-        "files named by their applications.",
+        help="Settings as .properties or YAML; a folder: by application.",
     ),
 ]
 AsOf = Annotated[
     str | None,
-    typer.Option("--as-of", metavar="TIME", help="Ignore what is newer: 2026-11-21T12:00:00Z."),
+    typer.Option("--as-of", metavar="TIME", rich_help_panel=INPUT, help="Ignore what is newer: 2026-11-21T12:00:00Z."),
 ]
 Now = Annotated[
     int | None,
@@ -102,12 +102,16 @@ Now = Annotated[
         "--now",
         metavar="TIME",
         parser=parser(parse_time),
+        rich_help_panel=INPUT,
+        hidden=True,
         help="When the plan begins (default: --as-of, else the log's last line, or when the group was asked).",
     ),
 ]
 ApplicationId = Annotated[
     list[str] | None,
-    typer.Option("--application-id", metavar="ID", help="Only these applications; a glob, repeatable."),
+    typer.Option(
+        "--application-id", metavar="ID", rich_help_panel=INPUT, help="Only these applications; a glob, repeatable."
+    ),
 ]
 #: What starts a rebalance only after another one.
 _LATER_ONLY = (Trigger.FOLLOW_UP, Trigger.LEARNER_READY, Trigger.DEADLINE)
@@ -116,6 +120,8 @@ RoundOneTrigger = Annotated[
     typer.Option(
         "--trigger",
         **one_of(trigger.value for trigger in Trigger if trigger not in _LATER_ONLY),
+        rich_help_panel=PLANNING,
+        hidden=True,
         help="What starts round 1 (default: join if an instance is new, else manual).",
     ),
 ]
@@ -124,23 +130,44 @@ MaxRounds = Annotated[
     typer.Option(
         parser=parser(whole_number, 1),
         metavar="N",
+        rich_help_panel=PLANNING,
+        hidden=True,
         help="Give up after so many (default: 4 x (stateful tasks + 10)).",
     ),
 ]
-Bounds = Annotated[bool, typer.Option("--bounds", help="Also find the least state that has to be restored.")]
+Bounds = Annotated[
+    bool,
+    typer.Option(
+        "--bounds", rich_help_panel=PLANNING, hidden=True, help="Also find the least state that has to be restored."
+    ),
+]
 Replay = Annotated[
     bool,
-    typer.Option("--replay", help="Make the decision that a snapshot knows again, from what it was made of."),
+    typer.Option(
+        "--replay",
+        rich_help_panel=PLANNING,
+        help="Make the decision that a snapshot knows again, from what it was made of.",
+    ),
 ]
-Output = Annotated[OutputForm, typer.Option("--output", help="What stdout shows.")]
+Output = Annotated[OutputForm, typer.Option("--output", rich_help_panel=OUTPUT, help="What stdout shows.")]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help="Write the JSON to this file."),
+    typer.Option("--out", metavar="FILE", rich_help_panel=OUTPUT, help="Write the JSON to this file."),
 ]
-Full = Annotated[bool, typer.Option("--full", help="JSON with each round's outcome in full.")]
+Full = Annotated[
+    bool, typer.Option("--full", rich_help_panel=OUTPUT, hidden=True, help="JSON with each round's outcome in full.")
+]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Every step with its reason; of several applications all in full.")
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        rich_help_panel=OUTPUT,
+        help="Every step with its reason; all applications in full.",
+    ),
 ]
-Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and Spark's log.")]
+Debug = Annotated[
+    bool, typer.Option("--debug", rich_help_panel=OUTPUT, hidden=True, help="Show tracebacks and Spark's log.")
+]
 #: How long ago something may have been, or how long something may take.
 A_WHILE = {"metavar": "DURATION", "parser": parser(parse_duration)}

@@ -11,6 +11,7 @@ from kstream_plan.cli.options.groups import Bounded, PlansSnapshots
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, name, parser, whole_number
 from kstream_plan.cli.output import OutputForm
+from kstream_plan.cli.panels import INSTANCES, PLANNING
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.model.scenario import MOST_INSTANCES
 
@@ -22,7 +23,7 @@ def _tags(text: str) -> Tags:
     return Tags(tuple(key_value(part.strip()) for part in text.split(",")))
 
 
-class NewInstances(Options):
+class NewInstances(Options, panel=INSTANCES):
     """Who joins and who stops."""
 
     add: Annotated[
@@ -62,6 +63,7 @@ class NewInstances(Options):
         list[Tags] | None,
         typer.Option(
             "--client-tags",
+            hidden=True,
             metavar="K=V,...",
             parser=_tags,
             help="Client tags of the new instances; repeatable: in turn.",
@@ -71,11 +73,14 @@ class NewInstances(Options):
         list[str] | None,
         typer.Option("--rack", metavar="RACK", parser=name, help="Rack of the new instances; repeatable: in turn."),
     ] = None
-    add_at: Annotated[int | None, typer.Option("--add-at", **A_WHILE, help="They join after so long.")] = None
+    add_at: Annotated[int | None, typer.Option("--add-at", hidden=True, **A_WHILE, help="They join after so long.")] = (
+        None
+    )
     process_id: Annotated[
         list[str] | None,
         typer.Option(
             "--process-id",
+            hidden=True,
             metavar="ID",
             parser=name,
             help="The process id of a new instance, for replays; repeatable.",
@@ -83,13 +88,14 @@ class NewInstances(Options):
     ] = None
 
 
-class Chance(Options):
+class Chance(Options, panel=PLANNING):
     """How often the random ids of new instances are drawn."""
 
     draws: Annotated[
         int | None,
         typer.Option(
             "--draws",
+            hidden=True,
             metavar="N",
             parser=parser(whole_number, 1, 1_000_000),
             help="So many draws of the new instances' random ids (default: by size, 200 at most).",
@@ -99,6 +105,7 @@ class Chance(Options):
         int | None,
         typer.Option(
             "--draws-within",
+            hidden=True,
             metavar="DURATION",
             parser=parser(parse_duration, 1, show="{}ms".format),
             help="No more draws after so long; how many then depends on the machine.",
@@ -106,14 +113,18 @@ class Chance(Options):
     ] = None
 
 
-class Simulating(Bounded):
+class Simulating(Bounded, panel=PLANNING):
     """What is simulated besides, and what is shown of it."""
 
     what_if: Annotated[bool, typer.Option("--what-if/--no-what-if", help="Simulate other settings as well.")] = True
     record_size: Annotated[
         int | None,
         typer.Option(
-            "--record-size", metavar="BYTES", parser=parser(whole_number, 1), help="Show restored bytes, too."
+            "--record-size",
+            hidden=True,
+            metavar="BYTES",
+            parser=parser(whole_number, 1),
+            help="Show restored bytes, too.",
         ),
     ] = None
     output: shared.Output = OutputForm.TABLE

@@ -1,0 +1,90 @@
+"""The help of a command: its options in panels, the rare ones only if all are asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperOption
+
+#: The panels, in order, below a command's own options: what more than one command has.
+PANELS = INSTANCES, INPUT, SETTINGS, PLANNING, OUTPUT = (
+    "Who joins, who stops",
+    "Input",
+    "Settings",
+    "Planning",
+    "Output",
+)
+
+_ARGUMENTS, _OWN = "Arguments", "Options"
+#: The widest that help is written.
+_WIDTH = 100
+#: The widest option that has its text beside it, not below.
+_WIDEST_NAME = 30
+
+
+class PanelledCommand(TyperCommand):
+    """A command whose ``--help`` leaves out the options that are declared ``hidden``; ``--help-all`` has them as well.
+
+    Errors and completion know all of them.
+    """
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.context_settings.setdefault("max_content_width", _WIDTH)
+        self.params.append(_help_all())
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options panel by panel, then how many more there are."""
+        panels: dict[str, list[tuple[str, str]]] = {panel: [] for panel in (_ARGUMENTS, _OWN, *PANELS)}
+        hidden = 0
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is None:
+                hidden += 1
+            else:
+                panels[_panel(parameter)].append(record)
+        width = max(len(name) for records in panels.values() for name, _ in records if len(name) <= _WIDEST_NAME)
+        for panel, records in panels.items():
+            if records:
+                with formatter.section(panel):
+                    formatter.write_dl([(name.ljust(width), said) for name, said in records], col_max=width)
+        if hidden > 1:
+            formatter.write(f"\n{hidden - 1} more options: {ctx.command_path} --help-all\n")
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Return what completes ``incomplete``, hidden options as well."""
+        self.reveal()
+        return super().shell_complete(ctx, incomplete)
+
+    def reveal(self) -> None:
+        """Hide no option any more."""
+        for parameter in self.params:
+            if isinstance(parameter, TyperOption):
+                parameter.hidden = False
+
+
+def _panel(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return _ARGUMENTS
+    return getattr(parameter, "rich_help_panel", None) or _OWN
+
+
+def _help_all() -> TyperOption:
+    return TyperOption(
+        param_decls=["--help-all"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        default=False,
+        callback=_show_all,
+        help="Show every option and exit.",
+        hidden=True,
+    )
+
+
+def _show_all(ctx: Any, _: Any, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        ctx.command.reveal()
+        typer.echo(ctx.get_help())
+        raise typer.Exit
