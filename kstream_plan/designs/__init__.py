@@ -5,7 +5,7 @@ Whoever plans looks a design up here and hands it to the planner: neither of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
@@ -61,10 +61,28 @@ def _connect(_options: DesignOptions) -> Design:
     return Connect()
 
 
-#: Every design of a classic group by its name: options → the design.
-DESIGNS: Mapping[str, Callable[[DesignOptions], Design]] = MappingProxyType({"classic": _classic, "learner": _learner})
+def _connect_eager(_options: DesignOptions) -> Design:
+    from kstream_plan.designs.connect_eager.design import ConnectEager  # noqa: PLC0415 - as above
 
-#: The design of every other kind of group, by its group protocol.
-OF_GROUP_PROTOCOL: Mapping[str, Callable[[DesignOptions], Design]] = MappingProxyType(
-    {"streams": _streams, "connect": _connect}
+    return ConnectEager()
+
+
+#: Every design by its name: options → the design.
+DESIGNS: Mapping[str, Callable[[DesignOptions], Design]] = MappingProxyType(
+    {
+        "classic": _classic,
+        "learner": _learner,
+        "streams": _streams,
+        "connect": _connect,
+        "connect-eager": _connect_eager,
+    }
+)
+
+#: The designs that groups of each kind can be planned by, by their group protocol; the first is what they do.
+OF_GROUP_PROTOCOL: Mapping[str, Sequence[str]] = MappingProxyType(
+    {
+        "classic": ("classic", "learner"),
+        "streams": ("streams",),
+        "connect": ("connect", "connect-eager"),
+    }
 )

@@ -85,6 +85,23 @@ NO_MEMORY = WorkerMemory()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupMemory:
+    """What a group remembers whoever leads it, by designs in which not the leader does; times as in the worker's.
+
+    ``known``: connectors and tasks that somebody ran in the last round, or that have waited since. What is lost waits
+    until ``deadline_ms``; no more is taken away before ``next_step_ms``.
+    """
+
+    known: frozenset[str | tuple[str, int]] = frozenset()
+    deadline_ms: int | None = None
+    next_step_ms: int | None = None
+
+
+#: What a group remembers that has just begun, or whose leader remembers all there is.
+NO_SHARED_MEMORY = GroupMemory()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectWorker:
     """A worker under its member id: what it holds, in the order in which it reports it, and what it remembers.
 
@@ -103,7 +120,8 @@ class ConnectGroup:
     """A Connect group between two rounds.
 
     ``task_counts`` are the connectors, sorted, with the number of their tasks; ``workers`` are in the order of the
-    broker's member table, which has ``bins`` bins (``None``: as many as it needs). ``java`` is the workers' version.
+    broker's member table, which has ``bins`` bins (``None``: as many as it needs). ``java`` is the workers' version,
+    ``shared`` what no single worker remembers.
     """
 
     task_counts: tuple[tuple[str, int], ...]
@@ -112,3 +130,4 @@ class ConnectGroup:
     generation: int
     java: int = 17
     bins: int | None = None
+    shared: GroupMemory = NO_SHARED_MEMORY

@@ -14,11 +14,11 @@ from kstream_plan.plans import Trigger
 class PlanOptions:
     """How a group is planned, whatever happens to it.
 
-    ``design`` is how the group coordinates, by its name in the registry, as are the classic protocol's ``assignor`` and
-    ``protocol``; ``trigger`` is that of round 1 (default: ``join`` if an instance holds and reports nothing, else
-    ``manual``); ``max_rounds`` ends a plan that goes on, as ``unfinished`` (default: 4 · (stateful tasks + 10), as
-    often as the group changes); with ``bounds`` the summary has the least that had to be restored, which takes a solver
-    (an optimal assignor's has it anyway).
+    ``design`` is how the group coordinates, by its name in the registry (``None``: as groups of its kind do), as
+    are the classic protocol's ``assignor`` and ``protocol``; ``trigger`` is that of round 1 (default: ``join`` if
+    an instance holds and reports nothing, else ``manual``); ``max_rounds`` ends a plan that goes on, as
+    ``unfinished`` (default: 4 · (stateful tasks + 10), as often as the group changes); with ``bounds`` the summary
+    has the least that had to be restored, which takes a solver (an optimal assignor's has it anyway).
 
     ``now_ms`` is the time that the plan begins at, since 1970 (default: until when the snapshot is known); with
     ``replay`` it begins with the decision that the snapshot knows, which is made from its own input again. ``ready``:
@@ -29,7 +29,7 @@ class PlanOptions:
     ``scale_down_timeout_ms`` are the learner design's.
     """
 
-    design: str = "classic"
+    design: str | None = None
     assignor: str = "high-availability"
     protocol: str = "cooperative"
     trigger: Trigger | None = None
@@ -49,7 +49,7 @@ class PlanOptions:
 class PlanKeywords(TypedDict, total=False):
     """The fields of :class:`PlanOptions`, for functions that take them one by one as well."""
 
-    design: str
+    design: str | None
     assignor: str
     protocol: str
     trigger: Trigger | None

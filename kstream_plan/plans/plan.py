@@ -105,6 +105,11 @@ class Plan:
     end: PlanEnd | None = None
 
     @property
+    def is_of_workers(self) -> bool:
+        """Whether it is of a Kafka Connect group, whose workers run connectors and tasks, by whatever design."""
+        return self.design.startswith("connect")
+
+    @property
     def first_members(self) -> tuple[str, ...]:
         """The process ids of those who take part before the first rebalance, joining in which they do not."""
         last = {process_id for process_id, _ in self.members}

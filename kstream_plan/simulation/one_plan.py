@@ -64,16 +64,27 @@ def plan_checked(
 
 
 def design_of(snapshot: Snapshot, options: PlanOptions) -> Design:
-    """Return the design of the group: the one that is asked for counts where the group is a classic one.
+    """Return the design that is asked for, by default the one that groups of this kind coordinate by.
 
     Raises:
-        UsageError: one is asked for, and the group is of another kind.
+        KeyError: there is no such design.
+        UsageError: it is for groups of another kind.
     """
-    kind = OF_GROUP_PROTOCOL.get(snapshot.group_protocol)
-    if kind is not None and options.design != PlanOptions().design:
-        what = f"a {snapshot.group_protocol} group coordinates as it does, not by --design {options.design}"
-        raise UsageError(what, where=snapshot.state.group.application_id, fix="leave out --design")
-    return (kind or DESIGNS[options.design])(options)
+    fitting = OF_GROUP_PROTOCOL[snapshot.group_protocol]
+    name = _usual(snapshot) if options.design is None else options.design
+    design = DESIGNS[name]
+    if name not in fitting:
+        what = f"a {snapshot.group_protocol} group cannot be planned by --design {name}"
+        raise UsageError(what, where=snapshot.state.group.application_id, fix=f"use {' or '.join(fitting)}")
+    return design(options)
+
+
+def _usual(snapshot: Snapshot) -> str:
+    """Return the design that the group coordinates by: of Connect there are two, and workers name theirs."""
+    usual = OF_GROUP_PROTOCOL[snapshot.group_protocol][0]
+    consumers = (consumer for instance in snapshot.state.group.instances for consumer in instance.consumers)
+    named = next(consumers).protocols if usual == "connect" else ()
+    return "connect-eager" if named == ("eager",) else usual
 
 
 def assign_once(snapshot: Snapshot, *, assignor: str = "high-availability") -> Assignment:

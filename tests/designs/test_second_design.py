@@ -215,6 +215,7 @@ def test_a_saved_simulation_is_shown_as_it_was(
 ) -> None:
     """With one line in the registry everything else serves the design."""
     monkeypatch.setattr(one_plan, "DESIGNS", {"relay": lambda _options: Relay()})
+    monkeypatch.setattr(one_plan, "OF_GROUP_PROTOCOL", {"classic": ("relay",)})
     rolling = Scenario(events=(_join(1_000, "m3"), Stop(at_ms=20_000, process_ids=("m1",), crash=True)))
     simulated = simulate(group_of(m1="abc", m2="def"), rolling, PlanOptions(design="relay"), number_of_draws=2)
     saved = tmp_path / "saved.json"

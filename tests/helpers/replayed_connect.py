@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kstream_plan.designs.connect.cluster import ConnectCluster, WorkerRound, deal
+from kstream_plan.designs.connect.cluster import SHIPPED, ConnectCluster, WorkerRound
+from kstream_plan.designs.connect.draft import ConnectAnswer, ConnectRound, ItemSets, LeaderMemory
 from kstream_plan.designs.connect.frozen import frozen, thawed
-from kstream_plan.designs.connect.incremental import (
-    ConnectAnswer,
-    ConnectRound,
-    ItemSets,
-    LeaderMemory,
-    decide,
-)
+from kstream_plan.designs.connect.incremental import decide
 from kstream_plan.designs.connect.items import Items, assigned_wire, read_wire, revoked_wire
+from kstream_plan.designs.connect_eager.decision import EAGER, deal
 
 
 def difference(record: Mapping[str, Any], java: int) -> tuple[Any, Any] | None:
@@ -64,7 +60,8 @@ def _decision(case: Mapping[str, Any], java: int) -> dict[str, Any]:
 
 def _sequence(case: Mapping[str, Any], java: int) -> dict[str, Any]:
     eager = case["protocol"] == "eager"
-    cluster = ConnectCluster(case["connectors"], case["max_delay"], None if eager else decide, java)
+    rules = EAGER if eager else SHIPPED
+    cluster = ConnectCluster(case["connectors"], case["max_delay"], rules, java)
     events, gone, rounds, now_ms = list(case["events"]), {}, [], case["start"]
     settled = False
     while len(rounds) < case["max_rounds"]:
@@ -84,9 +81,9 @@ def _sequence(case: Mapping[str, Any], java: int) -> dict[str, Any]:
         played = cluster.play(now_ms, behind=behind, synced=fail != "sync", without=without)
         rounds.append(_shown(played, java) | ({"sync": False} if fail == "sync" else {}))
         now_ms += case["round_ms"]
-        cluster = cluster if eager else thawed(frozen(cluster), case["max_delay"])
+        cluster = thawed(frozen(cluster), case["max_delay"], rules)
     final = {member: _canonical(assigned_wire(worker.held, java)) for member, worker in cluster.workers.items()}
-    return {"settled": settled, "rounds": rounds, **({} if eager else {"final": final})}
+    return {"settled": settled, "rounds": rounds, "final": final}
 
 
 def _happen(cluster: ConnectCluster, event: Mapping[str, Any], gone: dict[str, Any], now_ms: int) -> None:

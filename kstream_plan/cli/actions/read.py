@@ -28,8 +28,12 @@ _DECIDES = {"streams": "the broker", "connect": "the leading worker"}
 _DEFAULTS = PlanOptions().assignor, PlanOptions().protocol
 
 
-def check_before_reading(asked: PlansSnapshots, out: Path | None, *, only_classic: bool = False) -> None:
-    """Check what does not need the input; ``only_classic``: what is asked is about groups of that design.
+def check_before_reading(
+    asked: PlansSnapshots, out: Path | None, *, only_classic: bool = False, several_designs: bool = False
+) -> None:
+    """Check what does not need the input.
+
+    ``only_classic``: what is asked is about groups of that design. ``several_designs``: more than one may be given.
 
     Raises:
         UsageError: options that do not go together.
@@ -44,8 +48,15 @@ def check_before_reading(asked: PlansSnapshots, out: Path | None, *, only_classi
     if asked.balance_factor is not None and asked.assignor != "balanced" and "learner" not in asked.designs:
         what = "--balance-factor goes with --assignor balanced, or --design learner"
         raise UsageError(what, fix="give both, or leave it out")
-    if only_classic and asked.design != "classic":
-        what = f"this is about what Kafka does, and --design {asked.design} is not"
+    designs = asked.design or ()
+    if len(set(designs)) < len(designs):
+        raise UsageError("--design names one twice", fix="give every design once")
+    if len(designs) > 1 and not several_designs:
+        what = f"--design is given {len(designs)} times"
+        raise UsageError(what, fix="give one; simulate and simulate-scaleout set several beside each other")
+    other = next((name for name in designs if name != "classic"), None)
+    if only_classic and other is not None:
+        what = f"this is about what Kafka does, and --design {other} is not"
         raise UsageError(what, fix="leave out --design; compare, simulate and check take it")
     _check_design(asked)
     if out is not None:
@@ -154,6 +165,7 @@ def _check_design(asked: PlansSnapshots) -> None:
         "--max-warmup-replicas": ("classic", asked.max_warmup_replicas),
         "--probing-rebalance-interval": ("classic", asked.probing_rebalance_interval),
     }
+    designs = asked.designs or ("classic",)
     for option, (design, value) in options.items():
-        if value is not None and design not in asked.designs:
+        if value is not None and design not in designs:
             raise UsageError(f"{option} goes with --design {design}", fix=f"leave it out, or plan by {design}")

@@ -83,7 +83,7 @@ class CompareOptions(NewInstances, Rounds, PlansSnapshots):
 
     @property
     def designs(self) -> Sequence[str]:
-        """Every design that is planned by: those that vary, if any does."""
+        """Every design that is asked for: those that vary, if any does."""
         varied = [text.partition("=")[2].split(",") for text in self.vary or () if text.startswith("design=")]
         return varied[0] if varied else super().designs
 

@@ -119,14 +119,14 @@ class Deciding(Options, panel=PLANNING):
     ] = _USUAL.protocol
 
     design: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             "--design",
             hidden=True,
-            **one_of(sorted(DESIGNS)),
-            help="How the group coordinates: as Kafka does (classic), or by KIP-441's draft (learner).",
+            **one_of(DESIGNS),
+            help="How the group coordinates (default: as Kafka does); simulations take several, beside each other.",
         ),
-    ] = _USUAL.design
+    ] = None
     max_learners: Annotated[
         int | None,
         typer.Option(
@@ -149,15 +149,15 @@ class Deciding(Options, panel=PLANNING):
 
     @property
     def designs(self) -> Sequence[str]:
-        """Every design that is planned by."""
-        return (self.design,)
+        """Every design that is asked for; none: the one that groups of this kind coordinate by."""
+        return self.design or ()
 
     @property
     def plan_options(self) -> PlanOptions:
         """How to plan, as far as a command can be asked for it."""
         timeout_ms = self.scale_down_timeout
         return PlanOptions(
-            design=self.design,
+            design=self.designs[0] if len(self.designs) == 1 else None,
             assignor=self.assignor,
             protocol=self.protocol,
             max_learners=self.max_learners,

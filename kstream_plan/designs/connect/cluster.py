@@ -7,19 +7,24 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kstream_plan.assignors.java.text_maps import HashMapOrder
-from kstream_plan.designs.connect.incremental import ConnectAnswer, ConnectRound, LeaderMemory, decide
-from kstream_plan.designs.connect.items import (
-    ConnectorTask,
-    Items,
-    assigned_wire,
-    configured,
-    in_order,
-    read_wire,
-    revoked_wire,
-)
+from kstream_plan.designs.connect.draft import ConnectAnswer, ConnectRound, LeaderMemory
+from kstream_plan.designs.connect.incremental import decide
+from kstream_plan.designs.connect.items import Items, assigned_wire, read_wire, revoked_wire
+from kstream_plan.model.connect_group import NO_SHARED_MEMORY
 
-#: Decides a round: what the leader sees, and what it remembers.
-Decide = Callable[[ConnectRound, LeaderMemory], ConnectAnswer]
+
+class Rules(NamedTuple):
+    """How rounds go: who decides what, from what the leader sees and remembers, and what workers do with it.
+
+    ``replaces``: workers stop everything before they join, and what they are told is all that they hold.
+    """
+
+    decide: Callable[[ConnectRound, LeaderMemory], ConnectAnswer]
+    replaces: bool = False
+
+
+#: The protocols ``sessioned`` and ``compatible``, as they were shipped.
+SHIPPED = Rules(decide)
 
 
 @dataclass(slots=True)
@@ -51,7 +56,7 @@ class ConnectCluster:
     Args:
         task_counts: the connectors and the number of their tasks.
         max_delay_ms: ``scheduled.rebalance.max.delay.ms``.
-        decide: how the leader decides; ``None`` for the eager protocol.
+        rules: how rounds go.
         java: the version of the workers' Java.
         bins: how many bins the broker's table of the members has; ``None``: as many as a new one.
     """
@@ -60,7 +65,7 @@ class ConnectCluster:
         self,
         task_counts: Mapping[str, int],
         max_delay_ms: int,
-        decide: Decide | None = decide,
+        rules: Rules = SHIPPED,
         java: int = 17,
         bins: int | None = None,
     ) -> None:
@@ -70,7 +75,8 @@ class ConnectCluster:
         self.workers: dict[str, Worker] = {}
         self.leader: str | None = None
         self.generation = 0
-        self._decide = decide
+        self.shared = NO_SHARED_MEMORY
+        self._rules = rules
         self._table = HashMapOrder() if bins is None else HashMapOrder(bins)
 
     @property
@@ -123,59 +129,38 @@ class ConnectCluster:
         self.generation += 1
         lead = self.workers[self.leader]
         members = {member: read_wire(assigned_wire(self.workers[member].held, self.java)) for member in self._table}
-        if self._decide is None:
-            answer = self._dealt(members, lead, behind=behind)
-        else:
-            of = ConnectRound(
-                now_ms=now_ms,
-                generation=self.generation,
-                last_completed=lead.last_completed,
-                task_counts=self.task_counts,
-                members=members,
-                max_delay_ms=self.max_delay_ms,
-                behind=behind,
-                java=self.java,
-            )
-            answer = self._decide(of, lead.memory)
-            lead.memory = answer.memory
+        of = ConnectRound(
+            now_ms=now_ms,
+            generation=self.generation,
+            last_completed=lead.last_completed,
+            task_counts=self.task_counts,
+            members=members,
+            max_delay_ms=self.max_delay_ms,
+            shared=self.shared,
+            behind=behind,
+            java=self.java,
+        )
+        answer = self._rules.decide(of, lead.memory)
+        lead.memory, self.shared = answer.memory, answer.shared
         for member, worker in self.workers.items():
             worker.joins_at_ms = now_ms
+            if self._rules.replaces:
+                worker.held = Items()
             if synced and member not in without:
                 self._receive(worker, answer, member, now_ms)
         return WorkerRound(now_ms, self.generation, self.leader, answer)
-
-    def _dealt(self, members: Mapping[str, Items], lead: Worker, *, behind: bool) -> ConnectAnswer:
-        nothing = dict.fromkeys(members, Items())
-        assigned = nothing if behind else deal(self.task_counts, members)
-        return ConnectAnswer(assigned=assigned, revoked=nothing, delay_ms=0, error=int(behind), memory=lead.memory)
 
     def _receive(self, worker: Worker, answer: ConnectAnswer, member: str, now_ms: int) -> None:
         """Let a worker do as it is told; who has lost something, or was told an error, joins again at once."""
         got = read_wire(assigned_wire(answer.assigned[member], self.java))
         lost = read_wire(revoked_wire(answer.revoked[member]))
-        if self._decide is None:
-            worker.held = got
-        else:
-            connectors = (c for c in worker.held.connectors if c not in set(lost.connectors))
-            gone = set(lost.tasks)
-            worker.held = Items(
-                (*got.connectors, *connectors), (*got.tasks, *(task for task in worker.held.tasks if task not in gone))
-            )
+        connectors, tasks = map(frozenset, lost)
+        worker.held = Items(
+            (*got.connectors, *(connector for connector in worker.held.connectors if connector not in connectors)),
+            (*got.tasks, *(task for task in worker.held.tasks if task not in tasks)),
+        )
         worker.last_completed = self.generation
         if answer.error or any(lost):
             worker.joins_at_ms = now_ms
         else:
             worker.joins_at_ms = now_ms + answer.delay_ms if answer.delay_ms > 0 else None
-
-
-def deal(task_counts: Mapping[str, int], members: Collection[str]) -> dict[str, Items]:
-    """Deal all connectors, then on from there all their tasks, to the members in order of their ids."""
-    order = in_order(members)
-    everything = configured(task_counts)
-    connectors: dict[str, list[str]] = {member: [] for member in order}
-    tasks: dict[str, list[ConnectorTask]] = {member: [] for member in order}
-    for at, connector in enumerate(everything.connectors):
-        connectors[order[at % len(order)]].append(connector)
-    for at, task in enumerate(everything.tasks, start=len(everything.connectors)):
-        tasks[order[at % len(order)]].append(task)
-    return {member: Items(tuple(connectors[member]), tuple(tasks[member])) for member in members}

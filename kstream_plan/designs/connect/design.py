@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from kstream_plan.designs.connect.cluster import SHIPPED, Rules
 from kstream_plan.designs.connect.frozen import later, table_bins
 from kstream_plan.designs.connect.playing import Begins, ConnectPlay
 from kstream_plan.errors import ScenarioError
@@ -25,6 +26,11 @@ class Connect(Design):
     assignor: ClassVar[str] = "incremental"
     protocol: ClassVar[str] = "sessioned"
     newcomers_hold_nothing: ClassVar[bool] = False
+
+    @property
+    def rules(self) -> Rules:
+        """How rounds go."""
+        return SHIPPED
 
     def start(self, state: GroupState, scenario: Scenario | None) -> GroupState:
         """Let the cluster begin where the snapshot has it; without a scenario a rebalance starts now."""
@@ -56,7 +62,7 @@ class Connect(Design):
 
     def coordinator(self, config: AssignmentConfig) -> ConnectPlay:
         """Begin to coordinate a group with these settings."""
-        return ConnectPlay(config)
+        return ConnectPlay(config, self.rules)
 
     def assumptions(self, played: Played) -> tuple[Note, ...]:
         """Say what a plan takes for granted about workers and rounds."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kstream_plan.assignors.java.text_maps import HashMapOrder
-from kstream_plan.designs.connect.cluster import ConnectCluster, Worker, WorkerRound
-from kstream_plan.designs.connect.incremental import ItemSets, LeaderMemory
+from kstream_plan.designs.connect.cluster import SHIPPED, ConnectCluster, Rules, Worker, WorkerRound
+from kstream_plan.designs.connect.draft import ItemSets, LeaderMemory
 from kstream_plan.designs.connect.items import Items
-from kstream_plan.model.connect_group import ConnectGroup, ConnectItems, ConnectWorker, WorkerMemory
+from kstream_plan.model.connect_group import ConnectGroup, ConnectItems, ConnectWorker, GroupMemory, WorkerMemory
 
 #: The zero of the plan's clock for the leader, to whom 0 or less means that no delay runs.
 _ZERO_MS = 10**15
 
 
-def play(group: ConnectGroup, max_delay_ms: int, at_ms: int) -> tuple[ConnectGroup, WorkerRound]:
-    """Play a round at a time of the plan's clock; return the cluster after it, and the round."""
-    cluster = thawed(group, max_delay_ms)
+def play(group: ConnectGroup, rules: Rules, max_delay_ms: int, at_ms: int) -> tuple[ConnectGroup, WorkerRound]:
+    """Play a round by these rules at a time of the plan's clock; return the cluster after it, and the round."""
+    cluster = thawed(group, max_delay_ms, rules)
     played = cluster.play(_ZERO_MS + at_ms)
     return frozen(cluster), played
 
@@ -56,6 +56,7 @@ def later(group: ConnectGroup, by_ms: int) -> ConnectGroup:
             )
             for worker in group.workers
         ),
+        shared=_moved(group.shared, -by_ms),
     )
 
 
@@ -72,15 +73,16 @@ def table_bins(member_ids: list[str]) -> int | None:
     return None
 
 
-def thawed(group: ConnectGroup, max_delay_ms: int) -> ConnectCluster:
+def thawed(group: ConnectGroup, max_delay_ms: int, rules: Rules = SHIPPED) -> ConnectCluster:
     """Return a cluster that is the same by now, and can be played on."""
-    cluster = ConnectCluster(dict(group.task_counts), max_delay_ms, java=group.java, bins=group.bins)
+    cluster = ConnectCluster(dict(group.task_counts), max_delay_ms, rules, group.java, group.bins)
     for worker in group.workers:
         joins_at_ms = None if worker.joins_at_ms is None else _ZERO_MS + worker.joins_at_ms
         found = Worker(Items(*worker.held), _remembered(worker.memory), worker.last_completed)
         cluster.join(worker.member_id, 0, found)
         found.joins_at_ms = joins_at_ms
     cluster.leader, cluster.generation = group.leader, group.generation
+    cluster.shared = _moved(group.shared, _ZERO_MS)
     return cluster
 
 
@@ -105,7 +107,16 @@ def frozen(cluster: ConnectCluster) -> ConnectGroup:
         generation=cluster.generation,
         java=cluster.java,
         bins=cluster.bins,
+        shared=_moved(cluster.shared, -_ZERO_MS),
     )
+
+
+def _moved(shared: GroupMemory, by_ms: int) -> GroupMemory:
+    """Return what a group remembers with its times so much later."""
+    deadline_ms, next_step_ms = (
+        None if at_ms is None else at_ms + by_ms for at_ms in (shared.deadline_ms, shared.next_step_ms)
+    )
+    return replace(shared, deadline_ms=deadline_ms, next_step_ms=next_step_ms)
 
 
 def _remembered(memory: WorkerMemory) -> LeaderMemory:

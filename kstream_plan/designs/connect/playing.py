@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from kstream_plan.designs.connect.cluster import Rules
 from kstream_plan.designs.connect.frozen import due_ms, joined, left, play
 from kstream_plan.model import GroupState, Holding, Holdings, Target, WorkId
 from kstream_plan.model.connect_group import ConnectGroup
@@ -38,8 +39,9 @@ class ConnectTurn(Turn):
 class ConnectPlay(Coordinator[ConnectTurn]):
     """The leader decides, and everybody does as told within the round."""
 
-    def __init__(self, config: AssignmentConfig) -> None:
+    def __init__(self, config: AssignmentConfig, rules: Rules) -> None:
         self._config = config
+        self._rules = rules
         self._owners: dict[int, Seat] = {}
 
     def last(self, state: GroupState) -> ConnectTurn | None:
@@ -60,7 +62,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
     def take(self, state: GroupState, at_ms: int, _trigger: Trigger, members: tuple[Step, ...]) -> ConnectTurn:
         """Play the round that is due now."""
         before = _cluster(state)
-        after, _ = play(before, self._max_delay_ms, at_ms)
+        after, _ = play(before, self._rules, self._max_delay_ms, at_ms)
         held = holdings_of(state, after)
         steps = [*members, *self._moved(state, held), *self._run_by_nobody(state, after, held, at_ms)]
         return self._turn(state, after, at_ms, held, steps)
@@ -180,7 +182,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
             if again_ms is None:
                 break
             at_ms = again_ms if at_ms is None or again_ms > at_ms else self._followed_up_ms(at_ms)
-            group, _round = play(group, self._max_delay_ms, at_ms)
+            group, _round = play(group, self._rules, self._max_delay_ms, at_ms)
         return group
 
 

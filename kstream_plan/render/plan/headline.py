@@ -114,7 +114,7 @@ def runs_facts(plan: Plan) -> list[Fact]:
 
     Of a Connect group, what nobody runs meanwhile, and for how long.
     """
-    if plan.design == "connect":
+    if plan.is_of_workers:
         return _run_by_nobody(plan)
     if plan.design != "streams":
         return []

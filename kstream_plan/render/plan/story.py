@@ -108,7 +108,7 @@ def settled_facts(plan: Plan, names: Names) -> list[Fact]:
         verdict,
         _balance(plan),
         balance_fact(plan)._replace(label=""),
-        *([] if plan.design == "connect" else [_copies(plan, names)]),
+        *([] if plan.is_of_workers else [_copies(plan, names)]),
         *rates_facts(plan),
         _settings(plan, names),
         *_next(plan),

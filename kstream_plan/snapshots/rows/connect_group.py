@@ -36,7 +36,7 @@ from kstream_plan.snapshots.rows.fields import (
 )
 from kstream_plan.snapshots.rows.times import optional_time
 
-_PROTOCOLS = ("sessioned", "compatible")
+_PROTOCOLS = ("sessioned", "compatible", "eager")
 _JAVA = 17
 #: From this Java on tables are sized otherwise.
 _NEW_JAVA = 19
@@ -50,22 +50,23 @@ def read_connect(
 
     Raises:
         FieldError: a field of the wrong type, or what is not planned: a group whose orders, leader or memory are not
-            known, the eager protocol, workers of unlike configurations or tables, what two workers hold, or what is
-            held and not configured.
+            known, workers of unlike configurations or tables, what two workers hold, or what is held and not
+            configured.
     """
     _refuse(row)
     notes = list[Note]()
-    config, unknown = _read_config(row, as_text=config_as_text)
+    config, protocol, unknown = _read_config(row, as_text=config_as_text)
     counts, failed = _read_connectors(row)
     given = optional_rows(row, "instances")
     if not given:
         raise FieldError("instances", "holds no worker", "give at least one")
-    workers, instances, leader, java = _read_workers(given, generation, captured_at_ms)
+    workers, instances, leader, java = _read_workers(given, generation, captured_at_ms, protocol)
     if "java" in java.missing:
         notes.append(Note("java-assumed", f"Workers that do not say so run Java {_JAVA}"))
     _check_held(workers, counts)
-    workers, told = _with_leaders_memory(workers, leader, generation)
-    notes += told
+    if protocol != "eager":
+        workers, told = _with_leaders_memory(workers, leader, generation)
+        notes += told
     group = Group.of(application_id, work_of(counts), instances)
     held = {worker.member_id: worker.held for worker in workers}
     number = group.task_index_by_text
@@ -106,22 +107,22 @@ def _refuse(row: Row) -> None:
         )
 
 
-def _read_config(row: Row, *, as_text: bool) -> tuple[AssignmentConfig, list[Note]]:
+def _read_config(row: Row, *, as_text: bool) -> tuple[AssignmentConfig, str, list[Note]]:
+    """Read the workers' settings, and the protocol that they rebalance by."""
     given = row.get("config") or {}
     if not isinstance(given, Mapping):
         raise wrong_type("config", given, "an object of settings")
     protocol = given.get("connect_protocol") or _PROTOCOLS[0]
     if protocol not in _PROTOCOLS:
-        what = f"is {shown(protocol)}, which is not planned: there every worker stops everything at each rebalance"
-        raise FieldError("config.connect_protocol", what, f'it can be "{_PROTOCOLS[0]}" or "{_PROTOCOLS[1]}"')
+        what = f"is {shown(protocol)}, which Connect does not have"
+        raise FieldError("config.connect_protocol", what, f"it can be {', '.join(map(repr, _PROTOCOLS))}")
     values: dict[str, Any] = {}
     for name, (field, default, low, high) in CONNECT_SETTINGS.items():
         value = number_from_text(given.get(name)) if as_text else given.get(name)
         values[field] = default if value is None else checked_integer(f"config.{name}", value, low, high)
     known = {*CONNECT_SETTINGS, "connect_protocol"}
-    return replace(AssignmentConfig(), **values), [
-        unknown_key(key, sorted(known)) for key in sorted(set(given) - known)
-    ]
+    unknown = [unknown_key(key, sorted(known)) for key in sorted(set(given) - known)]
+    return replace(AssignmentConfig(), **values), str(protocol), unknown
 
 
 def _read_connectors(row: Row) -> tuple[tuple[tuple[str, int], ...], list[Note]]:
@@ -168,7 +169,7 @@ class _Java:
 
 
 def _read_workers(
-    given: Sequence[Row], generation: int, captured_at_ms: int | None
+    given: Sequence[Row], generation: int, captured_at_ms: int | None, protocol: str
 ) -> tuple[list[ConnectWorker], list[Instance], str, _Java]:
     workers: dict[str, ConnectWorker] = {}
     instances, leaders, offsets, java = list[Instance](), list[str](), set[int | None](), _Java()
@@ -185,7 +186,7 @@ def _read_workers(
             what = f"is {shown(worker.member_id)}, which is there already"
             raise FieldError(f"instances[{place}].process_id", what, "give every worker its own member id")
         workers[worker.member_id] = worker
-        seat = (Consumer(consumer_id=worker.member_id, protocols=("sessioned",)),)
+        seat = (Consumer(consumer_id=worker.member_id, protocols=(protocol,)),)
         instances.append(Instance(process_id=worker.member_id, host=host, consumers=seat))
         leaders += [worker.member_id] if leads else []
     if len(leaders) != 1:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
@@ -22,6 +21,7 @@ from kstream_plan.render.plan.table import table
 from kstream_plan.simulation.one_plan import plan_checked
 from tests.benchmarks.replay_vectors import records, replays
 from tests.helpers.connect_rows import even, row, snapshot, worker
+from tests.helpers.connect_scenarios import scenarios
 from tests.helpers.schemas import validator
 
 VECTORS = Path(__file__).parents[2] / "vectors"
@@ -154,7 +154,7 @@ def test_a_connector_may_be_called_like_a_task() -> None:
     ("changed", "message"),
     [
         ({"exact": False}, "exact is false"),
-        ({"config": {"connect_protocol": "eager"}}, "connect_protocol is 'eager'"),
+        ({"config": {"connect_protocol": "lazy"}}, "connect_protocol is 'lazy'"),
         ({"tasks": [{"task_id": "0_0"}]}, "a Connect group has none"),
         ({"connectors": [{"name": "c0", "task_count": 4}]}, "which is not configured"),
         ({"instances": []}, "holds no worker"),
@@ -184,39 +184,7 @@ def test_events_that_workers_do_not_know_are_refused() -> None:
         play(even(), Bounce(at_ms=0, process_ids=("w1",), restart_ms=1_000, static=True))
 
 
-_NAMES = [f"w{number}" for number in range(5)]
-
-
-@st.composite
-def _scenarios(draw: st.DrawFn) -> tuple[dict[str, Any], list[Any]]:
-    """Some of five workers, who come and go; the first of them holds what was there before."""
-    first = draw(st.integers(1, 3))
-    names, counts = _NAMES[:first], draw(st.lists(st.integers(0, 6), min_size=1, max_size=3))
-    connectors = {f"c{place}": number for place, number in enumerate(counts)}
-    held = {
-        name: {of: (-1, *range(number)) for place, (of, number) in enumerate(connectors.items()) if place % first == at}
-        for at, name in enumerate(names)
-    }
-    here, gone, events, at_ms = set(names), set[str](), list[Any](), 0
-    for step_ms in draw(st.lists(st.integers(0, DELAY_MS), max_size=5)):
-        at_ms += step_ms
-        name = draw(st.sampled_from(_NAMES))
-        if name in gone:
-            events.append(Return(at_ms=at_ms, process_ids=(name,)))
-            gone.remove(name)
-            here.add(name)
-        elif name not in here:
-            events.append(Join(at_ms=at_ms, instances=(worker(name),)))
-            here.add(name)
-        elif len(here) > 1:
-            events.append(Leave(at_ms=at_ms, process_ids=(name,)))
-            here.remove(name)
-            gone.add(name)
-    delay_ms = draw(st.sampled_from([0, 60_000, DELAY_MS]))
-    return row(connectors, held, config={"scheduled_rebalance_max_delay_ms": delay_ms}), events
-
-
-@given(scenario=_scenarios())
+@given(scenario=scenarios())
 def test_every_item_runs_at_most_once_nothing_is_forgotten_and_it_settles(
     scenario: tuple[dict[str, Any], Sequence[Any]],
 ) -> None:

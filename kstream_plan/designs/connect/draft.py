@@ -1,0 +1,204 @@
+"""A round as its leader sees it, what it answers, and what every incremental design does on the way between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kstream_plan.assignors.java.text_maps import hash_map_order
+from kstream_plan.designs.connect.items import (
+    ConnectorTask,
+    Items,
+    configured,
+    copied_order,
+    copied_task_order,
+)
+from kstream_plan.model.connect_group import NO_SHARED_MEMORY, GroupMemory
+from kstream_plan.model.java_hash import java_string_key
+
+#: By kind, connectors and then tasks: how many of its first items each member loses.
+Surplus = Sequence[Mapping[str, int]]
+
+
+class ItemSets(NamedTuple):
+    """Connectors and tasks without an order."""
+
+    connectors: frozenset[str] = frozenset()
+    tasks: frozenset[ConnectorTask] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderMemory:
+    """What a worker remembers of the rounds that it led; the fields are Kafka's own.
+
+    ``previous`` was assigned in the last of them, ``revocation`` revoked. ``candidates`` may get what is lost, in
+    order. ``scheduled_at`` is when the delay ends (0 or less: none runs), ``delay_ms`` what was told of it.
+    """
+
+    previous: ItemSets = field(default_factory=ItemSets)
+    revocation: ItemSets = field(default_factory=ItemSets)
+    revoked_in_previous: bool = False
+    candidates: tuple[str, ...] = ()
+    scheduled_at: int = 0
+    delay_ms: int = 0
+    generation: int = -1
+    members: frozenset[str] = frozenset()
+    successive: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectRound:
+    """What the leader decides from.
+
+    ``members`` are in JoinGroup order, each with what it reports. ``behind``: the leader's configuration is older than
+    a member's, and so is what it then read: no decision. ``java`` is the version of the leader's. ``shared`` is what
+    the group remembers, where not the leader does.
+    """
+
+    now_ms: int
+    generation: int
+    last_completed: int
+    task_counts: Mapping[str, int]
+    members: Mapping[str, Items]
+    max_delay_ms: int
+    shared: GroupMemory = NO_SHARED_MEMORY
+    behind: bool = False
+    java: int = 17
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectAnswer:
+    """What every member is told: what it gets besides what it keeps and what it loses, in order; and the delay."""
+
+    assigned: Mapping[str, Items]
+    revoked: Mapping[str, Items]
+    delay_ms: int
+    error: int
+    memory: LeaderMemory
+    shared: GroupMemory = NO_SHARED_MEMORY
+
+
+#: The error that members are told if the leader's configuration is behind.
+CONFIG_MISMATCH = 1
+
+
+def not_decided(of: ConnectRound, memory: LeaderMemory) -> ConnectAnswer:
+    """Return the answer of a leader whose configuration is behind: nobody gets or loses anything."""
+    nothing = MappingProxyType(dict.fromkeys(of.members, Items()))
+    return ConnectAnswer(
+        assigned=nothing, revoked=nothing, delay_ms=0, error=CONFIG_MISMATCH, memory=memory, shared=of.shared
+    )
+
+
+class Draft:
+    """A round under way; what is listed by kind is of connectors, then of tasks."""
+
+    def __init__(self, of: ConnectRound) -> None:
+        self.of_round = of
+        self.configured: list[list[Any]] = [*map(list, configured(of.task_counts))]
+        self.reported: list[dict[str, tuple[Any, ...]]] = [
+            {member: tuple(items[kind]) for member, items in of.members.items()} for kind in (0, 1)
+        ]
+        self.active: list[set[Any]] = [{item for items in kind.values() for item in items} for kind in self.reported]
+        self.next: list[dict[str, list[Any]]] = [
+            {member: list(items) for member, items in kind.items()} for kind in self.reported
+        ]
+        self.revoke: list[dict[str, list[Any]]] = [{member: [] for member in kind} for kind in self.reported]
+        self.names = hash_map_order(of.members)
+
+    def take_away(self, of_deleted: Sequence[Iterable[Any]]) -> None:
+        """Revoke what was deleted, and what two have from both (steps 4 and 5)."""
+        for kind in (0, 1):
+            seen: set[Any] = set()
+            twice: set[Any] = set()
+            for items in self.reported[kind].values():
+                twice |= seen.intersection(items)
+                seen.update(items)
+            deleted = frozenset(of_deleted[kind])
+            if not deleted and not twice:
+                continue
+            for member, items in self.reported[kind].items():
+                gone = [item for item in self._in_table_order(kind, items) if item in deleted]
+                gone += [item for item in self._in_table_order(kind, items) if item in twice and item not in deleted]
+                if gone:
+                    self.revoke[kind][member] += gone
+                    taken = set(gone)
+                    self.next[kind][member] = [item for item in items if item not in taken]
+
+    def _in_table_order(self, kind: int, items: Sequence[Any]) -> list[Any]:
+        order: Callable[..., list[Any]] = copied_task_order if kind else copied_order
+        return list(order(items, len(items), self.of_round.java))
+
+    def surplus(self) -> Surplus:
+        """Return what members have beyond their share, in the order in which these were walked (step 8)."""
+        idle = not any(items for kind in self.next for items in kind.values())
+        if idle or not any(self.configured):
+            return [{}, {}]
+        return [self._surplus_of(kind) for kind in (0, 1)]
+
+    def _surplus_of(self, kind: int) -> dict[str, int]:
+        sizes = {member: len(items) for member, items in self.next[kind].items()}
+        low, extra = divmod(len(self.configured[kind]), len(sizes))
+        if sum(size == low + 1 for size in sizes.values()) == extra and all(
+            low <= size <= low + 1 for size in sizes.values()
+        ):
+            return {}
+        found, handed = {}, 0
+        for member in self.names:
+            size = sizes[member]
+            if size <= low:
+                continue
+            target = low + (handed < extra)
+            handed += handed < extra
+            if size > target:
+                found[member] = size - target
+        return found
+
+    def take_first(self, surplus: Surplus) -> None:
+        """Revoke the first items of who has too many (step 8)."""
+        for kind in (0, 1):
+            for member, number in surplus[kind].items():
+                items = self.next[kind][member]
+                self.revoke[kind][member] += items[:number]
+                self.next[kind][member] = items[number:]
+
+    def give(self, items: Sequence[Iterable[Any]]) -> None:
+        """Give these items to who has least (step 9)."""
+        for kind in (0, 1):
+            spread_out(items[kind], self.next[kind])
+
+    def answer(
+        self, memory: LeaderMemory, delay_ms: int, deleted: Sequence[Collection[Any]] = ((), ())
+    ) -> ConnectAnswer:
+        """Return what the members are told: what they get besides what they reported and was not deleted (step 10)."""
+        assigned: list[dict[str, tuple[Any, ...]]] = [{}, {}]
+        for kind in (0, 1):
+            for member, items in self.next[kind].items():
+                kept = {*self.reported[kind][member]}.difference(deleted[kind])
+                assigned[kind][member] = tuple(item for item in items if item not in kept)
+        return ConnectAnswer(
+            assigned={member: Items(assigned[0][member], assigned[1][member]) for member in self.of_round.members},
+            revoked={
+                member: Items(tuple(self.revoke[0][member]), tuple(self.revoke[1][member]))
+                for member in self.of_round.members
+            },
+            delay_ms=delay_ms,
+            error=0,
+            memory=memory,
+        )
+
+
+def spread_out(items: Iterable[Any], held: dict[str, list[Any]]) -> None:
+    """Give items to who has least, in passes over the members by (number of items, id); ``held`` gets them."""
+    members = sorted(held, key=lambda member: (len(held[member]), java_string_key(member)))
+    waiting = list(items)
+    at = 0
+    while at < len(waiting):
+        sizes = [len(held[member]) for member in members]
+        for member, size in zip(members, sizes, strict=True):
+            if size > sizes[0] or at == len(waiting):
+                break
+            held[member].append(waiting[at])
+            at += 1

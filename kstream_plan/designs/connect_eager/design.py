@@ -1,0 +1,43 @@
+"""Kafka Connect's eager protocol as a design."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kstream_plan.designs.connect.cluster import Rules
+from kstream_plan.designs.connect.design import Connect
+from kstream_plan.designs.connect_eager.decision import EAGER
+from kstream_plan.model import Group, Note
+from kstream_plan.plans.design import Played
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectEager(Connect):
+    """Workers that stop everything before they join, and get what is dealt out anew: ``connect.protocol=eager``."""
+
+    name: ClassVar[str] = "connect-eager"
+    models: ClassVar[str] = "Kafka Connect 4.3, connect.protocol=eager"
+    assignor: ClassVar[str] = "eager"
+    protocol: ClassVar[str] = "eager"
+
+    @property
+    def rules(self) -> Rules:
+        """How rounds go."""
+        return EAGER
+
+    def stopping(self, group: Group) -> frozenset[int]:
+        """Return all: who joins has given up everything."""
+        return frozenset(range(len(group.consumer_ids)))
+
+    def assumptions(self, played: Played) -> tuple[Note, ...]:
+        """Say that everything stops at every rebalance, and for how long."""
+        notes = Connect.assumptions(self, played)
+        if not played.rounds:
+            return notes
+        seconds = played.snapshot.config.heartbeat_interval_ms / 1000
+        message = (
+            f"All workers stop all connectors and tasks at every rebalance, for {seconds:g} s: the eager protocol. "
+            "That is what the heartbeat takes; stopping and starting take as long as the connectors do"
+        )
+        return (*notes, Note("eager-stops", message))
