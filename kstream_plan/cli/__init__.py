@@ -4,16 +4,21 @@ Nothing else that takes time is imported before :func:`run` does it, so that an 
 is answered as any other.
 """
 
+import atexit
 import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
 
 from kstream_plan.cli import signals
 
 __all__ = ["main", "run"]
 
 _INTERRUPTED = 130
+#: Exit codes above this are of processes that a signal ended.
+_SIGNALLED = 128
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -24,6 +29,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         signals.forget()
         sys.stderr.write("kstream-plan: interrupted\n")
         return _INTERRUPTED
+    except SystemExit as end:  # a termination
+        signals.forget()
+        return int(end.code or 0)
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -46,10 +54,18 @@ def main() -> None:
     code = run()
     for number in ours:
         signal.signal(number, signal.SIG_IGN)  # the answer is given; Python's own end would die of it
-    # an interrupt that came within exec() or eval() of a text, as named tuples are made, would still end ``python -m``
-    # by that signal, although it was caught: the next such call forgets it
-    eval("0")
+    if code > _SIGNALLED:
+        _leave_at_once(code)
     sys.exit(code)
+
+
+def _leave_at_once(code: int) -> NoReturn:
+    """End without Python's own end, in which threads of what was interrupted may hold whatever it waits for."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _open_what_is_closed() -> None:

@@ -3,13 +3,19 @@
 Only the standard library is imported here, and little of it: it stands before everything that takes its time.
 """
 
+import _thread
+import os
 import signal
 import sys
+import time
 from types import FrameType
 from typing import NoReturn
 
 #: How often a signal that came within an import is tried again, until it is noticed.
 _AGAIN_SECONDS = 0.02
+
+#: How long what a signal ended may take to clean up. Whatever then still stands in its way, the process ends.
+_CLEANED_UP_SECONDS = 20.0
 
 #: The signal that waits for the end of an import.
 _waiting: list[int] = []
@@ -76,7 +82,15 @@ def _end() -> None:
     """End by the signal that waits."""
     signal.setitimer(signal.ITIMER_REAL, 0)
     _ended_by[:] = [_waiting.pop()]
+    # not by threading: what the signal has interrupted may hold its locks
+    _thread.start_new_thread(_end_at_last, (128 + _ended_by[0],))
     _leave(_ended_by[0])
+
+
+def _end_at_last(code: int) -> None:
+    """End the process though its main thread waits for what never comes; Java ends when we do."""
+    time.sleep(_CLEANED_UP_SECONDS)
+    os._exit(code)
 
 
 def _leave(number: int) -> NoReturn:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import copyreg
 import multiprocessing
 import os
+import signal
 import statistics
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
@@ -130,8 +133,10 @@ def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> I
     context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
     with ProcessPoolExecutor(min(workers, number), context, initializer=_set_up, initargs=(play,)) as pool:
         draws_left = iter(range(number))
-        running = deque(pool.submit(_played, draw) for draw in islice(draws_left, 4 * workers))
+        running: deque[Future[_Played]] = deque()
         try:
+            with _uninterrupted():
+                running.extend(pool.submit(_played, draw) for draw in islice(draws_left, 4 * workers))
             while running:
                 yield running.popleft().result()
                 running.extend(pool.submit(_played, draw) for draw in islice(draws_left, 1))
@@ -142,12 +147,31 @@ def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> I
                     worker.terminate()
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let interrupts wait; processes that are started meanwhile never get any: who has started them ends them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 #: What this worker process plays, sent to it once.
 _work: list[Callable[[int], Any]] = []
 
 
 def _set_up(play: Callable[[int], Any]) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _work[:] = [play]
+
+
+def _end_with_parent() -> None:
+    """End this worker when nobody waits for it any more: it would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _played(number: int) -> Any:

@@ -121,6 +121,33 @@ def test_a_signal_of_which_another_error_is_made_is_as_any(name: str, code: int,
     assert (done.returncode, done.stdout, done.stderr) == (code, "", said)
 
 
+_SIGNALLED = (
+    "import os, signal, threading\n"
+    "import kstream_plan.cli.application as application\n"
+    "from kstream_plan.cli import main, signals\n"
+    "signals._CLEANED_UP_SECONDS = 0.5\n"
+    "def read(_):\n"
+    "    try:\n"
+    "        os.kill(os.getpid(), signal.SIGTERM)\n"
+    "    finally:\n"
+    "        {clean_up}\n"
+    "application.run_command = read\n"
+)
+
+
+def test_a_process_ends_though_its_clean_up_does_not() -> None:
+    program = _SIGNALLED.format(clean_up="threading.Event().wait()") + "main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", "")
+
+
+def test_a_process_that_a_signal_ends_waits_for_no_end_of_pythons_own() -> None:
+    hanging = "threading.Thread(target=threading.Event().wait).start()\nsignals._CLEANED_UP_SECONDS = 3600\nmain()"
+    program = _SIGNALLED.format(clean_up="print('cleaned up', end='')") + hanging
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (143, "cleaned up", "")
+
+
 def test_an_interrupt_outside_of_the_command_is_as_quiet_as_any(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

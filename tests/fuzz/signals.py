@@ -3,7 +3,8 @@
 usage: python tests/fuzz/signals.py [--starts 50] [--command NAME ...] [--seed TEXT]
 
 Asserted of each: exit code 130 or 143 (or that of the whole run, if it was over), one line or none on stderr, nothing
-of Java left, no temporary folder left but by a kill, and ``--out`` either as it was or whole. Else the exit code is 1.
+that it started left, no temporary folder left but by a kill, and ``--out`` either as it was or whole. Else this ends
+with exit code 1.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ COMMANDS: dict[str, list[str]] = {
     "assign": ["assign", _SNAPSHOT, "--out", "out.json"],
     "check-snapshot": ["check", _SNAPSHOT, "--out", "out.json"],
     "simulate-scaleout": ["simulate-scaleout", _SNAPSHOT, "--add", "1", "--draws", "20", "--out", "out.json"],
+    # so many draws that they are played by other processes
+    "draws": ["simulate-scaleout", _SNAPSHOT, "--add", "1", "--draws", "100", "--out", "out.json"],
     "simulate": ["simulate", _BEFORE, _SCENARIO, "--draws", "5", "--out", "out.json"],
     "compare": ["compare", _SNAPSHOT, "--vary", "max.warmup.replicas=1,2", "--output", "json"],
     "upgrade": ["upgrade", _SNAPSHOT, "--to", "cooperative"],
@@ -99,7 +102,7 @@ def ended_at(
     ):
         wrong.append(f"exit code {process.returncode}, {said[-300:]!r}")
     if not _gone(folder):
-        wrong.append("its Java goes on")
+        wrong.append("what it has started goes on")
     if number != signal.SIGKILL and not early and (left := sorted((folder / "temporary").iterdir())):
         wrong.append(f"it left {left}")
     out = folder / "out.json"
@@ -119,7 +122,7 @@ def _is_quiet(code: int, said: str, number: signal.Signals, all_said: str) -> bo
 def _gone(folder: Path) -> bool:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
-        if not any(_is_of(path, folder) for path in Path("/proc").glob("[0-9]*/cmdline")):
+        if not any(_is_of(path, folder) for path in Path("/proc").glob("[0-9]*/environ")):
             return True
         time.sleep(0.05)
     return False
@@ -127,7 +130,7 @@ def _gone(folder: Path) -> bool:
 
 def _is_of(path: Path, folder: Path) -> bool:
     try:
-        return f"java.io.tmpdir={folder}" in path.read_text()
+        return f"TMPDIR={folder}/".encode() in path.read_bytes()
     except OSError:
         return False
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
+import subprocess
+import sys
 import threading
 import uuid
 from dataclasses import replace
@@ -100,6 +103,19 @@ def test_draws_that_nobody_wants_any_more_are_not_waited_for() -> None:
     outcomes.close()  # type: ignore[attr-defined]
     for worker in multiprocessing.active_children():
         worker.join()  # would never return
+
+
+def test_draws_of_a_process_that_was_killed_end_with_it() -> None:
+    killed = (
+        "import math, os, signal\n"
+        "from kstream_plan.simulation import draws\n"
+        "outcomes = draws.in_processes(math.sqrt, 8, 2)\n"
+        "next(outcomes)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    # its workers have its output: it is read to its end only when they have ended, too
+    done = subprocess.run([sys.executable, "-c", killed], capture_output=True, check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
 
 
 def test_the_number_of_draws_follows_the_work_of_one() -> None:
