@@ -66,6 +66,9 @@ if TYPE_CHECKING:
     from kstream_plan.render.simulation.drain import drain_markdown as drain_to_markdown
     from kstream_plan.render.simulation.drain import drain_table as drain_to_table
     from kstream_plan.render.simulation.drain_json import drain_json as drain_to_json
+    from kstream_plan.render.simulation.drain_workers import workers_drained_json as workers_drained_to_json
+    from kstream_plan.render.simulation.drain_workers import workers_drained_markdown as workers_drained_to_markdown
+    from kstream_plan.render.simulation.drain_workers import workers_drained_table as workers_drained_to_table
     from kstream_plan.render.simulation.json_form import simulation_json as simulation_to_json
     from kstream_plan.render.simulation.markdown import simulation_markdown as simulation_to_markdown
     from kstream_plan.render.simulation.table import simulation_table as simulation_to_table
@@ -80,6 +83,7 @@ if TYPE_CHECKING:
     from kstream_plan.simulation.bounces import bounce as bounce
     from kstream_plan.simulation.cures import cures as cures
     from kstream_plan.simulation.drain import drain as drain
+    from kstream_plan.simulation.drain_workers import drain_workers as drain_workers
     from kstream_plan.simulation.one_plan import assign_once as assign
     from kstream_plan.simulation.one_plan import plan_checked as plan
     from kstream_plan.simulation.scale_out import scale_out as scale_out
@@ -137,6 +141,10 @@ _PUBLIC = {
     "drain_to_json": ("kstream_plan.render.simulation.drain_json", "drain_json"),
     "drain_to_markdown": ("kstream_plan.render.simulation.drain", "drain_markdown"),
     "drain_to_table": ("kstream_plan.render.simulation.drain", "drain_table"),
+    "drain_workers": ("kstream_plan.simulation.drain_workers", "drain_workers"),
+    "workers_drained_to_json": ("kstream_plan.render.simulation.drain_workers", "workers_drained_json"),
+    "workers_drained_to_markdown": ("kstream_plan.render.simulation.drain_workers", "workers_drained_markdown"),
+    "workers_drained_to_table": ("kstream_plan.render.simulation.drain_workers", "workers_drained_table"),
     "group_history": ("kstream_plan.snapshots.broker.source", "group_history"),
     "load_client_properties": ("kstream_plan.documents.client_properties", "load_client_properties"),
     "load_plans": ("kstream_plan.documents.plan.files", "read_plan_file"),
@@ -212,6 +220,7 @@ __all__ = [
     "drain_to_json",
     "drain_to_markdown",
     "drain_to_table",
+    "drain_workers",
     "group_history",
     "load_client_properties",
     "load_plans",
@@ -252,6 +261,9 @@ __all__ = [
     "why_to_table",
     "with_measured_lags",
     "with_overrides",
+    "workers_drained_to_json",
+    "workers_drained_to_markdown",
+    "workers_drained_to_table",
 ]
 
 

@@ -14,6 +14,7 @@ KINDS = (
     "upgrade",
     "check",
     "drain",
+    "drain-workers",
     "why",
     "bounce",
     "snapshot",

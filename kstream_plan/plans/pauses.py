@@ -263,6 +263,8 @@ class _Stopped:
                     since[step.task_id] = at_ms
             elif isinstance(step, _STARTS) or (isinstance(step, ThreadMove) and step.to.role is Role.ACTIVE):
                 from_ms = since.pop(step.task_id, None)
+                if step.reason.code is ReasonCode.STOOD_STILL and at_ms > 0:
+                    from_ms = 0  # longer, in truth; nobody knows since when
                 if from_ms is not None:
                     ended.append(Pause(step.task_id, from_ms, at_ms))
             elif isinstance(step, _OF_SEVERAL_TASKS):

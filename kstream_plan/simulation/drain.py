@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from typing import Literal, NamedTuple, Unpack
 
+from kstream_plan.errors import UsageError
 from kstream_plan.model import LATEST, Group, Note, Snapshot, WorkId
 from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.model.times import format_time
@@ -126,9 +127,13 @@ def drain(
     ``on_now`` the answer for now, which is there long before that for later.
 
     Raises:
+        UsageError: it is a Connect group, which :func:`~kstream_plan.simulation.drain_workers.drain_workers` is for.
         ScenarioError: there is no such instance, or none would be left.
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
+    if snapshot.group_protocol == "connect":
+        what = "is a Connect group: what its workers run is neither cold nor warm"
+        raise UsageError(what, where=snapshot.state.group.application_id, fix="ask drain_workers")
     options = replace(options, **changed)
     group = snapshot.state.group
     process_ids = tuple(dict.fromkeys(process_id_of(group, name) for name in names))

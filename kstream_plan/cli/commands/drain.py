@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, TypeAlias, assert_never
 
 import typer
 
@@ -19,8 +19,9 @@ from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, page, say, talk, written_at_once
 from kstream_plan.cli.progress import Report, progress
-from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError
+from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError, UsageError
 from kstream_plan.model import Snapshot
+from kstream_plan.planner.plan import OnRound
 from kstream_plan.render.simulation.drain import (
     doubt_text,
     drain_markdown,
@@ -29,8 +30,17 @@ from kstream_plan.render.simulation.drain import (
     drain_table_begun,
 )
 from kstream_plan.render.simulation.drain_json import drain_json
+from kstream_plan.render.simulation.drain_workers import (
+    workers_drained_json,
+    workers_drained_markdown,
+    workers_drained_table,
+)
 from kstream_plan.simulation.drain import Drain, DrainNow
 from kstream_plan.simulation.drain import drain as drain_study
+from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
+
+#: The answer for one group.
+Answer: TypeAlias = Drain | WorkersDrained
 
 _CHOOSE = "choose the application with --application-id"
 
@@ -69,7 +79,7 @@ def drain(asked: DrainOptions) -> None:
         settings = overrides(asked)
         with progress(quiet=asked.quiet) as tell:
             tell("reading")
-            outcomes = read_snapshots([asked.path], asked, protocols=("classic", "streams"))
+            outcomes = read_snapshots([asked.path], asked, protocols=("classic", "streams", "connect"))
             several = len(outcomes) > 1
             shown: list[str] = []
 
@@ -89,21 +99,25 @@ def drain(asked: DrainOptions) -> None:
         for error in errors:
             report(error, debug=asked.debug)
         _deliver(work.results, asked, "".join(shown))
-    codes = [ExitCode.POLICY for drained in work.results if asked.require_warm and _not_warm(drained)]
+    drains = [drained for drained in work.results if isinstance(drained, Drain)]
+    codes = [ExitCode.POLICY for drained in drains if asked.require_warm and _not_warm(drained)]
     raise typer.Exit(first_that_applies(codes, errors))
 
 
 def _drain(
     snapshot: Snapshot, asked: DrainOptions, tell: Report, begin: Callable[[DrainNow], None], *, several: bool
-) -> Drain:
+) -> Answer:
     """Answer for one application, ``begin`` with what is known first; of ``several`` an error names it.
 
     Raises:
         ScenarioError: there is no such instance in it, or none would be left.
+        UsageError: ``--require-warm`` of a Connect group.
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
     try:
         what = f"playing {snapshot.state.group.application_id}"
+        if snapshot.group_protocol == "connect":
+            return _drain_workers(snapshot, asked, on_round(what, tell))
         soon, waiting = on_round(what, tell), on_long_plan(what, tell, snapshot)
         told_now = False
 
@@ -126,6 +140,21 @@ def _drain(
         raise type(error)(error.what, where=where, fix=fix) from error
 
 
+def _drain_workers(snapshot: Snapshot, asked: DrainOptions, told: OnRound) -> WorkersDrained:
+    """Answer for the workers of one Connect group.
+
+    Raises:
+        UsageError: ``--require-warm``: nothing there is cold or warm, and it would pass minutes of standstill.
+    """
+    if asked.require_warm:
+        what = "--require-warm is about state, and connectors and tasks have none"
+        fix = (
+            "leave it out; check --scenario with a policy of max_pause_per_task says whether they stand still too long"
+        )
+        raise UsageError(what, where=f"application {snapshot.state.group.application_id!r}", fix=fix)
+    return drain_workers(snapshot, asked.instances, asked.plan_options, on_round=told)
+
+
 def _not_warm(drained: Drain) -> bool:
     """Say on stderr why this is not known to be warm, if it is not; else what that rests on."""
     reasons = [doubt_text(doubt) for doubt in drained.doubts]
@@ -140,7 +169,7 @@ def _not_warm(drained: Drain) -> bool:
     return bool(reasons)
 
 
-def _errors(work: Work[Drain]) -> list[KstreamPlanError]:
+def _errors(work: Work[Answer]) -> list[KstreamPlanError]:
     """Return what counts as an error: that an application has no such instance does not if another one has it."""
     return [error for error in work.errors if not (work.results and isinstance(error, NoSuchInstanceError))]
 
@@ -153,20 +182,49 @@ def _begun(now: DrainNow, form: OutputForm) -> str:
     return drain_table_begun(now, width=shown.width, colour=shown.colour)
 
 
-def _deliver(drains: Sequence[Drain], asked: DrainOptions, shown: str) -> None:
+def _deliver(drains: Sequence[Answer], asked: DrainOptions, shown: str) -> None:
     """Save the answers if asked to, then show what of them is not ``shown`` yet."""
-    lines = "".join(f"{drain_json(drained)}\n" for drained in drains)
+    lines = "".join(f"{_as_json(drained)}\n" for drained in drains)
     if asked.out is not None:
         with written_at_once(asked.out) as file:
             file.write(lines)
-    if drains:
-        say(_answers(drains, lines, asked.output).removeprefix(shown))
+    if not drains:
+        return
+    if asked.output is OutputForm.JSON:
+        text = lines
+    elif asked.output is OutputForm.MARKDOWN:
+        text = "\n".join(map(_as_markdown, drains))
+    else:
+        text = "\n".join(map(_as_table, drains))
+    say(text.removeprefix(shown))
 
 
-def _answers(drains: Sequence[Drain], lines: str, form: OutputForm) -> str:
-    if form is OutputForm.JSON:
-        return lines
-    if form is OutputForm.MARKDOWN:
-        return "\n".join(map(drain_markdown, drains))
+def _as_json(drained: Answer) -> str:
+    match drained:
+        case Drain():
+            return drain_json(drained)
+        case WorkersDrained():
+            return workers_drained_json(drained)
+        case _:
+            assert_never(drained)
+
+
+def _as_markdown(drained: Answer) -> str:
+    match drained:
+        case Drain():
+            return drain_markdown(drained)
+        case WorkersDrained():
+            return workers_drained_markdown(drained)
+        case _:
+            assert_never(drained)
+
+
+def _as_table(drained: Answer) -> str:
     shown = page()
-    return "\n".join(drain_table(drained, width=shown.width, colour=shown.colour) for drained in drains)
+    match drained:
+        case Drain():
+            return drain_table(drained, width=shown.width, colour=shown.colour)
+        case WorkersDrained():
+            return workers_drained_table(drained, width=shown.width, colour=shown.colour)
+        case _:
+            assert_never(drained)

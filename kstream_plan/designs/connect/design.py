@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kstream_plan.designs.connect.cluster import SHIPPED, Rules
-from kstream_plan.designs.connect.frozen import later, table_bins
+from kstream_plan.designs.connect.frozen import due_ms, later, table_bins
 from kstream_plan.designs.connect.playing import Begins, ConnectPlay
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import GroupState, Note, Snapshot
@@ -80,6 +80,8 @@ def _notes(played: Played) -> Iterator[Note]:
     )
     group = played.snapshot.state.memory
     assert isinstance(group, ConnectGroup)
+    if played.goes_on and due_ms(group) is not None:
+        yield Note("goes-on", "The delay that runs already goes on: what nobody runs is dealt out when it ends")
     if table_bins([worker.member_id for worker in group.workers]) is None:
         message = (
             "The workers are in no order that a broker's table has: who leads next, and who has an extra item, is open"

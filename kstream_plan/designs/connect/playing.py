@@ -19,6 +19,7 @@ _MOST_ROUNDS = 64
 
 _MOVES_AWAY = Reason(ReasonCode.MOVES_AWAY)
 _LEAST_LOADED = Reason(ReasonCode.LEAST_LOADED)
+_STOOD_STILL = Reason(ReasonCode.STOOD_STILL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +44,13 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         self._config = config
         self._rules = rules
         self._owners: dict[int, Seat] = {}
+        self._stood_still: set[int] = set()
 
     def last(self, state: GroupState) -> ConnectTurn | None:
         """Return the round before the plan, unless a rebalance starts now."""
         begins = state.memory
         assert isinstance(begins, Begins)
+        self._stood_still = set(_unrun(state, state.holdings))
         if begins.asks_now:
             return None
         state = replace(state, at_ms=0, memory=begins.group)
@@ -130,7 +133,9 @@ class ConnectPlay(Coordinator[ConnectTurn]):
             for task in sorted(has - had):
                 owner = self._owners.get(task)
                 from_ = owner if owner is not None and owner[:2] in group.consumer_index and owner != seat else None
-                starts.append(HandOver(group.tasks[task].task_id, from_, seat, True, 0, _LEAST_LOADED))
+                why = _STOOD_STILL if task in self._stood_still else _LEAST_LOADED
+                starts.append(HandOver(group.tasks[task].task_id, from_, seat, True, 0, why))
+            self._stood_still -= has
         return [*stops, *starts]
 
     def _run_by_nobody(self, state: GroupState, after: ConnectGroup, held: Sequence[Holding], at_ms: int) -> list[Step]:

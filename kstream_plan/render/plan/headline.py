@@ -140,9 +140,7 @@ def _run_by_nobody(plan: Plan) -> list[Fact]:
     lengths = [step.until_ms - rnd.at_ms for rnd, step in waits if step.until_ms is not None]
     longest_ms = max(*lengths, 0, plan.ends("longest_pause_ms")[1])
     what = f"runs up to {max(at_once.values()):,} connectors and tasks at once, ≤ {duration(longest_ms)} each"
-    known = len({task for held in plan.initial for task in held.active}) == len(plan.group.tasks)
-    in_all = f"; {duration(plan.summary.paused_task_ms)} in all" if known else ""
-    return [Fact("NOBODY", (f"{what}{in_all}", what))]
+    return [Fact("NOBODY", (f"{what}; {duration(plan.summary.paused_task_ms)} in all", what))]
 
 
 def cold_phrase(plan: Plan, over_draws: Range | None = None) -> str:

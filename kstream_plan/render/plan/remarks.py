@@ -27,7 +27,7 @@ def remarks(plan: Plan, found: Sequence[Activity], names: Names) -> tuple[str, .
     warnings = [names.escape_message(note.message) for note in plan.warnings if note.code not in _SAID_IN_HEADLINE]
     of = totals(found)
     shown = [*_between(plan), *_cold_starts(plan, of, names), *_churn(plan, of), *_threads(plan, of)]
-    return (*warnings, *shown, *_assumed(plan, names))
+    return (*warnings, *shown, *assumed(plan, names))
 
 
 def _between(plan: Plan) -> list[str]:
@@ -74,6 +74,7 @@ def _threads(plan: Plan, found: Totals) -> list[str]:
     return [f"{of_them}: a task changes its thread inside the instance it stays on"]
 
 
-def _assumed(plan: Plan, names: Names) -> list[str]:
+def assumed(plan: Plan, names: Names) -> list[str]:
+    """Return what the plan takes for granted, as one text if there is anything."""
     said = [note.message for note in plan.assumptions if note.code not in _SAID_IN_HEADLINE]
     return [f"Assumed: {names.escape_message('. '.join(said))}"] if said else []

@@ -21,6 +21,7 @@ WRITTEN: Mapping[str, tuple[str, str]] = MappingProxyType(
         "upgrade": ("an upgrade that kstream-plan upgrade wrote", _READ_BY_NOBODY.format("upgrade")),
         "check": ("a report of kstream-plan check", _READ_BY_NOBODY.format("check")),
         "drain": ("an answer of kstream-plan drain", _READ_BY_NOBODY.format("drain")),
+        "drain-workers": ("an answer of kstream-plan drain", _READ_BY_NOBODY.format("drain")),
     }
 )
 

@@ -135,6 +135,8 @@ def test_a_delay_that_runs_already_goes_on() -> None:
     made = play(running, Join(at_ms=30_000, instances=(worker("w9"),)))
     assert story(made) == [(30_000, Trigger.JOIN, 0, 0, 5), (60_000, Trigger.FOLLOW_UP, 0, 5, 0)]
     assert {step.to.process_id for step in made.rounds[-1].steps if isinstance(step, HandOver)} == {"w9"}
+    assert (made.summary.paused_task_ms, made.pauses.longest_ms, made.pauses.most_at_once) == (5 * 60_000, 60_000, 5)
+    assert "NOBODY   runs up to 5 connectors and tasks at once, ≤ 1m00s each; 5m00s in all" in table(made)
     del running["captured_at"]
     with pytest.raises(SnapshotError, match="captured_at is missing"):
         snapshot(running)

@@ -1,0 +1,159 @@
+"""May these Connect workers stop? What stands still then, for how long, and in what other way it would be less."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import NamedTuple
+
+from kstream_plan.model import Snapshot, WorkId
+from kstream_plan.model.connect_group import ConnectGroup
+from kstream_plan.model.scenario import Event, Leave, Return, Scenario, Stop
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.planner.plan import OnRound
+from kstream_plan.plans import HandOver, Plan
+from kstream_plan.simulation.instance_names import process_id_of
+from kstream_plan.simulation.one_plan import plan_checked
+
+#: How long a restart takes that they are said to be back after, and a delay that would be shorter than Connect's own.
+MINUTE_MS = 60_000
+
+
+class StandStill(NamedTuple):
+    """One way in which workers stop, and what nobody runs meanwhile.
+
+    ``way`` is ``stopped``, ``killed`` (noticed at the session time-out), ``restarted`` (back after a minute), or
+    stopped at another ``scheduled.rebalance.max.delay.ms``: ``delay-60s``, ``delay-0s``. ``items`` stand still at least
+    once, the worst of them ``longest_ms`` in all, all together ``item_ms``. The last one runs again ``runs_after_ms``
+    after the stop (``None``: the group does not settle).
+    """
+
+    way: str
+    rebalances: int
+    items: int
+    longest_ms: int
+    item_ms: int
+    at_once: int
+    runs_after_ms: int | None
+
+
+class DrainedItem(NamedTuple):
+    """A connector or task that a stopped worker ran: who runs it first then (``None``: nobody), and its pauses."""
+
+    task_id: WorkId
+    destination: str | None
+    pause_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkersDrained:
+    """The answer for workers that stop now, cleanly: ``plan`` is what follows, ``items`` what they ran, in order.
+
+    ``ways`` are that and others, in the order of :class:`StandStill`. ``wait_ms`` is when all that is under way has
+    settled, ``later`` the same as the first way from then on; both are ``None`` if nothing is (or it does not settle).
+    ``leader_stops``: the leader is among them.
+    """
+
+    plan: Plan
+    process_ids: tuple[str, ...]
+    items: tuple[DrainedItem, ...]
+    ways: tuple[StandStill, ...]
+    waiting: Plan
+    wait_ms: int | None
+    later: StandStill | None
+    leader_stops: bool
+
+    @property
+    def waits(self) -> bool:
+        """Whether work is kept for who is gone, as it is unless the protocol is eager."""
+        return _waits(self.plan)
+
+
+def drain_workers(
+    snapshot: Snapshot, names: Sequence[str], options: PlanOptions = PlanOptions(), *, on_round: OnRound | None = None
+) -> WorkersDrained:
+    """Say what follows if the workers of these names stop.
+
+    Raises:
+        ScenarioError: there is no such worker, or none would be left.
+        PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
+    """
+    group = snapshot.state.group
+    process_ids = tuple(dict.fromkeys(process_id_of(group, name) for name in names))
+
+    def played(*events: Event, max_delay_ms: int | None = None) -> Plan:
+        config = snapshot.config
+        if max_delay_ms is not None:
+            config = replace(config, scheduled_rebalance_max_delay_ms=max_delay_ms)
+        found = replace(snapshot, config=config)
+        return plan_checked(found, options, scenario=Scenario(events=events), on_round=on_round)
+
+    leave = Leave(at_ms=0, process_ids=process_ids)
+    waiting = played()
+    cluster = snapshot.state.memory
+    assert isinstance(cluster, ConnectGroup)
+    delayed = any(worker.joins_at_ms is not None for worker in cluster.workers)
+    under_way = delayed and bool(waiting.rounds) and waiting.verdict.kind == "settled"
+    wait_ms = waiting.rounds[-1].at_ms + snapshot.config.heartbeat_interval_ms if under_way else None
+    made = played(leave)
+    ways = [
+        _stand_still("stopped", made),
+        _stand_still("killed", played(Stop(at_ms=0, process_ids=process_ids, crash=True))),
+        _stand_still("restarted", played(leave, Return(at_ms=MINUTE_MS, process_ids=process_ids))),
+    ]
+    for way, delay_ms in (("delay-60s", MINUTE_MS), ("delay-0s", 0)):
+        if _waits(made) and delay_ms < (snapshot.config.scheduled_rebalance_max_delay_ms or 0):
+            ways.append(_stand_still(way, played(leave, max_delay_ms=delay_ms)))
+    return WorkersDrained(
+        plan=made,
+        process_ids=process_ids,
+        items=tuple(_drained(made, process_ids)),
+        ways=tuple(ways),
+        waiting=waiting,
+        wait_ms=wait_ms,
+        later=None if wait_ms is None else _stand_still("stopped", played(replace(leave, at_ms=wait_ms)), wait_ms),
+        leader_stops=snapshot.state.leader in [group.instance_index[of] for of in process_ids],
+    )
+
+
+def _waits(made: Plan) -> bool:
+    return made.protocol != "eager"
+
+
+def _stand_still(way: str, made: Plan, from_ms: int = 0) -> StandStill:
+    """Return what nobody runs after this time, the workers having stopped then."""
+    pauses = [pause for pause in made.pauses if pause.to_ms >= from_ms]
+    of_item = Counter[WorkId]()
+    changes = Counter[int]()
+    for pause in pauses:
+        of_item[pause.task_id] += pause.length_ms
+        changes[pause.from_ms] += 1
+        changes[pause.to_ms] -= 1
+    settled = made.verdict.kind == "settled"
+    return StandStill(
+        way=way,
+        rebalances=sum(rnd.at_ms >= from_ms for rnd in made.rounds),
+        items=len(of_item),
+        longest_ms=max(of_item.values(), default=0),
+        item_ms=sum(of_item.values()),
+        at_once=max(accumulate(changes[at_ms] for at_ms in sorted(changes)), default=0),
+        runs_after_ms=max((pause.to_ms for pause in pauses), default=from_ms) - from_ms if settled else None,
+    )
+
+
+def _drained(made: Plan, gone: Sequence[str]) -> Iterator[DrainedItem]:
+    """Yield what becomes of the items that the workers in ``gone`` ran."""
+    group = made.group
+    starts = {
+        step.task_id: step.to.process_id
+        for rnd in reversed(made.rounds)
+        for step in rnd.single_steps
+        if isinstance(step, HandOver)
+    }
+    for process_id in gone:
+        for consumer in group.consumers_of[group.instance_index[process_id]]:
+            for task in made.initial[consumer].active:
+                task_id = group.tasks[task].task_id
+                yield DrainedItem(task_id, starts.get(task_id), made.pauses.ms.get(task_id, 0))

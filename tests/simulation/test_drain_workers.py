@@ -1,0 +1,130 @@
+"""May Connect workers stop? What nobody runs meanwhile is said in every form, and is what the plan says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kstream_plan
+from kstream_plan import snapshots
+from kstream_plan.cli import run
+from kstream_plan.errors import KstreamPlanError, ScenarioError, UsageError
+from kstream_plan.render.simulation.drain_workers import (
+    workers_drained_json,
+    workers_drained_markdown,
+    workers_drained_table,
+)
+from kstream_plan.simulation.drain_workers import drain_workers
+from tests.helpers.connect_rows import even, snapshot
+from tests.helpers.schemas import validator
+
+DELAY_MS = 300_000
+
+
+def _figures(of: dict[str, Any], *names: str) -> dict[str, tuple[int, int, int, int | None]]:
+    found = drain_workers(snapshot(of), names)
+    return {way.way: (way.items, way.longest_ms, way.item_ms, way.runs_after_ms) for way in found.ways}
+
+
+def test_what_a_worker_ran_is_run_by_nobody_until_the_delay_has_passed_whether_it_is_back_or_not() -> None:
+    assert _figures(even(3), "w1") == {
+        "stopped": (5, DELAY_MS, 5 * DELAY_MS, DELAY_MS),
+        "killed": (5, DELAY_MS + 10_000, 5 * (DELAY_MS + 10_000), DELAY_MS + 10_000),
+        "restarted": (5, DELAY_MS, 5 * DELAY_MS, DELAY_MS),
+        "delay-60s": (5, 60_000, 5 * 60_000, 60_000),
+        "delay-0s": (5, 0, 0, 0),
+    }
+
+
+def test_there_is_no_delay_for_what_the_leader_ran() -> None:
+    found = _figures(even(3), "w0")
+    assert found["stopped"] == (5, 0, 0, 0)
+    assert found["killed"] == (5, 10_000, 50_000, 10_000)
+    told = workers_drained_table(drain_workers(snapshot(even(3)), ["w0"]), width=120)
+    assert "5 of 15 connectors and tasks run elsewhere within a rebalance (~3.0 s)" in told
+    assert "who leads next remembers nothing" in told
+
+
+def test_by_the_eager_protocol_everything_stands_still_for_a_rebalance_and_nothing_waits() -> None:
+    found = drain_workers(snapshot(even(3, config={"connect_protocol": "eager"})), ["w1"])
+    assert [way.way for way in found.ways] == ["stopped", "killed", "restarted"]
+    told = workers_drained_table(found, width=120)
+    assert f"{found.ways[0].items - 5} that others run stand still as well" in told
+    assert "delay" not in told.replace("no delay runs that is known", "").replace("end of a delay", "")
+
+
+def test_what_stands_still_already_counts_and_waiting_for_it_is_offered() -> None:
+    running = even(3)
+    gone = running["instances"].pop()
+    running["instances"][0]["memory"] = {
+        "previous": [group for of in [*running["instances"], gone] for group in of["held"]],
+        "scheduled_at": "2026-11-22T12:01:00Z",
+        "delay_ms": DELAY_MS,
+        "generation": 12,
+        "members": ["w0", "w1"],
+    }
+    found = drain_workers(snapshot(running), ["w1"])
+    assert (found.ways[0].items, found.ways[0].longest_ms, found.ways[0].at_once) == (10, 60_000, 10)
+    assert found.wait_ms == 63_000
+    assert found.later is not None
+    assert (found.later.items, found.later.longest_ms) == (7, DELAY_MS)
+    told = workers_drained_table(found, width=120)
+    assert "5 of them others ran, or nobody did" in told
+    assert "WAIT     ~1m03s, until all has settled: then 7 stand still, ≤ 5m00s each" in told
+
+
+def test_it_never_says_that_work_goes_on_while_it_stands_still() -> None:
+    found = drain_workers(snapshot(even(3)), ["w1"])
+    for told in (workers_drained_table(found), workers_drained_markdown(found)):
+        assert "NOBODY RUNS 5 of 15 connectors and tasks for up to 5m00s" in told.replace("\n ", "")
+        assert not {"warm", "cold", "safe", "stateful"}.intersection(told.lower().split())
+    document = json.loads(workers_drained_json(found))
+    validator("drain-workers").validate(document)
+    assert document["kind"] == "drain-workers"
+    assert {item["pause_ms"] for item in document["items"]} == {DELAY_MS}
+    with pytest.raises(UsageError, match="neither cold nor warm"):
+        kstream_plan.drain(snapshot(even(3)), ["w1"])
+
+
+@pytest.mark.parametrize(("names", "message"), [(["w7"], "no instance 'w7'"), (["w0", "w1"], "no instance is left")])
+def test_nobody_of_that_name_and_nobody_left(names: list[str], message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        drain_workers(snapshot(even()), names)
+
+
+@given(
+    workers=st.integers(2, 5),
+    delay_ms=st.sampled_from([0, 1, 40, 60_000, DELAY_MS]),
+    gone=st.sets(st.integers(0, 4), min_size=1, max_size=3),
+)
+def test_the_ways_are_what_simulations_say(workers: int, delay_ms: int, gone: set[int]) -> None:
+    names = [f"w{number}" for number in sorted(gone) if number < workers]
+    of = snapshot(even(workers, config={"scheduled_rebalance_max_delay_ms": delay_ms}))
+    try:
+        found = drain_workers(of, names)
+    except KstreamPlanError:
+        assert len(names) == workers
+        return
+    stopped = found.ways[0]
+    assert stopped.item_ms == found.plan.summary.paused_task_ms
+    assert stopped.at_once == found.plan.pauses.most_at_once
+    assert sum(item.pause_ms for item in found.items) == stopped.item_ms
+    assert len(found.items) == 5 * len(names)
+    assert all(item.destination not in (None, *names) for item in found.items)
+    assert stopped.longest_ms >= (delay_ms if names and "w0" not in names else 0)
+
+
+def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (snapshot(even(3)),))
+    for form, start in (("table", "live: if w1"), ("markdown", "### live: if w1"), ("json", '{"application_id":')):
+        out = tmp_path / form
+        assert run(["drain", "x.json", "w1", "--output", form, "--out", str(out)]) == 0
+        assert capsys.readouterr().out.startswith(start)
+        validator("drain-workers").validate(json.loads(out.read_text(encoding="utf-8")))
+    assert run(["drain", "x.json", "w1", "--require-warm"]) == 2
+    assert "max_pause_per_task" in capsys.readouterr().err
