@@ -5,6 +5,8 @@ A bug is anything else and keeps its traceback.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 #: Nobody reads more; a value out of a damaged file may have megabytes.
 _MOST_CHARACTERS = 1_000
 
@@ -24,9 +26,12 @@ class KstreamPlanError(Exception):
         where: the place (file, application, field, line), or empty if there is none.
         fix: what the reader can do about it, or empty if ``what`` says it already.
         application_id: the application it is about, ``None`` if that cannot be told or it is about no single one.
+
+    Of a file with several mistakes it is the first, and ``also`` are the others (:func:`together`).
     """
 
     exit_code = 1
+    also: tuple[KstreamPlanError, ...] = ()
 
     def __init__(self, what: str, *, where: str = "", fix: str = "", application_id: str | None = None) -> None:
         super().__init__(what)
@@ -48,6 +53,15 @@ class KstreamPlanError(Exception):
         if repr(application_id) not in f"{self.where} {self.what}":
             application = f"application {application_id!r}"
             self.where = f"{application}, {self.where}" if self.where else application
+
+
+def together(errors: Sequence[KstreamPlanError]) -> KstreamPlanError:
+    """Return the first of these errors, which has all the others, and those that they had, in ``also``."""
+    first, *others = [each for error in errors for each in (error, *error.also)]
+    for other in others:
+        other.also = ()
+    first.also = tuple(others)
+    return first
 
 
 class SnapshotError(KstreamPlanError):

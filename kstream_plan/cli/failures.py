@@ -35,7 +35,7 @@ def report(error: KstreamPlanError, *, debug: bool = False) -> None:
     """Say on stderr what is wrong, where, and how to fix it."""
     if debug:
         traceback.print_exception(error, file=sys.stderr)
-    talk(f"error: {error}")
+    talk("\n".join([f"error: {error}", *(f"  also: {other}" for other in error.also)]))
 
 
 class _Talk(logging.Handler):

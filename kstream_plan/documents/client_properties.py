@@ -13,9 +13,10 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from kstream_plan.documents.java_properties import parse_properties
+from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.errors import ConfigError
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
 from kstream_plan.snapshots.rows.fields import shown
@@ -76,29 +77,50 @@ def load_client_properties(path: Path) -> Mapping[str, Any]:
         text = read_file(path, SETTINGS_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
-    settings = {setting.name: str(setting.value).strip() for setting in parse_properties(text, where)}
-    return _arguments(settings, where)
+    found = parse_properties(text, where)
+    places = {setting.name: f"{where}, line {setting.line}" for setting in found}
+    return _arguments(_Settings({setting.name: str(setting.value).strip() for setting in found}, places, where))
 
 
-def _arguments(settings: Mapping[str, str], where: str) -> Mapping[str, Any]:
-    unknown = sorted(name for name in settings if _SECURITY.fullmatch(name) and name not in _KNOWN and settings[name])
-    for name in unknown:
-        if not _is_default(name, settings[name]):
-            raise ConfigError(f"{name} is not supported", where=where, fix=_instead(name))
+class _Settings(NamedTuple):
+    """What a file sets, and where."""
+
+    values: Mapping[str, str]
+    places: Mapping[str, str]
+    file: str
+
+    def get(self, name: str, otherwise: str = "") -> str:
+        return self.values.get(name, otherwise)
+
+    def fail(self, name: str, what: str, fix: str) -> ConfigError:
+        """Return the error that ``what`` is wrong with this setting."""
+        return ConfigError(what, where=self.places.get(name, self.file), fix=fix)
+
+
+def _arguments(settings: _Settings) -> Mapping[str, Any]:
+    with Mistakes() as mistakes:
+        for name, value in sorted(settings.values.items()):
+            if _SECURITY.fullmatch(name) and name not in _KNOWN and value and not _is_default(name, value):
+                mistakes.note(settings.fail(name, f"{name} is not supported", _instead(name)))
+        protocol = mistakes.read(lambda: _protocol(settings), "")
+        arguments: dict[str, Any] = {"security_protocol": protocol}
+        if protocol.startswith("SASL"):
+            arguments |= mistakes.read(lambda: _sasl(settings), {})
+        if protocol.endswith("SSL"):
+            arguments["ssl_context"] = mistakes.read(lambda: _ssl_context(settings), None)
+        if settings.get("client.id"):
+            arguments["client_id"] = settings.get("client.id")
+        if settings.get("request.timeout.ms"):
+            arguments["request_timeout_ms"] = _milliseconds(settings, "request.timeout.ms")
+        return MappingProxyType(arguments)
+
+
+def _protocol(settings: _Settings) -> str:
     protocol = settings.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in _SECURITY_PROTOCOLS:
         fix = f"give one of {', '.join(_SECURITY_PROTOCOLS)}"
-        raise ConfigError(f"security.protocol is {shown(protocol)}", where=where, fix=fix)
-    arguments: dict[str, Any] = {"security_protocol": protocol}
-    if protocol.startswith("SASL"):
-        arguments |= _sasl(settings, where)
-    if protocol.endswith("SSL"):
-        arguments["ssl_context"] = _ssl_context(settings, where)
-    if settings.get("client.id"):
-        arguments["client_id"] = settings["client.id"]
-    if settings.get("request.timeout.ms"):
-        arguments["request_timeout_ms"] = _milliseconds(settings, "request.timeout.ms", where)
-    return MappingProxyType(arguments)
+        raise settings.fail("security.protocol", f"security.protocol is {shown(protocol)}", fix)
+    return protocol
 
 
 def _is_default(name: str, value: str) -> bool:
@@ -116,28 +138,29 @@ def _instead(name: str) -> str:
     return "leave it out if the cluster can be reached without it, or take the snapshot from the leader's log"
 
 
-def _milliseconds(settings: Mapping[str, str], name: str, where: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,9}", settings[name]) or int(settings[name]) == 0:
-        raise ConfigError(f"{name} is not a number of milliseconds", where=where, fix="write it like 30000")
-    return int(settings[name])
+def _milliseconds(settings: _Settings, name: str) -> int:
+    text = settings.get(name)
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) == 0:
+        raise settings.fail(name, f"{name} is not a number of milliseconds", "write it like 30000")
+    return int(text)
 
 
-def _sasl(settings: Mapping[str, str], where: str) -> dict[str, str]:
+def _sasl(settings: _Settings) -> dict[str, str]:
     mechanism = settings.get("sasl.mechanism", "GSSAPI").upper()
     module = _LOGIN_MODULES.get(mechanism)
     if module is None:
         fix = f"give one of {', '.join(_LOGIN_MODULES)}, or take the snapshot from the leader's log"
-        raise ConfigError(f"sasl.mechanism {mechanism} is not supported", where=where, fix=fix)
+        raise settings.fail("sasl.mechanism", f"sasl.mechanism {mechanism} is not supported", fix)
     example = f'write {module} required username="…" password="…";'
-    match = _JAAS.fullmatch(settings.get("sasl.jaas.config", ""))
+    match = _JAAS.fullmatch(settings.get("sasl.jaas.config"))
     if match is None or match["module"] != module:
-        raise ConfigError(f"sasl.jaas.config is not one login for {mechanism}", where=where, fix=example)
+        raise settings.fail("sasl.jaas.config", f"sasl.jaas.config is not one login for {mechanism}", example)
     options = _jaas_options(match["options"])
     if options is None or not {"username", "password"} <= options.keys():
-        raise ConfigError("sasl.jaas.config names no username and password", where=where, fix=example)
+        raise settings.fail("sasl.jaas.config", "sasl.jaas.config names no username and password", example)
     if options.keys() - {"username", "password"}:
         other = sorted(options.keys() - {"username", "password"})[0]
-        raise ConfigError(f"sasl.jaas.config has {other}, which is not supported", where=where, fix=example)
+        raise settings.fail("sasl.jaas.config", f"sasl.jaas.config has {other}, which is not supported", example)
     return {
         "sasl_mechanism": mechanism,
         "sasl_plain_username": options["username"],
@@ -157,56 +180,56 @@ def _jaas_options(text: str) -> dict[str, str] | None:
     return options
 
 
-def _ssl_context(settings: Mapping[str, str], where: str) -> ssl.SSLContext:
+def _ssl_context(settings: _Settings) -> ssl.SSLContext:
     """Trust what the truststore holds, or what the system trusts; show the keystore's certificate, if there is one."""
     for store in ("truststore", "keystore"):
-        _check_store(settings, store, where)
+        _check_store(settings, store)
     protocol = settings.get("ssl.protocol", "TLSv1.3")
     if protocol not in ("TLSv1.3", "TLSv1.2", "TLS"):
-        raise ConfigError(f"ssl.protocol {protocol} is not supported", where=where, fix="give TLSv1.2 or TLSv1.3")
+        raise settings.fail("ssl.protocol", f"ssl.protocol {protocol} is not supported", "give TLSv1.2 or TLSv1.3")
     trusted = _pem_text(settings, "ssl.truststore.certificates", "ssl.truststore.location")
     context: ssl.SSLContext
-    context = _checked("the truststore", where, lambda: ssl.create_default_context(cadata=trusted or None))
+    context = _checked("the truststore", settings.file, lambda: ssl.create_default_context(cadata=trusted or None))
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     algorithm = settings.get("ssl.endpoint.identification.algorithm", "https")
     if algorithm.lower() not in ("https", ""):
         name = "ssl.endpoint.identification.algorithm"
-        raise ConfigError(f"{name} is {algorithm!r}", where=where, fix="give https, or nothing to check no host name")
+        raise settings.fail(name, f"{name} is {algorithm!r}", "give https, or nothing to check no host name")
     context.check_hostname = bool(algorithm)
     chain = _pem_text(settings, "ssl.keystore.certificate.chain", "ssl.keystore.location")
-    key = settings.get("ssl.keystore.key", "")
+    key = settings.get("ssl.keystore.key")
     if chain:
-        _checked("the keystore", where, lambda: _load_chain(context, f"{chain}\n{key}\n", settings))
+        _checked("the keystore", settings.file, lambda: _load_chain(context, f"{chain}\n{key}\n", settings))
     return context
 
 
-def _check_store(settings: Mapping[str, str], store: str, where: str) -> None:
+def _check_store(settings: _Settings, store: str) -> None:
     """Kafka's default type is JKS; Python can read PEM only."""
     kind = settings.get(f"ssl.{store}.type", "JKS").upper()
     inline = "ssl.truststore.certificates" if store == "truststore" else "ssl.keystore.certificate.chain"
     if kind != "PEM" and (settings.get(f"ssl.{store}.location") or settings.get(inline)):
         what = f"ssl.{store}.type {kind} is not supported, only PEM is"
-        raise ConfigError(what, where=where, fix=f"{_PEM_FIX}, and set ssl.{store}.type=PEM")
+        raise settings.fail(f"ssl.{store}.location", what, f"{_PEM_FIX}, and set ssl.{store}.type=PEM")
 
 
-def _pem_text(settings: Mapping[str, str], inline: str, location: str) -> str:
+def _pem_text(settings: _Settings, inline: str, location: str) -> str:
     if settings.get(inline):
-        return settings[inline]
+        return settings.get(inline)
     if not settings.get(location):
         return ""
-    path = Path(settings[location])
+    path = Path(settings.get(location))
     try:
         return read_file(path, SETTINGS_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
 
 
-def _load_chain(context: ssl.SSLContext, pem: str, settings: Mapping[str, str]) -> None:
+def _load_chain(context: ssl.SSLContext, pem: str, settings: _Settings) -> None:
     """Python loads a certificate from a file only; this one is private and gone at once."""
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".pem") as file:
         file.write(pem)
         file.flush()
-        context.load_cert_chain(file.name, password=lambda: settings.get("ssl.key.password", ""))
+        context.load_cert_chain(file.name, password=lambda: settings.get("ssl.key.password"))
 
 
 def _checked(what: str, where: str, load: Callable[[], Any]) -> Any:

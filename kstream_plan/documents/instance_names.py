@@ -10,6 +10,7 @@ from pathlib import Path
 
 import yaml
 
+from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.documents.yaml_node import Loader
 from kstream_plan.errors import ConfigError
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
@@ -33,26 +34,35 @@ def load_instance_names(path: Path) -> dict[str, dict[str, str]]:
     except (yaml.YAMLError, UnicodeError, RecursionError) as error:
         raise ConfigError(f"is neither YAML nor JSON: {_reason(error)}", where=where, fix=_FIX) from error
     names: dict[str, dict[str, str]] = {}
-    for key, value in _pairs(root, where):
-        if key in names:
-            raise ConfigError(f"{key} is there twice", where=where, fix="keep one of them")
-        names[key] = {"host": _text(value, where)} if isinstance(value, yaml.ScalarNode) else _known(value, where)
+
+    def entry(key: yaml.Node, value: yaml.Node) -> None:
+        name = _text(key, where)
+        if name in names:
+            raise ConfigError(f"{name} is there twice", where=_line(key, where), fix="keep one of them")
+        names[name] = {}
+        names[name] = {"host": _text(value, where)} if isinstance(value, yaml.ScalarNode) else _known(value, where)
+
+    with Mistakes() as mistakes:
+        mistakes.each(_pairs(root, where), lambda pair: entry(*pair))
     return names
 
 
 def _known(node: yaml.Node, where: str) -> dict[str, str]:
-    found = {}
-    for name, value in _pairs(node, where):
-        if name not in _FIELDS:
-            raise ConfigError(f"{name} is not known", where=_line(node, where), fix=f"give {' and '.join(_FIELDS)}")
-        found[name] = _text(value, where)
-    return found
+    with Mistakes() as mistakes:
+        return dict(mistakes.each(_pairs(node, where), lambda pair: _field(*pair, where)))
 
 
-def _pairs(node: yaml.Node | None, where: str) -> list[tuple[str, yaml.Node]]:
+def _field(key: yaml.Node, value: yaml.Node, where: str) -> tuple[str, str]:
+    name = _text(key, where)
+    if name not in _FIELDS:
+        raise ConfigError(f"{name} is not known", where=_line(key, where), fix=f"give {' and '.join(_FIELDS)}")
+    return name, _text(value, where)
+
+
+def _pairs(node: yaml.Node | None, where: str) -> list[tuple[yaml.Node, yaml.Node]]:
     if not isinstance(node, yaml.MappingNode):
         raise ConfigError("does not map ids to names", where=_line(node, where) if node else where, fix=_FIX)
-    return [(_text(key, where), value) for key, value in node.value]
+    return list(node.value)
 
 
 def _text(node: yaml.Node, where: str) -> str:

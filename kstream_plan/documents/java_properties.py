@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.errors import ConfigError
 
 _BLANKS = " \t\f"
@@ -34,7 +35,8 @@ def parse_properties(text: str, where: str) -> list[Setting]:
     Raises:
         ConfigError: a Unicode escape without four hexadecimal digits; ``where`` names the file.
     """
-    return [_split(line, number, where) for number, line in _logical_lines(text)]
+    with Mistakes() as mistakes:
+        return mistakes.each(_logical_lines(text), lambda numbered: _split(*numbered, where))
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -55,7 +57,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield started, joined
 
 
-def _split(line: str, number: int, where: str) -> Setting:
+def _split(number: int, line: str, where: str) -> Setting:
     name_end = _match_end(_NAME, line, 0)
     value_start = _match_end(_SEPARATOR, line, name_end)
     here = f"{where}, line {number}"

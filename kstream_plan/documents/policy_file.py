@@ -45,44 +45,53 @@ def read_policy(data: bytes, file: str) -> Policy:
     document = read_document(data, file)
     if document is None:
         return Policy()
-    parts = dict(document.known_items(_PARTS, _FIX_POLICY))
-    if not parts:
-        return Policy()
-    if "version" not in parts:
-        raise document.fail("has no version", "begin with version: 1")
-    if parts["version"].text("write version: 1") != VERSION:
-        raise parts["version"].fail("is of a version that is not known", "write version: 1")
-    parts = {name: part for name, part in parts.items() if not part.is_empty}
-    return Policy(
-        defaults=_limits(parts["defaults"]) if "defaults" in parts else MappingProxyType({}),
-        applications=_applications(parts["applications"]) if "applications" in parts else MappingProxyType({}),
-        waivers=tuple(map(_waiver, parts["waivers"].entries(_FIX_WAIVER))) if "waivers" in parts else (),
-    )
+    with document.parts(_PARTS, _FIX_POLICY) as parts:
+        if not parts.nodes and parts.flawless:
+            return Policy()
+        if "version" not in parts:
+            if parts.flawless:
+                parts.note(document.fail("has no version", "begin with version: 1"))
+        elif parts.nodes["version"].text("write version: 1") != VERSION:
+            raise parts.nodes["version"].fail("is of a version that is not known", "write version: 1")
+        return Policy(
+            defaults=parts.get("defaults", _limits_if_any, MappingProxyType({})),
+            applications=parts.get("applications", _applications, MappingProxyType({})),
+            waivers=parts.get("waivers", _waivers, ()),
+        )
 
 
 def _applications(field: YamlNode) -> Mapping[str, Mapping[str, Limit]]:
     fix = 'write application ids or globs with their rules, as in "payments-*": {max_duration: 15m}'
-    return MappingProxyType({glob: _limits(limits) for glob, limits in field.items(fix)})
+    return MappingProxyType({} if field.is_empty else field.mapped(lambda _, limits: _limits(limits), fix))
+
+
+def _waivers(field: YamlNode) -> tuple[Waiver, ...]:
+    return () if field.is_empty else tuple(field.each(_waiver, _FIX_WAIVER))
+
+
+def _limits_if_any(field: YamlNode) -> Mapping[str, Limit]:
+    return MappingProxyType({}) if field.is_empty else _limits(field)
 
 
 def _limits(field: YamlNode) -> Mapping[str, Limit]:
-    items = field.known_items(tuple(RULES), _FIX_LIMITS)
-    return MappingProxyType({name: _limit(RULES[name], item) for name, item in items})
+    return MappingProxyType(field.mapped(lambda name, item: _limit(RULES[name], item), _FIX_LIMITS, tuple(RULES)))
 
 
 def _limit(rule: Rule, field: YamlNode) -> Limit:
-    parts = dict(field.items(_FIX_LIMITS)) if field.is_mapping else {}
-    long = field.is_mapping and (rule.kind is not Kind.TAGS or ("limit" in parts and parts["limit"].is_mapping))
-    if not long:
+    if not field.is_mapping or (rule.kind is Kind.TAGS and not _has_limit_of_tags(field)):
         return Limit(_value(rule, field))
-    parts = dict(field.known_items(_LONG_FORM, _FIX_LIMITS))
-    if "limit" not in parts:
-        raise field.fail("has no limit", "write {limit: …, level: error or warning, reason: …}")
-    return Limit(
-        _value(rule, parts["limit"]),
-        Level(parts["level"].one_of(tuple(Level))) if "level" in parts else Level.ERROR,
-        parts["reason"].text("write why there is the rule, or leave it out") if "reason" in parts else "",
-    )
+    missing = "write {limit: …, level: error or warning, reason: …}"
+    with field.parts(_LONG_FORM, _FIX_LIMITS, required=("limit",), missing=missing) as parts:
+        return Limit(
+            parts.get("limit", lambda limit: _value(rule, limit), False),
+            parts.get("level", lambda level: Level(level.one_of(tuple(Level))), Level.ERROR),
+            parts.get("reason", lambda reason: reason.text("write why there is the rule, or leave it out"), ""),
+        )
+
+
+def _has_limit_of_tags(field: YamlNode) -> bool:
+    """Tell the long form from a tag that is called ``limit``."""
+    return any(name == "limit" and value.is_mapping for name, _, value in field.named())
 
 
 def _value(rule: Rule, field: YamlNode) -> LimitValue:
@@ -97,15 +106,17 @@ def _value(rule: Rule, field: YamlNode) -> LimitValue:
 
 def _tag_counts(rule: Rule, field: YamlNode) -> TagCounts:
     fix = "write tags with the least number of their values, as in {zone: 2}"
-    counts = []
-    for tag, item in field.items(fix):
+
+    def counted(_: str, item: YamlNode) -> int:
         count = item.parsed(parse_count, fix)
         if count < rule.lowest:
             raise item.fail(f"is {count}, below {rule.lowest}", fix)
-        counts.append((tag, count))
+        return count
+
+    counts = field.mapped(counted, fix)
     if not counts:
         raise field.fail("names no tag", fix)
-    return tuple(sorted(counts))
+    return tuple(sorted(counts.items()))
 
 
 def _switch(text: str) -> bool:
@@ -129,16 +140,17 @@ _READERS: Mapping[Kind, tuple[Callable[[str], LimitValue], str]] = MappingProxyT
 
 
 def _waiver(field: YamlNode) -> Waiver:
-    parts = dict(field.known_items(_WAIVER, _FIX_WAIVER))
-    for name in _WAIVER:
-        if name not in parts:
-            raise field.fail(f"has no {name}", _FIX_WAIVER)
-    return Waiver(
-        application=parts["application"].text("write an application id or a glob"),
-        rule=parts["rule"].one_of(tuple(RULES)),
-        until=parts["until"].parsed(parse_date, "write the last day on which it counts, as in 2027-01-31"),
-        reason=parts["reason"].text("write why, or the ticket"),
-    )
+    with field.parts(_WAIVER, _FIX_WAIVER, required=_WAIVER, missing=_FIX_WAIVER) as parts:
+        return Waiver(
+            application=parts.get("application", lambda name: name.text("write an application id or a glob"), ""),
+            rule=parts.get("rule", lambda rule: rule.one_of(tuple(RULES)), ""),
+            until=parts.get("until", _last_day, date.min),
+            reason=parts.get("reason", lambda reason: reason.text("write why, or the ticket"), ""),
+        )
+
+
+def _last_day(field: YamlNode) -> date:
+    return field.parsed(parse_date, "write the last day on which it counts, as in 2027-01-31")
 
 
 def parse_date(text: str) -> date:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import yaml
 
+from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.documents.quantities import parse_duration, parse_rate
 from kstream_plan.documents.streams_config import setting_value
 from kstream_plan.documents.yaml_node import YamlNode, read_document
@@ -66,13 +68,10 @@ def read_scenario(text: bytes | str, where: str) -> Scenario:
     if root.is_mapping and any(name in _OF_SNAPSHOTS for name, _, _ in root.named()):
         fix = "give snapshots first and the scenario last"
         raise ScenarioError("this is a snapshot, not a scenario", where=where, fix=fix)
-    fields = root.fields({"version", "events"}, required={"events"})
-    if "version" in fields and fields["version"].whole_number(0, MAX_INT) != 1:
-        raise fields["version"].fail("is not 1, the only version there is", "write version: 1")
-    items = fields["events"].entries("write one item a line, each after a -", "the event")
-    if len(items) > _MOST_EVENTS:
-        raise fields["events"].fail(f"are more than {_MOST_EVENTS:,}", "leave some out")
-    return Scenario(events=tuple(_event(item) for item in items))
+    with root.fields({"version", "events"}, required={"events"}) as fields:
+        if "version" in fields and fields.nodes["version"].whole_number(0, MAX_INT) != 1:
+            raise fields.nodes["version"].fail("is not 1, the only version there is", "write version: 1")
+        return Scenario(events=fields.get("events", _events, ()))
 
 
 def scenario_yaml(scenario: Scenario, comment: str) -> str:
@@ -103,54 +102,80 @@ def _written(event: Event) -> dict[str, Any]:
     return {"at": moment(event.at_ms)} | kind
 
 
+def _events(value: YamlNode) -> tuple[Event, ...]:
+    items = value.entries("write one item a line, each after a -", "the event")
+    if len(items) > _MOST_EVENTS:
+        raise value.fail(f"are more than {_MOST_EVENTS:,}", "leave some out")
+    with Mistakes() as mistakes:
+        return tuple(mistakes.each(items, _event))
+
+
 def _event(item: YamlNode) -> Event:
-    fields = item.fields({"at", *_KINDS})
-    kinds = [name for name in fields if name != "at"]
-    if len(kinds) != 1:
-        raise item.fail(
-            f"has {len(kinds)} things that happen", f"write one of {', '.join(_KINDS)} beside at; more are more events"
-        )
-    at_ms = fields["at"].parsed(parse_duration) if "at" in fields else 0
-    return _KINDS[kinds[0]](fields[kinds[0]], at_ms)
+    with item.fields({"at", *_KINDS}) as fields:
+        at_ms = fields.get("at", _duration, 0)
+        kinds = [name for name in fields.nodes if name != "at"]
+        if not kinds:
+            fields.tell()
+        if len(kinds) != 1:
+            raise item.fail(
+                f"has {len(kinds)} things that happen",
+                f"write one of {', '.join(_KINDS)} beside at; more are more events",
+            )
+        return _KINDS[kinds[0]](fields.nodes[kinds[0]], at_ms)
+
+
+def _duration(value: YamlNode) -> int:
+    return value.parsed(parse_duration)
+
+
+def _rate(value: YamlNode) -> float:
+    return value.parsed(parse_rate)
+
+
+def _instances(value: YamlNode) -> int:
+    return value.whole_number(1, MOST_INSTANCES)
 
 
 def _join(value: YamlNode, at_ms: int) -> Event:
     if value.is_scalar:
-        return Join(at_ms=at_ms, instances=_new(value.whole_number(1, MOST_INSTANCES), {}), where=value.where)
-    names = {"count", "threads", "rack", "client_tags", "hosts", "process_ids", "static"}
-    fields = value.fields(names)
-    hosts = fields["hosts"].names() if "hosts" in fields else ()
-    ids = fields["process_ids"].names() if "process_ids" in fields else ()
-    number = fields["count"].whole_number(1, MOST_INSTANCES) if "count" in fields else max(len(hosts), len(ids), 1)
-    for name, given in (("hosts", hosts), ("process_ids", ids)):
-        if given and len(given) != number:
-            raise fields[name].fail(f"are {len(given)} for {number} instances", "name every instance, or none")
-    return Join(at_ms=at_ms, instances=_new(number, fields, hosts, ids), where=value.where)
-
-
-def _new(
-    number: int, fields: Mapping[str, YamlNode], hosts: tuple[str, ...] = (), ids: tuple[str, ...] = ()
-) -> tuple[NewInstance, ...]:
-    tags = [(name, tag) for name, _, tag in fields["client_tags"].named()] if "client_tags" in fields else []
-    return tuple(
-        NewInstance(
-            threads=fields["threads"].whole_number(1, MOST_INSTANCES) if "threads" in fields else None,
-            rack=fields["rack"].text() if "rack" in fields else None,
-            client_tags=tuple(sorted((name, tag.text()) for name, tag in tags)),
-            static=fields["static"].boolean() if "static" in fields else False,
-            host=hosts[place] if hosts else None,
-            process_id=ids[place] if ids else None,
+        return Join(at_ms=at_ms, instances=(NewInstance(),) * _instances(value), where=value.where)
+    with value.fields({"count", "threads", "rack", "client_tags", "hosts", "process_ids", "static"}) as fields:
+        hosts = fields.get("hosts", YamlNode.names, ())
+        ids = fields.get("process_ids", YamlNode.names, ())
+        number = fields.get("count", _instances, max(len(hosts), len(ids), 1))
+        for name, given in (("hosts", hosts), ("process_ids", ids)):
+            if given and len(given) != number:
+                raise fields.nodes[name].fail(
+                    f"are {len(given)} for {number} instances", "name every instance, or none"
+                )
+        new = NewInstance(
+            threads=fields.get("threads", _instances, None),
+            rack=fields.get("rack", YamlNode.text, None),
+            client_tags=fields.get("client_tags", _tags, ()),
+            static=fields.get("static", YamlNode.boolean, False),
         )
-        for place in range(number)
-    )
+        instances = tuple(
+            replace(new, host=hosts[place] if hosts else None, process_id=ids[place] if ids else None)
+            for place in range(number)
+        )
+        return Join(at_ms=at_ms, instances=instances, where=value.where)
+
+
+def _tags(value: YamlNode) -> tuple[tuple[str, str], ...]:
+    with Mistakes() as mistakes:
+        return tuple(sorted(mistakes.each(value.named(), lambda named: (named[0], named[2].text()))))
 
 
 def _leave(value: YamlNode, at_ms: int) -> Event:
     if not value.is_mapping:
         return Leave(at_ms=at_ms, process_ids=value.names(), where=value.where)
-    fields = value.fields({"instances", "announced"}, required={"instances"})
-    announced = fields["announced"].boolean() if "announced" in fields else False
-    return Leave(at_ms=at_ms, process_ids=fields["instances"].names(), announced=announced, where=value.where)
+    with value.fields({"instances", "announced"}, required={"instances"}) as fields:
+        return Leave(
+            at_ms=at_ms,
+            process_ids=fields.get("instances", YamlNode.names, ()),
+            announced=fields.get("announced", YamlNode.boolean, False),
+            where=value.where,
+        )
 
 
 def _stop(value: YamlNode, at_ms: int) -> Event:
@@ -164,17 +189,17 @@ def _crash(value: YamlNode, at_ms: int) -> Event:
 def _return(value: YamlNode, at_ms: int) -> Event:
     if not value.is_mapping:
         return Return(at_ms=at_ms, process_ids=value.names(), where=value.where)
-    fields = value.fields({"instances", "disk", "static", "state"}, required={"instances"})
-    state, per_second = fields["state"].parsed(_state_left) if "state" in fields else (None, None)
-    return Return(
-        at_ms=at_ms,
-        process_ids=fields["instances"].names(),
-        keeps_disk=fields["disk"].boolean() if "disk" in fields else True,
-        static=fields["static"].boolean() if "static" in fields else False,
-        state=state,
-        flushed_per_second=per_second,
-        where=value.where,
-    )
+    with value.fields({"instances", "disk", "static", "state"}, required={"instances"}) as fields:
+        state, per_second = fields.get("state", lambda state: state.parsed(_state_left), (None, None))
+        return Return(
+            at_ms=at_ms,
+            process_ids=fields.get("instances", YamlNode.names, ()),
+            keeps_disk=fields.get("disk", YamlNode.boolean, True),
+            static=fields.get("static", YamlNode.boolean, False),
+            state=state,
+            flushed_per_second=per_second,
+            where=value.where,
+        )
 
 
 def _state_left(text: str) -> tuple[Literal["kept", "lost", "flushed"], float | None]:
@@ -191,62 +216,68 @@ def _state_left(text: str) -> tuple[Literal["kept", "lost", "flushed"], float | 
 
 def _bounce(value: YamlNode, at_ms: int) -> Event:
     names = {"instances", "restart", "pause", "leave", "static", "config", "surge"}
-    fields = value.fields(names, required={"restart"})
-    if "surge" in fields and "static" in fields:
-        raise fields["static"].fail("goes with no surge, whose instances are new ones", "leave out one of the two")
-    return Bounce(
-        at_ms=at_ms,
-        process_ids=fields["instances"].names() if "instances" in fields else (ALL,),
-        restart_ms=fields["restart"].parsed(parse_duration),
-        pause_ms=fields["pause"].parsed(parse_duration) if "pause" in fields else 0,
-        leaves=fields["leave"].boolean() if "leave" in fields else False,
-        static=fields["static"].boolean() if "static" in fields else False,
-        settings=_settings(fields["config"]) if "config" in fields else (),
-        surge=fields["surge"].whole_number(1, MOST_INSTANCES) if "surge" in fields else 0,
-        where=value.where,
-    )
+    with value.fields(names, required={"restart"}) as fields:
+        if "surge" in fields and "static" in fields:
+            what = "goes with no surge, whose instances are new ones"
+            fields.note(fields.nodes["static"].fail(what, "leave out one of the two"))
+        return Bounce(
+            at_ms=at_ms,
+            process_ids=fields.get("instances", YamlNode.names, (ALL,)),
+            restart_ms=fields.get("restart", _duration, 0),
+            pause_ms=fields.get("pause", _duration, 0),
+            leaves=fields.get("leave", YamlNode.boolean, False),
+            static=fields.get("static", YamlNode.boolean, False),
+            settings=fields.get("config", _settings, ()),
+            surge=fields.get("surge", _instances, 0),
+            where=value.where,
+        )
 
 
 def _threads(value: YamlNode, at_ms: int) -> Event:
-    fields = value.fields({"instance", "count"}, required={"instance", "count"})
-    threads = fields["count"].whole_number(1, MOST_INSTANCES)
-    return Threads(at_ms=at_ms, process_id=fields["instance"].text(), threads=threads, where=value.where)
+    with value.fields({"instance", "count"}, required={"instance", "count"}) as fields:
+        threads = fields.get("count", _instances, 1)
+        process_id = fields.get("instance", YamlNode.text, "")
+        return Threads(at_ms=at_ms, process_id=process_id, threads=threads, where=value.where)
 
 
 def _produce_rate(value: YamlNode, at_ms: int) -> Event:
     if value.is_scalar:
-        return ProduceRate(at_ms=at_ms, per_second=value.parsed(parse_rate), where=value.where)
-    fields = value.fields({"rate", "subtopology"}, required={"rate"})
-    return ProduceRate(
-        at_ms=at_ms,
-        per_second=fields["rate"].parsed(parse_rate),
-        subtopology=fields["subtopology"].text() if "subtopology" in fields else None,
-        where=value.where,
-    )
+        return ProduceRate(at_ms=at_ms, per_second=_rate(value), where=value.where)
+    with value.fields({"rate", "subtopology"}, required={"rate"}) as fields:
+        return ProduceRate(
+            at_ms=at_ms,
+            per_second=fields.get("rate", _rate, 0.0),
+            subtopology=fields.get("subtopology", YamlNode.text, None),
+            where=value.where,
+        )
 
 
 def _restore_rate(value: YamlNode, at_ms: int) -> Event:
     if value.is_scalar:
-        return RestoreRate(at_ms=at_ms, per_second=value.parsed(parse_rate), where=value.where)
-    fields = value.fields({"rate", "instances"}, required={"rate"})
-    return RestoreRate(
-        at_ms=at_ms,
-        per_second=fields["rate"].parsed(parse_rate),
-        process_ids=fields["instances"].names() if "instances" in fields else (),
-        where=value.where,
-    )
+        return RestoreRate(at_ms=at_ms, per_second=_rate(value), where=value.where)
+    with value.fields({"rate", "instances"}, required={"rate"}) as fields:
+        return RestoreRate(
+            at_ms=at_ms,
+            per_second=fields.get("rate", _rate, 0.0),
+            process_ids=fields.get("instances", YamlNode.names, ()),
+            where=value.where,
+        )
+
+
+def _records(value: YamlNode) -> int:
+    return value.whole_number(1, MAX_LONG)
 
 
 def _burst(value: YamlNode, at_ms: int) -> Event:
     if value.is_scalar:
-        return Burst(at_ms=at_ms, records=value.whole_number(1, MAX_LONG), where=value.where)
-    fields = value.fields({"records", "subtopology"}, required={"records"})
-    return Burst(
-        at_ms=at_ms,
-        records=fields["records"].whole_number(1, MAX_LONG),
-        subtopology=fields["subtopology"].text() if "subtopology" in fields else None,
-        where=value.where,
-    )
+        return Burst(at_ms=at_ms, records=_records(value), where=value.where)
+    with value.fields({"records", "subtopology"}, required={"records"}) as fields:
+        return Burst(
+            at_ms=at_ms,
+            records=fields.get("records", _records, 1),
+            subtopology=fields.get("subtopology", YamlNode.text, None),
+            where=value.where,
+        )
 
 
 def _config(value: YamlNode, at_ms: int) -> Event:
@@ -254,11 +285,13 @@ def _config(value: YamlNode, at_ms: int) -> Event:
 
 
 def _settings(value: YamlNode) -> tuple[tuple[str, SettingValue], ...]:
-    settings = {}
-    for name, key, node in value.named():
-        known, setting = setting_value(node.setting(name), key.where, node.where, of_groups=True)
-        settings[known] = setting
-    return tuple(sorted(settings.items()))
+    with Mistakes() as mistakes:
+        settings = mistakes.each(value.named(), lambda named: _setting(*named))
+    return tuple(sorted(dict(settings).items()))
+
+
+def _setting(name: str, key: YamlNode, value: YamlNode) -> tuple[str, SettingValue]:
+    return setting_value(value.setting(name), key.where, value.where, of_groups=True)
 
 
 #: What can happen, by its name in the file.

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kstream_plan.documents.java_properties import Setting, parse_properties
+from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.documents.yaml_as_properties import parse_yaml
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.scenario import SettingValue
@@ -60,28 +62,44 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
     where, path = str(path), Path(path)
     text = _read(path)
     parse = parse_yaml if _is_yaml(path, text) else parse_properties
-    overrides: dict[str, SettingValue] = {}
-    group: dict[str, SettingValue] = {}
-    strengths: dict[str, int] = {}
-    warnings = []
     found = parse(text, where)
-    for setting in found:
-        of_group = setting.name.replace(".", "_").removeprefix("main_").removeprefix("consumer_")
-        if of_group in GROUP_SETTINGS:
-            field_name, _, low, high = GROUP_SETTINGS[of_group]
-            group[field_name] = _whole_number(of_group, setting, f"{where}, line {setting.line}", (low, high))
-            continue
-        known = _KNOWN_NAMES.get(setting.name.replace(".", "_"))
-        if known is None:
-            warnings += _typo(setting, where)
-            continue
-        name, strength = known
-        value = _value(name, setting, f"{where}, line {setting.line}")
-        if strength >= strengths.get(name, 0):
-            overrides[name], strengths[name] = value, strength
-    if not overrides and not group and not any(setting.name.replace(".", "_") in _IDENTITY for setting in found):
-        raise _nothing_known(found, warnings, where)
-    return StreamsConfigFile(overrides, tuple(warnings), group)
+    typos = tuple(typo for setting in found for typo in _typo(setting, where))
+    with Mistakes() as mistakes:
+        known = [one for one in mistakes.each(found, lambda setting: _known(setting, where)) if one is not None]
+        if not mistakes.flawless:
+            for typo in typos:
+                mistakes.note(ConfigError(typo))
+    if not known and not any(setting.name.replace(".", "_") in _IDENTITY for setting in found):
+        raise _nothing_known(found, typos, where)
+    known.sort(key=lambda one: one.strength)  # of the strongest, the last in the file beats the others
+    own, group = ({one.name: one.value for one in known if one.of_group is of_group} for of_group in (False, True))
+    return StreamsConfigFile(own, typos, group)
+
+
+class _Known(NamedTuple):
+    """A setting by the name of :class:`AssignmentConfig`, the strength of its prefix, whether it is the group's own."""
+
+    name: str
+    value: SettingValue
+    strength: int = 0
+    of_group: bool = False
+
+
+def _known(setting: Setting, where: str) -> _Known | None:
+    here = f"{where}, line {setting.line}"
+    of_group = _name_of_group(setting)
+    if of_group in GROUP_SETTINGS:
+        field_name, _, low, high = GROUP_SETTINGS[of_group]
+        return _Known(field_name, _whole_number(of_group, setting, here, (low, high)), of_group=True)
+    known = _KNOWN_NAMES.get(setting.name.replace(".", "_"))
+    if known is None:
+        return None
+    name, strength = known
+    return _Known(name, _value(name, setting, here), strength)
+
+
+def _name_of_group(setting: Setting) -> str:
+    return setting.name.replace(".", "_").removeprefix("main_").removeprefix("consumer_")
 
 
 def with_overrides(config: AssignmentConfig, overrides: Mapping[str, SettingValue]) -> AssignmentConfig:
@@ -149,6 +167,8 @@ def _nothing_known(found: Sequence[Setting], typos: Sequence[str], where: str) -
 def _typo(setting: Setting, where: str) -> list[str]:
     """Warn of a name that is a known one but for a letter or two; every other unknown name is Kafka's business."""
     written = setting.name[:100].replace(".", "_")
+    if written in _KNOWN_NAMES or _name_of_group(setting) in GROUP_SETTINGS:
+        return []
     alike = difflib.get_close_matches(written, CONFIG_NAMES, n=1, cutoff=_TYPO_LIKENESS)
     return [f"{where}, line {setting.line}: {setting.name} is ignored; is it {kafka_name(alike[0])}?"] if alike else []
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from typing import TypeVar
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from typing import TypeAlias, TypeVar
 
 import yaml
 
 from kstream_plan.documents.java_properties import Setting
+from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.errors import ConfigError, KstreamPlanError
 
 _Value = TypeVar("_Value")
+_Other = TypeVar("_Other")
+#: A name, where it is written, and its value.
+_Pair: TypeAlias = tuple[str, yaml.Node, yaml.Node]
 _NULL = "tag:yaml.org,2002:null"
 _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
+_FIX_MAPPING = "write name: value"
 _WHOLE = re.compile(r"[0-9]{1,19}", re.ASCII)
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -85,53 +90,80 @@ class YamlNode:
 
     # -- mappings ------------------------------------------------------------------------------------------------
 
-    def items(self, fix: str) -> Iterator[tuple[str, YamlNode]]:
-        """Yield a mapping's names with their values, called by their paths (``defaults.max_moves``), in file order."""
-        for name, _, value in self._pairs(fix):
-            yield name, self._other(value, f"{self.name}.{name}" if self.name else name)
+    def mapped(
+        self, read: Callable[[str, YamlNode], _Value], fix: str, known: Collection[str] | None = None
+    ) -> dict[str, _Value]:
+        """Return what ``read`` makes of a mapping's names, ``known`` if that is given, and of its values.
 
-    def known_items(self, known: Sequence[str], fix: str) -> Iterator[tuple[str, YamlNode]]:
-        """Yield a mapping's names with their values as :meth:`items` does; each must be one of ``known``."""
-        for name, key, value in self._pairs(fix):
-            if name not in known:
-                at_key = self._other(key, self.name)
-                raise at_key.fail(f"has {name!r}, which is not known", f"is it {nearest(name, known)}?")
-            yield name, self._other(value, f"{self.name}.{name}" if self.name else name)
+        They are called by their paths (``defaults.max_moves``). All mistakes are told at once.
+        """
+        with Mistakes() as mistakes:
+            pairs = self._pairs(fix, mistakes)
+            if known is not None:
+                pairs = [pair for pair in pairs if self._is_known(pair, known, mistakes)]
+            found = mistakes.each(pairs, lambda pair: (pair[0], read(pair[0], self._at_path(pair[0], pair[2]))))
+        return dict(found)
+
+    def parts(self, known: Sequence[str], fix: str, required: Iterable[str] = (), missing: str = "") -> Fields:
+        """Return a mapping's values, called by their paths; if one ``required`` is ``missing``, that is the fix."""
+        fields = Fields()
+        for pair in self._pairs(fix, fields):
+            if self._is_known(pair, known, fields):
+                fields.nodes[pair[0]] = self._at_path(pair[0], pair[2])
+        if fields.flawless:
+            for name in required:
+                if name not in fields.nodes:
+                    fields.note(self.fail(f"has no {name}", missing))
+        return fields
+
+    def fields(self, known: Set[str], required: Iterable[str] = ()) -> Fields:
+        """Return a mapping's values, called by their names alone, all of them known and those ``required`` there."""
+        fields = Fields()
+        for name, key, value in self._pairs(_FIX_MAPPING, fields):
+            if name in known:
+                fields.nodes[name] = self._other(value, name)
+                continue
+            near = difflib.get_close_matches(name[:100], sorted(known), n=1, cutoff=0.6)
+            fix = f"is it {near[0]}?" if near else f"known are {', '.join(sorted(known))}"
+            fields.note(self._other(key, name).fail("is not known here", fix))
+        if fields.flawless:
+            for name in required:
+                if name not in fields.nodes:
+                    fields.note(self.fail(f"has no {name!r}", f"write {name}: …"))
+        return fields
 
     def named(self) -> list[tuple[str, YamlNode, YamlNode]]:
         """Return a mapping's names, where each of them is written, and their values, called by their names alone."""
-        pairs = self._pairs("write name: value")
+        with Mistakes() as mistakes:
+            pairs = self._pairs(_FIX_MAPPING, mistakes)
         return [(name, self._other(key, name), self._other(value, name)) for name, key, value in pairs]
 
-    def fields(self, known: Set[str], required: Iterable[str] = ()) -> dict[str, YamlNode]:
-        """Return a mapping's values by name as :meth:`named` does, all of them known."""
-        found: dict[str, YamlNode] = {}
-        for name, key, value in self.named():
-            if name not in known:
-                near = difflib.get_close_matches(name[:100], sorted(known), n=1, cutoff=0.6)
-                fix = f"is it {near[0]}?" if near else f"known are {', '.join(sorted(known))}"
-                raise key.fail("is not known here", fix)
-            found[name] = value
-        for name in required:
-            if name not in found:
-                raise self.fail(f"has no {name!r}", f"write {name}: …")
-        return found
+    def _at_path(self, name: str, value: yaml.Node) -> YamlNode:
+        return self._other(value, f"{self.name}.{name}" if self.name else name)
 
-    def _pairs(self, fix: str) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
-        """Yield a mapping's names, where they are written, and their values; a name may be there once."""
+    def _is_known(self, pair: _Pair, known: Collection[str], mistakes: Mistakes) -> bool:
+        name, key, _ = pair
+        if name not in known:
+            at_key = self._other(key, self.name)
+            mistakes.note(at_key.fail(f"has {name!r}, which is not known", f"is it {nearest(name, known)}?"))
+        return name in known
+
+    def _pairs(self, fix: str, mistakes: Mistakes) -> list[_Pair]:
+        """Return a mapping's names, where they are written, and their values; a name may be there once."""
         if not isinstance(self._node, yaml.MappingNode):
             raise self.fail(f"is {self._kind}, not a mapping", fix)
-        seen: set[str] = set()
+        found: dict[str, _Pair] = {}
         for key, value in self._node.value:
             at_key = self._other(key, self.name)
             if key.tag == _MERGE:
-                raise at_key.fail("has a merge key <<", "write the entries out")
-            if not isinstance(key, yaml.ScalarNode):
-                raise at_key.fail("has a name that is no text", fix)
-            if key.value in seen:
-                raise at_key.fail(f"has {key.value!r} twice", "keep one of them")
-            seen.add(key.value)
-            yield key.value, key, value
+                mistakes.note(at_key.fail("has a merge key <<", "write the entries out"))
+            elif not isinstance(key, yaml.ScalarNode):
+                mistakes.note(at_key.fail("has a name that is no text", fix))
+            elif key.value in found:
+                mistakes.note(at_key.fail(f"has {key.value!r} twice", "keep one of them"))
+            else:
+                found[key.value] = key.value, key, value
+        return list(found.values())
 
     # -- lists ---------------------------------------------------------------------------------------------------
 
@@ -144,18 +176,27 @@ class YamlNode:
             for index, item in enumerate(self._node.value)
         ]
 
+    def each(self, read: Callable[[YamlNode], _Value], fix: str, name: str | None = None) -> list[_Value]:
+        """Return what ``read`` makes of the items of :meth:`entries`; all mistakes are told at once."""
+        with Mistakes() as mistakes:
+            return mistakes.each(self.entries(fix, name), read)
+
     def names(self) -> tuple[str, ...]:
         """Return one name or a list of names, none of them twice; what YAML takes for something else is none."""
         fix = "write a name"
         is_list = isinstance(self._node, yaml.SequenceNode)
         items = self.entries(fix, self.name) if is_list else [self]
-        found = tuple(item.text(fix) for item in items)
-        for item, text in zip(items, found, strict=True):
-            if item._node.tag != _TEXT:
-                raise item.fail(f"is {text}, which YAML takes for no text", f'write "{text}" if it is a name')
+        with Mistakes() as mistakes:
+            found = tuple(mistakes.each(items, YamlNode._name))
         if not found or len(set(found)) < len(found):
             raise self.fail("names something twice" if found else "names nobody", "name every instance once")
         return found
+
+    def _name(self) -> str:
+        text = self.text("write a name")
+        if self._node.tag != _TEXT:
+            raise self.fail(f"is {text}, which YAML takes for no text", f'write "{text}" if it is a name')
+        return text
 
     # -- single values -------------------------------------------------------------------------------------------
 
@@ -209,6 +250,22 @@ class YamlNode:
         if isinstance(self._node, yaml.MappingNode):
             return "a mapping"
         return "a list" if isinstance(self._node, yaml.SequenceNode) else "one value"
+
+
+class Fields(Mistakes):
+    """A mapping's values by name, each read within the ``with`` block; all mistakes are told at once at its end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.nodes: dict[str, YamlNode] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.nodes
+
+    def get(self, name: str, read: Callable[[YamlNode], _Value], otherwise: _Other) -> _Value | _Other:
+        """Return what ``read`` makes of a value; ``otherwise`` if it is not there."""
+        node = self.nodes.get(name)
+        return otherwise if node is None else self.read(lambda: read(node), otherwise)
 
 
 def read_document(

@@ -28,6 +28,8 @@ _SECONDS, _SECONDS_EACH = 5.0, 50e-6
 _KIB, _KIB_EACH = 150_000, 1.0
 #: So much beside an unfinished answer would be a torn one.
 _OURS = "kstream-plan: "
+#: How each other mistake of the same file begins.
+_OTHER = "  also: "
 
 
 class Broken(Exception):  # noqa: N818 - it is not the tool's
@@ -128,7 +130,7 @@ def _check_answer(answer: Answer, arguments: Sequence[str]) -> None:
         raise Broken(f"exit code {answer.code} and an error: {errors[0][:300]}")
     if answer.code == 2 and not lines:
         raise Broken("exit code 2 and not a word")
-    for line in errors:
+    for line in [*errors, *(line for line in lines if line.startswith(_OTHER))]:
         if (wrong := _unclear(line)) is not None:
             raise Broken(wrong)
         if not line.isprintable():
