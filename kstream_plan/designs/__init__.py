@@ -36,6 +36,26 @@ class DesignOptions(Protocol):
         """After how long a leaving instance is gone at the latest, by the draft."""
         ...
 
+    @property
+    def connect_delay_ms(self) -> int | None:
+        """For how long Connect's Designs II and III wait; ``None``: as long as workers are configured to."""
+        ...
+
+    @property
+    def connect_defer_join(self) -> bool:
+        """Whether Design II waits as well before it takes away what is too much."""
+        ...
+
+    @property
+    def connect_step(self) -> int:
+        """How many connectors, and how many tasks, Design III takes away at once at most."""
+        ...
+
+    @property
+    def connect_pause_ms(self) -> int:
+        """For how long Design III then takes nothing away."""
+        ...
+
 
 def _classic(options: DesignOptions) -> Design:
     from kstream_plan.designs.classic.design import Classic  # noqa: PLC0415 - who only reads plans needs none of it
@@ -67,6 +87,24 @@ def _connect_eager(_options: DesignOptions) -> Design:
     return ConnectEager()
 
 
+def _connect_design_1(_options: DesignOptions) -> Design:
+    from kstream_plan.designs.connect_design_1.design import ConnectDesign1  # noqa: PLC0415 - as above
+
+    return ConnectDesign1()
+
+
+def _connect_design_2(options: DesignOptions) -> Design:
+    from kstream_plan.designs.connect_design_2.design import ConnectDesign2  # noqa: PLC0415 - as above
+
+    return ConnectDesign2(options.connect_delay_ms, options.connect_defer_join)
+
+
+def _connect_design_3(options: DesignOptions) -> Design:
+    from kstream_plan.designs.connect_design_3.design import ConnectDesign3  # noqa: PLC0415 - as above
+
+    return ConnectDesign3(options.connect_delay_ms, options.connect_step, options.connect_pause_ms)
+
+
 #: Every design by its name: options → the design.
 DESIGNS: Mapping[str, Callable[[DesignOptions], Design]] = MappingProxyType(
     {
@@ -75,6 +113,9 @@ DESIGNS: Mapping[str, Callable[[DesignOptions], Design]] = MappingProxyType(
         "streams": _streams,
         "connect": _connect,
         "connect-eager": _connect_eager,
+        "connect-design-1": _connect_design_1,
+        "connect-design-2": _connect_design_2,
+        "connect-design-3": _connect_design_3,
     }
 )
 
@@ -83,6 +124,6 @@ OF_GROUP_PROTOCOL: Mapping[str, Sequence[str]] = MappingProxyType(
     {
         "classic": ("classic", "learner"),
         "streams": ("streams",),
-        "connect": ("connect", "connect-eager"),
+        "connect": ("connect", "connect-eager", "connect-design-1", "connect-design-2", "connect-design-3"),
     }
 )

@@ -26,7 +26,8 @@ class PlanOptions:
     when left-over state is deleted, where nobody knows it. ``ranges``: find both ends of what hangs on either.
     ``floor``: where a restore rate is not known, find the least that the plan takes. ``next_leader``: who leads when
     the leader has gone, where restarted members have settings of their own. ``max_learners`` (``None``: no limit) and
-    ``scale_down_timeout_ms`` are the learner design's.
+    ``scale_down_timeout_ms`` are the learner design's. ``connect_delay_ms`` (``None``: the workers' own),
+    ``connect_defer_join``, ``connect_step`` and ``connect_pause_ms`` are those of Connect's Designs II and III.
     """
 
     design: str | None = None
@@ -44,6 +45,10 @@ class PlanOptions:
     next_leader: NextLeader = "longest"
     max_learners: int | None = None
     scale_down_timeout_ms: int = 600_000
+    connect_delay_ms: int | None = None
+    connect_defer_join: bool = False
+    connect_step: int = 10
+    connect_pause_ms: int = 60_000
 
 
 class PlanKeywords(TypedDict, total=False):
@@ -64,3 +69,7 @@ class PlanKeywords(TypedDict, total=False):
     next_leader: NextLeader
     max_learners: int | None
     scale_down_timeout_ms: int
+    connect_delay_ms: int | None
+    connect_defer_join: bool
+    connect_step: int
+    connect_pause_ms: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -157,15 +157,20 @@ def _check_design(asked: PlansSnapshots) -> None:
         UsageError: an option is of another design.
     """
     usual = PlanOptions()
-    options = {
-        "--max-learners": ("learner", asked.max_learners),
-        "--scale-down-timeout": ("learner", asked.scale_down_timeout),
-        "--assignor": ("classic", None if asked.assignor == usual.assignor else asked.assignor),
-        "--protocol": ("classic", None if asked.protocol == usual.protocol else asked.protocol),
-        "--max-warmup-replicas": ("classic", asked.max_warmup_replicas),
-        "--probing-rebalance-interval": ("classic", asked.probing_rebalance_interval),
+    options: Mapping[str, tuple[Sequence[str], object]] = {
+        "--max-learners": (("learner",), asked.max_learners),
+        "--scale-down-timeout": (("learner",), asked.scale_down_timeout),
+        "--connect-delay": (("connect-design-2", "connect-design-3"), asked.connect_delay),
+        "--connect-defer-join": (("connect-design-2",), asked.connect_defer_join or None),
+        "--connect-step": (("connect-design-3",), asked.connect_step),
+        "--connect-pause": (("connect-design-3",), asked.connect_pause),
+        "--assignor": (("classic",), None if asked.assignor == usual.assignor else asked.assignor),
+        "--protocol": (("classic",), None if asked.protocol == usual.protocol else asked.protocol),
+        "--max-warmup-replicas": (("classic",), asked.max_warmup_replicas),
+        "--probing-rebalance-interval": (("classic",), asked.probing_rebalance_interval),
     }
     designs = asked.designs or ("classic",)
-    for option, (design, value) in options.items():
-        if value is not None and design not in designs:
-            raise UsageError(f"{option} goes with --design {design}", fix=f"leave it out, or plan by {design}")
+    for option, (of, value) in options.items():
+        if value is not None and not set(of) & set(designs):
+            told = " or ".join(of)
+            raise UsageError(f"{option} goes with --design {told}", fix=f"leave it out, or plan by {told}")

@@ -123,8 +123,8 @@ class Deciding(Options, panel=PLANNING):
         typer.Option(
             "--design",
             hidden=True,
-            **one_of(DESIGNS),
-            help="How the group coordinates (default: as Kafka does); simulations take several, beside each other.",
+            **{**one_of(DESIGNS), "metavar": "NAME"},
+            help=f"How the group coordinates (default: as Kafka does): {', '.join(DESIGNS)}.",
         ),
     ] = None
     max_learners: Annotated[
@@ -147,6 +147,39 @@ class Deciding(Options, panel=PLANNING):
         ),
     ] = None
 
+    connect_delay: Annotated[
+        int | None,
+        typer.Option(
+            "--connect-delay",
+            hidden=True,
+            **A_WHILE,
+            help="So long lost work waits (connect-design-2, -3; default: scheduled.rebalance.max.delay.ms).",
+        ),
+    ] = None
+    connect_defer_join: Annotated[
+        bool,
+        typer.Option("--connect-defer-join", hidden=True, help="A worker that joins waits, too (connect-design-2)."),
+    ] = False
+    connect_step: Annotated[
+        int | None,
+        typer.Option(
+            "--connect-step",
+            hidden=True,
+            metavar="N",
+            parser=parser(whole_number, 1),
+            help="So many connectors, and tasks, are revoked at once (connect-design-3; default: 10).",
+        ),
+    ] = None
+    connect_pause: Annotated[
+        int | None,
+        typer.Option(
+            "--connect-pause",
+            hidden=True,
+            **A_WHILE,
+            help="So long nothing is revoked after that (connect-design-3; default: 60s).",
+        ),
+    ] = None
+
     @property
     def designs(self) -> Sequence[str]:
         """Every design that is asked for; none: the one that groups of this kind coordinate by."""
@@ -162,6 +195,10 @@ class Deciding(Options, panel=PLANNING):
             protocol=self.protocol,
             max_learners=self.max_learners,
             scale_down_timeout_ms=_USUAL.scale_down_timeout_ms if timeout_ms is None else timeout_ms,
+            connect_delay_ms=self.connect_delay,
+            connect_defer_join=self.connect_defer_join,
+            connect_step=_USUAL.connect_step if self.connect_step is None else self.connect_step,
+            connect_pause_ms=_USUAL.connect_pause_ms if self.connect_pause is None else self.connect_pause,
         )
 
 

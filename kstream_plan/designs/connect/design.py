@@ -37,8 +37,12 @@ class Connect(Design):
         group = state.memory
         assert isinstance(group, ConnectGroup)
         bins = table_bins([worker.member_id for worker in group.workers])
-        begun = replace(later(group, -state.at_ms), bins=bins)
+        begun = self.remembering(replace(later(group, -state.at_ms), bins=bins))
         return replace(state, memory=Begins(group=begun, asks_now=scenario is None))
+
+    def remembering(self, group: ConnectGroup) -> ConnectGroup:
+        """Return the cluster that a plan starts from with what is remembered in it by this design."""
+        return group
 
     def happening(self, event: Event, snapshot: Snapshot) -> Event:
         """Return the same where a worker that is stopped leaves at once.

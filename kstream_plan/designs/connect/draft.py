@@ -170,7 +170,11 @@ class Draft:
             spread_out(items[kind], self.next[kind])
 
     def answer(
-        self, memory: LeaderMemory, delay_ms: int, deleted: Sequence[Collection[Any]] = ((), ())
+        self,
+        memory: LeaderMemory,
+        delay_ms: int,
+        deleted: Sequence[Collection[Any]] = ((), ()),
+        shared: GroupMemory = NO_SHARED_MEMORY,
     ) -> ConnectAnswer:
         """Return what the members are told: what they get besides what they reported and was not deleted (step 10)."""
         assigned: list[dict[str, tuple[Any, ...]]] = [{}, {}]
@@ -187,6 +191,7 @@ class Draft:
             delay_ms=delay_ms,
             error=0,
             memory=memory,
+            shared=shared,
         )
 
 

@@ -8,7 +8,14 @@ from kstream_plan.assignors.java.text_maps import HashMapOrder
 from kstream_plan.designs.connect.cluster import SHIPPED, ConnectCluster, Rules, Worker, WorkerRound
 from kstream_plan.designs.connect.draft import ItemSets, LeaderMemory
 from kstream_plan.designs.connect.items import Items
-from kstream_plan.model.connect_group import ConnectGroup, ConnectItems, ConnectWorker, GroupMemory, WorkerMemory
+from kstream_plan.model.connect_group import (
+    NO_MEMORY,
+    ConnectGroup,
+    ConnectItems,
+    ConnectWorker,
+    GroupMemory,
+    WorkerMemory,
+)
 
 #: The zero of the plan's clock for the leader, to whom 0 or less means that no delay runs.
 _ZERO_MS = 10**15
@@ -38,6 +45,18 @@ def left(group: ConnectGroup, member_id: str) -> ConnectGroup:
 def due_ms(group: ConnectGroup) -> int | None:
     """Return when somebody joins by itself."""
     return min((of.joins_at_ms for of in group.workers if of.joins_at_ms is not None), default=None)
+
+
+def kept_until_ms(group: ConnectGroup) -> int | None:
+    """Return until when what is lost waits for who may come back; ``None``: it does not."""
+    if group.shared.deadline_ms is not None:
+        return group.shared.deadline_ms
+    return next((of.memory.scheduled_at_ms for of in group.workers if of.member_id == group.leader), None)
+
+
+def without_memory(group: ConnectGroup) -> ConnectGroup:
+    """Return the same with workers that remember nothing."""
+    return replace(group, workers=tuple(replace(worker, memory=NO_MEMORY) for worker in group.workers))
 
 
 def later(group: ConnectGroup, by_ms: int) -> ConnectGroup:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kstream_plan.designs.connect.cluster import Rules
-from kstream_plan.designs.connect.frozen import due_ms, joined, left, play
+from kstream_plan.designs.connect.frozen import due_ms, joined, kept_until_ms, left, play
 from kstream_plan.model import GroupState, Holding, Holdings, Target, WorkId
 from kstream_plan.model.connect_group import ConnectGroup
 from kstream_plan.model.settings import AssignmentConfig
@@ -146,7 +146,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
             return []
         stopped = {task for before in state.holdings for task in before.active}
         at_once = again_ms is not None and again_ms <= at_ms
-        delay_ms = next((of.memory.scheduled_at_ms for of in after.workers if of.member_id == after.leader), None)
+        delay_ms = kept_until_ms(after)
         kept = [] if delay_ms is None or delay_ms <= at_ms else [task for task in unrun if task not in stopped]
         others = sorted(set(unrun) - set(kept))
         until_ms = self._followed_up_ms(at_ms) if at_once else again_ms

@@ -7,8 +7,10 @@ from typing import ClassVar
 
 from kstream_plan.designs.connect.cluster import Rules
 from kstream_plan.designs.connect.design import Connect
+from kstream_plan.designs.connect.frozen import without_memory
 from kstream_plan.designs.connect_eager.decision import EAGER
 from kstream_plan.model import Group, Note
+from kstream_plan.model.connect_group import ConnectGroup
 from kstream_plan.plans.design import Played
 
 
@@ -25,6 +27,10 @@ class ConnectEager(Connect):
     def rules(self) -> Rules:
         """How rounds go."""
         return EAGER
+
+    def remembering(self, group: ConnectGroup) -> ConnectGroup:
+        """Return the same: nobody remembers anything."""
+        return without_memory(group)
 
     def stopping(self, group: Group) -> frozenset[int]:
         """Return all: who joins has given up everything."""

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from kstream_plan.designs import OF_GROUP_PROTOCOL
+from kstream_plan.designs.connect.draft import ConnectRound, LeaderMemory
+from kstream_plan.designs.connect.items import Items
+from kstream_plan.designs.connect_design_1.decision import DESIGN_1
+from kstream_plan.designs.connect_design_2.decision import Deferred
+from kstream_plan.designs.connect_design_3.decision import Stepwise
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
-from kstream_plan.model.scenario import Event, Join, Leave, Scenario, Stop
-from kstream_plan.plans import HandOver, Plan, Revoke
+from kstream_plan.model.connect_group import GroupMemory
+from kstream_plan.model.scenario import Event, Join, Leave, Return, Scenario, Stop
+from kstream_plan.plans import HandOver, NobodyRuns, Plan, Revoke
 from kstream_plan.plans.replay import replay
 from kstream_plan.simulation.one_plan import plan_checked
+from tests.helpers.connect_drafts_model import Memory, Settings
+from tests.helpers.connect_drafts_model import play as model_of
 from tests.helpers.connect_rows import even, row, snapshot, worker
 from tests.helpers.connect_scenarios import scenarios
 from tests.helpers.learner_cases import group
 
+DELAY_MS = 300_000
 DESIGNS = OF_GROUP_PROTOCOL["connect"]
 
 
-def play(of: dict[str, Any] | Snapshot, design: str | None, *events: Event) -> Plan:
+WAITING = DESIGNS[3:]
+
+
+def play(of: dict[str, Any] | Snapshot, design: str | None, *events: Event, **options: Any) -> Plan:
     found = of if isinstance(of, Snapshot) else snapshot(of)
-    made = plan_checked(found, scenario=Scenario(events=events) if events else None, design=design)
+    made = plan_checked(found, scenario=Scenario(events=events) if events else None, design=design, **options)
     replayed = replay(made.group, made.initial, (rnd.steps for rnd in made.rounds))
     assert [(rnd.decided, rnd.assigned) for rnd in made.rounds] == list(replayed)
     return made
@@ -99,3 +112,139 @@ def test_eager_waits_for_nobody() -> None:
     assert times_ms(play(even(), "connect-eager", crash)) == [20_000]
     both = Leave(at_ms=0, process_ids=("w1",)), Leave(at_ms=50_000, process_ids=("w0",))
     assert times_ms(play(even(3), "connect-eager", *both)) == [0, 50_000]
+
+
+@given(scenario=scenarios())
+def test_design_1_waits_for_nobody(scenario: tuple[dict[str, Any], Sequence[Any]]) -> None:
+    of, events = scenario
+    made = play(of, "connect-design-1", *events)
+    for rnd in made.rounds:
+        waits = [step for step in rnd.steps if isinstance(step, NobodyRuns)]
+        assert all(step.until_ms == rnd.at_ms + 3_000 for step in waits)  # what was revoked, until the next round
+
+
+@pytest.mark.parametrize("design", WAITING)
+def test_designs_2_and_3_keep_what_is_lost_whoever_leads(design: str) -> None:
+    leader_first = Leave(at_ms=0, process_ids=("w0",)), Leave(at_ms=200_000, process_ids=("w1",))
+    made = play(even(3), design, *leader_first)
+    assert times_ms(made) == [0, 200_000, DELAY_MS]  # the second loss shares the delay
+    assert [sum(isinstance(step, HandOver) for step in rnd.steps) for rnd in made.rounds] == [0, 0, 10]
+    assert times_ms(play(even(3), "connect-design-1", *leader_first)) == [0, 200_000]
+    asked = play(even(3), design, *leader_first, connect_delay_ms=60_000)
+    assert times_ms(asked) == [0, 60_000, 200_000, 260_000]
+
+
+@pytest.mark.parametrize("design", WAITING)
+def test_a_worker_that_is_back_gets_what_was_lost_once_the_delay_is_over(design: str) -> None:
+    back = Leave(at_ms=0, process_ids=("w1",)), Return(at_ms=20_000, process_ids=("w1",))
+    made = play(even(), design, *back)
+    assert times_ms(made) == [0, 20_000, DELAY_MS]
+    assert runs(made) == [[f"c{place} (connector)", *(f"c{place}-{number}" for number in range(4))] for place in (0, 1)]
+
+
+def test_design_2_may_keep_a_worker_waiting_that_joins() -> None:
+    joins = Join(at_ms=10_000, instances=(worker("w2"),))
+    assert times_ms(play(even(), "connect-design-2", joins)) == [10_000, 13_000]
+    made = play(even(), "connect-design-2", joins, connect_defer_join=True)
+    assert times_ms(made) == [10_000, 310_000, 313_000]
+    assert not made.rounds[0].single_steps[1:]  # nothing stops before
+
+
+def test_design_3_takes_away_so_much_at_once_and_then_pauses() -> None:
+    joins = Join(at_ms=0, instances=(worker("w2"), worker("w3")))
+    made = play(even(), "connect-design-3", joins, connect_step=1, connect_pause_ms=20_000)
+    revoked = {rnd.at_ms: sum(isinstance(step, Revoke) for step in rnd.steps) for rnd in made.rounds}
+    assert {at_ms: number for at_ms, number in revoked.items() if number} == {0: 1, 20_000: 1, 40_000: 1, 60_000: 1}
+    assert (
+        play(even(), "connect-design-3", joins, connect_step=9).rounds == play(even(), "connect-design-2", joins).rounds
+    )
+
+
+@given(scenario=scenarios(), step=st.integers(1, 3), pause_ms=st.integers(0, 100_000))
+def test_design_3_never_takes_away_more(
+    scenario: tuple[dict[str, Any], Sequence[Any]], step: int, pause_ms: int
+) -> None:
+    of, events = scenario
+    made = play(of, "connect-design-3", *events, connect_step=step, connect_pause_ms=pause_ms)
+    revoking_ms = []
+    for rnd in made.rounds:
+        revoked = [str(one.task_id) for one in rnd.steps if isinstance(one, Revoke)]
+        connectors = sum(name.endswith("(connector)") for name in revoked)
+        assert max(connectors, len(revoked) - connectors) <= step
+        revoking_ms += [rnd.at_ms] if revoked else []
+    for before_ms, after_ms in pairwise(revoking_ms):
+        assert after_ms >= before_ms + pause_ms or any(before_ms < event.at_ms <= after_ms for event in events)
+
+
+@given(scenario=scenarios())
+def test_design_2_without_a_delay_gives_as_many_items_as_design_1(
+    scenario: tuple[dict[str, Any], Sequence[Any]],
+) -> None:
+    """Not the same ones: it places what is new before what is lost."""
+    of, events = scenario
+    found = [
+        [(rnd.at_ms, [len(held.active) for held in rnd.assigned]) for rnd in made.rounds]
+        for made in (
+            play(of, "connect-design-1", *events),
+            play(of, "connect-design-2", *events, connect_delay_ms=0),
+        )
+    ]
+    assert found[0] == found[1]
+
+
+@st.composite
+def _rounds(draw: st.DrawFn) -> tuple[Settings, int, dict[str, int], list[tuple[str, list[Any], list[Any]]], Memory]:
+    """A round of any state: duplicates, what was deleted, and what has just been created included."""
+    names = [f"c{place}" for place in range(draw(st.integers(0, 4)))]
+    configured = {name: draw(st.integers(0, 5)) for name in names if draw(st.booleans())}
+    items: list[list[Any]] = [names, [(name, place) for name in names for place in range(5)]]
+    members = []
+    for place in range(draw(st.integers(1, 20))):
+        held = [draw(st.lists(st.sampled_from(kind), unique=True)) if kind else [] for kind in items]
+        members.append((f"worker-{place}", *held) if place < 4 else (f"worker-{place}", [], []))
+    some = [item for kind in items for item in kind]
+    known = frozenset(draw(st.lists(st.sampled_from(some)))) if some else frozenset()
+    time = st.none() | st.integers(0, 200)
+    settings = Settings(
+        draw(st.integers(1, 3)),
+        draw(st.integers(0, 100)),
+        step=draw(st.integers(1, 4)),
+        pause_ms=draw(st.integers(0, 100)),
+    )
+    settings = settings._replace(defer_join=settings.design == 2 and draw(st.booleans()))
+    memory = (
+        Memory() if settings.design == 1 else Memory(known, draw(time), draw(time) if settings.design == 3 else None)
+    )
+    return settings, draw(st.integers(0, 200)), configured, draw(st.permutations(members)), memory
+
+
+_TOLD_OF = {
+    1: lambda _of: DESIGN_1.decide,
+    2: lambda of: Deferred(of.delay_ms, of.defer_join).decide,
+    3: lambda of: Stepwise(of.delay_ms, step=of.step, pause_ms=of.pause_ms).decide,
+}
+
+
+@given(case=_rounds())
+def test_decisions_are_those_that_are_written(case: Any) -> None:
+    of, now_ms, connectors, members, memory = case
+    told, after = model_of(of, now_ms, connectors, members, memory)
+    answer = _TOLD_OF[of.design](of)(
+        ConnectRound(
+            now_ms=now_ms,
+            generation=1,
+            last_completed=0,
+            task_counts=connectors,
+            members={member: Items(tuple(items), tuple(tasks)) for member, items, tasks in members},
+            max_delay_ms=1,
+            shared=GroupMemory(known=memory.known, deadline_ms=memory.deadline, next_step_ms=memory.next_step),
+        ),
+        LeaderMemory(),
+    )
+    assert {member: [*map(list, items)] for member, items in answer.assigned.items()} == told.assigned
+    assert {member: [*map(sorted, items)] for member, items in answer.revoked.items()} == {
+        member: [*map(sorted, kinds)] for member, kinds in told.revoked.items()
+    }
+    assert answer.delay_ms == told.delay
+    if of.design > 1:
+        assert (answer.shared.known, answer.shared.deadline_ms, answer.shared.next_step_ms) == after

@@ -1,0 +1,1 @@
+"""Design I of incremental cooperative rebalancing: imbalance is resolved at once."""

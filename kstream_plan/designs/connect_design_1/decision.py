@@ -1,0 +1,36 @@
+"""Design I's decision: what nobody runs is placed at once, what members have too much of is revoked at once.
+
+Which is free and which deleted follows from what is configured and what members report, not from who leads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kstream_plan.designs.connect.cluster import Rules
+from kstream_plan.designs.connect.draft import ConnectAnswer, ConnectRound, Draft, LeaderMemory, not_decided
+
+
+class StatelessDraft(Draft):
+    """A round under way that needs no memory: ``free`` are, by kind, the items that nobody reports, sorted."""
+
+    def __init__(self, of: ConnectRound) -> None:
+        super().__init__(of)
+        self.take_away([self.active[kind].difference(self.configured[kind]) for kind in (0, 1)])
+        self.free: list[list[Any]] = [
+            [item for item in self.configured[kind] if item not in self.active[kind]] for kind in (0, 1)
+        ]
+
+
+def decide(of: ConnectRound, memory: LeaderMemory) -> ConnectAnswer:
+    """Decide one round."""
+    if of.behind:
+        return not_decided(of, memory)
+    draft = StatelessDraft(of)
+    draft.take_first(draft.surplus())
+    draft.give(draft.free)
+    return draft.answer(memory, delay_ms=0)
+
+
+#: How rounds go.
+DESIGN_1 = Rules(decide)

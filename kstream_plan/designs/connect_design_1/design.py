@@ -1,0 +1,42 @@
+"""Design I of incremental cooperative rebalancing, and what it shares with those that build on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from kstream_plan.designs.connect.cluster import Rules
+from kstream_plan.designs.connect.design import Connect
+from kstream_plan.designs.connect.frozen import without_memory
+from kstream_plan.designs.connect_design_1.decision import DESIGN_1
+from kstream_plan.model import Note
+from kstream_plan.model.connect_group import ConnectGroup, GroupMemory
+from kstream_plan.plans.design import Played
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectDesign1(Connect):
+    """Simple cooperative rebalancing: what is lost is placed at once, what is too much revoked at once."""
+
+    name: ClassVar[str] = "connect-design-1"
+    models: ClassVar[str] = "Design I of incremental cooperative rebalancing (never released)"
+    assignor: ClassVar[str] = "design-1"
+    protocol: ClassVar[str] = "cooperative"
+
+    @property
+    def rules(self) -> Rules:
+        """How rounds go."""
+        return DESIGN_1
+
+    def remembering(self, group: ConnectGroup) -> ConnectGroup:
+        """Let the group know what is run, and what the leader knows to be lost, for which a delay may run."""
+        leader = next(worker for worker in group.workers if worker.member_id == group.leader)
+        items = (leader.memory.previous, *(worker.held for worker in group.workers))
+        known = frozenset(item for held in items for kind in held for item in kind)
+        shared = GroupMemory(known=known, deadline_ms=leader.memory.scheduled_at_ms)
+        return replace(without_memory(group), shared=shared)
+
+    def assumptions(self, played: Played) -> tuple[Note, ...]:
+        """Say that nothing of it was released as it is."""
+        message = "By a design that no release has as it is: to be weighed, not to be expected"
+        return (Note("never-released", message), *Connect.assumptions(self, played))

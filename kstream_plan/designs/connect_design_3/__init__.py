@@ -1,0 +1,1 @@
+"""Design III of incremental cooperative rebalancing: what is too much is taken away step by step."""
