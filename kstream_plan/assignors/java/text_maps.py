@@ -1,6 +1,6 @@
 """The orders in which Java's and the broker's maps of texts give their keys back, which decide who gets what.
 
-(Streams rules, section 3; connect rules, section 2.)
+Source: page ``streams-rules``, "Orders of maps"; page ``connect-rules``, "Orders of items".
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Kafka Connect: workers that share connectors and their tasks (connect rules)."""
+"""Kafka Connect: workers that share connectors and their tasks (page ``connect-rules``)."""

@@ -1,4 +1,7 @@
-"""A Connect cluster between its rounds: who leads, who holds what, and who joins again when (section 4)."""
+"""A Connect cluster between its rounds: who leads, who holds what, and who joins again when.
+
+Source: page ``connect-rules``, "Between rounds".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Connect's shipped decision, ``IncrementalCooperativeAssignor`` of 4.3, to the bit (connect rules, section 3)."""
+"""Connect's shipped decision, ``IncrementalCooperativeAssignor`` of 4.3, to the bit.
+
+Source: page ``connect-rules``, "One decision", whose steps are named here.
+"""
 
 from __future__ import annotations
 

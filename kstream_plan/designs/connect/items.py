@@ -1,4 +1,7 @@
-"""Connectors and tasks as workers report them, and the orders that Java gives them (connect rules, sections 1, 2)."""
+"""Connectors and tasks as workers report them, and the orders that Java gives them.
+
+Source: page ``connect-rules``, "Items"; page ``connect-rules``, "Orders of items".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The eager decision: everything is dealt out in turn, whoever had what (connect rules, section 5)."""
+"""The eager decision: everything is dealt out in turn, whoever had what.
+
+Source: page ``connect-rules``, "Eager".
+"""
 
 from __future__ import annotations
 

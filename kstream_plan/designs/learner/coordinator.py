@@ -1,6 +1,6 @@
 """One group by KIP-441's draft: learners are placed, report that they are ready, and take over in one rebalance.
 
-The learner rules, sections 3 to 5: what starts a round, who leaves, what the members hold then.
+Source: page ``learner-rules``, "What the leader remembers"; page ``learner-rules``, "What starts a round".
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """One round of KIP-441's draft, the incremental-rebalancing algorithm: who runs, learns and copies what.
 
-The learner rules, sections 2 to 4. Tasks and instances are numbers in Kafka's order, so "first" is the least. Loads are
-exact: all are counted in parts of the least common multiple of the numbers of threads.
+Tasks and instances are numbers in Kafka's order, so "first" is the least. Loads are exact: all are counted in parts of
+the least common multiple of the numbers of threads.
+
+Source: page ``learner-rules``, "What a member reports"; page ``learner-rules``, "One round" with its steps.
 """
 
 from __future__ import annotations
@@ -122,7 +124,9 @@ def decide(reported: Reported, memory: Memory, settings: LearnerSettings) -> Lea
 
 
 def remembered(reported: Reported, memory: Memory, settings: LearnerSettings) -> Memory:
-    """Return what the leader of this round knows before it decides (section 3).
+    """Return what the leader of this round knows before it decides.
+
+    Source: page ``learner-rules``, "What the leader remembers".
 
     A new leader takes all it sees for members of the last round, and gives who leaves a fresh deadline; who is absent
     was never seen by it, and is gone.

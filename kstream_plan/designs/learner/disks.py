@@ -1,6 +1,8 @@
 """What learner groups have on disk: how copies begin, restore and are lost, and when the next learner is ready.
 
-The learner rules, section 5: restoring is that of every other group; a copy starts from what its instance's disk has.
+Restoring is that of every other group; a copy starts from what its instance's disk has.
+
+Source: page ``learner-rules``, "What starts a round".
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""When the members of a streams group speak to the broker, and what they say then (streams rules, sections 5 and 6).
+"""When the members of a streams group speak to the broker, and what they say then.
 
 The broker pushes nothing: a member hears of anything at its own heartbeat, and nobody knows when those are. They count
 as spread evenly over the interval here; the soonest and the latest that they can be are the ends of what may happen.
+
+Source: page ``streams-rules``, "One heartbeat"; page ``streams-rules``, "Time in streams groups".
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A streams group at its broker: epochs, when a target is computed, and who holds what (streams rules, section 2)."""
+"""A streams group at its broker: epochs, when a target is computed, and who holds what.
+
+Source: page ``streams-rules``, "When a target is computed".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One heartbeat of one member: how it comes from what it holds to its target (KIP-1071; streams rules, section 5)."""
+"""One heartbeat of one member: how it comes from what it holds to its target (KIP-1071).
+
+Source: page ``streams-rules``, "One heartbeat".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The broker's assignor ``sticky``, of Kafka 4.2 to 4.4, to the last tie (streams rules, section 4)."""
+"""The broker's assignor ``sticky``, of Kafka 4.2 to 4.4, to the last tie.
+
+Source: page ``streams-rules``, "The assignor sticky", whose steps are named here.
+"""
 
 from __future__ import annotations
 
