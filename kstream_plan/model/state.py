@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import compress
 from operator import is_not
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kstream_plan.model.copies import LATEST, Copy
 from kstream_plan.model.group import Group
@@ -17,6 +18,24 @@ from kstream_plan.model.shared_sequence import SharedSequence
 
 #: By role of a holding.
 _IS_ACTIVE = (True, False, False, False)
+
+
+class Sleep(NamedTuple):
+    """Nothing else is reported of a task until this time, unless another consumer of these instances reports it."""
+
+    until_ms: int
+    instances: frozenset[int]
+
+
+class Restless(NamedTuple):
+    """The ``tasks`` of which something else may be reported next while the ``circumstances`` hold.
+
+    ``asleep``: those of which something else may be later.
+    """
+
+    circumstances: object = None
+    tasks: frozenset[int] = frozenset()
+    asleep: Mapping[int, Sleep] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,10 +108,10 @@ class GroupState:
         vars(self)["_told_otherwise_since"] = (weakref.ref(before), found)
         return found
 
-    def restless_under(self, circumstances: object) -> frozenset[int] | None:
-        """Return the tasks of which something else may be reported next, if :meth:`followed_by` was told for these."""
-        known, restless = vars(self).get("_restless", (None, None))
-        return restless if known is circumstances else None
+    def restless_under(self, circumstances: object) -> Restless | None:
+        """Return of which tasks something else may be reported next, if :meth:`followed_by` was told for these."""
+        known: Restless | None = vars(self).get("_restless")
+        return known if known is not None and known.circumstances is circumstances else None
 
     def regrouped(
         self,
@@ -112,8 +131,9 @@ class GroupState:
         if "unsettled" in known:
             changed = copies.keys() & set(group.stateful)
             vars(after)["unsettled"] = (self.unsettled - changed).union(after._unsettled_of(changed))
-        circumstances, restless = known.get("_restless", (None, frozenset()))
-        vars(after)["_restless"] = circumstances, restless | copies.keys()
+        restless: Restless = known.get("_restless", Restless())
+        awake = restless.tasks | restless.asleep.keys() | copies.keys()
+        vars(after)["_restless"] = Restless(restless.circumstances, awake)
         return after
 
     def followed_by(
@@ -123,11 +143,11 @@ class GroupState:
         holdings: Sequence[Holding],
         copies: Mapping[int, tuple[Copy, ...]],
         revoked: Mapping[int, int],
-        restless: tuple[object, frozenset[int]] = (None, frozenset()),
+        restless: Restless | None = None,
     ) -> GroupState:
         """Return the state one generation later; ``copies`` has every task of which a holder or a copy changed.
 
-        ``restless``: some circumstances, and the tasks of which something else may be reported next while they hold.
+        ``restless``: of which tasks something else may be reported next.
         """
         before = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
         changed = sorted(task for task, of_task in copies.items() if of_task is not before[task])
@@ -140,7 +160,7 @@ class GroupState:
             revoked=MappingProxyType(dict(revoked)),
         )
         vars(after)["_changed_since"] = (weakref.ref(self), changed)
-        vars(after)["_restless"] = restless
+        vars(after)["_restless"] = Restless() if restless is None else restless
         # Known without looking at every task again, which would take longer than the decision itself.
         settled = {task for task, of_task in copies.items() if is_settled(of_task)}
         vars(after)["unsettled"] = (self.unsettled | copies.keys()) - settled

@@ -17,6 +17,7 @@ from kstream_plan.assignors.balanced import assign as balanced
 from kstream_plan.assignors.balanced.task_costs import prospects
 from kstream_plan.designs.classic import design as planner
 from kstream_plan.model import Copy, Group, GroupState, Holding, Rates, Snapshot
+from kstream_plan.model.scenario import ConfigChange, Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner import loop
 from kstream_plan.planner.options import PlanOptions
@@ -25,6 +26,7 @@ from kstream_plan.plans.balance import balance, instance_loads
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.simulation.one_plan import plan
+from tests.benchmarks.whole_plan import scale_out
 from tests.helpers import memberships
 from tests.helpers.stateless_groups import joined
 from tests.helpers.strategies import changed_members, first_starts, groups, snapshots
@@ -190,3 +192,17 @@ def test_what_is_settled_follows_from_the_state_before(snapshot: Snapshot, rates
     with mock.patch.object(GroupState, "followed_by", checked):
         made = plan(replace(snapshot, rates=rates), max_rounds=20, floor=False, ranges=False)
     assert len(looked_at) == max(len(made.rounds) - 1, 0)
+
+
+@pytest.mark.parametrize("cleanup_ms", [600_000, 3_600_000])
+@pytest.mark.parametrize("produced", [None, 20.0])
+def test_left_over_state_is_there_whether_looked_at_or_not(cleanup_ms: int, produced: float | None) -> None:
+    """It is deleted some time, other threads report it, and other settings count from some time on."""
+    snapshot = scale_out(tasks=60, instances=7, joining=1, max_warmup_replicas=2, standbys=1)
+    config = replace(snapshot.config, state_cleanup_delay_ms=cleanup_ms)
+    snapshot = replace(snapshot, config=config, rates=Rates(produce_per_task=produced))
+    sooner = ConfigChange(at_ms=2_500_000, settings=(("state_cleanup_delay_ms", 60_000),))
+    for scenario in (None, Scenario(events=(sooner,))):
+        carried_on, anew = _carried_on_and_anew(snapshot, scenario=scenario, max_rounds=25)
+        assert carried_on == anew
+        assert len(carried_on.rounds) > 9

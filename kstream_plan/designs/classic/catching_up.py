@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kstream_plan.designs.classic.readiness import Readiness
 from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Rates
-from kstream_plan.model.state import is_settled
+from kstream_plan.model.state import Restless, Sleep, is_settled
 from kstream_plan.plans.restoring import Restoring, Span, beginning, produced
 from kstream_plan.protocols.transition import Transition
 
@@ -60,36 +60,76 @@ def advance(
     phases = phases or (Span(rates, interval.to_ms - interval.from_ms),)
     generation = state.generation + 1
     rates = phases[-1].rates
-    restless = _restless(state, phases)
+    revoking = frozenset[int]() if interval.tick else transition.revoking
+    restless, asleep = _restless(state, phases, interval.to_ms, revoking)
     copies = {task: state.copies[task] for task in restless}
     for task, seats in _changed_seats(state, transition).items():
         copies[task] = _seated(state, task, seats, generation, interval.from_ms)
     report = _Report(
-        state=state, transition=transition, interval=interval, cleaner=cleaner, phases=phases, copies=copies
+        state=state,
+        transition=transition,
+        interval=interval,
+        cleaner=cleaner,
+        phases=phases,
+        copies=copies,
+        revoking=revoking,
     )
     reported = {task: report.of(task, copies[task]) for task in sorted(copies)}
     resting = {task for task, of_task in reported.items() if _is_at_rest(state.group, rates, task, of_task)}
+    asleep = {task: sleep for task, sleep in asleep.items() if task not in reported}
+    for task in reported.keys() - resting:
+        sleep = _sleep(state.group, rates, task, reported[task], cleaner, interval.to_ms)
+        if sleep is not None:
+            asleep[task] = sleep
     return state.followed_by(
         at_ms=interval.from_ms,
         holdings=transition.holdings,
         copies=reported,
         revoked={task: state.group.instance_of[owner] for task, owner, _, _ in transition.withheld},
-        restless=(rates, (restless | reported.keys()) - resting),
+        restless=Restless(rates, frozenset(reported.keys() - resting - asleep.keys()), asleep),
     )
 
 
-def _restless(state: GroupState, phases: Sequence[Span]) -> frozenset[int]:
-    """Return the tasks of which something else may be reported next even if nobody else takes them over."""
+def _restless(
+    state: GroupState, phases: Sequence[Span], to_ms: int, revoking: frozenset[int]
+) -> tuple[frozenset[int], Mapping[int, Sleep]]:
+    """Return the tasks of which something else may be reported by then even if nobody else takes them over.
+
+    The second is of which not yet, but later.
+    """
     group, rates = state.group, phases[-1].rates
     if any(phase.burst for phase in phases):
-        return frozenset(group.stateful)
-    restless = state.restless_under(rates)
-    if restless is None:
-        restless = frozenset(t for t in group.stateful if not _is_at_rest(group, rates, t, state.copies[t]))
+        return frozenset(group.stateful), {}
+    known = state.restless_under(rates)
+    if known is None:
+        known = Restless(
+            rates, frozenset(t for t in group.stateful if not _is_at_rest(group, rates, t, state.copies[t]))
+        )
+    restless, instances = known.tasks, {group.instance_of[consumer] for consumer in revoking}
+    restless |= {
+        task
+        for task, sleep in known.asleep.items()
+        if sleep.until_ms < to_ms or not sleep.instances.isdisjoint(instances)
+    }
     stopped = frozenset[int]().union(*(phase.stopped for phase in phases))
     if stopped:
         restless |= {t for t in group.stateful if not stopped.isdisjoint([copy.instance for copy in state.copies[t]])}
-    return restless
+    return restless, known.asleep
+
+
+def _sleep(
+    group: Group, rates: Rates, task: int, copies: tuple[Copy, ...], cleaner: Cleaner, at_ms: int
+) -> Sleep | None:
+    """Return until when the same is reported of left-over state, if nothing of the other copies changes any more."""
+    if rates.produce_rate(task):
+        return None
+    left_over = [copy for copy in copies if copy.consumer is None]
+    if any(copy.reporters != (group.consumers_of[copy.instance].start,) for copy in left_over):
+        return None
+    if not _is_at_rest(group, rates, task, tuple([copy for copy in copies if copy.consumer is not None])):
+        return None
+    until_ms = min(cleaner.same_until_ms(group, copy, at_ms) for copy in left_over)
+    return Sleep(until_ms, frozenset([copy.instance for copy in left_over]))
 
 
 def _is_at_rest(group: Group, rates: Rates, task: int, copies: tuple[Copy, ...]) -> bool:
@@ -168,13 +208,14 @@ class _Report:
         cleaner: Cleaner,
         phases: Sequence[Span],
         copies: Mapping[int, tuple[Copy, ...]],
+        revoking: frozenset[int],
     ) -> None:
         self._state = state
         self._generation = state.generation + 1
         self._interval = interval
         self._cleaner = cleaner
         self._phases = phases
-        self._revoking = transition.revoking if not interval.tick else frozenset()
+        self._revoking = revoking
         self._disturbed = transition.disturbed if not interval.tick else frozenset()
         self._first_to_rejoin = _first_to_rejoin(state, self._revoking)
         reported_in = {} if interval.readiness is None else interval.readiness.reported_in()

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from kstream_plan.model import Copy, Group
+from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.model.starting_state import Cleaning
 
 
@@ -43,6 +44,18 @@ class Cleaner:
     def is_sure(self, group: Group, copy: Copy, by_ms: int) -> bool:
         """Say whether what :meth:`deletes` says is certain."""
         return self._deletes(group, copy, by_ms, "early") == self._deletes(group, copy, by_ms, "late")
+
+    def same_until_ms(self, group: Group, copy: Copy, by_ms: int) -> int:
+        """Return until when neither :meth:`deletes` nor :meth:`is_sure` say anything else of a copy than ``by_ms``."""
+        lost_ms = copy.lost_at_ms
+        assert lost_ms is not None
+        started_ms = self.started_ms.get(group.instances[copy.instance].process_id)
+        if started_ms is not None:
+            every_ms = max(1, self.delay_ms)
+            return started_ms + ((by_ms - started_ms) // every_ms + 1) * every_ms - 1
+        early_ms = max(lost_ms, self._changed_ms(copy, lost_ms, "early") + self.delay_ms)
+        ends_ms = (early_ms, lost_ms + self.delay_ms, lost_ms + 2 * self.delay_ms)
+        return int(min((end_ms for end_ms in ends_ms if end_ms >= by_ms), default=MAX_LONG))
 
     def _deletes(self, group: Group, copy: Copy, by_ms: int, when: Cleaning) -> bool:
         lost_ms = copy.lost_at_ms
