@@ -19,10 +19,12 @@ from kstream_plan.cli.application import COMMANDS, application
 from kstream_plan.plans import Step
 from kstream_plan.version import __version__
 from tests.helpers.goldens import WRITE
+from tests.helpers.pictures import picture, words
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PAGES = {file.stem: file for file in sorted((ROOT / "kstream_plan" / "pages").glob("*.md"))}
+PICTURE = ROOT / "kstream_plan" / "pages" / "simulate-scaleout.svg"
 DOCUMENTS = [README, *PAGES.values()]
 _CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 _FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
@@ -72,6 +74,24 @@ def _run(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     if target:
         Path(target).write_text(captured.out, encoding="utf-8")
     return f"$ kstream-plan {command}\n{captured.err}{'' if target else captured.out}"
+
+
+@pytest.mark.spark
+def test_the_picture_shows_what_its_command_prints(
+    spark: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT / "examples" / "scale-out")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    arguments = ["simulate-scaleout", "before.json", "--add", "2", "--restore-rate", "500/s"]
+    assert run(arguments) == 0
+    drawn = picture(f"kstream-plan {' '.join(arguments)}", capsys.readouterr().out, width=80)
+    if os.environ.get(WRITE) == "1":
+        PICTURE.write_text(drawn, encoding="utf-8")
+    assert words(_text(PICTURE)) == words(drawn)
+    assert f"({PICTURE.relative_to(ROOT)})" in _text(README)
 
 
 def test_the_readme_is_short() -> None:
