@@ -25,6 +25,7 @@ def _error(name: str, base: type[KafkaError] = KafkaError, errno: int = 0) -> ty
 
 
 _ALL = [
+    _error("NoError"),
     _error("KafkaConfigurationError"),
     _error("SaslAuthenticationFailedError", errno=58),
     _error("UnsupportedSaslMechanismError", errno=33),
@@ -32,7 +33,10 @@ _ALL = [
     _error("GroupIdNotFoundError", errno=69),
     _error("KafkaTimeoutError", RetriableError),
     _error("KafkaConnectionError", RetriableError),
+    _error("CoordinatorLoadInProgressError", RetriableError, 14),
     _error("CoordinatorNotAvailableError", RetriableError, 15),
+    _error("NotCoordinatorError", RetriableError, 16),
+    _error("UnsupportedVersionError", errno=35),
     _error("TopicAuthorizationFailedError", AuthorizationError, 29),
     _error("GroupAuthorizationFailedError", AuthorizationError, 30),
     _error("ClusterAuthorizationFailedError", AuthorizationError, 31),
@@ -80,6 +84,8 @@ class Answers:
         return SimpleNamespace(
             errors=errors,
             DescribeGroupsRequest=lambda groups: groups,
+            StreamsGroupDescribeRequest=None,
+            DescribeConfigsRequest=None,
             KafkaAdminClient=lambda **arguments: _Admin(self, arguments),
             KafkaConsumer=lambda **arguments: _Consumer(self, arguments),
             TopicPartition=TopicPartition,
@@ -96,10 +102,17 @@ class _Admin:
         answers.ask("connect")
         self._answers = answers
         self._manager = self
+        self.cluster = SimpleNamespace(_coordinators={})
         self.arguments = arguments
 
     def run(self, ask: Any, *arguments: Any) -> Any:
         return asyncio.run(ask(*arguments))
+
+    def call_soon(self, ask: Any) -> Any:
+        return ask()
+
+    async def wait_for(self, future: Any, timeout_ms: float) -> Any:
+        return await future
 
     async def send(self, request: Any, node_id: int) -> Any:
         self._answers.ask(f"DescribeGroups {request} of {node_id}")

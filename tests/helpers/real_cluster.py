@@ -56,6 +56,15 @@ class Broker(NamedTuple):
         admin.create_topics(options)
         admin.close()
 
+    def set_group_setting(self, group_id: str, name: str, value: str) -> None:
+        """Set one of a group's own settings, whether there is the group yet or not."""
+        from kafka import KafkaAdminClient
+        from kafka.admin import ConfigResource
+
+        admin = KafkaAdminClient(bootstrap_servers=self.address)
+        admin.alter_configs([ConfigResource("group", group_id, {name: value})])
+        admin.close()
+
     def produce(self, topic: str, partitions: int, keys: int) -> None:
         """Write one record for each key, and as many keys to each partition."""
         from kafka import KafkaProducer
@@ -258,7 +267,9 @@ def ended(process: subprocess.Popen[bytes], log: Path) -> bool:
     return False
 
 
-def until(found: Callable[[], _T | None], what: str, seconds: float = _MOST_SECONDS) -> _T:
+def until(
+    found: Callable[[], _T | None], what: str, seconds: float = _MOST_SECONDS, poll_seconds: float = _POLL_SECONDS
+) -> _T:
     """Return what is found, as soon as it is.
 
     Raises:
@@ -268,7 +279,7 @@ def until(found: Callable[[], _T | None], what: str, seconds: float = _MOST_SECO
     while time.monotonic() < end:
         if result := found():
             return result
-        time.sleep(_POLL_SECONDS)
+        time.sleep(poll_seconds)
     raise TimeoutError(f"waited {seconds:.0f} s in vain for {what}")
 
 

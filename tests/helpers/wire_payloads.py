@@ -1,4 +1,6 @@
-"""Payloads that Kafka 4.3.1's own classes wrote, one of each kind and version, every field filled in.
+"""Payloads that Kafka's own classes wrote, one of each kind and version, every field filled in.
+
+They are those of 4.3.1; ``streams_groups`` of 4.4.0, the version being part of their kind, for it is not in the bytes.
 
 ``tests/wire/payloads.jsonl.gz``: ``kind``, ``version``, ``named_topology`` (whether the tasks belong to one),
 ``payload`` (base64). The values are those that ``test_wire_formats.py`` expects.
@@ -10,12 +12,14 @@ import base64
 import gzip
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kstream_plan.snapshots.broker.assignment_info import read_assignment_info
 from kstream_plan.snapshots.broker.consumer_protocol import read_assignment, read_subscription
 from kstream_plan.snapshots.broker.group_metadata import read_group_key, read_group_metadata
+from kstream_plan.snapshots.broker.streams_describe import read_streams_groups
 from kstream_plan.snapshots.broker.subscription_info import read_subscription_info
 
 READERS: dict[str, Callable[[bytes], Any]] = {
@@ -26,6 +30,10 @@ READERS: dict[str, Callable[[bytes], Any]] = {
     "group_metadata": read_group_metadata,
     "empty_group_metadata": read_group_metadata,
     "group_key": read_group_key,
+    "streams_groups_0": partial(read_streams_groups, version=0),
+    "streams_groups_1": partial(read_streams_groups, version=1),
+    "other_streams_groups_0": partial(read_streams_groups, version=0),
+    "other_streams_groups_1": partial(read_streams_groups, version=1),
 }
 
 

@@ -1,19 +1,15 @@
-"""Groups that are no running group of Kafka Streams' classic protocol are told apart, on a real broker."""
+"""Groups that are no running group of Kafka Streams are told apart, on a real broker."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.helpers.real_cluster import Application, Broker, until
+from tests.helpers.real_cluster import Broker, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")]
-
-#: Where the streams protocol is on without further settings (KIP-1071).
-_STREAMS_PROTOCOL_SINCE = (4, 2)
 
 
 def refused(broker: Broker, group: str, *options: str) -> str:
@@ -39,15 +35,3 @@ def test_a_consumer_s_group_while_it_runs_and_when_it_is_empty(broker: Broker) -
     assert "is not a group of Kafka Streams" in refused(broker, "reports", "--offsets-topic")
     consumer.close()
     assert "is empty: no instance is running" in refused(broker, "reports")
-
-
-def test_a_group_of_the_newer_streams_protocol(broker: Broker, tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    release = pytestconfig.getoption("--kafka-version")
-    if tuple(map(int, release.split(".")[:2])) < _STREAMS_PROTOCOL_SINCE:
-        pytest.skip(f"Kafka {release} has it not on by itself")
-    with Application(broker, tmp_path, "newer", {"group.protocol": "streams", "replication.factor": 1}) as application:
-        application.create_topics(orders=2, audit=2)
-        application.start("i1", "b8f1a7c2-5d31-4c8e-9a57-0d4be2c1f001")
-        until(lambda: "does not exist" not in refused(broker, "newer"), "the instance to join")
-        assert "is of the newer streams protocol" in refused(broker, "newer")
-        assert "is of the newer streams protocol" in refused(broker, "newer", "--offsets-topic")

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from kstream_plan.cli.actions.per_application import PerApplication
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.documents.client_properties import load_client_properties
+from kstream_plan.documents.streams_config import StreamsConfigFile
 from kstream_plan.errors import ClusterError, KstreamPlanError, UsageError
 from kstream_plan.model import Note
+from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.model.times import format_time
 from kstream_plan.render.generations import HistoryLine
 from kstream_plan.snapshots.broker.source import Cluster, Taken, group_decisions, group_history, running_group
+from kstream_plan.snapshots.broker.streams_rows import GivenOfGroup
 from kstream_plan.snapshots.leader_log.naming import client_of
 from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 if TYPE_CHECKING:
     from kstream_plan.snapshots.broker.topology_text import Topology
@@ -71,10 +75,23 @@ def running_groups_of(asked: SnapshotOptions) -> RunningGroups | None:
     if asked.application_id:
         raise UsageError("--group names the application already", fix="leave --application-id out")
     _check_servers(servers)
+    if asked.broker_version is not None:
+        check_broker_version(asked.broker_version)
     past = _of_history(asked)
     if past and not asked.offsets_topic:
         raise UsageError(f"{past[0]} is about a history", fix="read it from the broker's own topic: --offsets-topic")
     return RunningGroups(servers, tuple(dict.fromkeys(asked.group or ())))
+
+
+def check_broker_version(release: str) -> None:
+    """Check that streams groups of brokers of a release are known.
+
+    Raises:
+        UsageError: they are not.
+    """
+    if release not in BROKER_VERSIONS:
+        what = f"{shown(release)} is no release of brokers whose streams groups are known"
+        raise UsageError(what, where="--broker-version", fix=f"give one of {', '.join(BROKER_VERSIONS)}")
 
 
 def _of_group(asked: SnapshotOptions) -> list[str]:
@@ -85,6 +102,7 @@ def _of_group(asked: SnapshotOptions) -> list[str]:
         "--command-config": asked.command_config,
         "--topology": None if asked.metrics or asked.store_lags else asked.topology,
         "--offsets-topic": asked.offsets_topic,
+        "--broker-version": asked.broker_version,
     }
     return [option for option, value in options.items() if value]
 
@@ -141,9 +159,10 @@ def _all_groups(cluster: Cluster, servers: str) -> list[str]:
 
 
 class GroupFiles(NamedTuple):
-    """What is known of groups beside what the cluster tells."""
+    """What is known of groups beside what the cluster tells; ``settings`` are what ``configs`` are made of."""
 
     configs: PerApplication[Mapping[str, Any]]
+    settings: PerApplication[StreamsConfigFile]
     topologies: PerApplication[Topology]
     measured: Measurements | None
 
@@ -189,13 +208,24 @@ def take_group(
         newest = newest_only
         taken = group_history(cluster, group_id, topology, now_ms, wanted, newest_only=newest, config=config or {})
     else:
-        taken = running_group(cluster, group_id, topology, now_ms, config or {})
+        given = _given(asked, files.settings.of(group_id))
+        taken = running_group(cluster, group_id, topology, now_ms, config or {}, given)
     if measured is not None:
         from kstream_plan.snapshots.metrics.overlay import with_asked_offsets  # noqa: PLC0415 - not without --metrics
 
         measured = with_asked_offsets(measured, cluster, group_id, time.time_ns() // 1_000_000)
-    notes = [] if config is not None else [Note("no-config", _NO_CONFIG)]
+    of_streams_protocol = [row for row in taken.rows if row.get("group_protocol") == "streams"]
+    for row in of_streams_protocol:
+        snapshot_from_row(row, f"group {printable(group_id)}")  # whatever the brokers told can be planned
+    notes = [] if config is not None or of_streams_protocol else [Note("no-config", _NO_CONFIG)]
     return GroupSnapshots(group_id, Taken(taken.rows, [*taken.notes, *notes]), measured)
+
+
+def _given(asked: SnapshotOptions, settings: StreamsConfigFile | None) -> GivenOfGroup:
+    """Return what counts of the options if the group is of the streams protocol."""
+    if settings is None:
+        return GivenOfGroup(asked.broker_version)
+    return GivenOfGroup(asked.broker_version, settings.group, tuple(settings.overrides))
 
 
 def list_group(cluster: Cluster, group_id: str, wanted: Callable[[int], bool]) -> list[HistoryLine]:
@@ -250,8 +280,15 @@ def _names_of(instance: Mapping[str, Any], names: Mapping[str, Mapping[str, str]
 
 
 def _keys(instance: Mapping[str, Any]) -> list[str]:
-    clients = [client for consumer in instance["consumers"] if (client := client_of(consumer["consumer_id"]))]
+    clients = [client for consumer in instance["consumers"] if (client := _client_of(consumer))]
     return [instance["host"], *clients, instance["process_id"]]
+
+
+def _client_of(consumer: Mapping[str, Any]) -> str | None:
+    """Return the client id of a consumer's instance; members of streams groups have a random id beside it."""
+    if "client_id" in consumer:
+        return str(consumer["client_id"]).rpartition("-StreamThread-")[0] or None
+    return client_of(consumer["consumer_id"])
 
 
 def _unused(names: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[Note]:

@@ -14,6 +14,7 @@ from kstream_plan.cli.actions.snapshot_group import (
     GroupFiles,
     GroupSnapshots,
     RunningGroups,
+    check_broker_version,
     each_group,
     list_group,
     running_groups_of,
@@ -103,9 +104,10 @@ def _of_text(asked: SnapshotOptions) -> None:
     other = next((option for option, given in others.items() if given), None)
     if other is not None:
         raise UsageError(f"{other} does not go with --describe-text", fix="give one source")
-    if asked.broker_version is None or asked.broker_version not in BROKER_VERSIONS:
+    if asked.broker_version is None:
         what = "--describe-text does not tell the release of the brokers"
         raise UsageError(what, fix=f"give --broker-version, one of {', '.join(BROKER_VERSIONS)}")
+    check_broker_version(asked.broker_version)
     if asked.out is not None:
         check_ending(asked.out.name)
         check_target(asked.out)
@@ -146,7 +148,8 @@ def _of_groups(groups: RunningGroups, asked: SnapshotOptions, in_range: Callable
         _report(errors, asked)
         say(history([line for lines in listed for line in lines]))
     else:
-        files = GroupFiles(_configs(asked), topologies(asked), measurements(asked, _now_ms(asked)))
+        settings = per_application(asked.streams_config, "--streams-config", load_streams_config)
+        files = GroupFiles(_configs(asked), settings, topologies(asked), measurements(asked, _now_ms(asked)))
         files.check(groups)
         with progress() as tell:
             tell("asking the cluster")
@@ -223,7 +226,7 @@ def _settings_in(path: Path) -> Mapping[str, Any]:
     file = load_streams_config(path)
     for warning in file.warnings:
         talk(f"warning: {warning}")
-    if not file.overrides:
+    if not file.overrides and not file.group:
         talk(f"warning: {path} sets nothing that the assignor goes by: Kafka's defaults will count")
     return {name: list(value) if isinstance(value, tuple) else value for name, value in file.overrides.items()}
 

@@ -134,6 +134,11 @@ class ByteReader:
         """Return the number of items in an array of the flexible versions, as :meth:`count` does."""
         return self._fitting(self.unsigned_varint(field) - 1, field, item_bytes)
 
+    def compact_nullable_count(self, field: str, item_bytes: int) -> int | None:
+        """Return the number of items as :meth:`compact_count` does, ``None`` where that number + 1 is 0."""
+        count = self.unsigned_varint(field) - 1
+        return None if count == -1 else self._fitting(count, field, item_bytes)
+
     def pass_tagged_fields(self, field: str) -> None:
         """Pass over the tagged fields that end every struct of the flexible versions (KIP-482)."""
         for _ in range(self._fitting(self.unsigned_varint(field), field, 2)):

@@ -78,7 +78,7 @@ def snapshot_row(
         row["generation"] = moment.generation
     row["captured_at"] = format_time(moment.captured_at_ms)
     least = {} if moment.still_held else _largest_reports(moment.members)
-    row["tasks"] = [_task_row(task, topics, ends, least.get(task.task_id, 0)) for task in tasks]
+    row["tasks"] = [task_row(task, topics, ends, least.get(task.task_id, 0)) for task in tasks]
     row["instances"] = _instance_rows(moment)
     decision = _decision(moment) if moment.still_held else _made_of(moment)
     if decision is not None:
@@ -102,7 +102,8 @@ def _largest_reports(members: Iterable[StreamsMember]) -> dict[TaskId, int]:
     return largest
 
 
-def _task_row(task: GroupTask, topics: Topics, ends: EndOffsets, least_end: int) -> dict[str, Any]:
+def task_row(task: GroupTask, topics: Topics, ends: EndOffsets, least_end: int = 0) -> dict[str, Any]:
+    """Return a task's row; its stores end at ``least_end`` at least, as somebody has so much of them."""
     row: dict[str, Any] = {"task_id": str(task.task_id), "stateful": task.stateful}
     end_sum = end_offset_sum(task, ends)
     if end_sum is not None:

@@ -9,21 +9,32 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kstream_plan.errors import ClusterError
+from kstream_plan.snapshots.broker.byte_reader import PayloadError
 from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
 from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
 from kstream_plan.snapshots.broker.group_rows import EndOffsets
 from kstream_plan.snapshots.broker.group_tasks import Topics
 from kstream_plan.snapshots.broker.history import OffsetsRecord
-from kstream_plan.snapshots.broker.kafka_failures import ConnectionWatch, cluster_error
-from kstream_plan.snapshots.broker.streams_group import STREAMS_PROTOCOL, DescribedGroup, may_be_streams
+from kstream_plan.snapshots.broker.kafka_failures import SETTINGS_OF, ConnectionWatch, cluster_error, coordinator_moves
+from kstream_plan.snapshots.broker.streams_describe import read_streams_groups
+from kstream_plan.snapshots.broker.streams_group import (
+    STREAMS_PROTOCOL,
+    DescribedGroup,
+    StreamsGroupAnswer,
+    is_gone,
+    may_be_streams,
+)
 from kstream_plan.snapshots.rows.fields import printable
+
+if TYPE_CHECKING:
+    from kstream_plan.snapshots.broker.messages import Answer
 
 _CLIENT_ID = "kstream-plan"
 #: Older ones do not tell a refused login from a lost connection, and try it again and again.
@@ -38,6 +49,18 @@ _NEARLY = 0.9
 _UNKNOWN_TOPIC = 3
 _LATEST = -1
 _EARLIEST = -2
+#: ``ConfigResource.Type.GROUP``.
+_GROUP_RESOURCE = 32
+#: Between two questions while a coordinator is on its way to another broker.
+_PAUSE_SECONDS = 0.2
+
+
+class _HasErrorCode(Protocol):
+    @property
+    def error_code(self) -> int: ...
+
+
+_T = TypeVar("_T", bound=_HasErrorCode)
 
 
 class KafkaCluster:
@@ -84,7 +107,8 @@ class KafkaCluster:
         """
         where = f"group {printable(group_id)}"
         with self._asking(where):
-            group = self._admin._manager.run(self._describe, group_id)
+            request = self._kafka.DescribeGroupsRequest(groups=[group_id])
+            group = self._of_coordinator(group_id, request, lambda answer: answer.groups[0])
         if group.error_code and group.error_code != self._kafka.errors.GroupIdNotFoundError.errno:
             raise self._refused(group.error_code, where)
         if group.error_code or group.group_state == "Dead":
@@ -101,19 +125,49 @@ class KafkaCluster:
         ]
         return DescribedGroup(group.group_state, group.protocol_type, group.protocol_data, members)
 
-    def streams_groups(self) -> list[str]:
-        """Return the running groups of Kafka Streams (``ListGroups``, ``DescribeGroups``), sorted.
+    def describe_streams_group(self, group_id: str) -> StreamsGroupAnswer:
+        """Return a group of the streams protocol as it is (``FindCoordinator``, ``StreamsGroupDescribe``).
 
-        While a group rebalances the broker does not tell whether it is one: such a group is among them.
+        Raises:
+            ClusterError: it is no such group (any more), the cluster cannot tell, refuses or does not answer, or what
+                it answers cannot be read.
+        """
+        where = f"group {printable(group_id)}"
+        request = self._kafka.StreamsGroupDescribeRequest(group_ids=[group_id])
+        try:
+            with self._asking(where):
+                found = self._of_coordinator(group_id, request, lambda answer: _streams_group(answer, group_id))
+                newest = self._admin._manager.broker_version_data.api_versions[request.API_KEY][1]
+        except PayloadError as error:
+            what = f"the answer to StreamsGroupDescribe cannot be read: {error.field or 'it'} {error.what}"
+            fix = "take the snapshot again; if it stays, update kstream-plan, or use --describe-text"
+            raise ClusterError(what, where=f"{where} at {self._servers}", fix=fix) from None
+        if found.error_code:
+            raise self._refused(found.error_code, where, found.group.error_message or "")
+        return found._replace(newest_version=newest)
+
+    def group_settings(self, group_id: str) -> dict[str, str]:
+        """Return a group's own settings that have a value, by the brokers' names (``DescribeConfigs``).
+
+        Raises:
+            ClusterError: the cluster refuses or does not answer.
+        """
+        where = f"{SETTINGS_OF}group {printable(group_id)}"
+        request = self._kafka.DescribeConfigsRequest(resources=[(_GROUP_RESOURCE, group_id, None)])
+        with self._asking(where):
+            (result,) = self._within(self._timeout_ms, lambda: self._admin._manager.send(request)).results
+        if result.error_code:
+            raise self._refused(result.error_code, where, result.error_message or "")
+        return {setting.name: setting.value for setting in result.configs if setting.value is not None}
+
+    def streams_groups(self) -> list[str]:
+        """Return the running groups of Kafka Streams, of either protocol (``ListGroups``, ``DescribeGroups``), sorted.
+
+        While a classic group rebalances the broker does not tell whether it is one: such a group is among them.
         """
         with self._asking("the groups"):
-            listed = [
-                group["group_id"]
-                for group in self._admin.list_groups()
-                if group["protocol_type"] == STREAMS_PROTOCOL[0]
-                and str(group.get("group_type") or "classic").lower() == "classic"
-            ]
-        return [group_id for group_id in sorted(listed) if may_be_streams(self.describe_group(group_id))]
+            listed = {group["group_id"]: group for group in self._admin.list_groups()}
+        return [group_id for group_id, group in sorted(listed.items()) if self._is_of_streams(group)]
 
     def topics(self, names: Sequence[str]) -> Topics:
         """Return the partitions of those topics that exist (``Metadata``, ``DescribeCluster``)."""
@@ -213,17 +267,55 @@ class KafkaCluster:
                 raise
             raise self._kafka.errors.KafkaTimeoutError("what it sends has no end") from None
 
-    async def _describe(self, group_id: str) -> Any:
-        request = self._kafka.DescribeGroupsRequest(groups=[group_id])
-        coordinator = await self._admin._find_coordinator_id(group_id)
-        response = await self._admin._manager.send(request, node_id=coordinator)
-        return response.groups[0]
+    def _is_of_streams(self, listed: Mapping[str, Any]) -> bool:
+        group_type = _type_of(listed)
+        if group_type == "streams":
+            return not is_gone(str(listed.get("group_state")))
+        of_consumers = group_type == "classic" and listed["protocol_type"] == STREAMS_PROTOCOL[0]
+        return of_consumers and may_be_streams(self.describe_group(listed["group_id"]))
+
+    def _of_coordinator(self, group_id: str, request: Any, read: Callable[[Any], _T]) -> _T:
+        """Ask a group's coordinator; one that moves to another broker, or is reading its groups there, is waited for.
+
+        Args:
+            group_id: the group.
+            request: the question.
+            read: gives what is wanted of an answer; it has an ``error_code``.
+        """
+        errors, manager = self._kafka.errors, self._admin._manager
+        end = time.monotonic() + self._timeout_ms / 1000
+
+        async def ask() -> Any:
+            return await manager.send(request, node_id=await self._admin._find_coordinator_id(group_id))
+
+        while True:
+            left_ms = max(1, (end - time.monotonic()) * 1000)
+            try:
+                found = read(self._within(left_ms, ask))
+                error = errors.for_code(found.error_code)
+                if not issubclass(error, coordinator_moves(errors)):
+                    return found
+                raise error
+            except coordinator_moves(errors):
+                if left_ms < _PAUSE_SECONDS * 1000:
+                    raise
+            manager.cluster._coordinators.clear()  # what it remembers is not so any more
+            time.sleep(_PAUSE_SECONDS)
+
+    def _within(self, within_ms: float, ask: Callable[[], Any]) -> Any:
+        """Return what is asked for in the client's thread; not even a connection that does not come up takes longer."""
+        manager = self._admin._manager
+
+        async def bounded() -> Any:
+            return await manager.wait_for(manager.call_soon(ask), within_ms)
+
+        return manager.run(bounded)
 
     def _other_group(self, group_id: str, where: str) -> DescribedGroup:
         """``DescribeGroups`` does not know it: there is none, or it is of a newer protocol (``ListGroups``)."""
         with self._asking(where):
             listed = [group for group in self._admin.list_groups() if group["group_id"] == group_id]
-        group_type = str(listed[0].get("group_type") or "classic").lower() if listed else ""
+        group_type = _type_of(listed[0]) if listed else ""
         if group_type in ("", "classic"):
             fix = "give the application.id of the running application, and the cluster it runs on"
             raise ClusterError("does not exist on this cluster", where=where, fix=fix)
@@ -245,8 +337,8 @@ class KafkaCluster:
             within = f"{self._timeout_ms / 1000:g} s" if waited_ms > _NEARLY * self._timeout_ms else ""
             raise cluster_error(self._kafka.errors, error, self._servers, where, self._watch.reason, within) from None
 
-    def _refused(self, code: int, where: str) -> ClusterError:
-        error = self._kafka.errors.for_code(code)("")
+    def _refused(self, code: int, where: str, message: str = "") -> ClusterError:
+        error = self._kafka.errors.for_code(code)(message)
         return cluster_error(self._kafka.errors, error, self._servers, where, "")
 
     def _silent(self, where: str) -> ClusterError:
@@ -260,6 +352,23 @@ def _only_handler(logger: logging.Logger, handler: logging.Handler) -> None:
     """Let nothing of the client's log reach the terminal: what is wrong is told as one error."""
     logger.handlers = [handler]
     logger.propagate = False
+
+
+def _streams_group(answer: Answer, group_id: str) -> StreamsGroupAnswer:
+    """Return the group that an answer is about.
+
+    Raises:
+        PayloadError: it cannot be read, or is about another.
+    """
+    groups = read_streams_groups(answer.body, answer.version)
+    if [group.group_id for group in groups] != [group_id]:
+        raise PayloadError("groups", "is not the one that was asked for")
+    return StreamsGroupAnswer(groups[0], answer.version, answer.version)
+
+
+def _type_of(listed: Mapping[str, Any]) -> str:
+    """Return the protocol that a listed group is of; brokers before 3.8 do not tell: there was one."""
+    return str(listed.get("group_type") or "classic").lower()
 
 
 def offsets_partition(group_id: str, partition_count: int) -> int:
@@ -290,9 +399,15 @@ def _kafka_python() -> SimpleNamespace:
     version = str(package.__version__)
     if tuple(int(part) for part in version.split(".")[:3] if part.isdigit()) < _OLDEST:
         raise _missing(f"kafka-python {version} is too old")
+    from kafka.protocol.admin import DescribeConfigsRequest  # noqa: PLC0415
+
+    from kstream_plan.snapshots.broker.messages import StreamsGroupDescribeRequest  # noqa: PLC0415
+
     return SimpleNamespace(
         errors=errors,
+        DescribeConfigsRequest=DescribeConfigsRequest,
         DescribeGroupsRequest=DescribeGroupsRequest,
+        StreamsGroupDescribeRequest=StreamsGroupDescribeRequest,
         KafkaAdminClient=package.KafkaAdminClient,
         KafkaConsumer=package.KafkaConsumer,
         TopicPartition=package.TopicPartition,

@@ -11,6 +11,8 @@ from kstream_plan.errors import ClusterError
 from kstream_plan.snapshots.rows.fields import printable
 
 _OFFSETS_TOPIC = "__consumer_offsets"
+#: How a place begins that is about a group's settings.
+SETTINGS_OF = "settings of "
 #: How kafka-python words it.
 _LOST = re.compile(r"<KafkaConnection .*Connection lost: ")
 _FAILED = re.compile(
@@ -74,6 +76,11 @@ class ConnectionWatch(logging.Handler):
                 raise self._errors.KafkaConnectionError(self.reason)
 
 
+def coordinator_moves(errors: Any) -> tuple[type[Exception], ...]:
+    """Return the errors that say that a group is on its way to another broker, or is still read there."""
+    return errors.CoordinatorLoadInProgressError, errors.CoordinatorNotAvailableError, errors.NotCoordinatorError
+
+
 def cluster_error(
     errors: Any, error: Exception, servers: str, where: str, heard: str, within: str = ""
 ) -> ClusterError:
@@ -97,7 +104,10 @@ def _meaning(errors: Any, error: Exception, where: str, reason: str) -> tuple[st
     """Return what is wrong, and the fix."""
     if isinstance(error, errors.TopicAuthorizationFailedError):
         access = "Read" if _OFFSETS_TOPIC in where else "Describe"
-        return "access is denied", f"grant the principal {access} on the topic"
+        which = "the topics that the group reads and writes" if where.startswith("group ") else "the topic"
+        return "access is denied", f"grant the principal {access} on {which}"
+    if isinstance(error, errors.GroupAuthorizationFailedError) and where.startswith(SETTINGS_OF):
+        return "access is denied", "grant the principal DescribeConfigs on the group"
     if isinstance(error, errors.UnsupportedCodecError):
         return f"the records are compressed: {reason}", "pip install 'kafka-python[lz4,snappy,zstd]'"
     meanings: tuple[tuple[tuple[type[Exception], ...], str, str], ...] = (
@@ -120,6 +130,21 @@ def _meaning(errors: Any, error: Exception, where: str, reason: str) -> tuple[st
             (errors.KafkaConfigurationError,),
             f"the connection is not secure: {_plain(str(error))}",
             "check ssl.truststore.*, and that the address is one of the certificate's names",
+        ),
+        (
+            coordinator_moves(errors),
+            f"its coordinator is not ready: {reason}",
+            "try again in some seconds; if it stays so, look whether all brokers run",
+        ),
+        (
+            (errors.UnsupportedVersionError,),
+            f"the brokers do not support that: {reason}",
+            "ask brokers of release 2.6 or newer; about streams groups, of 4.2 or newer with streams.version 1",
+        ),
+        (
+            (errors.GroupIdNotFoundError,),
+            f"is no streams group any more: {reason}",
+            "take the snapshot again; if it stays, give the application.id of the running application",
         ),
         (
             (errors.RetriableError, OSError),

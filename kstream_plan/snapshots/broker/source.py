@@ -24,10 +24,12 @@ from kstream_plan.snapshots.broker.history import (
 from kstream_plan.snapshots.broker.members import StreamsMember, read_members
 from kstream_plan.snapshots.broker.streams_group import (
     DescribedGroup,
+    StreamsGroupAnswer,
     check_stable_streams_group,
     newer_protocol,
     no_members,
 )
+from kstream_plan.snapshots.broker.streams_rows import GivenOfGroup, running_streams_group
 from kstream_plan.snapshots.broker.topology_text import Topology
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.generation_rates import with_rates
@@ -41,6 +43,12 @@ class Cluster(Protocol):
 
     def describe_group(self, group_id: str) -> DescribedGroup:
         """Return the group as it is."""
+
+    def describe_streams_group(self, group_id: str) -> StreamsGroupAnswer:
+        """Return a group of the streams protocol as it is."""
+
+    def group_settings(self, group_id: str) -> Mapping[str, str]:
+        """Return a group's own settings, by the brokers' names."""
 
     def streams_groups(self) -> list[str]:
         """Return the running groups of Kafka Streams, and those of which that cannot be told now, sorted."""
@@ -66,11 +74,16 @@ class Taken(NamedTuple):
 
 
 def running_group(
-    cluster: Cluster, group_id: str, topology: Topology | None, now_ms: int, config: Mapping[str, Any]
+    cluster: Cluster,
+    group_id: str,
+    topology: Topology | None,
+    now_ms: int,
+    config: Mapping[str, Any],
+    given: GivenOfGroup = GivenOfGroup(),  # noqa: B008 - nothing can change it
 ) -> Taken:
-    """Take one snapshot of a group as it is now.
+    """Take one snapshot of a group as it is now, of either protocol of Kafka Streams.
 
-    What the members reported is of their last join, and the broker does not tell when that was.
+    What the members of a classic group reported is of their last join, and the broker does not tell when that was.
 
     Args:
         cluster: where the group is.
@@ -78,12 +91,16 @@ def running_group(
         topology: the text of its ``Topology.describe()``, ``None`` without.
         now_ms: the time, since 1970.
         config: the application's settings, by the names of the snapshot's ``config``.
+        given: what counts instead of topology and settings if it is a group of the streams protocol.
 
     Raises:
         SnapshotError: the group is not stable, empty, of another kind; a payload or the topology does not fit.
         ClusterError: the cluster cannot be reached or refuses.
     """
     described = cluster.describe_group(group_id)
+    if described.group_type == "streams":
+        row, notes = running_streams_group(cluster, group_id, now_ms, given)
+        return Taken([row], notes)
     check_stable_streams_group(group_id, described)
     members = read_members(group_id, described.members)
     moment = GroupMoment(group_id, _generation(members), now_ms, members, held_by(members), still_held=True)

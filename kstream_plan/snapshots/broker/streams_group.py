@@ -1,4 +1,4 @@
-"""Whether a group is one of Kafka Streams' classic protocol and has members to plan for, and what to say if not."""
+"""What a broker tells a group to be: whether it is one of Kafka Streams and has members, and what to say if not."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.broker.group_metadata import MemberMetadata
+from kstream_plan.snapshots.broker.streams_describe import DescribedStreamsGroup
 from kstream_plan.snapshots.rows.fields import printable, shown
 
 #: Protocol type and assignor under which Kafka Streams joins (``StreamsPartitionAssignor.name``).
@@ -29,6 +30,22 @@ class DescribedGroup(NamedTuple):
     group_type: str = "classic"
 
 
+class StreamsGroupAnswer(NamedTuple):
+    """A group of the streams protocol as ``StreamsGroupDescribe`` tells it.
+
+    ``version`` is that of the answer, ``newest_version`` the newest that the brokers know.
+    """
+
+    group: DescribedStreamsGroup
+    version: int
+    newest_version: int
+
+    @property
+    def error_code(self) -> int:
+        """Why the group is not told; 0 if it is."""
+        return self.group.error_code
+
+
 def check_stable_streams_group(group_id: str, group: DescribedGroup) -> None:
     """Check that a snapshot can be made of a group.
 
@@ -38,7 +55,7 @@ def check_stable_streams_group(group_id: str, group: DescribedGroup) -> None:
     where = f"group {printable(group_id)}"
     if group.group_type != "classic":
         raise newer_protocol(group_id, group.group_type, where)
-    if group.state in _GONE:
+    if is_gone(group.state):
         raise no_members(group_id, where)
     if group.protocol_type != STREAMS_PROTOCOL[0]:
         raise not_streams(group_id, group.protocol_type, group.protocol, where)
@@ -49,9 +66,14 @@ def check_stable_streams_group(group_id: str, group: DescribedGroup) -> None:
         raise not_streams(group_id, group.protocol_type, group.protocol, where)
 
 
+def is_gone(state: str) -> bool:
+    """Tell whether a group in that state has no members."""
+    return state in _GONE
+
+
 def may_be_streams(group: DescribedGroup) -> bool:
     """Tell whether a group runs and is one of Kafka Streams, as far as the broker tells: not while it rebalances."""
-    if group.state in _GONE or group.protocol_type != STREAMS_PROTOCOL[0]:
+    if is_gone(group.state) or group.protocol_type != STREAMS_PROTOCOL[0]:
         return False
     return group.state != _STABLE or group.protocol == STREAMS_PROTOCOL[1]
 
@@ -65,8 +87,8 @@ def no_members(group_id: str, where: str) -> SnapshotError:
 def newer_protocol(group_id: str, protocol: str, where: str) -> SnapshotError:
     """Return the error about a group of a newer protocol."""
     if protocol == "streams":
-        what = "is of the newer streams protocol (group.protocol=streams), whose assignor is in the broker"
-        fix = "save what kafka-streams-groups.sh --describe prints of it, and give that: --describe-text FILE"
+        what = "is of the newer streams protocol (group.protocol=streams), which has no history of decisions"
+        fix = "take the group as it is now: leave --offsets-topic out"
     else:
         what = f"is of the {protocol} protocol, not of Kafka Streams"
         fix = "give the application.id of a Kafka Streams application"

@@ -30,6 +30,8 @@ from kstream_plan.snapshots.rows.times import optional_time
 #: The states of a member, as brokers name them.
 _MEMBER_STATES = ("STABLE", "UNREVOKED_TASKS", "UNRELEASED_TASKS")
 _STABLE = "stable"
+#: The largest value of a setting: Kafka's ``int``.
+_MOST = 2**31 - 1
 _RELEASE = re.compile(r"(\d{1,4}\.\d{1,4})(?:[.-].*)?", re.ASCII)
 
 T = TypeVar("T")
@@ -39,19 +41,24 @@ def read_group_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentCon
     """Read the ``config`` of a streams group: the group's own settings, by the brokers' names; defaults are theirs.
 
     Returns:
-        The settings, and a warning for every key that is none of them.
+        The settings, and a warning for every key that is none of them, and every value that brokers take only where
+        their own limits have been changed.
 
     Raises:
-        FieldError: a value of the wrong type, or out of the range that brokers take.
+        FieldError: a value of the wrong type, or that no broker takes.
     """
     given = row.get("config")
     if given is not None and not isinstance(given, Mapping):
         raise wrong_type("config", given, "an object of settings")
-    values, notes = {}, []
+    values: dict[str, int] = {}
+    notes = []
     for name, (field, default, low, high) in GROUP_SETTINGS.items():
         value = (given or {}).get(name)
         value = number_from_text(value) if as_text else value
         values[field] = default if value is None else _setting(name, value, low, high)
+        if not low <= values[field] <= high:
+            message = f"config.{name} is {values[field]}: brokers take {low} to {high} unless their limits are changed"
+            notes.append(Note("unusual-group-setting", message, (name,)))
     for key in sorted(set(given or ()) - set(GROUP_SETTINGS)):
         if key in CONFIG_NAMES:
             message = f"config.{key} is a setting of the application: it has no effect in a streams group"
@@ -204,9 +211,11 @@ def _each(values: Sequence[Any], name: str, read: Callable[[Any], T]) -> list[T]
 
 def _setting(name: str, value: object, low: int, high: int) -> int:
     try:
-        return checked_integer(f"config.{name}", value, low, high)
+        return checked_integer(f"config.{name}", value, min(low, 1), _MOST)
     except FieldError as error:
-        raise FieldError(error.path, error.what, f"set it to a value brokers accept, {low} to {high}") from None
+        raise FieldError(
+            error.path, error.what, f"give a whole number, {low} to {high} by the brokers' usual limits"
+        ) from None
 
 
 def _check_targets(members: Sequence[BrokerMember]) -> None:

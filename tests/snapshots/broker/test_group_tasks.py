@@ -82,7 +82,6 @@ def test_a_source_by_pattern_reads_what_its_tasks_read() -> None:
         (DescribedGroup("Empty", "consumer", ""), "is empty: no instance is running"),
         (DescribedGroup("Stable", "connect", "compatible"), "its protocol is 'connect', its assignor 'compatible'"),
         (DescribedGroup("Stable", "consumer", "cooperative-sticky"), "its assignor 'cooperative-sticky'"),
-        (DescribedGroup("Stable", "", "", group_type="streams"), "newer streams protocol"),
         (DescribedGroup("Stable", "", "", group_type="consumer"), "is of the consumer protocol, not of Kafka Streams"),
     ],
 )

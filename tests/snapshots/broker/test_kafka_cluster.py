@@ -69,9 +69,13 @@ def test_the_groups_of_kafka_streams_that_run(answers: Answers, monkeypatch: pyt
     }
     kinds = {"connect": "connect"} | dict.fromkeys(described, "consumer")
     answers.listed = [{"group_id": name, "protocol_type": kind} for name, kind in kinds.items()]
-    answers.listed.append({"group_id": "newer", "protocol_type": "consumer", "group_type": "Consumer"})
+    answers.listed += [
+        {"group_id": "newer", "protocol_type": "consumer", "group_type": "Consumer"},
+        {"group_id": "decided", "protocol_type": "streams", "group_type": "Streams", "group_state": "Assigning"},
+        {"group_id": "deserted", "protocol_type": "streams", "group_type": "Streams", "group_state": "Empty"},
+    ]
     monkeypatch.setattr(KafkaCluster, "describe_group", lambda _, name: described[name])
-    assert KafkaCluster("a:9092", {}).streams_groups() == ["billing", "orders"]
+    assert KafkaCluster("a:9092", {}).streams_groups() == ["billing", "decided", "orders"]
 
 
 def test_topics_with_the_racks_of_their_replicas(answers: Answers) -> None:
@@ -175,7 +179,7 @@ def test_every_failure_is_one_error_with_its_fix(answers: Answers, error: Except
 def test_an_error_in_the_answer_is_one_as_well(answers: Answers, code: int) -> None:
     answers.group = group(code=code)
     with pytest.raises(ClusterError, match="group shop at a:9092: "):
-        KafkaCluster("a:9092", {}).describe_group("shop")
+        KafkaCluster("a:9092", {}, 100).describe_group("shop")
 
 
 def test_reading_the_offsets_topic_needs_read_access(answers: Answers) -> None:

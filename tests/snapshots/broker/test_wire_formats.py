@@ -10,6 +10,7 @@ from kstream_plan.model import LATEST, UNKNOWN, TaskId
 from kstream_plan.snapshots.broker.byte_reader import ByteReader, PayloadError, UnknownVersionError
 from kstream_plan.snapshots.broker.consumer_protocol import read_assignment, read_subscription
 from kstream_plan.snapshots.broker.group_metadata import GroupKey, MemberMetadata, read_group_key
+from kstream_plan.snapshots.broker.streams_describe import DescribedMember, DescribedSubtopology, DescribedTasks
 from tests.helpers.wire_payloads import Payload, name, payloads
 
 
@@ -84,6 +85,47 @@ def test_keys_tell_groups_of_every_protocol_from_the_rest() -> None:
         11: GroupKey("share", "orders"),
         17: GroupKey("streams", "orders"),
     }
+
+
+@pytest.mark.parametrize("payload", payloads("streams_groups_0", "streams_groups_1"), ids=name)
+def test_a_streams_group_in_the_order_of_the_broker(payload: Payload) -> None:
+    (group,) = payload.read()
+    first, second = group.members
+    nothing = DescribedTasks((), (), ())
+    assert (group.error_code, group.group_id, group.state) == (0, "orders", "Reconciling")
+    assert (group.group_epoch, group.target_epoch, group.topology_epoch) == (9, 8, 2)
+    assert group.assignor == ("sticky" if payload.version >= 1 else None)
+    assert group.subtopologies == (
+        DescribedSubtopology(
+            "1", ("orders", "clicks", "orders-x-repartition"), ("orders-A-changelog", "orders-B-changelog")
+        ),
+        DescribedSubtopology("0", ("orders-by-key-repartition",), ()),
+    )
+    assert first == DescribedMember(
+        member_id="m-1",
+        epoch=7,
+        instance_id="static-1",
+        rack="rack-a",
+        client_id="orders-StreamThread-1-consumer",
+        client_host="/10.0.0.1",
+        topology_epoch=2,
+        process_id="1d296588-571c-4eee-96be-fa395e3c536c",
+        end_point_host="app-1.example.org",
+        client_tags=(("zone", "a"), ("cluster", "größe")),
+        task_offsets=(("0_4", 1234567890123), ("1_12", -2)),
+        current=DescribedTasks(("1_7", "1_3", "0_0"), ("0_4",), ("0_5",)),
+        target=DescribedTasks(("1_7",), (), ("10_1",)),
+        is_classic=True,
+    )
+    assert (second.member_id, second.rack, second.end_point_host, second.current) == ("a-2", None, None, nothing)
+
+
+@pytest.mark.parametrize("payload", payloads("other_streams_groups_0", "other_streams_groups_1"), ids=name)
+def test_streams_groups_without_topology(payload: Payload) -> None:
+    refused, not_ready = payload.read()
+    assert (refused.error_code, refused.error_message) == (69, "Group orders is not a streams group.")
+    assert (refused.topology_epoch, refused.subtopologies, refused.members) == (-1, None, ())
+    assert (not_ready.state, not_ready.topology_epoch, not_ready.subtopologies) == ("NotReady", 0, None)
 
 
 @pytest.mark.parametrize("payload", payloads("subscription_info", "assignment_info", "group_metadata"), ids=name)

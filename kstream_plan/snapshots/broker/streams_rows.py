@@ -1,0 +1,217 @@
+"""A running streams group, as its coordinator describes it → one row of the assignment snapshot's schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model import Note, TaskId
+from kstream_plan.model.scenario import SettingValue
+from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS
+from kstream_plan.model.times import format_time
+from kstream_plan.snapshots.broker.group_rows import EndOffsets, task_row
+from kstream_plan.snapshots.broker.group_tasks import GroupTask, Topics
+from kstream_plan.snapshots.broker.streams_describe import (
+    NEWEST_VERSION,
+    DescribedMember,
+    DescribedStreamsGroup,
+    DescribedSubtopology,
+)
+from kstream_plan.snapshots.broker.streams_group import StreamsGroupAnswer, is_gone, no_members
+from kstream_plan.snapshots.rows.config import number_from_text
+from kstream_plan.snapshots.rows.fields import printable, shown
+
+if TYPE_CHECKING:
+    from kstream_plan.snapshots.broker.source import Cluster
+
+#: Brokers of 4.4 answer this version.
+_ANSWERED_SINCE_4_4 = 1
+#: Groups of brokers of 4.3 have this setting.
+_SETTING_SINCE_4_3 = "streams.assignment.interval.ms"
+_ASSIGNOR = "sticky"
+
+
+class GivenOfGroup(NamedTuple):
+    """What is given of a streams group beside what its brokers tell.
+
+    ``settings`` are the group's own by the fields of ``AssignmentConfig``, and count where the brokers tell nothing;
+    ``of_application`` are names of settings that have no effect there.
+    """
+
+    broker_version: str | None = None
+    settings: Mapping[str, SettingValue] = MappingProxyType({})
+    of_application: Sequence[str] = ()
+
+
+def running_streams_group(
+    cluster: Cluster, group_id: str, now_ms: int, given: GivenOfGroup
+) -> tuple[dict[str, Any], list[Note]]:
+    """Return a group's row as it is now, and what is not known of it.
+
+    Members, and whatever they have, stay in the order in which the broker listed them: it is that of its own table.
+
+    Raises:
+        SnapshotError: the group is empty, has no topology, another assignor or members of another protocol, or its
+            brokers are newer than what is known.
+        ClusterError: the cluster cannot be reached or refuses.
+    """
+    where = f"group {printable(group_id)}"
+    answer = cluster.describe_streams_group(group_id)
+    if is_gone(answer.group.state):
+        raise no_members(group_id, where)
+    subtopologies = _checked(answer.group, where)
+    settings = cluster.group_settings(group_id)
+    release = given.broker_version or _release(answer, settings, where)
+    names = dict.fromkeys(topic for of in subtopologies for topic in (*of.input_topics, *of.changelogs))
+    topics = cluster.topics(list(names))
+    tasks = [task for of in subtopologies for task in _tasks(of, topics, where)]
+    changelogs = [partition for task in tasks for partition in task.changelogs or ()]
+    ends = cluster.end_offsets(changelogs) if changelogs else {}
+    config, differing = _config(settings, given)
+    row = {**_row(answer.group, tasks, topics, ends), "broker_version": release, "config": config}
+    notes = [
+        *_release_notes(answer, release, given),
+        *differing,
+        *_state_notes(answer.group),
+        *_missing(subtopologies, topics),
+    ]
+    return {**row, "captured_at": format_time(now_ms)}, notes
+
+
+def _checked(group: DescribedStreamsGroup, where: str) -> Sequence[DescribedSubtopology]:
+    if not group.subtopologies:
+        what, fix = f"has no topology yet, and is {shown(group.state)}", "try again when it is Stable"
+    elif group.assignor not in (None, "", _ASSIGNOR):
+        what = f"is decided by the assignor {shown(group.assignor)}; only {_ASSIGNOR} is modelled"
+        fix = f"set streams.assignor.name={_ASSIGNOR}, or do without a plan"
+    elif classic := next((member for member in group.members if member.is_classic), None):
+        what = f"has the member {shown(classic.member_id)} of the classic protocol"
+        fix = "take the snapshot when every instance has moved to the streams protocol"
+    else:
+        return group.subtopologies
+    raise SnapshotError(what, where=where, fix=fix, application_id=group.group_id)
+
+
+def _release(answer: StreamsGroupAnswer, settings: Mapping[str, str], where: str) -> str:
+    """Return the release of the brokers, by how they answer and by what groups have set there."""
+    if answer.newest_version > NEWEST_VERSION:
+        known = ", ".join(BROKER_VERSIONS)
+        what = f"its brokers are newer than {known}, and may decide otherwise"
+        fix = "update kstream-plan; if they are to count as one of these: --broker-version"
+        raise SnapshotError(what, where=where, fix=fix, application_id=answer.group.group_id)
+    if answer.version >= _ANSWERED_SINCE_4_4:
+        return "4.4"
+    return "4.3" if _SETTING_SINCE_4_3 in settings else "4.2"
+
+
+def _tasks(of: DescribedSubtopology, topics: Topics, where: str) -> Iterator[GroupTask]:
+    """Return all tasks of a subtopology: so many as its largest topic has partitions."""
+    missing = next((topic for topic in of.input_topics if topic not in topics), None)
+    if missing is not None:
+        what = f"reads topic {printable(missing)} in sub-topology {of.subtopology_id}, which the cluster does not have"
+        raise SnapshotError(what, where=where, fix="create the topic, or wait until the application has")
+    for number in range(max((len(topics[topic]) for topic in of.input_topics), default=0)):
+        try:
+            task_id = TaskId.parse(f"{of.subtopology_id}_{number}")
+        except ValueError:
+            what = f"has sub-topology {shown(of.subtopology_id)}, which is no number"
+            raise SnapshotError(what, where=where, fix="update kstream-plan") from None
+        sources = tuple((topic, number) for topic in of.input_topics if number < len(topics[topic]))
+        changelogs = tuple((topic, number) for topic in of.changelogs if number < len(topics.get(topic, ())))
+        yield GroupTask(task_id, bool(of.changelogs), sources, changelogs)
+
+
+def _row(group: DescribedStreamsGroup, tasks: Sequence[GroupTask], topics: Topics, ends: EndOffsets) -> dict[str, Any]:
+    names = frozenset(str(task.task_id) for task in tasks)
+    found: dict[str, list[tuple[int, DescribedMember]]] = {}
+    for position, member in enumerate(group.members):
+        found.setdefault(member.process_id, []).append((position, member))
+    return {
+        "format_version": "1.0",
+        "application_id": group.group_id,
+        "group_protocol": "streams",
+        "generation": group.group_epoch,
+        "target_epoch": group.target_epoch,
+        "group_state": group.state,
+        "tasks": [task_row(task, topics, ends) for task in tasks],
+        "instances": [
+            {
+                "process_id": process_id,
+                "host": members[0][1].end_point_host or members[0][1].client_host.removeprefix("/") or None,
+                "rack": next((member.rack for _, member in members if member.rack), None),
+                "client_tags": dict(members[0][1].client_tags),
+                "consumers": [_consumer(member, position, names) for position, member in members],
+            }
+            for process_id, members in found.items()
+        ],
+    }
+
+
+def _consumer(member: DescribedMember, position: int, names: frozenset[str]) -> dict[str, Any]:
+    """Return a member's part; what is negative among its offsets is a mark of Kafka Streams, and no offset."""
+    offsets = [
+        {"task_id": task, "offset": offset} for task, offset in member.task_offsets if task in names and offset >= 0
+    ]
+    return {
+        "consumer_id": member.member_id,
+        "client_id": member.client_id,
+        "group_instance_id": member.instance_id,
+        "position": position,
+        "member_epoch": member.epoch,
+        **{role: list(tasks) for role, tasks in member.current._asdict().items()},
+        "target": {role: list(tasks) for role, tasks in member.target._asdict().items()},
+        "task_offsets": offsets,
+    }
+
+
+def _config(settings: Mapping[str, str], given: GivenOfGroup) -> tuple[dict[str, Any], list[Note]]:
+    """Return the row's ``config``: what the brokers tell, and what is given where they tell nothing."""
+    config: dict[str, Any] = {}
+    differing = []
+    for name, (field, *_) in GROUP_SETTINGS.items():
+        kafka_name = name.replace("_", ".")
+        told, other = number_from_text(settings.get(kafka_name)), given.settings.get(field)
+        if told is not None and other not in (None, told):
+            differing.append(f"{kafka_name}={printable(str(told))} ({other} is given)")
+        if told is not None or other is not None:
+            config[name] = other if told is None else told
+    notes = []
+    if differing:
+        notes.append(Note("settings-differ", f"what the brokers tell of the group counts: {', '.join(differing)}"))
+    if given.of_application:
+        without = ", ".join(name.replace("_", ".") for name in given.of_application)
+        message = f"{without}: a setting of the application has no effect in a streams group"
+        notes.append(Note("no-effect-in-streams-group", message, tuple(given.of_application)))
+    return config, notes
+
+
+def _release_notes(answer: StreamsGroupAnswer, release: str, given: GivenOfGroup) -> Iterator[Note]:
+    if given.broker_version is None:
+        message = f"the brokers answer as those of {release} do, and decide so in the plan; else give --broker-version"
+        yield Note("broker-release", message)
+    if answer.version >= _ANSWERED_SINCE_4_4 and answer.group.assignor is None:
+        message = f"the brokers do not tell the group's assignor: {_ASSIGNOR}, which is the usual one, counts"
+        yield Note("assignor-unknown", message)
+
+
+def _state_notes(group: DescribedStreamsGroup) -> Iterator[Note]:
+    if group.state != "Stable":
+        message = (
+            f"the group is {printable(group.state)}: brokers do not tell how far each member has come, nor what it is "
+            "giving up, so the next seconds of a plan are a guess. Better take the snapshot when it is Stable"
+        )
+        yield Note("not-stable", message)
+    others = tuple(of.member_id for of in group.members if of.topology_epoch != group.topology_epoch)
+    if others:
+        message = f"{len(others)} of {len(group.members)} members run another topology than the group's"
+        yield Note("other-topology", message, others)
+
+
+def _missing(subtopologies: Iterable[DescribedSubtopology], topics: Topics) -> Iterator[Note]:
+    missing = tuple(topic for of in subtopologies for topic in of.changelogs if topic not in topics)
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        message = f"the cluster has no topic {missing[0]}{more}: what its store restores is not known"
+        yield Note("changelog-missing", message, missing)

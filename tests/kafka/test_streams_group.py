@@ -1,0 +1,164 @@
+"""A real streams group goes from 2 to 3 instances: its broker computes, and its members do, what the plan says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from kstream_plan.errors import ClusterError
+from kstream_plan.model import Consumer, Instance, Snapshot
+from kstream_plan.model.scenario import Join, Scenario
+from kstream_plan.model.streams_group import BrokerGroup
+from kstream_plan.plans import Plan
+from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster
+from kstream_plan.snapshots.broker.streams_describe import DescribedStreamsGroup
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers.real_cluster import Application, Broker, until
+
+pytestmark = [pytest.mark.kafka, pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")]
+
+APPLICATION = "decided-app"
+KEYS, PARTITIONS, STATELESS = 50, 8, 3
+PROCESS_IDS = {
+    "i1": "b8f1a7c2-5d31-4c8e-9a57-0d4be2c1f001",
+    "i2": "0c93e5d4-12aa-4b6f-8f10-77a9c36e5002",
+    "i3": "71d20b6e-9c44-4e0b-b3a8-1f5e8d92a003",
+}
+SETTINGS = {
+    "group.protocol": "streams",
+    "num.stream.threads": 1,
+    "auto.offset.reset": "earliest",
+    "replication.factor": 1,
+    "commit.interval.ms": 500,
+}
+#: Where the streams protocol is on without further settings (KIP-1071).
+_SINCE = (4, 2)
+_POLL_SECONDS = 0.1
+#: From what a broker has computed to what a test is told of it, on a machine that does other things as well.
+_LATE_SECONDS = 5.0
+
+
+class Scaled(NamedTuple):
+    """``before`` is the snapshot with two instances, ``after`` with three; it took so long to be Stable again."""
+
+    broker: Broker
+    before: dict[str, Any]
+    after: dict[str, Any]
+    took_seconds: float
+
+
+@pytest.fixture(scope="module")
+def scaled(broker: Broker, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Scaled]:
+    release = pytestconfig.getoption("--kafka-version")
+    if tuple(map(int, release.split(".")[:2])) < _SINCE:
+        pytest.skip(f"Kafka {release} has no streams groups that are on by themselves")
+    with Application(broker, tmp_path_factory.mktemp("decided"), APPLICATION, SETTINGS) as application:
+        application.create_topics(orders=PARTITIONS, audit=STATELESS)
+        broker.set_group_setting(APPLICATION, "streams.num.standby.replicas", "1")
+        broker.produce(f"{APPLICATION}-orders", PARTITIONS, KEYS)
+        for instance in ("i1", "i2"):
+            application.start(instance, PROCESS_IDS[instance])
+        with KafkaCluster(broker.address, {}) as cluster:
+            until(lambda: stable_with(cluster, 2), "two instances to be Stable")
+            before = until(lambda: filled(broker), "the store to be filled")
+            application.start("i3", PROCESS_IDS["i3"])
+            until(
+                lambda: cluster.describe_streams_group(APPLICATION).group.group_epoch > before["generation"], "a join"
+            )
+            began = time.monotonic()
+            until(lambda: stable_with(cluster, 3), "three instances to be Stable", poll_seconds=_POLL_SECONDS)
+            took_seconds = time.monotonic() - began
+        yield Scaled(broker, before, row(broker), took_seconds)
+
+
+def described(cluster: KafkaCluster) -> DescribedStreamsGroup:
+    return cluster.describe_streams_group(APPLICATION).group
+
+
+def stable_with(cluster: KafkaCluster, instances: int) -> bool:
+    try:
+        group = described(cluster)
+    except ClusterError:  # nobody has joined yet
+        return False
+    return group.state == "Stable" and len(group.members) == instances
+
+
+def command(broker: Broker, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as people do."""
+    group = ["snapshot", "--bootstrap-server", broker.address, "--group", APPLICATION]
+    return subprocess.run(
+        [sys.executable, "-m", "kstream_plan", *group, *options], capture_output=True, text=True, check=False
+    )
+
+
+def row(broker: Broker) -> dict[str, Any]:
+    done = command(broker)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def filled(broker: Broker) -> dict[str, Any] | None:
+    found = row(broker)
+    sums = [task["end_offset_sum"] for task in found["tasks"] if task["stateful"]]
+    return found if len(sums) == PARTITIONS and min(sums) >= KEYS else None
+
+
+def taken(found: dict[str, Any]) -> Snapshot:
+    return snapshot_from_row(found, "running")
+
+
+def planned(scaled: Scaled) -> Plan:
+    """The plan of the join, made of what was known before and of the ids that are known since."""
+    (joined,) = (of for of in taken(scaled.after).state.group.instances if of.process_id == PROCESS_IDS["i3"])
+    consumers = tuple(Consumer(consumer_id=of.consumer_id) for of in joined.consumers)
+    instance = Instance(process_id=joined.process_id, consumers=consumers)
+    return plan_checked(taken(scaled.before), scenario=Scenario(events=(Join(at_ms=0, instances=(instance,)),)))
+
+
+def test_the_snapshot_is_of_the_group_that_runs(scaled: Scaled) -> None:
+    of = taken(scaled.before)
+    memory = of.state.memory
+    assert isinstance(memory, BrokerGroup)
+    assert (memory.broker_version, memory.state, memory.ordered) == ("4.3", "Stable", True)
+    assert (of.config.num_standby_replicas, of.config.streams_assignment_interval_ms) == (1, 1_000)
+    assert {instance.process_id for instance in of.state.group.instances} == {PROCESS_IDS["i1"], PROCESS_IDS["i2"]}
+    assert [task.stateful for task in of.state.group.tasks] == [True] * PARTITIONS + [False] * STATELESS
+    assert sorted(task for held in of.state.holdings for task in held.active) == list(range(PARTITIONS + STATELESS))
+
+
+def test_who_holds_what_in_the_end_is_what_was_planned(scaled: Scaled) -> None:
+    made, after = planned(scaled), taken(scaled.after).state
+    index = {of: consumer for consumer, of in enumerate(made.group.consumer_ids)}
+    assert {of: made.final[index[of]] for of in after.group.consumer_ids} == dict(
+        zip(after.group.consumer_ids, after.holdings, strict=True)
+    )
+    assert isinstance(after.memory, BrokerGroup)
+    assert {of.member_id: tuple(map(set, of.target)) for of in after.memory.members} == {
+        of: (set(named(made, held.active)), set(named(made, held.standby)))
+        for of, held in zip(made.group.consumer_ids, made.final, strict=True)
+    }
+    assert made.summary.hops > 0
+
+
+def named(made: Plan, tasks: tuple[int, ...]) -> list[str]:
+    return [str(made.group.tasks[task].task_id) for task in tasks]
+
+
+def test_it_is_stable_within_the_range_that_was_told(scaled: Scaled) -> None:
+    (told,) = (of for of in planned(scaled).summary.ranges if of.figure == "duration_ms")
+    assert told.low / 1000 - _POLL_SECONDS <= scaled.took_seconds + 1.0
+    assert scaled.took_seconds <= told.high / 1000 + _LATE_SECONDS
+
+
+def test_it_has_no_history(scaled: Scaled) -> None:
+    done = command(scaled.broker, "--offsets-topic")
+    assert done.returncode == 1
+    assert "is of the newer streams protocol (group.protocol=streams), which has no history" in done.stderr
