@@ -76,12 +76,25 @@ def check_all(
 
 
 def _find(name: str, rule: Rule, limit: Limit, subject: MeasuredPlan, earlier: MeasuredPlan | None) -> Finding:
+    application_id = subject.plan.group.application_id
+    if not rule.applies(subject.plan):
+        allowed = rule.resolved(limit.value, subject.plan)
+        return Finding(
+            rule=name,
+            kind=rule.kind,
+            application_id=application_id,
+            limit=limit,
+            allowed=allowed,
+            measured=None,
+            at_least=rule.at_least,
+            applies=False,
+        )
     allowed, measurement = _measure(name, rule, limit, subject)
     before = None if earlier is None else _measure(name, rule, limit, earlier)[1]
     return Finding(
         rule=name,
         kind=rule.kind,
-        application_id=subject.plan.group.application_id,
+        application_id=application_id,
         limit=limit,
         allowed=allowed,
         measured=measurement.value,

@@ -20,6 +20,7 @@ class Status(StrEnum):
     ERROR = "error"
     WARNING = "warning"
     WAIVED = "waived"
+    NOT_APPLICABLE = "not-applicable"
     PASSED = "passed"
 
 
@@ -42,7 +43,8 @@ class Finding:
     measures, ``kept_before`` whether it keeps to the rule (``None``: there is no baseline). ``worst_of``: what is
     measured is that of the worst of so many draws, of which the plan is a better one; ``between``: it is the worse end
     of this range. ``invariant`` marks a broken invariant of the plan instead of a rule; ``was_saved``: of a plan that
-    was read from a file.
+    was read from a file. ``applies``: there can be something in such a plan that the rule is about; else nothing is
+    measured.
     """
 
     rule: str
@@ -63,10 +65,13 @@ class Finding:
     between: tuple[int, int] | None = None
     invariant: bool = False
     was_saved: bool = False
+    applies: bool = True
 
     @property
     def status(self) -> Status:
         """Whether the rule is kept, and if not how much that counts."""
+        if not self.applies:
+            return Status.NOT_APPLICABLE
         if not self.offences:
             return Status.PASSED
         return Status.WAIVED if self.waiver is not None else Status(self.limit.level.value)
@@ -92,7 +97,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckedPlan:
-    """One plan with its findings, worst first, then those that passed in the order of the rules.
+    """One plan with its findings, worst first, then those that do not apply and that passed, in the order of the rules.
 
     ``age_ms`` is that of the snapshot (``None``: not known); ``source`` says where the plan is kept, empty if nowhere.
     ``draws``: the plan is one of so many, and its findings are of them all.

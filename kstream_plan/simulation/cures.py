@@ -90,15 +90,20 @@ def with_cures(
         check_again: plans as the checked plan was made, and checks that; it may begin with a part of the draws, so
             that what does not hold there need not be looked at any further.
     """
-    if not any(_curable(finding) for finding in checked.findings):
+    if not any(_curable(finding, checked.plan) for finding in checked.findings):
         return checked
     trials = _Trials(snapshot, check_again)
     findings = tuple(_cured(finding, checked, trials) for finding in checked.findings)
     return replace(checked, findings=findings)
 
 
-def _curable(finding: Finding) -> bool:
-    return finding.status in (Status.ERROR, Status.WARNING) and finding.rule in _CANDIDATES and not finding.invariant
+def _curable(finding: Finding, plan: Plan) -> bool:
+    known = finding.rule in _candidates(plan) and not finding.invariant
+    return known and finding.status in (Status.ERROR, Status.WARNING)
+
+
+def _candidates(plan: Plan) -> Mapping[str, _Candidates]:
+    return _OF_WORKERS if plan.is_of_workers else _CANDIDATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +142,10 @@ class _Trial:
 
 
 def _cured(finding: Finding, checked: CheckedPlan, trials: _Trials) -> Finding:
-    if not _curable(finding):
+    if not _curable(finding, checked.plan):
         return finding
     kept = {one.rule for one in checked.of(Status.PASSED)} | {finding.rule}
-    for settings in _CANDIDATES[finding.rule](checked.plan, finding):
+    for settings in _candidates(checked.plan)[finding.rule](checked.plan, finding):
         found = None
         for trial in trials.check(settings):
             broken = any(one.offences and one.rule in kept for one in trial.findings if not _guard(one))
@@ -217,6 +222,13 @@ def _against_the_cause(plan: Plan, _finding: Finding) -> Iterator[Settings]:
     yield from ({setting: value} for setting, value in remedies(plan) if not starts_empty(plan, setting, value))
 
 
+def _shorter_delay(plan: Plan, _finding: Finding) -> Iterator[Settings]:
+    """What a worker ran waits for it no longer than that; the eager protocol waits for nobody."""
+    for delay_ms in (60_000, 0):
+        if delay_ms < (plan.config.scheduled_rebalance_max_delay_ms or 0) and plan.protocol != "eager":
+            yield {"scheduled_rebalance_max_delay_ms": delay_ms}
+
+
 _CANDIDATES: Mapping[str, _Candidates] = MappingProxyType(
     {
         "must_settle": _against_the_cause,
@@ -229,4 +241,17 @@ _CANDIDATES: Mapping[str, _Candidates] = MappingProxyType(
         "min_standbys": _more_standbys,
         "distinct_tag_values": _spread_over_tags,
     }
+)
+#: Those of Connect groups.
+_OF_WORKERS: Mapping[str, _Candidates] = MappingProxyType(
+    dict.fromkeys(
+        (
+            "max_duration",
+            "max_pause_per_task",
+            "max_pause_per_handover",
+            "max_pause_in_all",
+            "max_paused_tasks_at_once",
+        ),
+        _shorter_delay,
+    )
 )

@@ -98,6 +98,16 @@ def test_max_pause_per_handover_blames_task_and_round() -> None:
     assert blamed(found)[0] == (4, "0_0", 3_000)
 
 
+def test_max_pause_in_all_adds_up_and_blames_the_round_by_which_it_is_too_long() -> None:
+    pauses = list(plan_cases.case("scale-out").pauses)
+    total = sum(pause.length_ms for pause in pauses)
+    assert measure("max_pause_in_all", total) == Measurement(total)
+    first = MeasuredPlan(plan_cases.case("scale-out")).round_at(pauses[0].to_ms)
+    last = MeasuredPlan(plan_cases.case("scale-out")).round_at(pauses[-1].to_ms)
+    for limit, number in ((total - 1, last), (0, first)):
+        assert blamed(measure("max_pause_in_all", limit)) == [(number, None, total)]
+
+
 def test_max_paused_tasks_at_once_blames_the_rounds() -> None:
     assert measure("max_paused_tasks_at_once", 9) == Measurement(9)
     found = blamed(measure("max_paused_tasks_at_once", 8))

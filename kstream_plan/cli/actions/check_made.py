@@ -54,7 +54,7 @@ def check_snapshots(
     """
     tell("reading")
     stdin = None if source.snapshots_from_stdin is None else io.BytesIO(source.snapshots_from_stdin)
-    outcomes = read_snapshots(source.snapshots, asked, stdin, protocols=("classic", "streams"))
+    outcomes = read_snapshots(source.snapshots, asked, stdin, protocols=("classic", "streams", "connect"))
     lines = []
 
     def checked(snapshot: Snapshot, done: int) -> CheckedPlan:

@@ -32,16 +32,23 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "max_duration": Rule(Kind.DURATION, times.duration, figure="duration_ms"),
         "max_rebalances": Rule(Kind.COUNT, amounts.rebalances, figure="rebalances"),
         "max_moves": Rule(Kind.COUNT, amounts.moves, _stateful, figure="moves"),
-        "max_warmups": Rule(Kind.COUNT, amounts.warmups, _stateful, figure="warmups"),
-        "max_cold_handovers": Rule(Kind.COUNT, amounts.cold_handovers, _stateful, figure="cold_handovers"),
+        "max_warmups": Rule(Kind.COUNT, amounts.warmups, _stateful, figure="warmups", of_state=True),
+        "max_cold_handovers": Rule(
+            Kind.COUNT, amounts.cold_handovers, _stateful, figure="cold_handovers", of_state=True
+        ),
         "max_pause_per_task": Rule(Kind.DURATION, times.pause_per_task, figure="max_paused_task_ms"),
         "max_pause_per_handover": Rule(Kind.DURATION, times.pause_per_handover, figure="longest_pause_ms"),
+        "max_pause_in_all": Rule(Kind.DURATION, times.pause_in_all, figure="paused_task_ms"),
         "max_paused_tasks_at_once": Rule(Kind.COUNT, times.paused_at_once, _tasks, figure="paused_tasks_at_once"),
-        "max_restored_records": Rule(Kind.RECORDS, amounts.restored_records, _all_records, figure="restored_records"),
-        "max_peak_extra_copies": Rule(Kind.COUNT, amounts.peak_extra_copies, _stateful, figure="peak_extra_copies"),
+        "max_restored_records": Rule(
+            Kind.RECORDS, amounts.restored_records, _all_records, figure="restored_records", of_state=True
+        ),
+        "max_peak_extra_copies": Rule(
+            Kind.COUNT, amounts.peak_extra_copies, _stateful, figure="peak_extra_copies", of_state=True
+        ),
         "balance_factor": Rule(Kind.COUNT, balance.balance, lowest=1),
-        "min_standbys": Rule(Kind.COUNT, endings.standbys, at_least=True),
-        "distinct_tag_values": Rule(Kind.TAGS, endings.tag_values, lowest=1, at_least=True),
+        "min_standbys": Rule(Kind.COUNT, endings.standbys, at_least=True, of_state=True),
+        "distinct_tag_values": Rule(Kind.TAGS, endings.tag_values, lowest=1, at_least=True, of_state=True),
         "max_snapshot_age": Rule(Kind.DURATION, origins.snapshot_age, of_input=True),
         "require_generation": Rule(Kind.GENERATION, origins.generation, of_input=True),
     }

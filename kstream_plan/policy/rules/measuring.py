@@ -89,7 +89,8 @@ class Rule(NamedTuple):
     ``whole`` gives what a limit in percent is a part of; ``None``: percent has no meaning. ``lowest`` is the least
     limit that makes sense; ``at_least``: the limit is a minimum, not a maximum; ``of_input``: it is about what the
     plan was made from, so that another plan's figure says nothing about it. ``figure``: the one of a plan that it is
-    about, where that may be a range.
+    about, where that may be a range. ``of_state``: it is about copies of state, so that it does not apply where no work
+    has any.
     """
 
     kind: Kind
@@ -99,6 +100,11 @@ class Rule(NamedTuple):
     at_least: bool = False
     of_input: bool = False
     figure: str = ""
+    of_state: bool = False
+
+    def applies(self, plan: Plan) -> bool:
+        """Tell whether there can be anything in the plan that the rule is about: connectors and tasks have no state."""
+        return not (self.of_state and plan.is_of_workers)
 
     def worst(self, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
         """Measure a plan; where what is limited hangs on what nobody knows, the worse end counts."""

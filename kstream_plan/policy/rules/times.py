@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import accumulate
 
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, number, worst_first
@@ -46,6 +47,20 @@ def pause_per_handover(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
         if pause.length_ms > number(limit)
     )
     return Measurement(found.longest_ms, worst_first(offences))
+
+
+def pause_in_all(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
+    """Add up how long all tasks stand still; to blame is the first round by which that is too long."""
+    found = subject.plan.pauses
+    total = sum(found.ms.values())
+    if total <= number(limit):
+        return Measurement(total)
+    so_far = accumulate((pause.length_ms for pause in found), initial=0)
+    ends_ms = next(
+        (pause.to_ms for pause, before in zip(found, so_far, strict=False) if before + pause.length_ms > number(limit)),
+        0,
+    )
+    return Measurement(total, (Offence(total, subject.round_at(ends_ms)),))
 
 
 def paused_at_once(subject: MeasuredPlan, limit: LimitValue) -> Measurement:

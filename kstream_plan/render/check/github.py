@@ -12,7 +12,7 @@ from kstream_plan.render.check.wording import sentence
 from kstream_plan.render.text.escape import TERMINAL, printable
 from kstream_plan.render.text.names import Names
 
-_COMMANDS = {Status.ERROR: "error", Status.WARNING: "warning", Status.WAIVED: "notice"}
+_COMMANDS = {Status.ERROR: "error", Status.WARNING: "warning", Status.WAIVED: "notice", Status.NOT_APPLICABLE: "notice"}
 
 
 def github_report(check: Check) -> str:

@@ -12,7 +12,10 @@ from kstream_plan.render.text.names import Names
 
 
 def junit_report(check: Check) -> str:
-    """Return the document; a warning fails its case only where warnings fail the check, a waiver skips it."""
+    """Return the document; a warning fails its case only where warnings fail the check.
+
+    A case is skipped for a waiver, and where the rule does not apply.
+    """
     root = ElementTree.Element("testsuites", name="kstream-plan check")
     for checked in check.plans:
         _suite(root, checked, check.fail_on_warning)
@@ -47,7 +50,7 @@ def _case(
         failure = ElementTree.SubElement(case, "failure", message=message, type=status.value)
         failure.text = message
         return "failure"
-    if status is Status.WAIVED:
+    if status in (Status.WAIVED, Status.NOT_APPLICABLE):
         ElementTree.SubElement(case, "skipped", message=message)
         return "skipped"
     word = "warning: " if status is Status.WARNING else ""

@@ -13,7 +13,13 @@ from kstream_plan.render.text.names import Names
 
 #: The first line of every comment.
 MARK = "<!-- kstream-plan check -->"
-_MARKS = {Status.ERROR: "✗", Status.WARNING: "⚠", Status.WAIVED: "○", Status.PASSED: "✓"}
+_MARKS = {
+    Status.ERROR: "✗",
+    Status.WARNING: "⚠",
+    Status.WAIVED: "○",
+    Status.NOT_APPLICABLE: "n/a",
+    Status.PASSED: "✓",
+}
 #: GitHub takes 65,536 characters a comment; what does not fit is left out as a whole, and said.
 _ROOM = 60_000
 

@@ -11,7 +11,13 @@ from kstream_plan.render.text.numbers import count
 from kstream_plan.render.text.page import coloured
 from kstream_plan.render.text.wrapping import paragraph
 
-MARKS = {Status.ERROR: "✗", Status.WARNING: "!", Status.WAIVED: "○", Status.PASSED: "✓"}
+MARKS = {
+    Status.ERROR: "✗",
+    Status.WARNING: "!",
+    Status.WAIVED: "○",
+    Status.NOT_APPLICABLE: "-",
+    Status.PASSED: "✓",
+}
 _NARROWEST = 60
 
 

@@ -15,7 +15,7 @@ from kstream_plan.render.text.numbers import count, duration, from_to, generatio
 #: Rules that hold for each task by itself; of the others a task is one of those beyond the limit.
 _PER_TASK = ("max_pause_per_task", "max_pause_per_handover", "min_standbys", "distinct_tag_values")
 #: Rules whose figure grows with the rounds: to blame is what comes from a round on.
-_ADDS_UP = ("max_duration", "max_rebalances", "max_moves", "max_warmups", "max_restored_records")
+_ADDS_UP = ("max_duration", "max_pause_in_all", "max_rebalances", "max_moves", "max_warmups", "max_restored_records")
 _WITH_NOTE = ("max_pause_per_task", "max_snapshot_age", "--max-snapshot-age")
 _MOST_NAMED = 4
 _DEFECT = "a defect of kstream-plan, not of your change: please report it with the plan"
@@ -27,9 +27,12 @@ def heading(checked: CheckedPlan, names: Names) -> str:
     ours = [finding for finding in checked.findings if finding.invariant]
     rules = len(checked.findings) - len(ours)
     waived = len(checked.of(Status.WAIVED))
+    without = len(checked.of(Status.NOT_APPLICABLE))
+    rules -= without
     broken = rules - len(checked.of(Status.PASSED)) - waived
     did = f"breaks {_some(broken, rules)}" if broken else f"keeps to {_all(rules)}"
     more = f", {waived:,} waived" if waived else ""
+    more += f", {without:,} {'does' if without == 1 else 'do'} not apply" if without else ""
     more += ", but the plan contradicts itself" if ours else ""
     return f"{names.escape(checked.application_id)} {_members(checked.plan)} {did}{more}"
 
@@ -43,11 +46,15 @@ def origin(checked: CheckedPlan) -> str:
 
 
 def figures(plan: Plan) -> str:
-    """Return a plan in a few figures: ``≥ 11m00s, 20 moves, 0 cold``."""
+    """Return a plan in a few figures: ``≥ 11m00s, 20 moves, 0 cold``; of a Connect group what stands still."""
     summary = plan.summary
     if not plan.rounds:
         return "nothing would change"
     length = _length(plan, summary.duration_ms)
+    if plan.is_of_workers:
+        at_once, longest_ms = plan.ends("paused_tasks_at_once")[1], plan.ends("longest_pause_ms")[1]
+        still = f"{at_once:,} stand still at once, ≤ {duration(longest_ms)} each"
+        return f"{length}, {count(summary.moves, 'move')}, {still}"
     return f"{length}, {count(summary.moves, 'move')}, {from_to(*plan.ends('cold_handovers'))} cold"
 
 
@@ -56,7 +63,13 @@ def passes(checked: CheckedPlan) -> str:
     passed = len(checked.of(Status.PASSED))
     draws = checked.draws if checked.draws is not None and checked.draws > 1 else None
     shown = figures(checked.plan) + ("" if draws is None else f" (one of {count(draws, 'draw')})")
+    if checked.plan.is_of_workers and len(checked.plan.pauses) and not _limits_pauses(checked):
+        shown += " (no rule limits that: max_pause_per_task would)"
     return f"{count(passed, 'other')}: {shown}" if 0 < passed < len(checked.findings) else shown
+
+
+def _limits_pauses(checked: CheckedPlan) -> bool:
+    return any(finding.rule.startswith(("max_pause_", "max_paused_")) for finding in checked.findings)
 
 
 def sentence(finding: Finding, plan: Plan, names: Names) -> str:
@@ -65,6 +78,8 @@ def sentence(finding: Finding, plan: Plan, names: Names) -> str:
         first = finding.offences[0]
         where = "" if first.round_number is None else f" in round {first.round_number}"
         return f"{names.escape_message(first.note)}{where}: {_EDITED if finding.was_saved else _DEFECT}"
+    if not finding.applies:
+        return "does not apply: connectors and tasks have no state, so this was not checked"
     if not finding.offences:
         return _kept(finding, plan)
     parts = [_violation(finding, plan, names)]

@@ -1,0 +1,106 @@
+"""Connect groups under a policy: what nobody runs counts, and what is about state does not apply, which is said."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from kstream_plan.model.scenario import Leave, Scenario
+from kstream_plan.plans import Plan
+from kstream_plan.plans.simulated import OverDraws
+from kstream_plan.policy.check import check_all, check_plan
+from kstream_plan.policy.findings import CheckedPlan, Standard, Status
+from kstream_plan.policy.limits import Limit, Policy
+from kstream_plan.policy.rules import RULES, Kind
+from kstream_plan.render.check import REPORTS
+from kstream_plan.render.check.table import table_report
+from kstream_plan.simulation.cures import cures
+from kstream_plan.simulation.one_plan import plan_checked
+from tests.helpers import plan_cases
+from tests.helpers.connect_rows import even, snapshot
+from tests.helpers.schemas import validator
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+OF_STATE = {name for name, rule in RULES.items() if rule.of_state}
+LEAVE = Scenario(events=(Leave(at_ms=0, process_ids=("w1",)),))
+
+
+def standard(**limits: Any) -> Standard:
+    return Standard(Policy({name: Limit(value) for name, value in limits.items()}), NOW)
+
+
+def checked(made: Plan | None = None, draws: OverDraws | None = None, **limits: Any) -> CheckedPlan:
+    made = made or plan_checked(snapshot(even(3)), scenario=LEAVE)
+    return check_plan(made, standard(**limits), draws=draws)
+
+
+@pytest.mark.parametrize(
+    ("rule", "measured"),
+    [
+        ("max_pause_per_task", 300_000),
+        ("max_pause_per_handover", 300_000),
+        ("max_pause_in_all", 1_500_000),
+        ("max_paused_tasks_at_once", 5),
+        ("max_duration", 300_000),
+        ("max_rebalances", 2),
+        ("max_moves", 5),
+        ("balance_factor", 1),
+    ],
+)
+def test_what_nobody_runs_counts_as_a_pause(rule: str, measured: int) -> None:
+    for limit, status in ((measured, Status.PASSED), (measured - 1, Status.ERROR)):
+        (finding,) = (one for one in checked(**{rule: limit}).findings if one.rule == rule)
+        assert (finding.status, finding.measured) == (status, measured)
+
+
+def test_rules_about_state_do_not_apply_and_are_not_passed_in_any_form() -> None:
+    limits = {name: ((("zone", 2),) if RULES[name].kind is Kind.TAGS else 0) for name in OF_STATE}
+    found = checked(**limits)
+    assert {one.rule for one in found.of(Status.NOT_APPLICABLE)} == OF_STATE
+    assert {one.rule for one in found.of(Status.PASSED)} == {"must_settle"}
+    result = check_all([found], NOW)
+    assert not result.violated
+    told = table_report(result, width=120)
+    assert f"keeps to the one rule, {len(OF_STATE)} do not apply" in told
+    assert told.count("does not apply: connectors and tasks have no state") == len(OF_STATE)
+    document = json.loads(REPORTS["json"](result))
+    validator("check").validate(document)
+    assert sum(one["status"] == "not-applicable" for one in document["plans"][0]["findings"]) == len(OF_STATE)
+    suite = ElementTree.fromstring(REPORTS["junit"](result))[0]
+    assert suite.get("skipped") == str(len(OF_STATE))
+    assert REPORTS["github"](result).count("::notice ") == len(OF_STATE)
+    assert REPORTS["markdown"](result).count("- n/a ") == len(OF_STATE)
+
+
+def test_they_apply_to_groups_that_have_state() -> None:
+    found = checked(plan_cases.case("scale-out"), **dict.fromkeys(OF_STATE - {"distinct_tag_values"}, 0))
+    assert not found.of(Status.NOT_APPLICABLE)
+
+
+def test_a_policy_that_limits_no_pause_is_told() -> None:
+    for limits, told in (({"max_rebalances": 9}, True), ({"max_pause_per_task": 10**9}, False)):
+        text = table_report(check_all([checked(**limits)], NOW), width=200)
+        assert "5 stand still at once, ≤ 5m00s each" in text
+        assert ("no rule limits that" in text) is told
+
+
+def test_a_shorter_delay_cures_and_is_measured() -> None:
+    of = snapshot(even(3))
+    for limit, delay_ms, measured in ((90_000, 60_000, 60_000), (30_000, 0, 0)):
+        held = standard(max_pause_per_task=limit)
+        found = cures(check_plan(plan_checked(of, scenario=LEAVE), held), of, held, scenario=LEAVE, number_of_draws=1)
+        (finding,) = found.of(Status.ERROR)
+        assert finding.cure is not None
+        assert finding.cure.settings == (("scheduled_rebalance_max_delay_ms", delay_ms),)
+        assert finding.cure.measured == measured
+
+
+def test_of_draws_that_were_saved_before_there_was_the_rule_nothing_is_known() -> None:
+    draws = OverDraws(worst={"max_pause_per_task": 300_000}, number=7, unsettled=0)
+    found = checked(draws=draws, max_pause_in_all=10**9, max_pause_per_task=10**9)
+    (finding,) = found.of(Status.ERROR)
+    assert (finding.rule, finding.measured) == ("max_pause_in_all", None)
