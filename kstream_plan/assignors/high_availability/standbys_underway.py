@@ -23,6 +23,7 @@ from kstream_plan.assignors.high_availability.movements import (
 )
 from kstream_plan.assignors.java.constrained_priority_set import PrioritySet
 from kstream_plan.assignors.java.priority_queue import Handled
+from kstream_plan.assignors.java.queue_in_order import History
 from kstream_plan.model import GroupState, Movement
 
 #: What was pending, who was caught up and had no copy, and the movement, if there was any.
@@ -76,6 +77,7 @@ class StandbysUnderway:
         self.of: dict[int, StandbyUnderway] = {}
         #: all in order
         self._ordered: list[StandbyUnderway] = []
+        self._history = History(len(state.group.instances))
         #: the places of all, of those that move, and of the choices
         self._places: list[int] = []
         self._moving: list[int] = []
@@ -140,6 +142,7 @@ class StandbysUnderway:
         at = bisect_left(self._places, one.place)
         self._places.insert(at, one.place)
         self._ordered.insert(at, one)
+        self._history.insert(at, one.handled)
         if one.is_choice:
             insort(self._choices, one.place)
         if one.is_choice or one.source is not None:
@@ -150,6 +153,7 @@ class StandbysUnderway:
         del self.of[task]
         at = bisect_left(self._places, one.place)
         del self._places[at], self._ordered[at]
+        self._history.remove(at)
         if one.is_choice:
             _remove(self._choices, one.place)
         if one.is_choice or one.source is not None:
@@ -172,6 +176,7 @@ class StandbysUnderway:
             one = self.of[task]
             self._weigh(one, -1)
             one.move(one.source, warm_up=place in wanted)
+            self._history.replace(bisect_left(self._places, place), one.handled)
             self._weigh(one, 1)
             touched.add(task)
         self._warm = wanted
@@ -189,13 +194,13 @@ class StandbysUnderway:
             if one.source is not None and not one.is_choice:
                 found[one.source] -= 1
                 found[one.destination] += not one.warm_up
-        handled = [one.handled for one in self._ordered[:first]]
-        instances = PrioritySet(state.group, counts, handled, found)
-        for one in behind:
+        instances = PrioritySet(state.group, counts, self._history.entries[:first], found, self._history)
+        for at, one in enumerate(behind, first):
             if one.is_choice:
                 source = instances.choose(one.free)
                 if source != one.source:
                     one.move(source, warm_up=one.warm_up)
+                    self._history.replace(at, one.handled)
                     touched.add(one.place % self._tasks)
             instances.handle(one.handled)
             if one.place == self._choices[-1]:

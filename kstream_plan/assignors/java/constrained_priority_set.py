@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from kstream_plan.assignors.java.priority_queue import Handled, InstanceQueue, keys_of, uuid_hash, weights_of
+from kstream_plan.assignors.java.queue_in_order import History
 from kstream_plan.model import Group
 from kstream_plan.model.settings import MAX_LONG
 
@@ -43,11 +44,13 @@ class OutOfPlace:
     queue, if it fills a gap, is the one just offered or heavier.
     """
 
-    __slots__ = ("_ends", "_steps")
+    __slots__ = ("_bar", "_ends", "_steps", "_up_to_bar")
 
     def __init__(self) -> None:
         self._steps: list[int] = []
         self._ends: list[int] = []
+        #: whoever is heavier than the bar is held back, for enough others are not: so many
+        self._bar, self._up_to_bar = _HEAVIEST, 0
 
     @classmethod
     def anybody(cls, keys: Sequence[int]) -> OutOfPlace:
@@ -94,9 +97,12 @@ class OutOfPlace:
             self._add(offered, above)
 
     def follow(self, entries: Iterable[Handled], keys: list[int], weights: Sequence[int]) -> None:
-        """Take in movements, and what they do to the ``keys``; nearly all leave a queue in order that is in order."""
-        steps, enough = self._steps, _filled_to_above_the_end(len(keys))
-        bar, up_to_bar = _HEAVIEST, 0  # whoever is heavier than the bar is held back: enough others are not
+        """Take in movements, and what they do to the ``keys``; nearly all leave a queue in order that is in order.
+
+        The keys are those that the movements before have left.
+        """
+        steps, enough = self._steps, filled_to_above_the_end(len(keys))
+        bar, up_to_bar = self._bar, self._up_to_bar
         for entry in entries:
             polls, source, destination, gain, loss = entry
             if source is None:
@@ -112,6 +118,7 @@ class OutOfPlace:
             if up_to_bar < enough:
                 up_to_bar = min(enough + _SPARE, len(keys))
                 bar = sorted(keys)[up_to_bar - 1]
+        self._bar, self._up_to_bar = bar, up_to_bar
 
     def _held_back(self, polled: int, keys: Sequence[int]) -> bool:
         """Tell whether whoever was polled cannot get below a heavier one, though put right below who gave a task.
@@ -124,7 +131,7 @@ class OutOfPlace:
         """
         if self._steps and self._steps[0] < polled:
             return False
-        return len([key for key in keys if key < polled]) >= _filled_to_above_the_end(len(keys))
+        return len([key for key in keys if key < polled]) >= filled_to_above_the_end(len(keys))
 
     def _forget(self) -> None:
         self._steps.clear()
@@ -164,7 +171,7 @@ class OutOfPlace:
 
 
 @lru_cache(maxsize=4096)
-def _filled_to_above_the_end(size: int) -> int:
+def filled_to_above_the_end(size: int) -> int:
     """Return how many lighter ones, offered last to a heap, fill the places from its top to three levels above its end.
 
     One more will be offered then, so that there are ``size``. Each rises to below lighter ones: it fills the first
@@ -191,14 +198,21 @@ class PrioritySet:
         counts: the tasks that each had at first.
         handled: what happened since then, movement by movement.
         counts_now: the tasks that each has after that (default: ``handled`` is empty).
+        history: begins with ``handled``, and tells sooner who is out of place.
     """
 
     def __init__(
-        self, group: Group, counts: Sequence[int], handled: Sequence[Handled] = (), counts_now: Sequence[int] = ()
+        self,
+        group: Group,
+        counts: Sequence[int],
+        handled: Sequence[Handled] = (),
+        counts_now: Sequence[int] = (),
+        history: History | None = None,
     ) -> None:
         self._group, self._weights = group, weights_of(group.capacities)
         self._first_keys, self._earlier = keys_of(counts, self._weights), handled
         self._keys = keys_of(counts_now or counts, self._weights)
+        self._history = history
         #: what is handled while choices are made
         self._handled: list[Handled] = []
         self._out_of_place = OutOfPlace()
@@ -209,14 +223,15 @@ class PrioritySet:
 
     def handle(self, entry: Handled) -> None:
         """Take in what was handled next."""
-        self._out_of_place.handle(entry, self._keys, self._weights)
-        _count(entry, self._keys, self._weights)
+        self._out_of_place.follow((entry,), self._keys, self._weights)
         self._handled.append(entry)
 
     def choose(self, candidates: Sequence[int]) -> int:
         """Return the one of at least two candidates that Kafka's queue would give out first."""
         keys = [self._keys[i] for i in candidates]
         first = min(keys)
+        if self._looked_at is None and self._out_of_place.is_nobody:
+            return first % len(self._keys)
         while any(first < key < self._heaviest_above(first) for key in keys):
             if self._looked_at is None:
                 return self._replay().first_of(candidates)
@@ -239,6 +254,10 @@ class PrioritySet:
         else:
             self._looked_at, keys = None, self._first_keys.copy()
             self._out_of_place = OutOfPlace()
+            if self._history is not None:
+                enough = filled_to_above_the_end(len(keys))
+                upto, keys = self._history.until_doubt(len(self._earlier), keys, weights, enough)
+                entries = entries[upto:]
         self._out_of_place.follow(entries, keys, weights)
 
     def _replay(self) -> InstanceQueue:

@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.assignors.java.constrained_priority_set import OutOfPlace, PrioritySet
+from kstream_plan.assignors.java.constrained_priority_set import (
+    OutOfPlace,
+    PrioritySet,
+    filled_to_above_the_end,
+)
 from kstream_plan.assignors.java.priority_queue import Handled, keys_of, weights_of
+from kstream_plan.assignors.java.queue_in_order import History
 from kstream_plan.model import Consumer, Group, Instance
 from tests.helpers import strategies
 from tests.helpers.java_priority_set import JavaPrioritySet
@@ -114,11 +119,63 @@ def test_who_is_out_of_place_comes_out_the_same_one_by_one_and_all_at_once(seed:
     assert list(map(at_once.heaviest_above, keys)) == list(map(one_by_one.heaviest_above, keys))
 
 
-def _nearly_out_of_place(theirs: JavaPrioritySet, rng: random.Random) -> Handled:
+@given(st.integers(0, 2**32))
+def test_what_surely_leaves_the_queue_in_order_does(seed: int) -> None:
+    rng = random.Random(seed)
+    size = rng.randint(3, 80)
+    group = _group([1] * size if rng.random() < 0.6 else [rng.randint(1, 3) for _ in range(size)], rng)
+    first = [20 * capacity + rng.randint(0, 3) for capacity in group.capacities]
+    theirs = JavaPrioritySet([i.process_id for i in group.instances], first.copy(), list(group.capacities))
+    entries = [_nearly_out_of_place(theirs, rng, at_most=rng.choice([1, 5, 60])) for _ in range(rng.randint(0, 80))]
+    history = _put_together(entries, size, rng)
+    assert history.entries == entries
+    weights, enough = weights_of(group.capacities), filled_to_above_the_end(size)
+    upto, keys = history.until_doubt(len(entries), keys_of(first, weights), weights, enough)
+    whole, rest, followed = OutOfPlace(), OutOfPlace(), keys_of(first, weights)
+    whole.follow(entries, followed, weights)
+    rest.follow(entries[upto:], keys, weights)
+    assert keys == followed == keys_of(theirs.counts, weights)
+    assert list(map(rest.heaviest_above, keys)) == list(map(whole.heaviest_above, keys))
+    told = [PrioritySet(group, first, entries, theirs.counts, known) for known in (None, history)]
+    for _ in range(10):
+        candidates = sorted(rng.sample(range(size), rng.randint(2, 3)))
+        assert len({ours.choose(candidates) for ours in told}) == 1
+
+
+def test_movements_to_much_lighter_instances_are_not_in_doubt() -> None:
+    rng = random.Random(1)
+    group = _group([1] * 40, rng)
+    weights, history = weights_of(group.capacities), History(40)
+    for at in range(100):
+        source, destination = rng.randrange(20), rng.randrange(20, 40)
+        history.insert(at, (([source],), source, destination, 1, 1))
+    keys = keys_of([10] * 20 + [40] * 20, weights)
+    assert history.until_doubt(100, keys, weights, filled_to_above_the_end(40))[0] == 100
+
+
+def _put_together(entries: list[Handled], size: int, rng: random.Random) -> History:
+    """Put in what happened in whatever order, and other things that are replaced or taken out again."""
+    history = History(size)
+    other: Handled = (((0,),), 0, 1, 1, 1)
+    places: list[int] = []
+    for place in rng.sample(range(len(entries)), len(entries)):
+        at = sum(earlier < place for earlier in places)
+        places.append(place)
+        wrong = rng.random() < 0.2
+        history.insert(at, other if wrong else entries[place])
+        if wrong:
+            history.replace(at, entries[place])
+        if rng.random() < 0.2:
+            history.insert(at, other)
+            history.remove(at)
+    return history
+
+
+def _nearly_out_of_place(theirs: JavaPrioritySet, rng: random.Random, at_most: int = 5) -> Handled:
     """Take a task from an instance for one that is hardly lighter."""
     by_load = sorted(range(len(theirs.counts)), key=theirs.key)
     place = rng.randrange(1, len(by_load))
-    source: int | None = by_load[max(0, place - rng.randint(1, 5))]
+    source: int | None = by_load[max(0, place - rng.randint(1, at_most))]
     destination = by_load[place]
     accepted = [] if source is None or rng.random() < 0.02 else [source]
     if theirs.poll_one_of(accepted) is None and rng.random() < 0.5:
