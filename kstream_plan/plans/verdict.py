@@ -10,7 +10,7 @@ from kstream_plan.model import WorkId
 
 
 class CauseCode(StrEnum):
-    """Why a copy that is waited for is not caught up."""
+    """Why a copy that is waited for is not caught up, or a task not given up."""
 
     #: What its instance restores grows at least as fast as it is restored.
     RESTORE_TOO_SLOW = "restore-too-slow"
@@ -20,6 +20,10 @@ class CauseCode(StrEnum):
     SILENT_INSTANCE = "silent-instance"
     #: It comes closer, only not fast enough.
     SLOW = "slow"
+    #: A member of a streams group does not say that it has given the task up: the broker fences it, and goes on.
+    SILENT_OWNER = "silent-owner"
+    #: The same, and the broker should have fenced it before.
+    OVERDUE_OWNER = "overdue-owner"
 
 
 class Cause(NamedTuple):
@@ -35,10 +39,20 @@ class Cause(NamedTuple):
 class Verdict:
     """How the plan ends: ``settled``, ``stuck``, ``cyclic`` or ``unfinished``, the tasks that keep it, and why.
 
-    ``cause`` names the first copy that is waited for, if one is.
+    ``cause`` names the first copy that is waited for, if one is, or the member.
     """
 
     kind: Literal["settled", "stuck", "cyclic", "unfinished"]
     tasks: tuple[WorkId, ...] = ()
     reason: str = ""
     cause: Cause | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the group is stuck now, and is not any more when the plan ends."""
+        return self.cause is not None and self.cause.code is CauseCode.SILENT_OWNER
+
+    @property
+    def waits_for_a_member(self) -> bool:
+        """Whether it is a silent member that keeps the group, and not a copy."""
+        return self.is_over or (self.cause is not None and self.cause.code is CauseCode.OVERDUE_OWNER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kstream_plan.model import Snapshot
+from kstream_plan.model import Consumer, Instance, Snapshot
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 #: Of the captured groups: subtopology → partitions, whether it keeps state, and the records of each task.
@@ -74,3 +74,11 @@ def described_row(described: Mapping[str, Any], broker_version: str, at: str, **
 def snapshot(made: Mapping[str, Any]) -> Snapshot:
     """The snapshot of a row."""
     return snapshot_from_row(dict(made), "here")
+
+
+def joining(*names: str) -> tuple[Instance, ...]:
+    """Instances of two threads."""
+    return tuple(
+        Instance(process_id=name, consumers=tuple(Consumer(consumer_id=f"{name}-{of}") for of in (1, 2)))
+        for name in names
+    )

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from kstream_plan.designs.streams import silence
 from kstream_plan.designs.streams.beats import Pace
 from kstream_plan.designs.streams.copies import begun
 from kstream_plan.designs.streams.playing import StreamsCoordinator
-from kstream_plan.designs.streams.reconciliation import MemberState
 from kstream_plan.designs.streams.start import Start
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
@@ -76,10 +76,6 @@ class Streams(Design):
         return tuple(_notes(played))
 
 
-#: After so many heartbeat intervals whoever was told to give up tasks should have said that it has.
-_LONG_BEATS = 3
-
-
 def _is_static(group: Group, process_id: str) -> bool:
     place = group.instance_index.get(process_id)
     return place is not None and group.instances[place].is_static
@@ -122,16 +118,9 @@ def _notes(played: Played) -> Iterator[Note]:
         yield Note(
             "restarted-members", f"Who is closed leaves at once, a leave for each thread; who comes back {again}"
         )
-    silent = tuple(of.member_id for of in group.members if of.state == MemberState.UNREVOKED_TASKS)
-    age_ms = group.target_age_ms
-    if silent and age_ms is not None and age_ms > _LONG_BEATS * played.snapshot.config.heartbeat_interval_ms:
-        until_ms = played.snapshot.config.max_poll_interval_ms or 0
-        message = (
-            f"{', '.join(silent)}: told to give up tasks, and has not said for up to {age_ms / 1000:g} s that it has; "
-            f"it counts as doing so now. If it never does, who waits for it waits until the broker fences it, after "
-            f"{until_ms / 1000:g} s (max.poll.interval.ms)"
-        )
-        yield Note("owner-silent", message, silent)
+    names = [str(task.task_id) for task in played.state.group.tasks]
+    run = {names[task] for held in played.state.holdings for task in held.active}
+    yield from silence.notes(group, played.snapshot.config, run)
     if not group.ordered:
         message = "The order of the broker's table is not known: which task goes where may differ where it breaks ties"
         yield Note("table-order-unknown", message)

@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from kstream_plan.designs.streams.beats import Beats, Pace, spread_beats
 from kstream_plan.designs.streams.cold_starts import ColdStarts, RateOf
 from kstream_plan.designs.streams.coordinator import GroupCoordinator, StreamsSettings
 from kstream_plan.designs.streams.copies import later, reseated
+from kstream_plan.designs.streams.memory import Playing, consumer_of, is_stable, playing_of
+from kstream_plan.designs.streams.pending import as_holding, owned_by, pending, told_to_give_up, with_pending
 from kstream_plan.designs.streams.reconciliation import MemberState, Owned
+from kstream_plan.designs.streams.silence import Fenced, never_over, only, silent_members, until_fenced
 from kstream_plan.designs.streams.start import Start, broker_of, with_told
 from kstream_plan.designs.streams.steps import LastOwners, Moved, seat, steps_of, withheld
 from kstream_plan.model import Group, GroupState, Holding, Holdings, Rates, Target, WorkId
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.streams_group import BROKER_VERSIONS
-from kstream_plan.plans import Phase, Step, Trigger, Verdict
+from kstream_plan.plans import Phase, Reason, ReasonCode, Step, Trigger, Verdict
 from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Turn
 from kstream_plan.plans.membership import TakingIn
-from kstream_plan.plans.steps import Demote, HandOver, Promote, Revoke, ThreadMove
+from kstream_plan.plans.steps import Demote, Drop, HandOver, Promote, Revoke, ThreadMove
 
 _NOTHING = Owned(frozenset(), frozenset())
 #: So many heartbeats an instance may be silent that stopped without anybody noticing.
 _LONGEST_SILENCE = 100
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Playing:
-    """What a streams group remembers between turns: the broker's half, which is never changed, and who speaks when.
-
-    ``owners`` tell who ran each task last. ``joining`` are members that have not spoken yet, each with its process id
-    and the offsets that it brings. ``computes_at_ms`` is when a heartbeat may compute a target at the earliest
-    (``None``: none is wanted), ``trigger`` what it is wanted for. Instances in ``stopped``, by process id,
-    say nothing now.
-    """
-
-    broker_version: str
-    broker: GroupCoordinator
-    beats: Mapping[str, Beats]
-    owners: LastOwners
-    joining: tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...] = ()
-    computes_at_ms: int | None = None
-    trigger: Trigger = Trigger.MANUAL
-    stopped: tuple[str, ...] = ()
 
 
 class StreamsCoordinator(Coordinator[Turn]):
@@ -55,13 +38,15 @@ class StreamsCoordinator(Coordinator[Turn]):
         self._pace = pace
         self._cold = ColdStarts()
         self._number: list[int] | None = None
+        self._age_ms: int | None = None
 
     def last(self, state: GroupState) -> Turn | None:
         """Return the turn before the plan, if not everybody has come to the target yet."""
         play = self._begun(state)
         if play.computes_at_ms == 0 or is_stable(play.broker):
             return None
-        return self._turn(replace(state, at_ms=0, memory=self._heard(play, state.group, 0, ())), 0, ())
+        turn = self._turn(replace(state, at_ms=0, memory=self._heard(play, state.group, 0, ())), 0, ())
+        return replace(turn, held=with_pending(state, play.broker, self._numbers(state.group, play.broker)))
 
     def until_now(self, state: GroupState, _lapse: Lapse) -> GroupState:
         """Return the group as the snapshot tells: nothing reports how far copies have come since."""
@@ -69,7 +54,10 @@ class StreamsCoordinator(Coordinator[Turn]):
 
     def take(self, state: GroupState, at_ms: int, _trigger: Trigger, members: tuple[Step, ...]) -> Turn:
         """Take the heartbeats of who joins now, or the one that is due."""
-        play = _playing(state)
+        play = playing_of(state)
+        due = next((of for of, fenced_ms in play.fences.items() if fenced_ms <= at_ms), None)
+        if due is not None and not play.joining:
+            return self._fence(state, due, at_ms, members)
         broker, beats = play.broker.copied(), dict(play.beats)
         epoch, told = broker.target_epoch, list[str]()
         for member_id, process_id, offsets in play.joining:
@@ -85,21 +73,58 @@ class StreamsCoordinator(Coordinator[Turn]):
             beats[speaker] = beats[speaker].told(at_ms) if tells else beats[speaker]
             told.append(speaker)
         computed = broker.target_epoch > epoch
-        state, steps, owners = self._moved(state, broker, told, at_ms, play.owners)
-        if computed:
-            owned_by = {task: consumer for consumer, held in enumerate(state.holdings) for task in held.active}
-            steps += withheld(state, owned_by.get, self._wanted(state.group, broker), owners)
-        after = replace(play, broker=broker, beats=beats, joining=(), owners=owners)
-        state = replace(state, memory=self._heard(after, state.group, at_ms, told))
+        after = [(consumer_of(state.group, broker, of), self._holding(state.group, broker, of)) for of in told]
+        state, steps, owners = self._moved(state, after, at_ms, play.owners)
+        begins = play.begins and broker.group_epoch == broker.target_epoch
+        if computed or begins:
+            running = {task: consumer for consumer, held in enumerate(state.holdings) for task in held.active}
+            not_said = owned_by(state, broker, self._numbers(state.group, broker)).keys() - running.keys()
+            steps += withheld(state, running.get, self._wanted(state.group, broker), owners, not_said)
+        steps = [*play.untold, *steps]
+        silent = not computed and not (begins and steps) and (not speaker or not (steps or is_stable(broker)))
+        untold = play.untold if silent else ()
+        heard = replace(play, broker=broker, beats=beats, joining=(), owners=owners, untold=untold, begins=False)
+        state = replace(state, memory=self._heard(heard, state.group, at_ms, told))
         turn = self._turn(state, at_ms, (*members, *steps))
-        if computed:
+        if computed or begins:
             return turn
-        silent = not speaker or not (steps or is_stable(broker))
         return replace(turn, member=self._seat_of(state, speaker or told[0]) if told else None, silent=silent)
+
+    def _fence(self, state: GroupState, member_id: str, at_ms: int, members: tuple[Step, ...]) -> Turn:
+        """Let a silent member go, with all that it holds."""
+        play = playing_of(state)
+        broker, beats = play.broker.copied(), dict(play.beats)
+        consumer = consumer_of(state.group, broker, member_id)
+        process_id, _, _ = seat(state, consumer)
+        others = len(broker.members[member_id].active)
+        fenced = Fenced(
+            member_id,
+            process_id,
+            at_ms,
+            told_to_give_up(state, broker, self._numbers(state.group, broker), member_id),
+            others,
+        )
+        broker.leave(at_ms, member_id)
+        del beats[member_id]
+        state, steps, owners = self._moved(state, [(consumer, Holding())], at_ms, play.owners)
+        reason = Reason(ReasonCode.THREAD_STOPPED)
+        stopped = (replace(step, reason=reason) for step in steps if isinstance(step, Revoke | Drop))
+        after = replace(
+            play,
+            broker=broker,
+            beats=beats,
+            owners=owners,
+            trigger=Trigger.LEAVE,
+            silent=only(play.silent, broker.members),
+            fenced=(*play.fenced, fenced),
+            untold=(*play.untold, *stopped),
+        )
+        state = replace(state, memory=self._heard(after, state.group, at_ms, ()))
+        return replace(self._turn(state, at_ms, members), silent=True)
 
     def changes_nothing(self, turn: Turn) -> bool:
         """Tell whether the target is what everybody holds."""
-        broker = _playing(turn.state).broker
+        broker = playing_of(turn.state).broker
         held = {of: (frozenset(member.active), member.standby) for of, member in broker.members.items()}
         return not turn.steps and all(
             held[of] == (target.active, target.standby) for of, target in broker.targets.items()
@@ -107,7 +132,9 @@ class StreamsCoordinator(Coordinator[Turn]):
 
     def next(self, turn: Turn, ahead: Ahead) -> Due | None:
         """Say who speaks next and hears something new, or has a target computed."""
-        play, group, interval_ms = _playing(turn.state), turn.state.group, self._config.heartbeat_interval_ms
+        play, group, interval_ms = playing_of(turn.state), turn.state.group, self._config.heartbeat_interval_ms
+        if play.begins and play.computes_at_ms is None:
+            return Due(turn.at_ms, Trigger.FOLLOW_UP)
 
         def running_at(member_id: str, at_ms: int) -> int:
             at_ms = max(at_ms, turn.at_ms)
@@ -119,10 +146,14 @@ class StreamsCoordinator(Coordinator[Turn]):
             return at_ms
 
         hears = [running_at(of, beats.hears_at_ms) for of, beats in play.beats.items() if beats.hears_at_ms is not None]
+        fences = [max(turn.at_ms, fenced_ms) for fenced_ms in play.fences.values()]
         if play.computes_at_ms is None:
-            return Due(min(hears), Trigger.FOLLOW_UP, of_member=True) if hears else None
+            return Due(min([*hears, *fences]), Trigger.FOLLOW_UP, of_member=True) if hears or fences else None
         speaks = [running_at(of, self._speaks_ms(play, of)) for of in play.beats]
-        return Due(min([*hears, *speaks]), play.trigger)
+        due_ms, fence_ms = min([*hears, *speaks]), min(fences, default=None)
+        if fence_ms is not None and fence_ms <= due_ms:
+            return Due(fence_ms, play.trigger, of_member=True)
+        return Due(due_ms, play.trigger)
 
     def later(self, turn: Turn, lapse: Lapse) -> GroupState:
         """Return the group as the next turn finds it."""
@@ -132,14 +163,14 @@ class StreamsCoordinator(Coordinator[Turn]):
             self._cold.restore(at_ms, at_ms + span.elapsed_ms, rate_of)
             at_ms += span.elapsed_ms
         group, stopped = turn.state.group, lapse.spans[-1].stopped
-        play = replace(_playing(turn.state), stopped=tuple(group.instances[i].process_id for i in sorted(stopped)))
+        play = replace(playing_of(turn.state), stopped=tuple(group.instances[i].process_id for i in sorted(stopped)))
         state = replace(turn.state, generation=turn.generation, at_ms=turn.at_ms, memory=play)
         return later(state, lapse.spans, lapse.to_ms, self._config.state_cleanup_delay_ms)
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
         """Let members go, and remember who is to join; settings count from now."""
         found, steps = super().take_in(state, taking)
-        play, change = _playing(state), taking.change
+        play, change = playing_of(state), taking.change
         broker, beats = play.broker.copied(), dict(play.beats)
         gone = {left.process_id for left in change.left}
         stay = {of for of, process in _members(taking.group) if process not in gone}
@@ -154,10 +185,18 @@ class StreamsCoordinator(Coordinator[Turn]):
             self._config = taking.config
             if before != broker.settings.num_standby_replicas:
                 broker.ask()
+        back = {arrival.instance.process_id for arrival in change.joined}
+        away = {of.member_id for of in play.fenced if of.process_id not in back}
         joining = tuple(
-            (of, process, _brought(found, process, play)) for of, process in _members(taking.group) if of not in beats
+            (of, process, _brought(found, process, play))
+            for of, process in _members(taking.group)
+            if of not in beats and of not in away
         )
-        after = replace(play, broker=broker, beats=beats, joining=joining, trigger=change.trigger)
+        silent = only(play.silent, broker.members)
+        untold = tuple(step for step in play.untold if step.from_.process_id not in gone)
+        after = replace(
+            play, broker=broker, beats=beats, joining=joining, trigger=change.trigger, silent=silent, untold=untold
+        )
         return replace(found, memory=after), steps
 
     def waited_for(self, turn: Turn) -> tuple[WorkId, ...]:
@@ -169,19 +208,33 @@ class StreamsCoordinator(Coordinator[Turn]):
     def ended(self, turn: Turn, verdict: Verdict, rates: Rates) -> Ending:
         """Say when everything runs, as far as that is known."""
         self._cold.ended(turn.at_ms, _rate_of(turn.state.group, rates, frozenset()))
-        play = _playing(turn.state)
+        play = playing_of(turn.state)
         if verdict.kind == "settled" and not is_stable(play.broker) and turn.steps:
             waiting = [of for of, member in play.broker.members.items() if member.state is not MemberState.STABLE]
             verdict = Verdict(
                 "stuck", self.waited_for(turn), f"nothing that anybody says moves {', '.join(waiting)} on"
             )
-        known = self._cold.known
+        if verdict.kind != "unfinished":
+            verdict = self._silenced(turn) or verdict
+        known, ends = self._cold.known, verdict.is_over or not verdict.waits_for_a_member
         return Ending(
             verdict,
             max_cold_ms=self._cold.max_ms if known else None,
-            runs_by_ms=max(turn.at_ms, self._cold.run_by_ms) if known else None,
+            runs_by_ms=max(turn.at_ms, self._cold.run_by_ms) if known and ends else None,
             follows_restores=True,
         )
+
+    def _silenced(self, turn: Turn) -> Verdict | None:
+        """Return how it ends with silent members: one that nobody knows when it is fenced, or one that was."""
+        play, state = playing_of(turn.state), turn.state
+        for member_id, fenced_ms in play.silent.items():
+            member = play.broker.members[member_id]
+            tasks = told_to_give_up(state, play.broker, self._numbers(state.group, play.broker), member_id)
+            if tasks := tasks or self.waited_for(turn):
+                alone = fenced_ms is not None
+                return never_over(member, self._age_ms, tasks, self._config, alone=alone)
+        first = next((of for of in play.fenced if of.task_ids), None)
+        return None if first is None else until_fenced(first, self._age_ms, self._config)
 
     def _begun(self, state: GroupState) -> Playing:
         """Return what the group remembers when the plan begins."""
@@ -193,11 +246,19 @@ class StreamsCoordinator(Coordinator[Turn]):
             broker.ask()
         members = [member.member_id for member in start.group.members]
         beats = spread_beats(members, self._config.heartbeat_interval_ms, from_now=asked)
+        silent = silent_members(start.group, self._config, self._pace)
+        self._age_ms = start.group.target_age_ms
         return Playing(
             broker_version=start.group.broker_version,
             broker=broker,
-            beats=with_told(beats, broker),
-            owners={task: seat(state, of) for of, held in enumerate(state.holdings) for task in held.active},
+            beats=with_told(beats, broker, silent),
+            owners={
+                task: seat(state, of)
+                for task, of in owned_by(state, broker, self._numbers(state.group, broker)).items()
+            },
+            silent=silent,
+            begins=not asked and not is_stable(broker),
+            untold=tuple(pending(state, broker, self._numbers(state.group, broker))),
             computes_at_ms=0 if asked else None,
         )
 
@@ -228,19 +289,18 @@ class StreamsCoordinator(Coordinator[Turn]):
                 beats[member_id] = replace(of, hears_at_ms=None)
             elif of.hears_at_ms is None:
                 owned = None if of.applied_at_ms is None else member.holds
-                if broker.after_heartbeat(member_id, owned) is not member:
+                if broker.after_heartbeat(member_id, owned) != member:
                     from_ms = at_ms + (member_id in spoke)
                     beats[member_id] = replace(of, hears_at_ms=of.next_ms(from_ms, interval_ms, self._pace))
         return replace(play, beats=beats, computes_at_ms=computes_at_ms)
 
     def _moved(
-        self, state: GroupState, broker: GroupCoordinator, spoke: Sequence[str], at_ms: int, owners: LastOwners
+        self, state: GroupState, after: Iterable[tuple[int, Holding]], at_ms: int, owners: LastOwners
     ) -> tuple[GroupState, list[Step], LastOwners]:
-        """Return the group once these hold what they were told, the steps of that, and who ran each task last."""
+        """Return the group once these consumers hold this, the steps of that, and who ran each task last."""
         steps, owners, holdings, copies = list[Step](), dict(owners), list(state.holdings), list(state.copies)
-        for member_id in spoke:
-            consumer = _consumer(state.group, broker, member_id)
-            moved = Moved(consumer, holdings[consumer], self._holding(state.group, broker, member_id))
+        for consumer, held in after:
+            moved = Moved(consumer, holdings[consumer], held)
             if moved.before == moved.after:
                 continue
             new = steps_of(state, moved, owners, self._config.acceptable_recovery_lag)
@@ -263,7 +323,7 @@ class StreamsCoordinator(Coordinator[Turn]):
 
     def _turn(self, state: GroupState, at_ms: int, steps: Sequence[Step]) -> Turn:
         """Return a turn in which the group decides: who is to run what, and the copies that are held by then."""
-        play, group = _playing(state), state.group
+        play, group = playing_of(state), state.group
         held, wanted = tuple(state.holdings), self._targets(group, play.broker)
         decided = list[Holding]()
         for consumer, (of, to) in enumerate(zip(held, wanted, strict=True)):
@@ -294,7 +354,7 @@ class StreamsCoordinator(Coordinator[Turn]):
         number, wanted = self._numbers(group, broker), [Holding()] * len(group.consumer_ids)
         for member_id, (active, standby) in ((of, (to.active, to.standby)) for of, to in broker.targets.items()):
             if member_id in broker.members:
-                wanted[_consumer(group, broker, member_id)] = _as_holding(number, active, standby)
+                wanted[consumer_of(group, broker, member_id)] = as_holding(number, active, standby)
         return wanted
 
     def _wanted(self, group: Group, broker: GroupCoordinator) -> dict[int, int]:
@@ -303,7 +363,7 @@ class StreamsCoordinator(Coordinator[Turn]):
 
     def _holding(self, group: Group, broker: GroupCoordinator, member_id: str) -> Holding:
         active, standby = broker.members[member_id].holds
-        return _as_holding(self._numbers(group, broker), active, standby)
+        return as_holding(self._numbers(group, broker), active, standby)
 
     def _numbers(self, group: Group, broker: GroupCoordinator) -> Sequence[int]:
         """Return the group's number of each of the broker's tasks."""
@@ -312,15 +372,8 @@ class StreamsCoordinator(Coordinator[Turn]):
         return self._number
 
     def _seat_of(self, state: GroupState, member_id: str) -> tuple[str, str]:
-        found = seat(state, _consumer(state.group, _playing(state).broker, member_id))
+        found = seat(state, consumer_of(state.group, playing_of(state).broker, member_id))
         return found.process_id, found.consumer_id
-
-
-def is_stable(broker: GroupCoordinator) -> bool:
-    """Tell whether everybody has what the newest target gives them."""
-    return broker.group_epoch == broker.target_epoch and all(
-        member.state is MemberState.STABLE and member.epoch == broker.target_epoch for member in broker.members.values()
-    )
 
 
 def broker_settings(config: AssignmentConfig, broker_version: str) -> StreamsSettings:
@@ -331,19 +384,6 @@ def broker_settings(config: AssignmentConfig, broker_version: str) -> StreamsSet
         initial_rebalance_delay_ms=config.streams_initial_rebalance_delay_ms or 0,
         by_current=BROKER_VERSIONS[broker_version],
     )
-
-
-def _playing(state: GroupState) -> Playing:
-    assert isinstance(state.memory, Playing)
-    return state.memory
-
-
-def _consumer(group: Group, broker: GroupCoordinator, member_id: str) -> int:
-    return group.consumer_index[broker.members[member_id].process_id, member_id]
-
-
-def _as_holding(number: Sequence[int], active: Iterable[int], standby: Iterable[int]) -> Holding:
-    return Holding(tuple(sorted(number[task] for task in active)), tuple(sorted(number[task] for task in standby)))
 
 
 def _members(group: Group) -> list[tuple[str, str]]:

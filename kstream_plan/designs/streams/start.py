@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -77,7 +77,8 @@ def _tasks(group: Group) -> StreamsTasks:
     return StreamsTasks.of((name, partitions, stateful[name]) for name, partitions in sorted(number.items()))
 
 
-def with_told(beats: Mapping[str, Beats], broker: GroupCoordinator) -> dict[str, Beats]:
-    """Let those that revoke say soon that they have."""
+def with_told(beats: Mapping[str, Beats], broker: GroupCoordinator, silent: Collection[str]) -> dict[str, Beats]:
+    """Let those that revoke say soon that they have, but for ``silent`` ones."""
     revoking = {of for of, member in broker.members.items() if member.state is MemberState.UNREVOKED_TASKS}
+    revoking.difference_update(silent)
     return {of: replace(beat, applied_at_ms=APPLY_MS) if of in revoking else beat for of, beat in beats.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from kstream_plan.designs.streams.copies import to_restore
@@ -48,11 +48,16 @@ def steps_of(state: GroupState, moved: Moved, owners: LastOwners, limit: int) ->
 
 
 def withheld(
-    state: GroupState, running: Callable[[int], int | None], wanted: Mapping[int, int], owners: LastOwners
+    state: GroupState,
+    running: Callable[[int], int | None],
+    wanted: Mapping[int, int],
+    owners: LastOwners,
+    not_said: Collection[int],
 ) -> list[Step]:
     """Return what is decided for somebody who does not run it yet.
 
-    ``running`` tells who runs a task, ``wanted`` who is to, both by consumer.
+    ``running`` tells who runs a task, ``wanted`` who is to, both by consumer; ``not_said`` are those that nobody runs
+    and whose owner has not said yet that it has given them up.
     """
     steps = list[Step]()
     for task, consumer in sorted(wanted.items()):
@@ -61,7 +66,8 @@ def withheld(
             continue
         to = seat(state, consumer)
         from_ = owners.get(task, to) if owner is None else seat(state, owner)
-        code = ReasonCode.MEMBERSHIP if owner is None else ReasonCode.OWNER_MUST_REVOKE
+        gone = owner is None and task not in not_said
+        code = ReasonCode.MEMBERSHIP if gone else ReasonCode.OWNER_MUST_REVOKE
         steps.append(Withhold(_name(state, task), from_, to, Reason(code)))
     return steps
 

@@ -277,6 +277,9 @@ _CAUSES = {
     CauseCode.STANDING_LAG: "Even a copy that has caught up is further behind than acceptable.recovery.lag.",
     CauseCode.SILENT_INSTANCE: "The instance restores, and so reports, nothing.",
     CauseCode.SLOW: "It comes closer, only not fast enough.",
+    CauseCode.SILENT_OWNER: "A member of a streams group does not say that it has given the task up. The broker fences "
+    "it within the plan, which ends without it.",
+    CauseCode.OVERDUE_OWNER: "The same, but the broker should have fenced it before: nobody knows when it will.",
 }
 FORM.record(Cause, code="\n".join(f"{code}: {_CAUSES[code]}" for code in CauseCode))
 FORM.record(
@@ -285,7 +288,7 @@ FORM.record(
     tasks="The tasks that keep it from settling.",
     cause=Field(
         description="Of a plan that does not settle: what keeps the first copy that is waited for from being caught "
-        "up.",
+        "up, or who does not say that it has given up the first task that is.",
         missing=None,
     ),
 )

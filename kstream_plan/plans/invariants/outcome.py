@@ -74,8 +74,13 @@ def leaving_is_over_in_time(subject: PlanView) -> Iterator[tuple[int | None, str
 
 
 def verdict_fits(subject: PlanView) -> Iterator[tuple[int | None, str]]:
-    """Settled means: nothing withheld or learned and no probing at the end; any other verdict means the opposite."""
+    """Settled means: nothing withheld or learned and no probing at the end; any other verdict means the opposite.
+
+    A group that waits for a silent member only is stuck wherever the plan ends.
+    """
     plan = subject.plan
+    if plan.verdict.waits_for_a_member:
+        return
     last = plan.rounds[-1] if plan.rounds else None
     going_on = last is not None and (
         last.probing_rebalance or subject.follow_ups[-1] or not (plan.probes or Phase.SETTLED in last.phases)

@@ -126,7 +126,7 @@ def outcome(plan: Plan, duration_ms: int) -> str:
     length = duration(duration_ms)
     if plan.verdict.kind != "settled":
         kinds = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}
-        return f"{kinds[plan.verdict.kind]} after {length}"
+        return f"{kinds[plan.verdict.kind]} {'for' if plan.verdict.is_over else 'after'} {length}"
     if plan.summary.duration_is == "least":
         return f"settles ≥ {length}"
     if not duration_ms:

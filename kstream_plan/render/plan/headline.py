@@ -106,6 +106,8 @@ def _verdict(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
     reason = names.escape_message(plan.verdict.reason)
     reason = f"{reason}{f' ({tasks})' if tasks else ''}"
     after = f"after {duration(summary.duration_ms)} and {count(summary.rebalances, 'rebalance')}"
+    if plan.verdict.is_over:
+        after = f"for {how_long.removeprefix('in ')}, {count(summary.rebalances, 'rebalance')}"
     return Fact(label, (f"{after}: {reason}. {cold}{cause_sentence(plan, names)}",))
 
 
@@ -119,6 +121,8 @@ def runs_facts(plan: Plan) -> list[Fact]:
     if plan.design != "streams":
         return []
     summary = plan.summary
+    if plan.verdict.waits_for_a_member and not plan.verdict.is_over:
+        return [Fact("RUNS", ("nobody knows when everything does",))]
     if summary.runs_by_ms is None:
         least = duration(plan.ends("duration_ms")[0])
         return [
@@ -256,6 +260,9 @@ def pauses_fact(plan: Plan, names: Names, over_draws: Range | None = None) -> Fa
 
     ``over_draws`` is how long the worst one stands still over all draws, in the middle and at most.
     """
+    if plan.verdict.waits_for_a_member and not plan.verdict.is_over:
+        waiting = count(len(plan.verdict.tasks), "task")
+        return Fact("PAUSES", (f"{waiting} still from the beginning on, and nobody knows until when",))
     found, worst = plan.pauses, plan.summary.max_paused_task
     longest_ms, most_at_once = plan.ends("longest_pause_ms")[1], plan.ends("paused_tasks_at_once")[1]
     if worst is None or not found.times:

@@ -74,6 +74,8 @@ def _ending(plan: Plan) -> tuple[str, str] | None:
         "cyclic": "CYCLES: from here on it repeats",
         "unfinished": "NOT FINISHED: the limit of rounds was reached",
     }
+    if plan.verdict.is_over:
+        return ending_clock(plan.summary.duration_ms), "NOT STUCK ANY MORE"
     return ending_clock(plan.summary.duration_ms), endings[plan.verdict.kind]
 
 

@@ -158,7 +158,8 @@ def _takes(simulated: Simulation, names: Names) -> Fact:
     if plan.verdict.kind != "settled":
         tasks = several([names.task(task_id) for task_id in plan.verdict.tasks])
         reason = f"{names.escape_message(plan.verdict.reason)}{f' ({tasks})' if tasks else ''}"
-        after = f"after {duration(summary.duration_ms)}: {reason}. {cold}"
+        when = "for" if plan.verdict.is_over else "after"
+        after = f"{when} {duration(summary.duration_ms)}: {reason}. {cold}"
         return Fact(label, (f"{after}{cause_sentence(plan, names)}",))
     took = _over_all(plan, "duration_ms", None if draws is None else draws.duration_ms)
     between = durations(took.least, took.most)
@@ -219,6 +220,8 @@ def _restore(simulated: Simulation, record_size: int | None) -> Fact:
 
 def _ending(plan: Plan) -> str:
     at = ending_clock(plan.summary.duration_ms)
+    if plan.verdict.is_over:
+        return f"not stuck any more at {at}"
     endings = {
         "settled": f"settled at {at}",
         "stuck": f"stuck from {at} on{': every further probe finds the same' if plan.probes else ''}",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import Consumer, Instance, Rates, Snapshot
+from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import (
     Bounce,
     ConfigChange,
@@ -37,7 +37,7 @@ from kstream_plan.simulation.simulate import simulate
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.schemas import validator
 from tests.helpers.snapshot_rows import row as classic_row
-from tests.helpers.streams_rows import described_row, row, snapshot
+from tests.helpers.streams_rows import described_row, joining, row, snapshot
 
 REAL = Path(__file__).parents[2] / "real" / "streams"
 RELEASES = {"k43": "4.3", "k44": "4.4"}
@@ -66,14 +66,6 @@ def stable(capture: str, epoch: int) -> dict[str, Any]:
         if one["describeStreamsGroup"]["groupState"] == "Stable" and one["describeStreamsGroup"]["groupEpoch"] == epoch
     ]
     return described_row(found[-1], RELEASES[capture], found[-1]["time"])
-
-
-def joining(*names: str) -> tuple[Instance, ...]:
-    """Instances of two threads."""
-    return tuple(
-        Instance(process_id=name, consumers=tuple(Consumer(consumer_id=f"{name}-{of}") for of in (1, 2)))
-        for name in names
-    )
 
 
 def small(release: str, instances: str = "ab", **fields: Any) -> Snapshot:
@@ -243,26 +235,3 @@ def test_a_classic_group_has_no_settings_of_streams_groups() -> None:
             snapshot_from_row(classic_row(), "here"),
             scenario=Scenario(events=(ConfigChange(at_ms=0, settings=(("streams_num_standby_replicas", 1),)),)),
         )
-
-
-def test_an_owner_that_says_nothing_is_named() -> None:
-    seats = {
-        "a": [{"consumer_id": "m-a", "position": 0, "active": ["0_0"], "member_epoch": 12,
-               "member_state": "UNREVOKED_TASKS", "revoking": {"active": ["0_1"]}, "target": {"active": ["0_0"]}}],
-        "b": [{"consumer_id": "m-b", "position": 1, "active": [], "member_epoch": 13,
-               "member_state": "UNRELEASED_TASKS", "target": {"active": ["0_1"]}}],
-    }  # fmt: skip
-    on_its_way = row(
-        "4.3",
-        seats,
-        {"0": (2, True, 60_000)},
-        generation=13,
-        target_epoch=13,
-        group_state="Reconciling",
-        target_at="2026-11-22T11:58:00Z",
-    )
-    made = play(snapshot(on_its_way))
-    assert (made.verdict.kind, made.rounds[0].trigger) == ("settled", Trigger.FOLLOW_UP)
-    (told,) = (note for note in made.assumptions if note.code == "owner-silent")
-    assert told.subjects == ("m-a",)
-    assert "fences it, after 300 s" in told.message

@@ -1,0 +1,65 @@
+"""What a streams group remembers between the turns of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from kstream_plan.designs.streams.beats import Beats
+from kstream_plan.designs.streams.coordinator import GroupCoordinator
+from kstream_plan.designs.streams.reconciliation import MemberState
+from kstream_plan.designs.streams.silence import Fenced, Silent
+from kstream_plan.designs.streams.steps import LastOwners
+from kstream_plan.model import Group, GroupState
+from kstream_plan.plans import Drop, Revoke, Trigger
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Playing:
+    """What a streams group remembers between turns: the broker's half, which is never changed, and who speaks when.
+
+    ``owners`` tell who ran each task last. ``joining`` are members that have not spoken yet, each with its process id
+    and the offsets that it brings. ``computes_at_ms`` is when a heartbeat may compute a target at the earliest
+    (``None``: none is wanted), ``trigger`` what it is wanted for. Instances in ``stopped``, by process id,
+    say nothing now. ``silent`` are members that never say that they have given up what they were told to, each with
+    when it is fenced; ``fenced`` are those that were. ``begins``: no turn has told yet
+    what is under way; ``untold`` are other steps that none has told yet.
+    """
+
+    broker_version: str
+    broker: GroupCoordinator
+    beats: Mapping[str, Beats]
+    owners: LastOwners
+    joining: tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...] = ()
+    computes_at_ms: int | None = None
+    trigger: Trigger = Trigger.MANUAL
+    stopped: tuple[str, ...] = ()
+    silent: Silent = field(default_factory=lambda: MappingProxyType({}))
+    begins: bool = False
+    untold: tuple[Revoke | Drop, ...] = ()
+    fenced: tuple[Fenced, ...] = ()
+
+    @property
+    def fences(self) -> Mapping[str, int]:
+        """When the broker fences whom, as far as anybody knows; the last member goes on being one here."""
+        known = {of: fenced_ms for of, fenced_ms in self.silent.items() if fenced_ms is not None}
+        return known if len(self.broker.members) > 1 else {}
+
+
+def playing_of(state: GroupState) -> Playing:
+    """Return what a group remembers."""
+    assert isinstance(state.memory, Playing)
+    return state.memory
+
+
+def consumer_of(group: Group, broker: GroupCoordinator, member_id: str) -> int:
+    """Return the index of a member among the group's consumers."""
+    return group.consumer_index[broker.members[member_id].process_id, member_id]
+
+
+def is_stable(broker: GroupCoordinator) -> bool:
+    """Tell whether everybody has what the newest target gives them."""
+    return broker.group_epoch == broker.target_epoch and all(
+        member.state is MemberState.STABLE and member.epoch == broker.target_epoch for member in broker.members.values()
+    )

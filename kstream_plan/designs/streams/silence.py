@@ -1,0 +1,139 @@
+"""Members that were told to give up tasks and do not say that they have, until the broker fences them.
+
+The broker waits for such a member as long as its rebalance time-out (its ``max.poll.interval.ms``), counted from when
+it was told; then it lets the member go, with all that it holds, and computes a target without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kstream_plan.designs.streams.beats import Pace
+from kstream_plan.designs.streams.reconciliation import MemberState, ReconciledMember
+from kstream_plan.model import Note, WorkId
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.streams_group import BrokerGroup, BrokerMember
+from kstream_plan.plans import Cause, CauseCode, Verdict
+
+#: After so many heartbeat intervals whoever was told to give up tasks should have said that it has.
+_LONG_BEATS = 3
+#: Until when each silent member is one, by member id; ``None``: the broker should have fenced it before.
+Silent = Mapping[str, int | None]
+
+
+class Fenced(NamedTuple):
+    """A member that the broker has let go, the tasks that it was waited for, and how many more it ran."""
+
+    member_id: str
+    process_id: str
+    at_ms: int
+    task_ids: tuple[WorkId, ...]
+    others: int
+
+
+def silent_members(group: BrokerGroup, config: AssignmentConfig, pace: Pace) -> Silent:
+    """Return who does not say any more that it has given up what it was told to, and when it is fenced.
+
+    Who was told a few heartbeats ago at most will say so soon. Of who was told longer ago nobody knows that it never
+    will: it does at the ``SOONEST``; nor, where no age is known, that it will: it does not at the ``LATEST``.
+    """
+    told = [member.member_id for member in _told(group)]
+    interval_ms, timeout_ms = config.heartbeat_interval_ms, config.max_poll_interval_ms or 0
+    age_ms = group.target_age_ms
+    if pace is Pace.SOONEST or (age_ms is None and pace is not Pace.LATEST):
+        return MappingProxyType({})
+    if age_ms is None:
+        return MappingProxyType(dict.fromkeys(told, timeout_ms))
+    if age_ms <= _LONG_BEATS * interval_ms:
+        return MappingProxyType({})
+    latest_ms = interval_ms + timeout_ms - age_ms  # whoever hears of a target hears it within an interval
+    at_ms = latest_ms if pace is Pace.LATEST else max(0, latest_ms - interval_ms // 2)
+    return MappingProxyType(dict.fromkeys(told, at_ms if latest_ms > 0 else None))
+
+
+def only(silent: Silent, members: Collection[str]) -> Silent:
+    """Return those that are members still."""
+    return MappingProxyType({of: fenced_ms for of, fenced_ms in silent.items() if of in members})
+
+
+def notes(group: BrokerGroup, config: AssignmentConfig, run: Collection[str]) -> Iterator[Note]:
+    """Say of whom nobody knows whether it still gives up what it was told to; ``run`` are the tasks that are run."""
+    timeout = f"{(config.max_poll_interval_ms or 0) / 1000:g} s after it was told (max.poll.interval.ms)"
+    told, age_ms = tuple(member.member_id for member in _told(group)), group.target_age_ms
+    if told and age_ms is None:
+        message = (
+            f"{', '.join(told)}: told to give up tasks, nobody knows when, and counts as saying soon that it has. If "
+            f"it never does, who waits for it waits until the broker fences it, {timeout}"
+        )
+        yield Note("owner-silent", message, told)
+    elif told and age_ms is not None and age_ms > _LONG_BEATS * config.heartbeat_interval_ms:
+        message = (
+            f"{', '.join(told)}: told to give up tasks, and has not said for up to {age_ms / 1000:g} s that it has. It "
+            f"counts as never doing so: the broker fences it {timeout}. A thread that hangs runs none of its tasks "
+            "meanwhile, nor any before"
+        )
+        yield Note("owner-silent", message, told)
+    behind = tuple(of.member_id for of in group.members if of.state is None and of.epoch < group.target_epoch)
+    lost = {task for of in group.members for task in of.target.active}.difference(run)
+    if behind and lost:
+        message = (
+            f"{', '.join(sorted(lost))}: run by nobody. Who was told to give them up, and has not said that it has, is "
+            f"not known; they count as given up. One of {', '.join(behind)} that never says so makes them wait until "
+            f"the broker fences it, {timeout}"
+        )
+        yield Note("revocations-unknown", message, behind)
+
+
+def never_over(
+    member: ReconciledMember,
+    age_ms: int | None,
+    tasks: tuple[WorkId, ...],
+    config: AssignmentConfig,
+    *,
+    alone: bool,
+) -> Verdict:
+    """Return how a plan ends with a member that says nothing, and of which nobody knows when that is over.
+
+    ``alone``: nobody else is there to take over what it has; else it should have been fenced before.
+    """
+    why = (
+        "nobody else is there to take over"
+        if alone
+        else f"by max.poll.interval.ms={config.max_poll_interval_ms} the broker should have fenced it: its own is "
+        "longer, and nobody knows how long"
+    )
+    message = f"{_told_and_silent(member.member_id, age_ms)}; {why}. {_cure(config)}"
+    reason = "these wait for a member that does not say that it has given them up, nobody knows for how long"
+    return Verdict("stuck", tasks, reason, Cause(CauseCode.OVERDUE_OWNER, tasks[0], member.process_id, message))
+
+
+def until_fenced(fenced: Fenced, age_ms: int | None, config: AssignmentConfig) -> Verdict:
+    """Return how a plan ends in which a member had to be fenced."""
+    message = (
+        f"{_told_and_silent(fenced.member_id, age_ms)}. The broker fences it {fenced.at_ms / 1000:g} s from now, "
+        f"max.poll.interval.ms={config.max_poll_interval_ms} after it was told, and all its tasks go elsewhere. "
+        f"{_cure(config)}"
+    )
+    if fenced.others:
+        message += f". If its thread hangs, {fenced.others} more of its tasks stand still until then as well"
+    reason = "these wait until the broker fences a member that does not say that it has given them up"
+    cause = Cause(CauseCode.SILENT_OWNER, fenced.task_ids[0], fenced.process_id, message)
+    return Verdict("stuck", fenced.task_ids, reason, cause)
+
+
+def _told_and_silent(member_id: str, age_ms: int | None) -> str:
+    ago = "" if age_ms is None else f" up to {age_ms / 1000:g} s ago"
+    return f"{member_id} was told to give it up{ago} and has not said that it has"
+
+
+def _cure(config: AssignmentConfig) -> str:
+    return (
+        "To be over it sooner, stop its instance: a close is heard at once, a kill after "
+        f"{config.session_timeout_ms / 1000:g} s"
+    )
+
+
+def _told(group: BrokerGroup) -> list[BrokerMember]:
+    return [member for member in group.members if member.state == MemberState.UNREVOKED_TASKS]

@@ -1,0 +1,192 @@
+"""Members of streams groups that were told to give up tasks and never say that they have: who waits, until when."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.model import Rates, Snapshot
+from kstream_plan.model.scenario import Join, Leave, Scenario, Stop
+from kstream_plan.plans import CauseCode, HandOver, Plan, Revoke, Trigger
+from kstream_plan.policy.check import check_plan
+from kstream_plan.policy.findings import Standard, Status
+from kstream_plan.policy.limits import Policy
+from kstream_plan.render.plan.table import table
+from kstream_plan.simulation.one_plan import plan_checked
+from tests.helpers.streams_rows import joining, row, snapshot
+
+_TWO_MINUTES_AGO = "2026-11-22T11:58:00Z"
+_NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def waiting(target_at: str | None, release: str = "4.3", **fields: Any) -> Snapshot:
+    """``m-a`` was told to give up 0_1, which ``m-b`` waits for."""
+    seats = {
+        "a": [{"consumer_id": "m-a", "position": 0, "active": ["0_0", "0_2"], "member_epoch": 12,
+               "member_state": "UNREVOKED_TASKS", "revoking": {"active": ["0_1"]},
+               "target": {"active": ["0_0", "0_2"]}}],
+        "b": [{"consumer_id": "m-b", "position": 1, "active": ["0_3"], "member_epoch": 13,
+               "member_state": "UNRELEASED_TASKS", "target": {"active": ["0_1", "0_3"]}}],
+    }  # fmt: skip
+    shape = {"generation": 13, "target_epoch": 13, "group_state": "Reconciling", "target_at": target_at}
+    made = snapshot(row(release, seats, {"0": (4, True, 60_000)}, **shape, **fields))
+    return replace(made, rates=Rates(restore_per_instance=1_000.0))
+
+
+def play(of: Snapshot, *events: Any) -> Plan:
+    """Plan it, with every invariant checked, and read it back from its document."""
+    made = plan_checked(of, scenario=Scenario(events=events) if events else None)
+    assert read_plans(plan_json(made).encode(), "saved") == [made]
+    json.loads(plan_json(made))
+    return made
+
+
+@pytest.mark.parametrize("release", ["4.2", "4.3", "4.4"])
+def test_who_says_nothing_is_fenced_and_all_its_tasks_go_elsewhere(release: str) -> None:
+    made = play(waiting(_TWO_MINUTES_AGO, release))
+    verdict = made.verdict
+    assert (verdict.kind, [str(task) for task in verdict.tasks]) == ("stuck", ["0_1"])
+    assert verdict.cause is not None
+    assert (verdict.cause.code, verdict.cause.process_id) == (CauseCode.SILENT_OWNER, "a")
+    # told 0-5 s after the target of 120 s ago, and fenced 300 s after that
+    assert made.rounds[-1].trigger is Trigger.LEAVE
+    assert 180_000 <= made.rounds[-1].at_ms <= 185_000 + 5_000
+    starts = [step for rnd in made.rounds for step in rnd.steps if isinstance(step, HandOver)]
+    assert {str(step.task_id) for step in starts} == {"0_0", "0_1", "0_2"}
+    assert {step.to.consumer_id for step in starts} == {"m-b"}
+    assert made.final[0].active == ()
+    assert made.pauses.longest_ms >= 180_000
+    assert made.summary.runs_by_ms is not None
+    assert made.summary.runs_by_ms >= 180_000 + 3 * 60_000
+    # it may also say so now
+    assert made.ends("duration_ms")[0] < 10_000
+    assert made.ends("settles") == (0, 1)
+
+
+def test_the_first_lines_name_who_is_silent_and_what_helps() -> None:
+    text = " ".join(table(play(waiting(_TWO_MINUTES_AGO))).split())
+    assert "STUCK for ~3m04s" in text
+    assert "It waits for 0_1 on a: m-a was told to give it up up to 120 s ago" in text
+    assert "To be over it sooner, stop its instance: a close is heard at once, a kill after 45 s" in text
+    assert "2 more of its tasks stand still until then as well" in text
+    assert "NOT STUCK ANY MORE" in text
+
+
+def test_who_should_have_been_fenced_before_is_waited_for_and_nobody_knows_how_long() -> None:
+    made = play(waiting("2026-11-22T11:50:00Z"))
+    assert made.verdict.cause is not None
+    assert (made.verdict.kind, made.verdict.cause.code) == ("stuck", CauseCode.OVERDUE_OWNER)
+    assert [str(task) for task in made.verdict.tasks] == ["0_1"]
+    assert made.summary.runs_by_ms is None
+    text = table(made)
+    assert "RUNS     nobody knows when everything does" in text
+    assert "PAUSES   1 task still from the beginning on, and nobody knows until when" in text
+
+
+def test_check_holds_it_against_the_group_that_it_waits() -> None:
+    checked = check_plan(play(waiting(_TWO_MINUTES_AGO)), Standard(Policy(), _NOW))
+    (finding,) = checked.of(Status.ERROR)
+    assert finding.rule == "must_settle"
+
+
+def test_who_was_told_just_now_says_so_soon() -> None:
+    made = play(waiting("2026-11-22T11:59:55Z"))
+    assert (made.verdict.kind, made.ends("settles")) == ("settled", (1, 1))
+    assert [step for rnd in made.rounds for step in rnd.steps if isinstance(step, Revoke)]
+    assert made.ends("duration_ms")[1] < 20_000
+
+
+def test_without_the_time_of_the_target_it_may_be_either() -> None:
+    made = play(waiting(None))
+    assert (made.verdict.kind, made.ends("settles")) == ("settled", (0, 1))
+    assert made.ends("duration_ms")[1] >= 300_000
+    (told,) = (note for note in made.assumptions if note.code == "owner-silent")
+    assert told.subjects == ("m-a",)
+
+
+def test_to_close_the_instance_of_the_silent_member_helps_at_once() -> None:
+    made = play(waiting(_TWO_MINUTES_AGO), Leave(at_ms=0, process_ids=("a",)))
+    assert (made.verdict.kind, made.summary.duration_ms <= 5_000) == ("settled", True)
+
+
+def test_where_nobody_says_who_is_to_give_up_what_that_is_told() -> None:
+    """As kafka-streams-groups.sh describes a group: without the state of its members."""
+    seats = {
+        "a": [{"consumer_id": "m-a", "active": ["0_0"], "member_epoch": 12, "target": {"active": ["0_0"]}}],
+        "b": [{"consumer_id": "m-b", "active": [], "member_epoch": 13, "target": {"active": ["0_1"]}}],
+    }
+    shape = {"generation": 13, "target_epoch": 13, "group_state": "Reconciling"}
+    made = play(snapshot(row("4.3", seats, {"0": (2, True, 60_000)}, **shape)))
+    (told,) = (note for note in made.assumptions if note.code == "revocations-unknown")
+    assert told.subjects == ("m-a",)
+    assert told.message.startswith("0_1: run by nobody")
+
+
+@st.composite
+def _groups_with_silent_members(draw: st.DrawFn) -> Snapshot:
+    """Every task is held, or to be given up, by one of up to four members, and wanted by another one or the same."""
+    members = draw(st.integers(2, 4))
+    tasks = [f"0_{number}" for number in range(draw(st.integers(1, 6)))]
+    ends = [(draw(st.integers(0, members - 1)), draw(st.integers(0, members - 1))) for _ in tasks]
+    seats: dict[str, list[Any]] = {}
+    for member in range(members):
+        held = [task for task, (of, to) in zip(tasks, ends, strict=True) if of == to == member]
+        gone = [task for task, (of, to) in zip(tasks, ends, strict=True) if of == member != to]
+        told = bool(gone) and draw(st.booleans())
+        seat = {
+            "consumer_id": f"m-{member}",
+            "position": member,
+            "active": held if told or not gone else held + gone,
+            "revoking": {"active": gone if told else []},
+            "member_epoch": 12 if gone else 13,
+            "member_state": "UNREVOKED_TASKS" if told else "STABLE" if gone else "UNRELEASED_TASKS",
+            "target": {"active": [task for task, (_, to) in zip(tasks, ends, strict=True) if to == member]},
+        }
+        seats.setdefault(f"p{member // 2}", []).append(seat)
+    shape = {"generation": 13, "target_epoch": 13, "group_state": "Reconciling"}
+    at = draw(st.sampled_from([_TWO_MINUTES_AGO, "2026-11-22T11:50:00Z", "2026-11-22T11:59:59Z", None]))
+    release = draw(st.sampled_from(["4.2", "4.3", "4.4"]))
+    return snapshot(row(release, seats, {"0": (len(tasks), True, 60_000)}, target_at=at, **shape))
+
+
+@st.composite
+def _events(draw: st.DrawFn) -> list[Any]:
+    kinds = draw(st.lists(st.sampled_from(["join", "leave", "crash"]), max_size=2, unique=True))
+    at_ms, found = 0, list[Any]()
+    for kind in kinds:
+        at_ms += draw(st.integers(0, 250_000))
+        if kind == "join":
+            found.append(Join(at_ms=at_ms, instances=joining("new")))
+        elif not any(isinstance(event, Leave | Stop) for event in found):
+            gone = ("p0",) if "join" in kinds[: kinds.index(kind)] else ()
+            if gone:
+                found.append(
+                    Leave(at_ms=at_ms, process_ids=gone)
+                    if kind == "leave"
+                    else Stop(at_ms=at_ms, process_ids=gone, crash=True)
+                )
+    return found
+
+
+@given(of=_groups_with_silent_members(), events=_events())
+def test_every_sequence_ends_stable_or_with_a_member_that_is_named(of: Snapshot, events: list[Any]) -> None:
+    made = play(of, *events)
+    verdict = made.verdict
+    if verdict.kind == "settled":
+        assert sorted(task for held in made.final for task in held.active) == list(range(len(made.group.tasks)))
+        return
+    assert verdict.kind == "stuck"
+    assert verdict.cause is not None
+    silent = [member for held in (of.state.memory,) for member in held.members if member.state == "UNREVOKED_TASKS"]
+    assert any(verdict.cause.message.startswith(f"{member.member_id} was told") for member in silent)
+    assert verdict.cause.task_id in verdict.tasks
+    if verdict.is_over:
+        assert sorted(task for held in made.final for task in held.active) == list(range(len(made.group.tasks)))
