@@ -13,6 +13,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import relief_ms
 from kstream_plan.plans.simulated import Draws, Range, figures_of
 from kstream_plan.plans.steps import HandOver, Place, Promote, restores_anew
+from kstream_plan.plans.stops import Stops, stops_of
 
 
 class Change(NamedTuple):
@@ -31,6 +32,11 @@ class AlternativeFigures:
     fewer tasks than at first from then on (``None``: it never does); ``most_restores_begun``: copies that begin to
     restore in one rebalance; ``most_state_records``: what the fullest instance holds copies of, in records (``None``:
     an end offset is not known). These three are of the draw that is shown.
+
+    ``pauses`` are all standstills of tasks, which last for ``paused_task_ms`` together. Of a Connect group connectors
+    are counted apart, in ``paused_connector_ms``; ``stopped`` and ``started`` are the items that rebalances stop and
+    start, each time. (Of other groups these are ``None``; where nobody knows the other draws, all are those of the one
+    that is shown.)
     """
 
     settled: int
@@ -46,6 +52,11 @@ class AlternativeFigures:
     peak_extra_copies: int
     most_restores_begun: int
     most_state_records: int | None
+    pauses: Range
+    paused_task_ms: Range
+    paused_connector_ms: Range | None
+    stopped: Range | None
+    started: Range | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +115,12 @@ class SameOutcome(NamedTuple):
         return self.alternatives[0]
 
 
-def alternative_figures(plan: Plan, draws: Draws | None) -> AlternativeFigures:
-    """Count what a plan, and the draws that it stands for, come to."""
+def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] = ()) -> AlternativeFigures:
+    """Count what a plan, and the draws that it stands for, come to; ``stops`` are those of every draw, if known."""
     summary, of = plan.summary, figures_of(plan) if draws is None else draws
+    columns = zip(*(stops or [stops_of(plan)]), strict=True)
+    pauses, task_ms, connector_ms, stopped, started = map(_over, columns)
+    workers = plan.is_of_workers
     return AlternativeFigures(
         settled=int(plan.verdict.kind == "settled") if draws is None else draws.settled,
         balanced_ms=_range(plan, "duration_ms", of.duration_ms),
@@ -123,6 +137,11 @@ def alternative_figures(plan: Plan, draws: Draws | None) -> AlternativeFigures:
         peak_extra_copies=_most(plan, "peak_extra_copies", draws),
         most_restores_begun=_most_restores_begun(plan),
         most_state_records=_most_state_records(plan),
+        pauses=pauses,
+        paused_task_ms=task_ms if workers else _range(plan, "paused_task_ms", task_ms),
+        paused_connector_ms=connector_ms if workers else None,
+        stopped=stopped if workers else None,
+        started=started if workers else None,
     )
 
 
@@ -133,7 +152,8 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> tuple[SameOutcome,
     there is one, and has instances for all the standbys that it asks for. The best of it has the fewest cold starts in
     its worst draw, and of these it is balanced first. Marked is, beside it, what has as few of them and times that
     overlap with those of the best, unless it is slower in each of the same draws: which of these is faster, chance may
-    have decided. Where all come to the same nothing is marked.
+    have decided. Of Connect groups it is the time of tasks that nobody runs that counts instead. Where all come to the
+    same nothing is marked.
     """
     folded: dict[tuple[object, ...], list[Alternative]] = {}
     for of in alternatives:
@@ -150,7 +170,9 @@ def fastest(alike: Sequence[SameOutcome]) -> list[SameOutcome]:
     return sorted((of for of in alike if of.fastest), key=lambda of: _speed(of.one))
 
 
-def _speed(of: Alternative) -> tuple[int, int, int]:
+def _speed(of: Alternative) -> tuple[int, ...]:
+    if of.plan.is_of_workers:  # where nothing starts cold, and minutes pass in which nobody runs anything
+        return of.figures.paused_task_ms.most, of.figures.paused_task_ms.median, of.figures.balanced_ms.most
     return of.figures.cold_handovers.most, of.figures.balanced_ms.median, of.figures.balanced_ms.most
 
 
@@ -159,8 +181,7 @@ def draw_by_draw(one: Alternative, other: Alternative) -> DrawByDraw | None:
     if not one.drawn_ms or len(one.drawn_ms) != len(other.drawn_ms) or not (_is_drawn(one) and _is_drawn(other)):
         return None
     longer_ms = [this - that for this, that in zip(one.drawn_ms, other.drawn_ms, strict=True)]
-    middle = Range(statistics.median_low(longer_ms), min(longer_ms), max(longer_ms))
-    return DrawByDraw(middle, sum(ms < 0 for ms in longer_ms), sum(ms > 0 for ms in longer_ms))
+    return DrawByDraw(_over(longer_ms), sum(ms < 0 for ms in longer_ms), sum(ms > 0 for ms in longer_ms))
 
 
 def _is_drawn(of: Alternative) -> bool:
@@ -168,6 +189,8 @@ def _is_drawn(of: Alternative) -> bool:
 
 
 def _is_as_fast(of: Alternative, best: Alternative | None) -> bool:
+    if best is not None and of.plan.is_of_workers:
+        return of.figures.paused_task_ms.least <= best.figures.paused_task_ms.most
     if best is None or of.figures.cold_handovers.most != best.figures.cold_handovers.most:
         return False
     beside = draw_by_draw(of, best)
@@ -179,6 +202,10 @@ def _most(plan: Plan, figure: str, draws: Draws | None) -> int:
     """Return the most of a figure: of the plan, where nobody knows it, and of the worst draw."""
     worst = None if draws is None else draws.worst.get(f"max_{figure}")
     return max(plan.ends(figure)[1], worst or 0)
+
+
+def _over(values: Sequence[int]) -> Range:
+    return Range(statistics.median_low(values), min(values), max(values))
 
 
 def _range(plan: Plan, name: str, over_draws: int | Range) -> Range:

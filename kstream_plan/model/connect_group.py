@@ -40,9 +40,18 @@ class ConnectItems(NamedTuple):
         return [*map(connector_item, self.connectors), *(f"{connector}-{number}" for connector, number in self.tasks)]
 
 
+#: What no task's name ends with.
+_OF_CONNECTOR = " (connector)"
+
+
 def connector_item(connector: str) -> str:
     """Return what plans call a connector itself, beside its tasks ``name-0``, ``name-1``, …: no task is called so."""
-    return f"{connector} (connector)"
+    return f"{connector}{_OF_CONNECTOR}"
+
+
+def is_connector(name: str) -> bool:
+    """Tell whether plans call a connector itself so, and no task."""
+    return name.endswith(_OF_CONNECTOR)
 
 
 def all_items(task_counts: Iterable[tuple[str, int]]) -> ConnectItems:

@@ -18,7 +18,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
-from kstream_plan.simulation.draws import draws, in_processes, together, usual_number, worth_sharing
+from kstream_plan.simulation.draws import Outcome, draws, in_processes, together, usual_number, worth_sharing
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
@@ -114,16 +114,16 @@ def alternative(
     plan: Plan,
     draws: Draws | None,
     standard: Standard | None,
-    drawn_ms: tuple[int, ...] = (),
+    outcomes: Sequence[Outcome] = (),
 ) -> Alternative:
-    """Return an alternative that has been played, held against ``standard``; ``drawn_ms``: how long each draw takes."""
+    """Return an alternative that has been played, held against ``standard``; ``outcomes`` are those of its draws."""
     broken = None if standard is None else _broken(plan, draws, standard)
     return Alternative(
         changes=changes,
         plan=plan,
         draws=draws,
-        figures=alternative_figures(plan, draws),
-        drawn_ms=drawn_ms,
+        figures=alternative_figures(plan, draws, [of.stops for of in outcomes]),
+        drawn_ms=tuple(of.figures.duration_ms for of in outcomes),
         kept=None if broken is None else not broken,
         broken=broken or (),
     )
@@ -140,7 +140,7 @@ def _play(grid: Sequence[_Entry], standard: Standard | None, number: int, worker
     outcomes = draws(snapshot, scenario, options, number=number, workers=workers)
     found = together(outcomes)
     made = plan_checked(snapshot, options, scenario=drawn(scenario, group, found.shown))
-    return alternative(changes, made, found, standard, tuple(of.figures.duration_ms for of in outcomes))
+    return alternative(changes, made, found, standard, outcomes)
 
 
 def _worth_sharing(grid: Sequence[_Entry], number: int) -> bool:

@@ -24,6 +24,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws, Figures, Range, figures_of
+from kstream_plan.plans.stops import Stops, stops_of
 from kstream_plan.policy.rules.over_draws import measured, worst
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
@@ -39,12 +40,13 @@ _ALONE = 2_000
 
 
 class Outcome(NamedTuple):
-    """One draw: how it ends, its figures, what every rule of a policy measures, and the least to be restored."""
+    """One draw: how it ends, its figures, what every rule of a policy measures, the least to restore, what stops."""
 
     settled: bool
     figures: Figures
     measured: Mapping[str, int | None]
     least_restored_records: int | None
+    stops: Stops
 
 
 _Played = TypeVar("_Played")
@@ -116,7 +118,7 @@ def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw:
 
 def _outcome_of(made: Plan, measures: Mapping[str, int | None]) -> Outcome:
     least = made.summary.lower_bounds.restored_records
-    return Outcome(made.verdict.kind == "settled", figures_of(made), measures, least)
+    return Outcome(made.verdict.kind == "settled", figures_of(made), measures, least, stops_of(made))
 
 
 def worth_sharing(group: Group, number: int) -> bool:

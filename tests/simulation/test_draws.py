@@ -17,6 +17,7 @@ from kstream_plan.model import Group, Instance, is_uuid
 from kstream_plan.model.scenario import Join, NewInstance, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.simulated import Figures
+from kstream_plan.plans.stops import Stops
 from kstream_plan.simulation import draws
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.new_ids import drawn, is_random
@@ -94,7 +95,7 @@ def test_a_budget_of_time_ends_the_draws() -> None:
 def _never_done_but_once(draw: int) -> draws.Outcome:
     if draw:
         threading.Event().wait()
-    return draws.Outcome(True, Figures(0, 0, 0, 0, 0, 0, 0), {}, None)
+    return draws.Outcome(True, Figures(0, 0, 0, 0, 0, 0, 0), {}, None, Stops(0, 0))
 
 
 def test_draws_that_nobody_wants_any_more_are_not_waited_for() -> None:

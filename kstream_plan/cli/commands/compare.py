@@ -10,11 +10,13 @@ from typing import Annotated
 
 import typer
 
+from kstream_plan.cli.actions.alternatives import play_alternatives
 from kstream_plan.cli.actions.each_application import Work, each_application
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.scenarios import ScenarioOf, scale_out_of
 from kstream_plan.cli.actions.variants import axes_of
+from kstream_plan.cli.compare_page import compare_page
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
@@ -23,7 +25,7 @@ from kstream_plan.cli.options.groups import Deciding, Measuring, PlansSnapshots,
 from kstream_plan.cli.options.parameters import names_and_defaults, option_of, takes
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import NewInstances
-from kstream_plan.cli.output import OutputForm, page, say
+from kstream_plan.cli.output import OutputForm, say
 from kstream_plan.cli.progress import progress
 from kstream_plan.comparison.alternatives import Alternative, SameOutcome, beside_each_other
 from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
@@ -32,10 +34,8 @@ from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.errors import PlanFileError, UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.policy.findings import Standard
-from kstream_plan.render.compare.json_form import compare_json
-from kstream_plan.render.compare.table import compare_markdown, compare_table
-from kstream_plan.simulation.alternatives import alternatives, saved_alternatives
-from kstream_plan.simulation.draws import MOST_DRAWS, processors
+from kstream_plan.simulation.alternatives import saved_alternatives
+from kstream_plan.simulation.draws import MOST_DRAWS
 
 #: Options that say how snapshots are read and planned; plans are compared as they were saved.
 _FOR_SNAPSHOTS = (NewInstances, Reading, Measuring, Settings, Deciding, Spark)
@@ -100,7 +100,7 @@ def compare(asked: CompareOptions) -> None:
         for error in work.errors:
             report(error, debug=asked.debug)
         if work.results:
-            say(_page(work.results, asked.output))
+            say(compare_page(work.results, asked.output))
     raise typer.Exit(first_that_applies([], work.errors))
 
 
@@ -135,23 +135,20 @@ def _played(asked: CompareOptions, standard: Standard | None) -> Work[Sequence[S
         tell("reading")
 
         def played(found: Snapshot, _done: int) -> Sequence[SameOutcome]:
-            group = found.state.group
-            return beside_each_other(
-                alternatives(
-                    found,
-                    axes,
-                    asked.plan_options,
-                    scenario=None if scenario_of is None else scenario_of(group),
-                    standard=standard,
-                    number_of_draws=asked.draws,
-                    workers=processors(),
-                    on_alternative=lambda done, of: tell(
-                        f"{group.application_id}: alternative {done} of {of}", done, of
-                    ),
-                )
+            return play_alternatives(
+                found,
+                axes,
+                asked.plan_options,
+                None if scenario_of is None else scenario_of(found.state.group),
+                tell,
+                standard=standard,
+                number_of_draws=asked.draws,
             )
 
-        return each_application(read_snapshots(asked.paths, asked), settings, played, keep_going=asked.keep_going)
+        # what else varies is about state, which connectors and tasks have not
+        others = ("connect",) if {axis[0].change.name for axis in axes} <= {"design", "scenario"} else ()
+        found = read_snapshots(asked.paths, asked, protocols=("classic", *others))
+        return each_application(found, settings, played, keep_going=asked.keep_going)
 
 
 def _scenario_of(asked: CompareOptions) -> ScenarioOf | None:
@@ -194,12 +191,3 @@ def _saved(asked: CompareOptions, standard: Standard | None) -> Sequence[Alterna
             name = path if not place else f"{path}, line {place + 1}"
             found.append((name, saved.plan, None if saved.simulation is None else saved.simulation.draws))
     return saved_alternatives(found, standard)
-
-
-def _page(found: Sequence[Sequence[SameOutcome]], form: OutputForm) -> str:
-    if form is OutputForm.JSON:
-        return "".join(f"{compare_json(alike)}\n" for alike in found)
-    if form is OutputForm.MARKDOWN:
-        return "\n".join(map(compare_markdown, found))
-    shown = page()
-    return "\n".join(compare_table(alike, width=shown.width, colour=shown.colour) for alike in found)

@@ -1,6 +1,7 @@
 """Design I's decision: what nobody runs is placed at once, what members have too much of is revoked at once.
 
-Which is free and which deleted follows from what is configured and what members report, not from who leads.
+What is free and what deleted follows from what is configured and what members report, not from who leads (connect
+rules, designs I, II and III).
 """
 
 from __future__ import annotations

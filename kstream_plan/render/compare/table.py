@@ -107,11 +107,67 @@ def _heading(alike: Sequence[SameOutcome], escape: Escape) -> str:
 
 
 def _columns(alike: Sequence[SameOutcome], escape: Escape) -> list[_Shown]:
-    figures = [of.one.figures for of in alike]
     names = ", ".join(one.name for one in alike[0].one.changes)
     shown = [
         _Shown(Column(names), "", tuple(_name(of, escape) for of in alike)),
         _Shown(Column("balanced"), "time until every task is where it stays", tuple(_balanced(of.one) for of in alike)),
+        *(_of_workers(alike) if alike[0].one.plan.is_of_workers else _of_state(alike)),
+    ]
+    if any(of.one.kept is not None for of in alike):
+        kept = tuple("kept" if of.one.kept else f"breaks {', '.join(of.one.broken)}" for of in alike)
+        shown.append(_Shown(Column("policy"), "rules that are broken", kept))
+    return shown
+
+
+def _of_workers(alike: Sequence[SameOutcome]) -> list[_Shown]:
+    """Return the figures of Connect groups: what stops and starts, and what nobody runs."""
+    figures = [of.one.figures for of in alike]
+    return [
+        _Shown(Column("rebal.", right=True), "rebalances", tuple(_numbers(of.rebalances) for of in figures)),
+        _Shown(
+            Column("stopped", right=True),
+            "connectors and tasks that rebalances stop, each time",
+            tuple("" if of.stopped is None else _numbers(of.stopped) for of in figures),
+        ),
+        _Shown(
+            Column("started", right=True),
+            "those that they start",
+            tuple("" if of.started is None else _numbers(of.started) for of in figures),
+        ),
+        _Shown(
+            Column("task-s", right=True),
+            "seconds x tasks that nobody runs",
+            tuple(_seconds(of.one, of.one.figures.paused_task_ms) for of in alike),
+        ),
+        _Shown(
+            Column("conn.-s", right=True),
+            "seconds x connectors",
+            tuple(
+                ""
+                if of.one.figures.paused_connector_ms is None
+                else _seconds(of.one, of.one.figures.paused_connector_ms)
+                for of in alike
+            ),
+        ),
+        _Shown(Column("pause", right=True), "worst standstill of one", tuple(_pause(of.one) for of in alike)),
+        _Shown(
+            Column("at once", right=True),
+            "most that stand still at the same time",
+            _counts(of.paused_at_once for of in figures),
+        ),
+        _Shown(
+            Column("moves", right=True),
+            "connectors and tasks that change worker, of the least",
+            tuple(f"{_numbers(of.moves)}/{of.least_moves:,}" for of in figures),
+        ),
+    ]
+
+
+def _of_state(alike: Sequence[SameOutcome]) -> list[_Shown]:
+    """Return the figures of groups whose tasks have state."""
+    figures = [of.one.figures for of in alike]
+    designs = any(one.name == "design" for one in alike[0].one.changes)
+    return [
         _Shown(
             Column("least", right=True),
             "the same if every copy is restored at once (no rate is known)",
@@ -134,6 +190,11 @@ def _columns(alike: Sequence[SameOutcome], escape: Escape) -> list[_Shown]:
             Column("pause", right=True),
             "worst standstill of a task",
             tuple(_pause(of.one) for of in alike),
+        ),
+        *(
+            [_Shown(Column("pauses", right=True), "standstills of tasks", tuple(_numbers(of.pauses) for of in figures))]
+            if designs
+            else []
         ),
         _Shown(
             Column("at once", right=True),
@@ -158,10 +219,6 @@ def _columns(alike: Sequence[SameOutcome], escape: Escape) -> list[_Shown]:
             tuple("unknown" if of.most_state_records is None else f"{of.most_state_records:,}" for of in figures),
         ),
     ]
-    if any(of.one.kept is not None for of in alike):
-        kept = tuple("kept" if of.one.kept else f"breaks {', '.join(of.one.broken)}" for of in alike)
-        shown.append(_Shown(Column("policy"), "rules that are broken", kept))
-    return shown
 
 
 def _name(of: SameOutcome, escape: Escape) -> str:
@@ -192,6 +249,12 @@ def _balanced(of: Alternative) -> str:
 
 def _numbers(of: Range) -> str:
     return f"{of.median:,}" if of.least == of.most else f"{of.median:,} ({of.least:,}-{of.most:,})"
+
+
+def _seconds(of: Alternative, ms: Range) -> str:
+    """Return a time of tasks in seconds, each of a second; at least that where not everything runs again."""
+    seconds = Range(*(round(one / 1000) for one in ms))
+    return _numbers(seconds) if of.settles else f"≥ {_numbers(seconds)}"
 
 
 def _pause(of: Alternative) -> str:
@@ -228,9 +291,12 @@ def _conclusion(alike: Sequence[SameOutcome]) -> str:
     best = fastest(alike)
     if not best:
         return "none of them settles" + (" and keeps to the policy" if alike[0].one.kept is not None else "")
-    told, deploys = f"{_FASTEST} the fastest{_of_which(best[0].one, alike)}", bool(to_deploy(best[0]))
+    word = "least stands still" if best[0].one.plan.is_of_workers else "the fastest"
+    told, deploys = f"{_FASTEST} {word}{_of_which(best[0].one, alike)}", bool(to_deploy(best[0]))
     if len(best) == 1:
         return f"{told}{'; to deploy it:' if deploys else ''}"
+    if best[0].one.plan.is_of_workers:
+        return f"{told}; their figures overlap, so which of them is better may be chance"
     noise = f"{told}; their times overlap, so which of them is faster may be chance"
     compared = _draw_by_draw(best)
     sentence = f"{noise}{': ' if compared else ''}{compared}"

@@ -1,0 +1,25 @@
+"""Alternatives as a page of text for stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstream_plan.cli.output import OutputForm, page
+from kstream_plan.comparison.alternatives import SameOutcome
+from kstream_plan.render.compare.json_form import compare_json
+from kstream_plan.render.compare.table import compare_markdown, compare_table
+
+
+def compare_lines(found: Sequence[Sequence[SameOutcome]]) -> str:
+    """Return the alternatives of every group as JSON Lines."""
+    return "".join(f"{compare_json(alike)}\n" for alike in found)
+
+
+def compare_page(found: Sequence[Sequence[SameOutcome]], form: OutputForm) -> str:
+    """Return the alternatives of every group, one group below the other."""
+    if form is OutputForm.JSON:
+        return compare_lines(found)
+    if form is OutputForm.MARKDOWN:
+        return "\n".join(map(compare_markdown, found))
+    shown = page()
+    return "\n".join(compare_table(alike, width=shown.width, colour=shown.colour) for alike in found)

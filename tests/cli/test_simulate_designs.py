@@ -1,0 +1,128 @@
+"""Several designs beside each other: ``simulate … --design connect --design connect-eager …``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+from rich.cells import cell_len
+
+from kstream_plan import snapshots
+from kstream_plan.cli import run
+from kstream_plan.model import Snapshot
+from tests.helpers import captured_scenarios
+from tests.helpers.connect_rows import row, snapshot
+from tests.helpers.schemas import validator
+
+CONNECT = Path(__file__).parents[2] / "examples" / "connect"
+DESIGNS = ("connect", "connect-eager", "connect-design-1", "connect-design-2", "connect-design-3")
+SCENARIO = str(CONNECT / "rolling-restart.yaml")
+ALL = [part for name in DESIGNS for part in ("--design", name)]
+
+
+def read(path: str) -> Snapshot:
+    if path == "even":
+        return snapshot(row({"c0": 4, "c1": 4}, {"a": {"c0": (-1, 0, 1, 2, 3)}, "b": {"c1": (-1, 0, 1, 2, 3)}}))
+    if path == "ten":
+        return snapshot(json.loads((CONNECT / "ten-workers.json").read_text()))
+    return captured_scenarios.before(path)
+
+
+@pytest.fixture(autouse=True)
+def _reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "read", lambda paths, **_options: tuple(map(read, paths)))
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+def outcomes(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dict[str, Any]]:
+    """By design, what comes of each."""
+    assert run([*arguments, "--output", "json", "-q"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    validator("compare").validate(document)
+    return {one["design"]: of for of in document["outcomes"] for one in of["alternatives"]}
+
+
+def test_a_rolling_restart_by_five_designs(capsys: pytest.CaptureFixture[str]) -> None:
+    """200 tasks on 10 workers, 20 s down each, one a minute, a delay of 300 s, a round of 3 s."""
+    found = outcomes(capsys, "simulate", "ten", SCENARIO, *ALL)
+    assert {of["verdict"] for of in found.values()} == {"settled"}
+    task_s = {name: of["figures"]["paused_task_ms"]["median"] / 1000 for name, of in found.items()}
+    assert task_s["connect"] == 29_004
+    assert task_s["connect-design-1"] == 600
+    assert task_s["connect-eager"] == 20 * 200 * 3  # every task stops for 3 s in each of 20 rebalances
+    assert found["connect-eager"]["figures"]["started"]["median"] == 20 * 210
+    assert [name for name, of in found.items() if of["fastest"]] == ["connect-design-1"]
+
+
+def test_each_line_is_what_one_design_says(capsys: pytest.CaptureFixture[str]) -> None:
+    found = outcomes(capsys, "simulate-scaleout", "even", "--add", "1", "--draws", "3", *ALL)
+    for name in DESIGNS:
+        alone = ["simulate-scaleout", "even", "--add", "1", "--draws", "3", "--design", name]
+        assert run([*alone, "--output", "json", "-q"]) == 0
+        single = json.loads(capsys.readouterr().out)
+        draws, figures = single["simulation"]["draws"], found[name]["figures"]
+        for figure in ("rebalances", "moves", "max_paused_ms"):
+            assert figures[figure] == {key: draws[figure][key] for key in ("median", "least", "most")}, figure
+        total_ms = figures["paused_task_ms"]["median"] + figures["paused_connector_ms"]["median"]
+        assert total_ms == single["summary"]["paused_task_ms"]
+
+
+def test_options_of_designs_count_for_those_that_have_them(capsys: pytest.CaptureFixture[str]) -> None:
+    crash = ["simulate", "ten", SCENARIO, *ALL]
+    usual, soon = outcomes(capsys, *crash), outcomes(capsys, *crash, "--connect-delay", "30s")
+    assert [name for name in DESIGNS if usual[name] != soon[name]] == ["connect-design-2", "connect-design-3"]
+
+
+def test_designs_of_streams_applications(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text("events: [{at: 0s, join: {count: 1, process_ids: [i9]}}]")
+    both = ["--design", "classic", "--design", "learner", "--restore-rate", "500/s"]
+    found = outcomes(capsys, "simulate", "scale-out", str(scenario), *both)
+    assert list(found) == ["classic", "learner"]
+    assert found["learner"]["figures"]["stopped"] is None
+    assert run(["simulate", "scale-out", str(scenario), *both, "-q"]) == 0
+    assert " pauses" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_the_table(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.json"
+    assert run(["simulate", "ten", SCENARIO, *ALL, "--output", form, "--out", str(out), "-q"]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in DESIGNS)
+    assert "seconds x tasks that nobody runs" in text
+    assert "* least stands still" in text.replace("`", "")
+    assert " cold" not in text
+    validator("compare").validate(json.loads(out.read_text()))
+    if form == "table":
+        assert max(map(cell_len, text.splitlines())) <= 80
+    else:
+        assert MarkdownIt("commonmark").enable("table").render(text).count("<tr>") == 1 + len(DESIGNS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulate", "even", SCENARIO, "--design", "connect", "--design", "connect"], "--design names one twice"),
+        (["simulate", "even", SCENARIO, "--design", "connect", "--design", "learner"], "a connect group cannot be"),
+        (["simulate", "scale-out", SCENARIO, "--design", "connect-eager"], "a classic group cannot be planned by"),
+        (["simulate", "even", SCENARIO, "--design", "nothing"], "'nothing' is not one of classic, learner"),
+        (["simulate", "even", SCENARIO, *ALL, "--full"], "--full is for a simulation by one design"),
+        (["simulate", "even", SCENARIO, *ALL, "--draws-within", "5s"], "--draws-within is for a simulation by one"),
+        (["assign", "even", *ALL], "--design is given 5 times"),
+        (["assign", "even", "--connect-step", "2"], "--connect-step goes with --design connect-design-3"),
+        (["assign", "even", "--design", "connect-design-3", "--connect-step", "0"], "0 is below 1"),
+        (["simulate", "even", SCENARIO, *ALL, "--max-learners", "2"], "--max-learners goes with --design learner"),
+        (["simulate", "even", SCENARIO, *ALL, "--assignor", "balanced"], "--assignor goes with --design classic"),
+    ],
+)
+def test_what_cannot_be_set_beside_each_other(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*arguments, "-q"]) == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert message in error
+    assert "Traceback" not in error
