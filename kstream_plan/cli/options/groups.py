@@ -123,7 +123,7 @@ class Deciding(Options, panel=PLANNING):
         typer.Option(
             "--design",
             hidden=True,
-            **{**one_of(DESIGNS), "metavar": "NAME"},
+            **one_of(DESIGNS, "NAME"),
             help=f"How the group coordinates (default: as Kafka does): {', '.join(DESIGNS)}.",
         ),
     ] = None

@@ -66,8 +66,8 @@ def name(text: str) -> str:
     return text
 
 
-def one_of(choices: Iterable[str]) -> dict[str, Any]:
-    """Return the settings of an option that takes one of ``choices``."""
+def one_of(choices: Iterable[str], metavar: str | None = None) -> dict[str, Any]:
+    """Return the settings of an option that takes one of ``choices``, shown as ``metavar`` where they are many."""
     names = list(choices)
 
     def parsed(text: str) -> str:
@@ -75,7 +75,7 @@ def one_of(choices: Iterable[str]) -> dict[str, Any]:
             raise typer.BadParameter(f"{text!r} is not one of {', '.join(names)}")
         return text
 
-    return {"parser": parsed, "metavar": f"[{'|'.join(names)}]", "autocompletion": lambda: names}
+    return {"parser": parsed, "metavar": metavar or f"[{'|'.join(names)}]", "autocompletion": lambda: names}
 
 
 Snapshots = Annotated[
