@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from kstream_plan.snapshots.broker.source import group_history as group_history
     from kstream_plan.snapshots.broker.source import running_group as running_group
     from kstream_plan.snapshots.broker.topology_text import read_topology as read_topology
+    from kstream_plan.snapshots.connect_log.history import read_connect_logs as read_connect_logs
     from kstream_plan.snapshots.leader_log.history import read_leader_logs as read_leader_logs
     from kstream_plan.snapshots.metrics.overlay import read_measurements as read_measurements
     from kstream_plan.snapshots.metrics.overlay import with_measured_lags as with_measured_lags
@@ -155,6 +156,7 @@ _PUBLIC = {
     "plan_course": ("kstream_plan.comparison.sides", "plan_course"),
     "plan_side": ("kstream_plan.comparison.sides", "plan_side"),
     "read": ("kstream_plan.snapshots", "read"),
+    "read_connect_logs": ("kstream_plan.snapshots.connect_log.history", "read_connect_logs"),
     "read_leader_logs": ("kstream_plan.snapshots.leader_log.history", "read_leader_logs"),
     "read_measurements": ("kstream_plan.snapshots.metrics.overlay", "read_measurements"),
     "read_topology": ("kstream_plan.snapshots.broker.topology_text", "read_topology"),
@@ -231,6 +233,7 @@ __all__ = [
     "plan_course",
     "plan_side",
     "read",
+    "read_connect_logs",
     "read_leader_logs",
     "read_measurements",
     "read_said_and_happened",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kstream_plan.render.text.escape import printable
-from kstream_plan.render.text.numbers import count
+from kstream_plan.render.text.numbers import count, duration
 
 
 class HistoryLine(NamedTuple):
@@ -40,7 +40,58 @@ def history(lines: Sequence[HistoryLine]) -> str:
     rows = [heads, *(_cells(line)[: len(heads)] for line in lines)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
     legend = _LEGEND + (_GONE if any(line.trigger == "leave" for line in lines) else "")
-    return "".join(_line(row, heads, widths) for row in rows) + legend
+    return "".join(_line(row, heads, widths, _RIGHT) for row in rows) + legend
+
+
+class ConnectLine(NamedTuple):
+    """One generation of Connect's workers, and what came of it.
+
+    How many connectors and tasks stopped on a worker, started on one, and are run by nobody; and why it cannot be
+    planned from, if it cannot.
+    """
+
+    group_id: str
+    captured_at: str | None
+    generation: int
+    leader: str
+    workers: int
+    stopped: int
+    started: int
+    unrun: int
+    delay_ms: int
+    problem: str | None
+
+
+_CONNECT_HEADS = ("time", "gen", "leader", "workers", "stopped", "started", "nobody", "delay", "group")
+_CONNECT_LEGEND = """
+stopped, started: connectors and tasks that a worker has no more, or newly; nobody: that nobody runs after it
+"""
+_CONNECT_RIGHT = {"gen", "workers", "stopped", "started", "nobody", "delay"}
+
+
+def connect_history(lines: Sequence[ConnectLine]) -> str:
+    """Return the table of generations of Connect's workers, what its columns say, and which cannot be planned from."""
+    several = len({line.group_id for line in lines}) > 1
+    heads = _CONNECT_HEADS if several else _CONNECT_HEADS[:-1]
+    rows = [heads, *(_connect_cells(line)[: len(heads)] for line in lines)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
+    left = [f"generation {line.generation}: {printable(line.problem)}\n" for line in lines if line.problem]
+    table = "".join(_line(row, heads, widths, _CONNECT_RIGHT) for row in rows)
+    return table + _CONNECT_LEGEND + "".join(left)
+
+
+def _connect_cells(line: ConnectLine) -> tuple[str, ...]:
+    return (
+        line.captured_at or "-",
+        str(line.generation),
+        printable(line.leader),
+        count(line.workers),
+        count(line.stopped),
+        count(line.started),
+        count(line.unrun),
+        duration(line.delay_ms) if line.delay_ms else "-",
+        printable(line.group_id),
+    )
 
 
 def _cells(line: HistoryLine) -> tuple[str, ...]:
@@ -56,9 +107,9 @@ def _cells(line: HistoryLine) -> tuple[str, ...]:
     )
 
 
-def _line(row: Sequence[str], heads: Sequence[str], widths: Sequence[int]) -> str:
+def _line(row: Sequence[str], heads: Sequence[str], widths: Sequence[int], right: set[str]) -> str:
     cells = [
-        cell.rjust(width) if head in _RIGHT else cell.ljust(width)
+        cell.rjust(width) if head in right else cell.ljust(width)
         for cell, head, width in zip(row, heads, widths, strict=True)
     ]
     return "  ".join(cells).rstrip() + "\n"

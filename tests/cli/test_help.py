@@ -32,6 +32,7 @@ OF_THEIR_OWN = {
     ("diff", "--from"): "a generation or a time",
     ("diff", "--to"): "a generation or a time",
     ("snapshot", "--to"): "up to this time",
+    ("snapshot", "--generation"): "connect-log",
     ("upgrade", "--to"): "protocol",
     ("diff", "--verbose"): "task",
     ("compare", "--scenario"): "compared",

@@ -21,7 +21,16 @@ from tests.helpers.snapshot_rows import row
 #: What a command line's own input is called.
 FILE = "given.json"
 _EXAMPLES = Path(__file__).parents[2] / "examples"
-_PATHS = ["plan.json", "snapshot.json", "two.jsonl", "leader.log", "policy.yaml", "app.properties", "scenario.yaml"]
+_PATHS = [
+    "plan.json",
+    "snapshot.json",
+    "two.jsonl",
+    "leader.log",
+    "connect.log",
+    "policy.yaml",
+    "app.properties",
+    "scenario.yaml",
+]
 _PATHS += [
     FILE,
     "gone.json",
@@ -116,6 +125,9 @@ _FITTING: dict[str, list[str]] = {
     "--streams-config": ["app.properties", FILE],
     "--baseline": ["plan.json", FILE],
     "--leader-log": ["leader.log", FILE],
+    "--connect-log": ["connect.log", FILE],
+    "--connect-config": ["connect.properties", FILE],
+    "--generation": ["7", "8", "99"],
     "--max-rounds": ["1", "3", "0"],
     "--vary": ["max.warmup.replicas=2,4", "num.standby.replicas=0,1", "assignor=balanced,x", "=", "a=b,"],
     "--add": ["1", "2", "0"],
@@ -140,7 +152,12 @@ _POSITIONAL: dict[str, list[list[str]]] = {
     "help": [["assign"], ["nothing"], ["index", "--plain"]],
     "diff": [["plan.json"], ["plan.json", FILE], ["snapshot.json", "snapshot.json"], [FILE, "snapshot.json"], [FILE]],
     "upgrade": [["snapshot.json", "--to", "cooperative"], [FILE, "--to", "cooperative"]],
-    "snapshot": [["--leader-log", "leader.log"], ["--leader-log", FILE]],
+    "snapshot": [
+        ["--leader-log", "leader.log"],
+        ["--leader-log", FILE],
+        ["--connect-log", "connect.log"],
+        ["--connect-log", FILE],
+    ],
     "compare": [
         ["snapshot.json", "--vary", "max.warmup.replicas=1,4"],
         [FILE, "--add", "1", "--draws", "2", "--vary", "assignor=balanced,high-availability"],
@@ -160,6 +177,8 @@ def _files() -> dict[str, bytes]:
         "snapshot.json": snapshot,
         "two.jsonl": snapshot + b"\n" + other + b"\n",
         "leader.log": (_EXAMPLES / "leader-log" / "orders.log").read_bytes(),
+        "connect.log": (_EXAMPLES / "connect" / "worker-1.log").read_bytes(),
+        "connect.properties": (_EXAMPLES / "connect" / "connect-distributed.properties").read_bytes(),
         "policy.yaml": check_cases.STRICT,
         "app.properties": b"max.warmup.replicas=3\n",
         "scenario.yaml": b"events:\n  - {at: 0s, join: 1}\n  - {at: 5m, stop: [orders-1]}\n",
@@ -223,7 +242,8 @@ def _content(command: str, arguments: list[str], chance: random.Random) -> bytes
     files = _files()
     before = arguments[arguments.index(FILE) - 1] if FILE in arguments[1:] else ""
     if command == "snapshot":
-        return mutations.packed(mutations.text(files["leader.log"], chance), chance)
+        log = "connect.log" if before == "--connect-log" else "leader.log"
+        return mutations.packed(mutations.text(files[log], chance), chance)
     if before == "--policy":
         return mutations.text(files["policy.yaml"], chance)
     if command == "simulate" and before == "snapshot.json":

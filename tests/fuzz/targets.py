@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from kstream_plan.documents import quantities
 from kstream_plan.documents.client_properties import load_client_properties
+from kstream_plan.documents.connect_config import load_connect_config
 from kstream_plan.documents.history import entries_of, read_stretches
 from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.documents.plan.read import read_saved
@@ -32,6 +33,7 @@ from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.broker.byte_reader import PayloadError
 from kstream_plan.snapshots.broker.topology_text import read_topology
+from kstream_plan.snapshots.connect_log.history import checked_row, read_connect_logs
 from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows, rows_of
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
@@ -226,6 +228,10 @@ _SETTINGS = [
     b"max_warmup_replicas: 2\nrack_aware_assignment_tags: [zone, cluster]\nacceptable.recovery.lag: 1e3\n",
     *_NASTY_YAML,
 ]
+_CONNECT_SETTINGS = [
+    (_EXAMPLES / "connect" / "connect-distributed.properties").read_bytes(),
+    b"connect.protocol: compatible\nheartbeat.interval.ms=3000\nrebalance.timeout.ms\\\n =1\ngroup.id=x\n",
+]
 _CLIENT = [
     b"security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.jaas.config=org.apache.kafka.common.security.plain."
     b'PlainLoginModule required username="u" password="secret";\nssl.truststore.type=PEM\nrequest.timeout.ms=5000\n',
@@ -282,6 +288,20 @@ def _logs() -> list[bytes]:
 
 def _log(given: Input) -> None:
     checked_rows(read_leader_logs(["-"], stdin=io.BytesIO(given.content)).entries)
+
+
+@cache
+def _connect_logs() -> list[bytes]:
+    """Workers' logs, on DEBUG and on INFO."""
+    logs = [gzip.decompress(path.read_bytes()) for path in sorted((captured.REAL / "connect").glob("*.log*.gz"))]
+    whole = [b"".join(log.splitlines(keepends=True)[:60]) for log in logs]
+    return [*whole, *(path.read_bytes() for path in sorted((_EXAMPLES / "connect").glob("*.log")))]
+
+
+def _connect_log(given: Input) -> None:
+    for entry in read_connect_logs(["-"], now_ms=1_795_262_400_000, stdin=io.BytesIO(given.content)):
+        if entry.problem is None:
+            checked_row(entry)
 
 
 @cache
@@ -386,6 +406,8 @@ TARGETS: dict[str, Target] = {
         named(lambda given: read_topology(given.content.decode("utf-8", "replace"), NAME)),
     ),
     "log": Target(_of_texts(_logs), _log),
+    "connect-log": Target(_of_texts(_connect_logs), _connect_log),
+    "connect-settings": Target(_of_texts(lambda: _CONNECT_SETTINGS), named(_from_file(load_connect_config))),
     "metrics": Target(_of_texts(_metrics), _measured),
     "offsets": Target(_of_texts(lambda: _OFFSETS), lambda given: read_offsets(["-"], io.BytesIO(given.content), 5_000)),
     "store-lags": Target(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kstream_plan.designs.connect.cluster import SHIPPED, ConnectCluster, WorkerRound
 from kstream_plan.designs.connect.draft import ConnectAnswer, ConnectRound, ItemSets, LeaderMemory
@@ -58,17 +58,24 @@ def _decision(case: Mapping[str, Any], java: int) -> dict[str, Any]:
     }
 
 
-def _sequence(case: Mapping[str, Any], java: int) -> dict[str, Any]:
-    eager = case["protocol"] == "eager"
-    rules = EAGER if eager else SHIPPED
-    cluster = ConnectCluster(case["connectors"], case["max_delay"], rules, java)
-    events, gone, rounds, now_ms = list(case["events"]), {}, [], case["start"]
-    settled = False
-    while len(rounds) < case["max_rounds"]:
+class Played(NamedTuple):
+    """A round of a recorded history, and the cluster after it; ``without``: who did not get the answer."""
+
+    cluster: ConnectCluster
+    round: WorkerRound
+    synced: bool
+    without: Collection[str]
+
+
+def played(case: Mapping[str, Any], java: int, begun: ConnectCluster | None = None) -> Iterator[Played]:
+    """Play a history, round by round, until nothing happens any more; ``begun``: from this cluster on."""
+    rules = EAGER if case["protocol"] == "eager" else SHIPPED
+    cluster = begun or ConnectCluster(case["connectors"], case["max_delay"], rules, java)
+    events, gone, rounds, now_ms = list(case["events"]), {}, 0, case["start"]
+    while rounds < case["max_rounds"]:
         due = [at for at in (cluster.due_ms(), events[0]["at"] if events else None) if at is not None]
         if not due:
-            settled = True
-            break
+            return
         now_ms, fail, without = max(now_ms, min(due)), None, set()
         while events and events[0]["at"] <= now_ms:
             event = events.pop(0)
@@ -78,11 +85,19 @@ def _sequence(case: Mapping[str, Any], java: int) -> dict[str, Any]:
         if not cluster.workers:
             continue
         behind = fail == "lag" and len(cluster.workers) > 1
-        played = cluster.play(now_ms, behind=behind, synced=fail != "sync", without=without)
-        rounds.append(_shown(played, java) | ({"sync": False} if fail == "sync" else {}))
+        rnd = cluster.play(now_ms, behind=behind, synced=fail != "sync", without=without)
+        rounds += 1
+        yield Played(cluster, rnd, fail != "sync", without)
         now_ms += case["round_ms"]
         cluster = thawed(frozen(cluster), case["max_delay"], rules)
-    final = {member: _canonical(assigned_wire(worker.held, java)) for member, worker in cluster.workers.items()}
+
+
+def _sequence(case: Mapping[str, Any], java: int) -> dict[str, Any]:
+    found = list(played(case, java))
+    rounds = [_shown(of.round, java) | ({} if of.synced else {"sync": False}) for of in found]
+    workers = found[-1].cluster.workers if found else {}
+    final = {member: _canonical(assigned_wire(worker.held, java)) for member, worker in workers.items()}
+    settled = len(found) < case["max_rounds"]
     return {"settled": settled, "rounds": rounds, "final": final}
 
 

@@ -10,6 +10,7 @@ import typer
 
 from kstream_plan.cli.actions.measure import check_measuring, measured_rows, measurements, topologies
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
+from kstream_plan.cli.actions.snapshot_connect import connect_entries, connect_line, connect_rows, is_about_connect
 from kstream_plan.cli.actions.snapshot_group import (
     GroupFiles,
     GroupSnapshots,
@@ -33,7 +34,7 @@ from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.model.times import format_time
-from kstream_plan.render.generations import HistoryLine, history
+from kstream_plan.render.generations import HistoryLine, connect_history, history
 from kstream_plan.snapshots.broker.describe_text import rows_from_text
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
 from kstream_plan.snapshots.files.selection import Selection
@@ -49,6 +50,9 @@ from kstream_plan.snapshots.rows.write import check_ending, file_bytes, row_line
 def snapshot(asked: SnapshotOptions) -> None:
     """Make snapshots of a group: from its leader's log, or of the running group and its broker's own records."""
     with expected_failures(debug=asked.debug):
+        if is_about_connect(asked):
+            _of_connect(asked)
+            return
         if asked.describe_text:
             _of_text(asked)
             return
@@ -85,12 +89,28 @@ def _checked_source(asked: SnapshotOptions) -> RunningGroups | None:
         raise UsageError("metrics tell of now, a history of the past", fix="leave out --metrics, or take one snapshot")
     logs = [*(asked.leader_log or ()), *(asked.more_logs or ())]
     check_measuring(asked, reads_stdin="-" in logs, others=logs)
+    _check_out(asked)
+    return groups
+
+
+def _check_out(asked: SnapshotOptions) -> None:
     if asked.out is not None:
         if asked.listed:
             raise UsageError("--list shows what there is", fix="leave out --out, or --list")
         check_ending(asked.out.name)
         check_target(asked.out)
-    return groups
+
+
+def _of_connect(asked: SnapshotOptions) -> None:
+    """Make rows of what workers of Kafka Connect have logged."""
+    _check_out(asked)
+    with progress() as tell:
+        tell("reading the logs")
+        entries = connect_entries(asked, _in_range(asked))
+    if asked.listed:
+        say(connect_history([connect_line(entry) for entry in entries]))
+    else:
+        _deliver(connect_rows(entries), asked.out)
 
 
 def _of_text(asked: SnapshotOptions) -> None:
@@ -108,9 +128,7 @@ def _of_text(asked: SnapshotOptions) -> None:
         what = "--describe-text does not tell the release of the brokers"
         raise UsageError(what, fix=f"give --broker-version, one of {', '.join(BROKER_VERSIONS)}")
     check_broker_version(asked.broker_version)
-    if asked.out is not None:
-        check_ending(asked.out.name)
-        check_target(asked.out)
+    _check_out(asked)
     files, known = per_application(asked.streams_config, "--streams-config", _group_settings_in), topologies(asked)
     rows = rows_from_text([(path, _text(path)) for path in paths], asked.broker_version, known.of, files.of)
     wanted = Selection(tuple(asked.application_id or ()))

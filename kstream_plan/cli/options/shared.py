@@ -104,7 +104,8 @@ Now = Annotated[
         parser=parser(parse_time),
         rich_help_panel=INPUT,
         hidden=True,
-        help="When the plan begins (default: --as-of, else the log's last line, or when the group was asked).",
+        help="What time it is now, when plans begin (default: --as-of, else the log's last line, or when the group was "
+        "asked).",
     ),
 ]
 ApplicationId = Annotated[

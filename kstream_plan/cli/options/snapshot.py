@@ -9,6 +9,7 @@ import typer
 
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Measuring
+from kstream_plan.cli.options.shared import parser, whole_number
 
 
 class SnapshotOptions(Measuring, Limited):
@@ -37,6 +38,29 @@ class SnapshotOptions(Measuring, Limited):
         str | None,
         typer.Option("--broker-version", metavar="RELEASE", help="Of a streams group's brokers: 4.2, 4.3 or 4.4."),
     ] = None
+    connect_log: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--connect-log",
+            metavar="FILE...",
+            help="Logs of all workers of Kafka Connect, plain or gzip, in any order; - is standard input.",
+        ),
+    ] = None
+    connect_config: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--connect-config",
+            metavar="[ID=]FILE",
+            help="A worker's connect-distributed.properties; of one group, or a folder of files named by their groups.",
+        ),
+    ] = None
+    generation: Annotated[
+        int | None,
+        typer.Option(
+            "--generation", metavar="N", parser=parser(whole_number, 0), help="This generation of --connect-log."
+        ),
+    ] = None
+    now: shared.Now = None
     listed: Annotated[
         bool, typer.Option("--list", help="Show the generations found instead; members: instances (threads).")
     ] = False

@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.snapshots.files.content import at_hand, waited_for
-from kstream_plan.snapshots.files.sources import check_paths
 from kstream_plan.snapshots.leader_log.copy_ages import copies_since
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
 from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedGeneration, generations_of
+from kstream_plan.snapshots.leader_log.log_files import each_log
 from kstream_plan.snapshots.leader_log.message_values import Ended, LogPlace
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
-from kstream_plan.snapshots.leader_log.records import Record, read_records
+from kstream_plan.snapshots.leader_log.records import read_records
 from kstream_plan.snapshots.leader_log.rows import Names, row_of, time_text
 from kstream_plan.snapshots.leader_log.running_release import Releases, release_of, releases_of
 from kstream_plan.snapshots.rows.fields import printable
@@ -72,7 +71,7 @@ def read_leader_logs(
     Raises:
         SnapshotError: a log cannot be read, has a message that is cut, or no whole generation is in any of them.
     """
-    records = list(_records(paths, stdin or sys.stdin.buffer))
+    records = list(each_log(paths, stdin or sys.stdin.buffer, read_records))
     found = generations_of(records)
     if not found.generations:
         raise _nothing_found(paths, found)
@@ -102,25 +101,6 @@ def checked_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     for entry in entries:
         snapshot_from_row(entry.row, str(entry.place))
     return [{**entry.row, "decision": entry.decision} for entry in entries]
-
-
-def _records(paths: Sequence[str], stdin: BinaryIO) -> Iterator[Record]:
-    checked = check_paths(paths)
-    if checked.remote:
-        raise SnapshotError("is not on this machine", where=printable(checked.remote[0]), fix="copy the log here")
-    for file in checked.local:
-        try:
-            with open(at_hand(file.path), "rb") as stream:
-                yield from read_records(stream, file.name)
-        except OSError as error:
-            what = f"cannot be read: {error.strerror or error}"
-            raise SnapshotError(what, where=printable(file.name), fix="check the file") from None
-    if checked.stdin:
-        try:
-            yield from read_records(waited_for(stdin), "standard input")
-        except OSError as error:
-            what = f"cannot be read: {error.strerror or error}"
-            raise SnapshotError(what, where="standard input", fix="check what is piped into it") from None
 
 
 def _entries(

@@ -82,7 +82,7 @@ class _Reader:
         self._lines = lines
         self._name = name
         self._open: list[_Open] = []
-        self._split = SplitLines()
+        self._split = SplitLines(is_marked)
         self._voices: set[tuple[str | None, str | None]] = set()
 
     def records(self) -> Iterator[Record]:

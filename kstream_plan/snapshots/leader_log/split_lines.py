@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, unwrap
 from kstream_plan.snapshots.leader_log.lines import LONGEST_LINE_BYTES, LogLine, Sign
-from kstream_plan.snapshots.leader_log.messages import is_marked
 
 #: What stands behind the text in a line of Docker's own log, and in hardly any other.
 _DOCKER_END = rb'(?:out|err)", ?"(?:attrs"|time": ?"[^"\n]*"\})'
@@ -50,6 +49,7 @@ class _Begun:
 
     first: WholeLine
     last: int
+    is_marked: Callable[[str], bool]
     text: io.StringIO = field(default_factory=io.StringIO)
     matters: bool = False
 
@@ -65,7 +65,7 @@ class _Begun:
         self.last = number
         if not self.matters and self.text.tell() > _LONG_LINE:
             text = self.text.getvalue()
-            self.matters = is_marked(text)
+            self.matters = self.is_marked(text)
             if not self.matters:
                 self.text = io.StringIO()
                 self.text.write(text[-_KEPT:])
@@ -76,9 +76,14 @@ class _Begun:
 
 
 class SplitLines:
-    """The lines that are not whole yet, at most one in each stream."""
+    """The lines that are not whole yet, at most one in each stream.
 
-    def __init__(self) -> None:
+    Args:
+        is_marked: whether a text has the words of a message that matters.
+    """
+
+    def __init__(self, is_marked: Callable[[str], bool]) -> None:
+        self._is_marked = is_marked
         self._begun: dict[str, _Begun] = {}
         self._joined: tuple[Envelope, int] | None = None  # the line that was joined last, and where it ended
 
@@ -104,7 +109,7 @@ class SplitLines:
             if not part.goes_on:
                 yield first
                 return
-            begun = self._begun[part.stream] = _Begun(first, line.number)
+            begun = self._begun[part.stream] = _Begun(first, line.number, self._is_marked)
         begun.add(part, line.number)
         if not part.goes_on:
             del self._begun[part.stream]

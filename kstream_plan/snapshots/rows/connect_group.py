@@ -177,7 +177,7 @@ def _read_workers(
         try:
             worker = _worker(item, generation, captured_at_ms)
             java.see(optional_integer(item, "java"))
-            offsets.add(optional_integer(item, "config_offset"))
+            offsets.add(optional_integer(item, "config_offset", -1))
             host = optional_text(item, "host")
             leads = optional_boolean(item, "leader")
         except FieldError as error:
@@ -286,7 +286,9 @@ def _with_leaders_memory(
         found[place] = replace(found[place], memory=memory)
         message = "The leader remembers what all hold and nothing else: no delay runs, and nothing was just revoked"
         notes.append(Note("leader-memory-assumed", message))
-    delay_ms = found[place].memory.scheduled_at_ms
-    if delay_ms is not None:
-        found = [replace(worker, joins_at_ms=delay_ms) for worker in found]
+    memory = found[place].memory
+    if any(memory.revocation) and memory.generation == generation:
+        found = [replace(worker, joins_at_ms=0) for worker in found]  # who has lost something joins again at once
+    elif memory.scheduled_at_ms is not None:
+        found = [replace(worker, joins_at_ms=memory.scheduled_at_ms) for worker in found]
     return found, notes

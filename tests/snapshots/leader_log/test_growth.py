@@ -8,10 +8,12 @@ import io
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import BinaryIO
 
 import pytest
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.connect_log.history import read_connect_logs
 from kstream_plan.snapshots.leader_log.records import read_records
 
 TIME = b"2026-11-21 12:00:00,000 INFO stream-thread [a-StreamThread-1-consumer] "
@@ -66,6 +68,39 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
     "parts": lambda n: b"2026-11-21T12:00:00Z stdout P No followup rebalance was requested\n" * n,
 }
 
+WORKER = b"5878 [x] INFO [Worker clientId=c, groupId=g] "
+ANSWER = (
+    WORKER + b"Joined group at generation 1 with protocol version 2 and got assignment: Assignment{error=0, "
+    b"leader='c', leaderUrl='u', offset=1, connectorIds=["
+)
+#: The same of the logs of Connect's workers.
+CONNECT_SHAPES: dict[str, Callable[[int], bytes]] = {
+    "answers": lambda n: ANSWER * n,
+    "answers without a list": lambda n: WORKER + b"Joined group at generation 1 with protocol version 2 " * n,
+    "leaders": lambda n: WORKER + b"Joined group at generation 1 with protocol version 2 and got assignment: " * n,
+    "connectors": lambda n: ANSWER + b"a, " * n + b"], taskIds=[",
+    "tasks without a number": lambda n: ANSWER + b"], taskIds=[" + b"a, " * n + b"], revokedConnectorIds=[",
+    "tasks": lambda n: (
+        ANSWER + b"], taskIds=[" + b"a, " * n + b"a-1], revokedConnectorIds=[], revokedTaskIds=[], delay=0} with "
+    ),
+    "lists": lambda n: ANSWER + b"], taskIds=[" * n,
+    "members": lambda n: WORKER + b"Received assignments: {" + b"a={ connectorIds=[" * n + b"]}}",
+    "members and letters": lambda n: WORKER + b"Received assignments: {" + b"a" * n + b"}}",
+    "ends of members": lambda n: WORKER + b"Received assignments: {" + b"}}(a" * n,
+    "loggers": lambda n: WORKER + b"Received assignments: {}} (" + b"a." * n,
+    "configured": lambda n: WORKER + b"Configured assignments: { connectorIds=[" + b"], taskIds=[" * n,
+    "workers": lambda n: b"[Worker clientId=" * n + b"Successfully joined group with generation Generation{",
+    "ids": lambda n: WORKER + b"Successfully joined group with generation Generation{generationId=1, memberId='" * n,
+    "blanks": lambda n: b" " * n + b"jvm.spec = ",
+    "Java": lambda n: b"jvm.spec = " * n + b", 17",
+    "versions": lambda n: b"jvm.spec = a" + b", 1.7" * n,
+    "clocks": lambda n: WORKER + b" now: 1" * n + b" diff scheduledRebalance - now: ",
+    "numbers of generations": lambda n: b"".join(
+        WORKER + b"Successfully joined group with generation Generation{generationId=%d, memberId='m', \n" % number
+        for number in range(n)
+    ),
+}
+
 
 @pytest.fixture(autouse=True, scope="module")
 def _only_what_is_made_here_is_collected() -> Iterator[None]:
@@ -76,24 +111,32 @@ def _only_what_is_made_here_is_collected() -> Iterator[None]:
     gc.unfreeze()
 
 
-def _seconds(log: bytes, times: int = 2) -> float:
+def _seconds(read: Callable[[BinaryIO], object], log: bytes, times: int = 2) -> float:
     """The least of so many runs."""
     best = float("inf")
     for _ in range(times):
         gc.collect()
         start = time.process_time()
         with contextlib.suppress(SnapshotError):
-            list(read_records(io.BytesIO(log), "log"))
+            read(io.BytesIO(log))
         best = min(best, time.process_time() - start)
     return best
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_time_grows_no_faster_than_the_log(shape: str) -> None:
-    log = SHAPES[shape]
+    _grows_no_faster(lambda log: list(read_records(log, "log")), SHAPES[shape])
+
+
+@pytest.mark.parametrize("shape", CONNECT_SHAPES)
+def test_time_grows_no_faster_than_the_log_of_a_worker(shape: str) -> None:
+    _grows_no_faster(lambda log: read_connect_logs(["-"], stdin=log), CONNECT_SHAPES[shape])
+
+
+def _grows_no_faster(read: Callable[[BinaryIO], object], log: Callable[[int], bytes]) -> None:
     repeats = max(8_000 // max(1, len(log(2)) - len(log(1))), 1)
-    while _seconds(log(repeats), times=1) < 0.01 and len(log(repeats)) < 4 << 20:
+    while _seconds(read, log(repeats), times=1) < 0.01 and len(log(repeats)) < 4 << 20:
         repeats *= 2
-    seconds = [max(_seconds(log(repeats)), 0.002), *(_seconds(log(factor * repeats)) for factor in (2, 4))]
+    seconds = [max(_seconds(read, log(repeats)), 0.002), *(_seconds(read, log(by * repeats)) for by in (2, 4))]
     # what is quadratic takes four times as long at either step; a cache that is full does so at one of them
     assert min(later / earlier for earlier, later in pairwise(seconds)) <= 3

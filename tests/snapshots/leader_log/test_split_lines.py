@@ -8,6 +8,7 @@ import json
 import pytest
 
 from kstream_plan.snapshots.leader_log.lines import LogLines
+from kstream_plan.snapshots.leader_log.messages import is_marked
 from kstream_plan.snapshots.leader_log.split_lines import MAX_GAP, PART_SIGN, SplitLines
 
 AT = "2026-11-21T13:00:00.000000000Z"
@@ -51,7 +52,7 @@ def test_a_part_is_found_behind_lines_of_another_kind() -> None:
 
 def joined(lines: list[str]) -> list[tuple[str, int]]:
     log = LogLines(io.BytesIO("\n".join(lines).encode()), "log", [])
-    split = SplitLines()
+    split = SplitLines(is_marked)
     found = []
     while line := log.next_line():
         found += list(split.add(line, log.before()))

@@ -1,0 +1,246 @@
+"""The messages of Connect's workers that matter, and their wording.
+
+Those of a worker's own part in a round are on level INFO, the same in Kafka 2.6 to 4.3:
+``AbstractCoordinator`` ("Successfully joined group …", with its member id) and ``DistributedHerder`` ("Joined group at
+generation …", with all that it holds after the round, in its order). Those of the leader's decision are on DEBUG, of
+``IncrementalCooperativeAssignor``. ``WorkerInfo`` and
+``DistributedConfig`` say once, at the start, what Java a worker runs on and how long the delay may be.
+
+A line may be megabytes of anything: what has to end in certain words is looked for once, never from every place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kstream_plan.model.connect_group import ConnectItems
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A worker takes part in a round, under its member id."""
+
+    generation: int
+    member_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a worker was told: ``held`` is all that it holds after the round, in its order."""
+
+    generation: int
+    version: int
+    error: int
+    leader: str
+    leader_url: str
+    offset: int
+    held: ConnectItems
+    revoked: ConnectItems
+    delay_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The leader has read that so much is configured (DEBUG)."""
+
+    items: ConnectItems
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Who takes part, as the leader lists them (DEBUG)."""
+
+    member_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """When the leader decided, since 1970 (DEBUG)."""
+
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunsOn:
+    """A worker begins, on this version of Java."""
+
+    java: int
+
+
+@dataclass(frozen=True, slots=True)
+class MaxDelay:
+    """A worker begins, with this ``scheduled.rebalance.max.delay.ms``."""
+
+    delay_ms: int
+
+
+Message: TypeAlias = Joined | Answered | Configured | Members | Clock | RunsOn | MaxDelay
+
+
+class CutMessageError(ValueError):
+    """A text is not what Connect would have logged: it is cut or mixed up."""
+
+
+#: What a line that matters has in it.
+MARKERS = (
+    b"Successfully joined group with generation ",
+    b"Joined group at generation ",
+    b"Configured assignments: {",
+    b"Received assignments: {",
+    b" diff scheduledRebalance - now: ",
+    b"jvm.spec = ",
+    b"scheduled.rebalance.max.delay.ms = ",
+)
+_MARKERS_AS_TEXT = tuple(marker.decode() for marker in MARKERS)
+_WORKER, _GROUP = "[Worker clientId=", ", groupId="
+
+_JOINED = re.compile(
+    r"Successfully joined group with generation Generation\{generationId=(\d{1,10}), memberId='([^'\n]{1,1000})', "
+)
+_JOINED_ANY = re.compile(r"Successfully joined group with generation (?=\d)")
+_ANSWERED = re.compile(
+    r"Joined group at generation (\d{1,10}) with protocol version (\d{1,5}) and got assignment: "
+    r"Assignment\{error=(-?\d{1,5}), leader='([^'\n]{0,1000})', leaderUrl='([^'\n]{0,1000})', offset=(-?\d{1,19}), "
+    r"connectorIds=\["
+)
+_ANSWERED_END = re.compile(r"(\d{1,10})\} with rebalance delay: ")
+_CONFIGURED = re.compile(r"Configured assignments: \{ connectorIds=\[")
+_RECEIVED = re.compile(r"Received assignments: \{")
+_MEMBER = re.compile(r"(?<![^\s{},=])([^\s{},=]++)=\{ connectorIds=\[")
+_CLOCK = re.compile(r" now: (\d{1,18}) diff scheduledRebalance - now: ")
+_JAVA = re.compile(r"jvm\.spec = [^\n]{0,1000}?, (?:1\.)?(\d{1,3})[\d._+-]{0,60}(?:-[\w.-]{0,60})?, ")
+_MAX_DELAY = re.compile(r"scheduled\.rebalance\.max\.delay\.ms = (\d{1,10})\b")
+#: Where a logger's name may stand behind a message, as Kafka's own ``%m (%c:%L)%n`` has it.
+_LOGGER = re.compile(r"(?: \([\w.$:]++\))?+\s*+\Z")
+
+
+def is_marked(text: str) -> bool:
+    """Tell whether a text has one of :data:`MARKERS` in it."""
+    return any(marker in text for marker in _MARKERS_AS_TEXT)
+
+
+def worker_of(header: str) -> tuple[str, str] | None:
+    """Return the client id and the group id that stand before a worker's message; ``None``: it is of something else."""
+    start = header.rfind(_WORKER)
+    between = header.find(_GROUP, start + len(_WORKER))
+    end = header.rfind("]")
+    if start < 0 or between < 0 or end < between:
+        return None
+    return header[start + len(_WORKER) : between], header[between + len(_GROUP) : end]
+
+
+def message_in(text: str) -> tuple[str, Message] | None:
+    """Return what stands before the message in a line, and the message; ``None`` if there is none.
+
+    Raises:
+        CutMessageError: it is cut or mixed up.
+    """
+    for words, pattern, read in _READERS:
+        if words in text and (match := pattern.search(text)):
+            return text[: match.start()], read(text, match)
+    return None
+
+
+def _joined(_text: str, match: re.Match[str]) -> Message:
+    return Joined(int(match[1]), match[2])
+
+
+def _too_old(_text: str, _match: re.Match[str]) -> Message:
+    raise CutMessageError("it names no member id, as before Kafka 2.6, which is not supported")
+
+
+def _answered(text: str, match: re.Match[str]) -> Message:
+    generation, version, error, leader, url, offset = match.groups()
+    connectors, tasks, revoked_connectors, revoked_tasks, rest = _pieces(
+        text, match.end(), ("], taskIds=[", "], revokedConnectorIds=[", "], revokedTaskIds=[", "], delay=")
+    )
+    delay = _ANSWERED_END.match(rest)
+    if delay is None:
+        raise CutMessageError("its end is missing")
+    return Answered(
+        int(generation),
+        int(version),
+        int(error),
+        leader,
+        url,
+        int(offset),
+        ConnectItems(_names(connectors), _tasks(tasks)),
+        ConnectItems(_names(revoked_connectors), _tasks(revoked_tasks)),
+        int(delay[1]),
+    )
+
+
+def _configured(text: str, match: re.Match[str]) -> Message:
+    connectors, rest = _pieces(text, match.end(), ("], taskIds=[",))
+    return Configured(ConnectItems(_names(connectors), _tasks(_until_end(rest, "]}"))))
+
+
+def _members(text: str, match: re.Match[str]) -> Message:
+    inside = _until_end(text[match.end() :], "}}")
+    return Members(tuple(found[1] for found in _MEMBER.finditer(inside)))
+
+
+def _clock(_text: str, match: re.Match[str]) -> Message:
+    return Clock(int(match[1]))
+
+
+def _java(_text: str, match: re.Match[str]) -> Message:
+    return RunsOn(int(match[1]))
+
+
+def _max_delay(_text: str, match: re.Match[str]) -> Message:
+    return MaxDelay(int(match[1]))
+
+
+#: Words that a message has in it, which are found fast; how it begins; and what reads it.
+_READERS: tuple[tuple[str, re.Pattern[str], Callable[[str, re.Match[str]], Message]], ...] = (
+    ("Successfully joined group with generation G", _JOINED, _joined),
+    ("Successfully joined group with generation ", _JOINED_ANY, _too_old),
+    ("Joined group at generation ", _ANSWERED, _answered),
+    ("Configured assignments: ", _CONFIGURED, _configured),
+    ("Received assignments: ", _RECEIVED, _members),
+    (" diff scheduledRebalance", _CLOCK, _clock),
+    ("jvm.spec = ", _JAVA, _java),
+    ("scheduled.rebalance.max.delay.ms = ", _MAX_DELAY, _max_delay),
+)
+
+
+def _pieces(text: str, at: int, ends: tuple[str, ...]) -> Iterator[str]:
+    """Yield what stands before each of the ends, one after the other, and what is left."""
+    for end in ends:
+        found = text.find(end, at)
+        if found < 0:
+            raise CutMessageError("its end is missing")
+        yield text[at:found]
+        at = found + len(end)
+    yield text[at:]
+
+
+def _until_end(text: str, end: str) -> str:
+    """Return what stands before the last ``end``, behind which there is a logger's name at most."""
+    at = text.rfind(end)
+    if at < 0 or _LOGGER.match(text, at + len(end)) is None:
+        raise CutMessageError("its end is missing")
+    return text[:at]
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split(", ")) if text else ()
+
+
+def _tasks(text: str) -> tuple[tuple[str, int], ...]:
+    """Read ``orders-0, orders-1``; a name with a comma in it goes on until a number."""
+    found, begun = list[tuple[str, int]](), list[str]()
+    for piece in text.split(", ") if text else ():
+        name, _, number = piece.rpartition("-")
+        if number.isascii() and number.isdigit() and len(number) < 10 and (name or begun):
+            found.append((", ".join([*begun, name]), int(number)))
+            begun = []
+        else:
+            begun.append(piece)
+    if begun:
+        raise CutMessageError(f"{begun[0][:30]!r} is no task")
+    return tuple(found)

@@ -1,0 +1,42 @@
+"""The logs that paths lead to, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import BinaryIO, TypeVar
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.files.content import at_hand, waited_for
+from kstream_plan.snapshots.files.sources import check_paths
+from kstream_plan.snapshots.rows.fields import printable
+
+T = TypeVar("T")
+
+
+def each_log(paths: Sequence[str], stdin: BinaryIO, read: Callable[[BinaryIO, str], Iterator[T]]) -> Iterator[T]:
+    """Yield what ``read`` finds in each log; it is given the log and how people know it.
+
+    Args:
+        paths: files, folders and globs; ``-`` is standard input.
+        stdin: what ``-`` stands for.
+        read: reads one log.
+
+    Raises:
+        SnapshotError: a log cannot be read.
+    """
+    checked = check_paths(paths)
+    if checked.remote:
+        raise SnapshotError("is not on this machine", where=printable(checked.remote[0]), fix="copy the log here")
+    for file in checked.local:
+        try:
+            with open(at_hand(file.path), "rb") as stream:
+                yield from read(stream, file.name)
+        except OSError as error:
+            what = f"cannot be read: {error.strerror or error}"
+            raise SnapshotError(what, where=printable(file.name), fix="check the file") from None
+    if checked.stdin:
+        try:
+            yield from read(waited_for(stdin), "standard input")
+        except OSError as error:
+            what = f"cannot be read: {error.strerror or error}"
+            raise SnapshotError(what, where="standard input", fix="check what is piped into it") from None
