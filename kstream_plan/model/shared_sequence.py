@@ -41,6 +41,11 @@ class SharedSequence(Sequence[T_co]):
             pieces[number] = tuple(draft)
         return _made_of(tuple(pieces))
 
+    def of(self, indices: Iterable[int]) -> list[T_co]:
+        """Return the items at these indices, none of them negative."""
+        pieces = self._pieces
+        return [pieces[index >> _SHIFT][index & _WITHIN] for index in indices]
+
     def unlike(self, other: SharedSequence[T_co]) -> list[int]:
         """Return, in order, where another object is than in a version of the same length."""
         found: list[int] = []

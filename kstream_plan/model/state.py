@@ -81,6 +81,11 @@ class GroupState:
         """Pickle the fields, not what was derived from them or where the state came from."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"revoked": dict(self.revoked)}
 
+    def copies_of(self, tasks: Sequence[int]) -> Sequence[tuple[Copy, ...]]:
+        """Return the copies of each of these tasks."""
+        copies = self.copies
+        return copies.of(tasks) if isinstance(copies, SharedSequence) else list(map(copies.__getitem__, tasks))
+
     def changed_since(self, before: GroupState) -> Sequence[int]:
         """Return the tasks, sorted, of which ``before`` had other copies; at once if this state followed from it."""
         origin, changed = vars(self).get("_changed_since", (None, ()))
@@ -101,8 +106,9 @@ class GroupState:
             remembered: Mapping[int, frozenset[int]] = known
             return remembered
         found = {}
-        for task in self.changed_since(before):
-            told = {copy[:3] for copy in before.copies[task]} ^ {copy[:3] for copy in self.copies[task]}
+        changed = self.changed_since(before)
+        for task, old, new in zip(changed, before.copies_of(changed), self.copies_of(changed), strict=True):
+            told = {copy[:3] for copy in old} ^ {copy[:3] for copy in new}
             if told:
                 found[task] = frozenset([instance for instance, _, _ in told])
         vars(self)["_told_otherwise_since"] = (weakref.ref(before), found)
@@ -112,6 +118,19 @@ class GroupState:
         """Return of which tasks something else may be reported next, if :meth:`followed_by` was told for these."""
         known: Restless | None = vars(self).get("_restless")
         return known if known is not None and known.circumstances is circumstances else None
+
+    def remembering(self, memory: object) -> GroupState:
+        """Return the same group with something else that it remembers, and all that is known of it already."""
+        after = replace(self, memory=memory)
+        vars(after).update({name: of for name, of in vars(self).items() if name not in self.__dataclass_fields__})
+        return after
+
+    def with_copies(self, copies: Mapping[int, tuple[Copy, ...]]) -> GroupState:
+        """Return the same group with other copies of some tasks, held by the same consumers."""
+        before = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
+        after = replace(self, copies=before.replaced(copies))
+        vars(after)["unsettled"] = self._unsettled_after(copies)
+        return after
 
     def regrouped(
         self,
@@ -129,7 +148,7 @@ class GroupState:
         )
         known = vars(self)
         if "unsettled" in known:
-            changed = copies.keys() & set(group.stateful)
+            changed = {task for task in copies if group.stateful_flags[task]}
             vars(after)["unsettled"] = (self.unsettled - changed).union(after._unsettled_of(changed))
         restless: Restless = known.get("_restless", Restless())
         awake = restless.tasks | restless.asleep.keys() | copies.keys()
@@ -150,7 +169,8 @@ class GroupState:
         ``restless``: of which tasks something else may be reported next.
         """
         before = self.copies if isinstance(self.copies, SharedSequence) else SharedSequence(self.copies)
-        changed = sorted(task for task, of_task in copies.items() if of_task is not before[task])
+        tasks = sorted(copies)
+        changed = [task for task, of_task in zip(tasks, before.of(tasks), strict=True) if copies[task] is not of_task]
         after = replace(
             self,
             generation=self.generation + 1,
@@ -161,10 +181,16 @@ class GroupState:
         )
         vars(after)["_changed_since"] = (weakref.ref(self), changed)
         vars(after)["_restless"] = Restless() if restless is None else restless
-        # Known without looking at every task again, which would take longer than the decision itself.
-        settled = {task for task, of_task in copies.items() if is_settled(of_task)}
-        vars(after)["unsettled"] = (self.unsettled | copies.keys()) - settled
+        vars(after)["unsettled"] = self._unsettled_after(copies)
         return after
+
+    def _unsettled_after(self, copies: Mapping[int, tuple[Copy, ...]]) -> frozenset[int]:
+        """Say what is unsettled with these copies in place of others, which their holders know of.
+
+        Looking at every task again would take longer than the decision itself.
+        """
+        settled = {task for task, of_task in copies.items() if is_settled(of_task)}
+        return (self.unsettled | copies.keys()) - settled
 
 
 def is_settled(copies: Sequence[Copy]) -> bool:

@@ -130,10 +130,11 @@ def _restoring_copies(
     waiting: Collection[tuple[int, int]],
 ) -> dict[int, tuple[_Queue, _Queue]]:
     queues: dict[int, tuple[_Queue, _Queue]] = {}
+    grows = phase.rates.any_produce or bool(phase.burst)
     for task, of_task in copies.items():
         # while its active copy restores, nobody writes to a task's changelogs
-        is_down = any(copy.active and left.get((task, copy.instance), copy.remaining) for copy in of_task)
-        grown = 0 if is_down else phase.produced(task)
+        is_down = grows and any(copy.active and left.get((task, copy.instance), copy.remaining) for copy in of_task)
+        grown = phase.produced(task) if grows and not is_down else 0
         for copy in of_task:
             instance = copy.instance
             if copy.consumer is None or not known[instance] or (task, instance) in waiting:

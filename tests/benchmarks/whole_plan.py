@@ -1,11 +1,12 @@
 """How long a whole plan takes, and what deciding anew in every round instead would cost.
 
 usage: python tests/benchmarks/whole_plan.py [TASKS] [INSTANCES] [JOINING] [MAX_WARMUP_REPLICAS] [STATELESS]
-       [--standbys N] [--rounds N]
+       [--standbys N] [--rounds N] [--learner]
 
 Default 10000 50 10 20 0: about 480 probing rebalances. CPU seconds of this process, and its peak memory; the snapshot
 is made before. TASKS are stateful; with STATELESS ones beside them, thousands of these change places in a round.
-``--rounds`` ends the plan early. Played once: neither the least time nor ranges are looked for, which play it again.
+``--rounds`` ends the plan early. ``--learner``: by KIP-441's draft, each instance restoring 10,000 records/s. Played
+once: neither the least time nor ranges are looked for, which play it again.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import resource
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from kstream_plan.assignors import ASSIGNORS, Assignor
 from kstream_plan.designs.classic import design
-from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Snapshot, Task, TaskId
+from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Rates, Snapshot, Task, TaskId
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import memberships
@@ -82,10 +85,15 @@ def main() -> None:
     parser.add_argument("sizes", type=int, nargs="*")
     parser.add_argument("--standbys", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=None)
+    parser.add_argument("--learner", action="store_true")
     options = parser.parse_args()
     sizes = [*options.sizes, *[10_000, 50, 10, 20, 0][len(options.sizes) :]]
     snapshot = scale_out(*sizes, standbys=options.standbys)
-    seconds, made = cpu_seconds(lambda: plan(snapshot, max_rounds=options.rounds, floor=False, ranges=False))
+    design_name = "classic"
+    if options.learner:
+        design_name, snapshot = "learner", replace(snapshot, rates=Rates(restore_per_instance=10_000.0))
+    played = PlanOptions(design=design_name, max_rounds=options.rounds)
+    seconds, made = cpu_seconds(lambda: plan(snapshot, played, floor=False, ranges=False))
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     checking, _ = cpu_seconds(lambda: broken_invariants(made))
     rounds = len(made.rounds)
@@ -97,7 +105,7 @@ def main() -> None:
         f"{sum(len(rnd.steps) for rnd in made.rounds)} steps), peak {peak_mib:.0f} MiB; "
         f"checking every invariant {checking:.1f} s"
     )
-    if options.standbys:
+    if options.standbys or options.learner:
         return
     small = scale_out(2_000, 10, 2, 20)
     incremental, first = cpu_seconds(lambda: plan(small))

@@ -37,7 +37,7 @@ COMMANDS: dict[str, list[str]] = {
     "check-snapshot": ["check", _SNAPSHOT, "--out", "out.json"],
     "simulate-scaleout": ["simulate-scaleout", _SNAPSHOT, "--add", "1", "--draws", "20", "--out", "out.json"],
     # so many draws that they are played by other processes
-    "draws": ["simulate-scaleout", _SNAPSHOT, "--add", "1", "--draws", "100", "--out", "out.json"],
+    "draws": ["simulate-scaleout", _SNAPSHOT, "--add", "1", "--draws", "100", "--out", "out.json", "--quiet"],
     "simulate": ["simulate", _BEFORE, _SCENARIO, "--draws", "5", "--out", "out.json"],
     "compare": ["compare", _SNAPSHOT, "--vary", "max.warmup.replicas=1,2", "--output", "json"],
     "upgrade": ["upgrade", _SNAPSHOT, "--to", "cooperative"],
@@ -169,6 +169,7 @@ def main() -> int:
     parser.add_argument("--command", action="append", choices=sorted(COMMANDS))
     parser.add_argument("--seed", default="1")
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where a shell has us ignore it, what we start would, too
     failed = False
     for command in options.command or list(COMMANDS):
         codes, found = tried(command, options.starts, options.seed)

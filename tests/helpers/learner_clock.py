@@ -11,14 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from kstream_plan.designs.learner.decision import (
-    Lag,
-    LearnerDecision,
-    LearnerSettings,
-    Memory,
-    Reported,
-    decide,
-)
+from kstream_plan.designs.learner.decision import LearnerDecision, decide
+from kstream_plan.designs.learner.reported import Lag, LearnerSettings, Memory, Reported
 from kstream_plan.model import NOBODY
 
 #: Milliseconds from the start; whole unless copies share a rate.
@@ -249,14 +243,15 @@ class LearnerGroup:
             stateful=self.stateful,
             threads=[process.threads for process in self.processes],
             owner=self.owner,
-            standbys=[
-                {instance: self.disks[instance, task].lag for instance in holders if instance in present}
+            standbys={
+                task: {instance: self.disks[instance, task].lag for instance in holders if instance in present}
                 for task, holders in enumerate(self.standbys)
-            ],
-            learner=[
-                (instance, self.disks[instance, task].lag) if instance in present else None
+            },
+            learner={
+                task: (instance, self.disks[instance, task].lag)
                 for task, instance in enumerate(self.learner)
-            ],
+                if instance in present
+            },
             members=members,
             announced=frozenset(instance for instance in members if self.processes[instance].announced),
             absent=members - present,

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from kstream_plan.designs.learner.decision import LearnerDecision, LearnerSettings, Memory, decide
+from kstream_plan.designs.learner.decision import LearnerDecision, decide
+from kstream_plan.designs.learner.reported import LearnerSettings, Memory
 from kstream_plan.model import NOBODY, TaskId, process_order
 from tests.helpers.learner_clock import Disk, LearnerGroup, LearnerProcess, LearnerRound
 

@@ -43,12 +43,11 @@ def _split_again(
 ) -> tuple[Holding, ...]:
     """Split the stateful tasks; those that were ``given`` to each instance ``before`` were ``held`` so by consumer."""
     group = state.group
-    told_otherwise = {
-        instance
-        for task, by in state.told_otherwise_since(before).items()
-        for instance in by
-        if any(times_in(role, task) for role in instances[instance])
-    }
+    told_otherwise = set[int]()
+    for task, by in state.told_otherwise_since(before).items():
+        for instance in by:
+            if instance not in told_otherwise and any(times_in(role, task) for role in instances[instance]):
+                told_otherwise.add(instance)
     given_otherwise = {i for i in unlike(instances, given) if instances[i] != given[i]}
     consumers = list(held)
     for i in sorted(told_otherwise | given_otherwise):

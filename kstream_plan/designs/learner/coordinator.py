@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
 
 from kstream_plan.assignors.threads.split import split
 from kstream_plan.designs.learner import disks
-from kstream_plan.designs.learner.decision import LearnerDecision, LearnerSettings, decide
+from kstream_plan.designs.learner.decision import LearnerDecision, decide
 from kstream_plan.designs.learner.memory import Remembered, remembered_of, reported_by
+from kstream_plan.designs.learner.reported import LearnerSettings
 from kstream_plan.designs.learner.round_steps import learned_tasks, steps_of
-from kstream_plan.model import NOBODY, Copy, Group, GroupState, Holding, Holdings, Instance, Rates, Target, WorkId
+from kstream_plan.model import Assignment, Copy, Group, GroupState, Holding, Holdings, Instance, Rates, Target, WorkId
 from kstream_plan.model.scenario import Leave
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import (
@@ -47,11 +51,6 @@ class LearnerTurn(Turn):
     copies: Mapping[int, tuple[Copy, ...]]
     next_at_once: bool
 
-    @property
-    def copies_now(self) -> dict[int, tuple[Copy, ...]]:
-        """All copies, by task, after the round."""
-        return {**dict(enumerate(self.state.copies)), **self.copies}
-
 
 class LearnerCoordinator(Coordinator[LearnerTurn]):
     """Coordinates one group by the draft's rules."""
@@ -62,6 +61,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         self._max_learners = max_learners
         self._scale_down_timeout_ms = scale_down_timeout_ms
         self._rates = Rates()
+        self._previous: tuple[GroupState, Assignment] | None = None
 
     def last(self, state: GroupState) -> LearnerTurn | None:
         """Return the round before the plan, of a group of this kind: what it began goes on."""
@@ -88,7 +88,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         self._rates = lapse.spans[-1].rates if lapse.spans else self._rates
         if lapse.to_ms == lapse.from_ms:
             return found
-        return disks.with_copies(found, disks.restored(found, {}, lapse.spans))
+        return found.with_copies(disks.restored(found, {}, lapse.spans))
 
     def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> LearnerTurn:
         """Play the round that is due."""
@@ -107,9 +107,17 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
             steps.append(StopLearned(stopped, Reason(ReasonCode.OWNER_MUST_REVOKE)))
         steps += [MemberLeft(process_id, at_ms, _SCALE_DOWN) for process_id in removed]
         state, instances = _without(state, removed, _instances(state.group, decision), at_ms)
-        held = split(state, Holdings.of(state.group, instances), None)
+        held = self._split(state, Holdings.of(state.group, instances))
         steps += steps_of(state, tuple(held), decision, self._config.acceptable_recovery_lag)
         return self._turn(state, at_ms, decision, after, instances, held, steps)
+
+    def _split(self, state: GroupState, instances: Holdings) -> Holdings:
+        """Split over the consumers what each instance is to hold; where nothing has changed, as in the last round."""
+        same_group = self._previous is not None and self._previous[0].group is state.group
+        held = split(state, instances, self._previous if same_group else None)
+        nowhere = Target((), ())
+        self._previous = state, Assignment(instances=instances, consumers=held, probing_rebalance=False, target=nowhere)
+        return held
 
     def changes_nothing(self, turn: LearnerTurn) -> bool:
         """Tell whether the group would be the same without this round, and nothing is under way."""
@@ -130,14 +138,15 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         """Let copies restore and fall behind."""
         if lapse.idle:
             return turn.state
-        state = replace(turn.state, memory=turn.memory)
+        state = turn.state
         spans = _without_absent(lapse.spans, state.group, turn.memory)
-        return state.followed_by(
+        after = state.followed_by(
             at_ms=lapse.from_ms,
             holdings=turn.held,
             copies=disks.restored(state, turn.copies, spans),
             revoked={},
         )
+        return after.remembering(turn.memory)
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
         """Let members come and go; who announces that it leaves, or is a static member, stays one until it is empty."""
@@ -254,11 +263,14 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         if not learners:
             return None
         limit = self._config.acceptable_recovery_lag
-        copies = turn.copies_now
-        if any(not self._rated(turn.state.group, seat) for seat in learners):
+        if not all(self._rated(turn.state.group, seat) for seat in learners):
             return turn.at_ms
-        restoring = {task: of_task for task, of_task in copies.items() if any(copy.remaining for copy in of_task)}
-        restoring |= {task: copies[task] for task, _ in learners}
+        learned = {task for task, _ in learners}
+        restoring = {
+            task: of_task
+            for task, of_task in disks.unsettled(turn.state, turn.copies)
+            if task in learned or any(copy.remaining for copy in of_task)
+        }
 
         def ahead_of_those_that_run(to_ms: int) -> Sequence[Span]:
             return _without_absent(ahead(to_ms), turn.state.group, turn.memory)
@@ -277,29 +289,31 @@ def _leaving_steps(before: Remembered, after: Remembered) -> list[Step]:
 
 def _instances(group: Group, decision: LearnerDecision) -> list[Holding]:
     """Return what each instance is to hold, tasks in order."""
-    active: list[list[int]] = [[] for _ in group.instances]
-    standby: list[list[int]] = [[] for _ in group.instances]
-    learned: list[list[int]] = [[] for _ in group.instances]
-    for task, (owner, learner, standbys) in enumerate(
-        zip(decision.owner, decision.learner, decision.standbys, strict=True)
-    ):
-        if owner != NOBODY:
-            active[owner].append(task)
-        if learner != NOBODY:
-            learned[learner].append(task)
+    number = len(group.instances)
+    standby: list[list[int]] = [[] for _ in range(number)]
+    for task, standbys in enumerate(decision.standbys):
         for instance in standbys:
             standby[instance].append(task)
-    return [Holding(*map(tuple, roles)) for roles in zip(active, standby, learned, strict=True)]
+    roles = _of_each(decision.owner, number), map(tuple, standby), _of_each(decision.learner, number)
+    return list(map(Holding, *roles))
+
+
+def _of_each(instances: Sequence[int], number: int) -> list[tuple[int, ...]]:
+    """Return the tasks of each instance, in order, from the instance of each task."""
+    of_tasks = np.asarray(instances, dtype=np.int64)
+    in_order = of_tasks.argsort(kind="stable")
+    ends = of_tasks[in_order].searchsorted(range(number + 1)).tolist()
+    tasks = in_order.tolist()
+    return [tuple(tasks[start:end]) for start, end in pairwise(ends)]
 
 
 def _target(group: Group, instances: Sequence[Holding]) -> Target:
     """Return who runs which stateful task once all learners have taken over."""
     learner = {task: instance for instance, held in enumerate(instances) for task in held.warmup}
-    active: list[list[int]] = [[] for _ in instances]
-    for instance, held in enumerate(instances):
-        for task in held.active:
-            if group.stateful_flags[task]:
-                active[learner.get(task, instance)].append(task)
+    apart = learner.keys() | set(group.stateless)
+    active = [[task for task in held.active if task not in apart] for held in instances]
+    for task, instance in learner.items():
+        active[instance].append(task)
     return Target(tuple(tuple(sorted(of)) for of in active), tuple(held.standby for held in instances))
 
 

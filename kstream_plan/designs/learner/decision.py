@@ -1,7 +1,7 @@
 """One round of KIP-441's draft, the incremental-rebalancing algorithm: who runs, learns and copies what.
 
 Tasks and instances are numbers in Kafka's order, so "first" is the least. Loads are exact: all are counted in parts of
-the least common multiple of the numbers of threads.
+the least common multiple of the numbers of threads. Standbys have a module of their own.
 
 Source: page ``learner-rules``, "What a member reports"; page ``learner-rules``, "One round" with its steps.
 """
@@ -10,58 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from math import lcm
 from types import MappingProxyType
 
+import numpy as np
+import numpy.typing as npt
+
+from kstream_plan.designs.learner.reported import Lag, LearnerSettings, Memory, Reported
+from kstream_plan.designs.learner.standbys import Copying
 from kstream_plan.model import NOBODY
 
-#: Records a copy lacks; a fraction, for instances share what they restore evenly.
-Lag = Fraction | int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
-    """What the leader remembers of the last round.
-
-    ``leader`` is an instance, ``None`` if there was none; ``last_members`` are those of the last round that were not
-    removed in it; ``leaving`` says until when each leaving instance may take (milliseconds).
-    """
-
-    leader: int | None
-    last_members: frozenset[int]
-    leaving: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reported:
-    """What the members report when they join for a round.
-
-    By task: ``owner`` (:data:`~kstream_plan.model.NOBODY` if none is a member), ``standbys`` and ``learner`` (the
-    instance that learns it), both with their lags. ``members`` are all instances that count, ``announced`` those that
-    say they leave, ``absent`` the static ones that have not come back. ``threads`` is by instance.
-    """
-
-    now_ms: int
-    stateful: Sequence[bool]
-    threads: Sequence[int]
-    owner: Sequence[int]
-    standbys: Sequence[Mapping[int, Lag]]
-    learner: Sequence[tuple[int, Lag] | None]
-    members: frozenset[int]
-    announced: frozenset[int] = frozenset()
-    absent: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearnerSettings:
-    """What the algorithm goes by; ``max_learners`` is ``None`` for no limit, times are in milliseconds."""
-
-    acceptable_recovery_lag: int = 10_000
-    balance_factor: int = 1
-    max_learners: int | None = None
-    num_standby_replicas: int = 0
-    scale_down_timeout_ms: int = 600_000
+_Flags = npt.NDArray[np.bool_]
+_Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,19 +61,21 @@ def decide(reported: Reported, memory: Memory, settings: LearnerSettings) -> Lea
     draft.move_stateless()
     draft.learn_from_leaving()
     draft.learn_for_balance()
-    draft.copy()
-    emptied = {instance for instance in known.leaving if instance in members and instance not in draft.owner}
+    owner, learner = draft.owner.tolist(), draft.learner.tolist()
+    copying = Copying(reported, settings, draft.staying, draft.weight, owner, learner, draft.rule)
+    copying.copy()
+    emptied = {instance for instance in known.leaving if instance in members and instance not in owner}
     removed = sorted(gone | emptied)
     return LearnerDecision(
-        owner=tuple(draft.owner),
+        owner=tuple(owner),
         rule=tuple(draft.rule),
-        learner=tuple(draft.learner),
-        standbys=tuple(map(tuple, draft.standbys)),
+        learner=tuple(learner),
+        standbys=copying.of_tasks(),
         took_over=tuple(draft.took_over),
         new_learners=tuple(draft.new_learners),
-        new_standbys=tuple(draft.new_standbys),
+        new_standbys=tuple(copying.new),
         removed=tuple(removed),
-        next_at_once=draft.is_short(),
+        next_at_once=copying.is_short(),
         numerators={instance: draft.numerator[instance] for instance in draft.staying},
         memory=Memory(
             leader=known.leader,
@@ -149,23 +111,25 @@ def _back(reported: Reported, memory: Memory) -> frozenset[int]:
 
 @dataclass(slots=True)
 class _Draft:
-    """A round under way."""
+    """A round under way; ``before`` are the learners so far, in task order, ``learning`` is how many there are now."""
 
     reported: Reported
     settings: LearnerSettings
     members: frozenset[int]
     staying: list[int]
+    threads_staying: int
     newcomers: frozenset[int]
-    before: list[tuple[int, Lag] | None]
+    before: Mapping[int, tuple[int, Lag]]
+    stateful: _Flags
+    reported_owner: _Indices
     weight: list[int]
-    owner: list[int]
+    owner: _Indices
     rule: list[str]
-    learner: list[int]
-    standbys: list[list[int]]
+    learner: _Indices
     numerator: list[int]
+    learning: int = 0
     took_over: list[int] = field(default_factory=list)
     new_learners: list[int] = field(default_factory=list)
-    new_standbys: list[int] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -184,13 +148,15 @@ class _Draft:
             settings=settings,
             members=members,
             staying=staying,
+            threads_staying=sum(threads[instance] for instance in staying),
             newcomers=frozenset(staying) - memory.last_members,
-            before=[None if owner in back else of for owner, of in zip(reported.owner, reported.learner, strict=True)],
+            before={task: of for task, of in sorted(reported.learner.items()) if reported.owner[task] not in back},
+            stateful=np.asarray(reported.stateful, dtype=np.bool_),
+            reported_owner=np.asarray(reported.owner, dtype=np.int64),
             weight=[common // of for of in threads],
-            owner=[NOBODY] * tasks,
-            rule=[""] * tasks,
-            learner=[NOBODY] * tasks,
-            standbys=[[] for _ in range(tasks)],
+            owner=np.full(tasks, NOBODY, dtype=np.int64),
+            rule=[],
+            learner=np.full(tasks, NOBODY, dtype=np.int64),
             numerator=[0] * len(threads),
         )
 
@@ -210,27 +176,37 @@ class _Draft:
 
     def _has_room(self, instance: int) -> bool:
         """Tell whether one task more keeps an instance within its share."""
-        threads = self.reported.threads
-        share_of = sum(threads[other] for other in self.staying)
-        return (self.numerator[instance] + 1) * share_of <= len(self.owner) * threads[instance]
+        share = len(self.owner) * self.reported.threads[instance]
+        return (self.numerator[instance] + 1) * self.threads_staying <= share
+
+    def _flags(self, instances: Iterable[int]) -> _Flags:
+        """Return by instance whether it is one of these; nobody, at the end, is not."""
+        flags = np.zeros(len(self.numerator) + 1, dtype=np.bool_)
+        flags[list(instances)] = True
+        return flags
+
+    def _count(self, owners: _Indices) -> None:
+        """Add the tasks of these owners to their numerators."""
+        for instance, tasks in enumerate(np.bincount(owners, minlength=len(self.numerator)).tolist()):
+            self.numerator[instance] += tasks
 
     # -- step 1 and 2 --------------------------------------------------------------------------------------------
 
     def keep_or_hand_over(self) -> None:
         """Give each stateful task to its ready learner, its owner, or its unready learner (1 a-c)."""
         staying = frozenset(self.staying)
-        for task, stateful in enumerate(self.reported.stateful):
-            if not stateful:
+        kept = self.stateful & self._flags(self.members)[self.reported_owner]
+        self.owner[kept] = self.reported_owner[kept]
+        self.rule = np.where(kept, "b", "").tolist()
+        for task, (instance, lag) in self.before.items():
+            if not self.stateful[task] or instance not in staying:
                 continue
-            owner, learner = self.reported.owner[task], self.before[task]
-            learns = learner is not None and learner[0] in staying
-            if learns and learner is not None and learner[1] <= self.settings.acceptable_recovery_lag:
-                self._run(task, learner[0], "a")
+            if lag <= self.settings.acceptable_recovery_lag:
+                self.owner[task], self.rule[task] = instance, "a"
                 self.took_over.append(task)
-            elif owner in self.members:
-                self._run(task, owner, "b")
-            elif learns and learner is not None:
-                self._run(task, learner[0], "c")
+            elif not kept[task]:
+                self.owner[task], self.rule[task] = instance, "c"
+        self._count(self.owner[self.owner != NOBODY])
 
     def _run(self, task: int, instance: int, rule: str) -> None:
         self.owner[task], self.rule[task] = instance, rule
@@ -239,39 +215,36 @@ class _Draft:
     def keep_learners(self) -> None:
         """Let learners learn on whose tasks went to their previous owners (2)."""
         staying = frozenset(self.staying)
-        for task, learner in enumerate(self.before):
-            if learner is not None and self.rule[task] == "b" and learner[0] in staying:
-                self._learn(task, learner[0])
+        for task, (instance, _) in self.before.items():
+            if self.rule[task] == "b" and instance in staying:
+                self._learn(task, instance)
 
     def _learn(self, task: int, instance: int) -> None:
         self.learner[task] = instance
+        self.learning += 1
         self.numerator[instance] += 1
-        self.numerator[self.owner[task]] -= 1
+        self.numerator[int(self.owner[task])] -= 1
 
     def start_elsewhere(self) -> None:
         """Start the stateful tasks that are left on a standby, else where the load is least (1 d-e)."""
-        for task, owner in enumerate(self.reported.owner):
-            if not self.reported.stateful[task] and owner in self.staying:
-                self.numerator[owner] += 1  # until its turn comes
+        stay = ~self.stateful & self._flags(self.staying)[self.reported_owner]
+        self._count(self.reported_owner[stay])  # until their turn comes
         if not self.staying:
             return
-        for task, stateful in enumerate(self.reported.stateful):
-            if stateful and self.owner[task] == NOBODY:
-                standby = self._best_standby(task, self.staying)
-                rule = "e" if standby is None else "d"
-                self._run(task, self._least_loaded(self.staying) if standby is None else standby, rule)
+        for task in np.flatnonzero(self.stateful & (self.owner == NOBODY)).tolist():
+            standby = self._best_standby(task, self.staying)
+            rule = "e" if standby is None else "d"
+            self._run(task, self._least_loaded(self.staying) if standby is None else standby, rule)
 
     def _best_standby(self, task: int, instances: Iterable[int]) -> int | None:
         """Return the one of these with the standby that lags least, then the least loaded, then the first."""
-        lags = self.reported.standbys[task]
-        with_standby = [instance for instance in instances if instance in lags]
+        lags = self.reported.standbys_of(task)
+        with_standby = [instance for instance in instances if instance in lags] if lags else []
         return min(with_standby, key=lambda of: (lags[of], self._load(of, 1), of), default=None)
 
     def move_stateless(self) -> None:
         """Keep each stateless task where it is unless somebody lies below its owner (1, last paragraph)."""
-        for task, stateful in enumerate(self.reported.stateful):
-            if stateful:
-                continue
+        for task in np.flatnonzero(~self.stateful).tolist():
             owner = self.reported.owner[task]
             stays = owner in self.staying
             candidates = self._below(owner) if stays else self.staying
@@ -287,34 +260,35 @@ class _Draft:
 
     def learn_from_leaving(self) -> None:
         """Make a learner for each stateful task of a leaving instance (3, first half)."""
-        for task, owner in enumerate(self.owner):
-            is_left = self.reported.stateful[task] and owner != NOBODY and owner not in self.staying
-            if is_left and self.learner[task] == NOBODY and self.staying and self._may_learn():
-                self._new_learner(task, self.staying, absent=owner in self.reported.absent)
+        leaves = self._owned & ~self._flags(self.staying)[self.owner]
+        for task in np.flatnonzero(leaves).tolist():
+            if self.staying and self._may_learn():
+                self._new_learner(task, self.staying, absent=int(self.owner[task]) in self.reported.absent)
+
+    @property
+    def _owned(self) -> _Flags:
+        """Which stateful tasks have an owner and no learner."""
+        owned: _Flags = self.stateful & (self.owner != NOBODY) & (self.learner == NOBODY)
+        return owned
 
     def _may_learn(self) -> bool:
         limit = self.settings.max_learners
-        return limit is None or sum(instance != NOBODY for instance in self.learner) < limit
+        return limit is None or self.learning < limit
 
     def learn_for_balance(self) -> None:
         """Make learners that take tasks off the most loaded instances, until there is none to make (3, the rest)."""
-        own = self._own_tasks()
+        own: dict[int, list[int]] = {}
         while self._may_learn():
-            for instance in sorted(self.staying, key=lambda of: (-self._load(of), of)):
-                below = self._below(instance) if own[instance] else []
-                if below:
-                    self._new_learner(own[instance].pop(), below, absent=False)
+            least = min((self._load(other, self.settings.balance_factor) for other in self.staying), default=0)
+            above = [instance for instance in self.staying if self._load(instance) > least]
+            for instance in sorted(above, key=lambda of: (-self._load(of), of)):
+                if instance not in own:
+                    own[instance] = np.flatnonzero(self._owned & (self.owner == instance)).tolist()[::-1]
+                if own[instance]:
+                    self._new_learner(own[instance].pop(), self._below(instance), absent=False)
                     break
             else:
                 return
-
-    def _own_tasks(self) -> dict[int, list[int]]:
-        """Return the stateful tasks of each staying instance that nobody learns, the first one last."""
-        own: dict[int, list[int]] = {instance: [] for instance in self.staying}
-        for task in reversed(range(len(self.owner))):
-            if self.reported.stateful[task] and self.owner[task] in own and self.learner[task] == NOBODY:
-                own[self.owner[task]].append(task)
-        return own
 
     def _new_learner(self, task: int, instances: Sequence[int], *, absent: bool) -> None:
         self._learn(task, self._learner_of(task, instances, absent=absent))
@@ -329,58 +303,5 @@ class _Draft:
         for choice in (standby, newcomer) if absent else (newcomer, standby):
             if choice is not None:
                 return choice
-        lags = self.reported.standbys[task]
+        lags = self.reported.standbys_of(task)
         return min(instances, key=lambda of: (self._load(of, 1), of not in lags, lags.get(of, 0), of))
-
-    # -- step 5 --------------------------------------------------------------------------------------------------
-
-    def copy(self) -> None:
-        """Keep the standbys that there are, and give each task that lacks one at most one more (5)."""
-        wanted = self.settings.num_standby_replicas
-        if not wanted:
-            return
-        for task in self._stateful():
-            lags = dict(self.reported.standbys[task])
-            dropped = self.reported.learner[task]
-            if dropped is not None:
-                lags.setdefault(*dropped)
-            free = [instance for instance in lags if instance in self.staying and not self._holds(instance, task)]
-            self.standbys[task] = sorted(free, key=lambda instance: (lags[instance], instance))[:wanted]
-        copies = self._copies()
-        for task in self._stateful():
-            if not self._lacks(task):
-                continue
-            free = [instance for instance in self.staying if not self._holds(instance, task)]
-            if not free:
-                continue
-            handed = self.reported.owner[task] if self.rule[task] == "a" else NOBODY
-            place = handed if handed in free else min(free, key=lambda of: ((copies[of] + 1) * self.weight[of], of))
-            self.standbys[task].append(place)
-            copies[place] += 1
-            self.new_standbys.append(task)
-
-    def is_short(self) -> bool:
-        """Tell whether another round would give a task one more standby."""
-        return any(
-            self._lacks(task) and any(not self._holds(instance, task) for instance in self.staying)
-            for task in self._stateful()
-        )
-
-    def _stateful(self) -> Iterable[int]:
-        return (task for task, stateful in enumerate(self.reported.stateful) if stateful)
-
-    def _lacks(self, task: int) -> bool:
-        wanted = self.settings.num_standby_replicas
-        return len(self.standbys[task]) + (self.learner[task] != NOBODY) < wanted
-
-    def _holds(self, instance: int, task: int) -> bool:
-        return instance in (self.owner[task], self.learner[task]) or instance in self.standbys[task]
-
-    def _copies(self) -> list[int]:
-        """Return how many tasks each instance has in any role."""
-        copies = [0] * len(self.weight)
-        for task, owner in enumerate(self.owner):
-            for instance in (owner, self.learner[task], *self.standbys[task]):
-                if instance != NOBODY:
-                    copies[instance] += 1
-        return copies

@@ -8,7 +8,6 @@ Source: page ``learner-rules``, "What starts a round".
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from kstream_plan.model import LATEST, Copy, Group, GroupState, Holdings
 from kstream_plan.plans.design import Ahead
@@ -28,10 +27,10 @@ def cleaned(state: GroupState, at_ms: int, cleanup_delay_ms: int) -> GroupState:
     """Return a group without left-over state that is older than ``state.cleanup.delay.ms``."""
     copies = {
         task: tuple(copy for copy in of_task if not _is_over(copy, at_ms, cleanup_delay_ms))
-        for task, of_task in enumerate(state.copies)
+        for task, of_task in unsettled(state, {})
         if any(_is_over(copy, at_ms, cleanup_delay_ms) for copy in of_task)
     }
-    return with_copies(state, copies) if copies else state
+    return state.with_copies(copies) if copies else state
 
 
 def told_ready(state: GroupState, seat: Seat) -> GroupState:
@@ -40,7 +39,7 @@ def told_ready(state: GroupState, seat: Seat) -> GroupState:
     copies = tuple(
         copy._replace(remaining=0, lag=0) if copy.instance == instance else copy for copy in state.copies[task]
     )
-    return with_copies(state, {task: copies})
+    return state.with_copies({task: copies})
 
 
 def seated(state: GroupState, held: Holdings, at_ms: int) -> dict[int, tuple[Copy, ...]]:
@@ -61,12 +60,20 @@ def seated(state: GroupState, held: Holdings, at_ms: int) -> dict[int, tuple[Cop
 
 def restored(state: GroupState, copies: Copies, spans: Sequence[Span]) -> dict[int, tuple[Copy, ...]]:
     """Return those tasks' copies that are otherwise after these spans of time; ``copies`` in place of the state's."""
-    all_copies = [copies.get(task, of_task) for task, of_task in enumerate(state.copies)]
-    restoring = {task: of_task for task, of_task in enumerate(all_copies) if _restores(of_task, spans)}
+    stopped = any(span.stopped for span in spans)
+    restoring = {task: of for task, of in unsettled(state, copies, spans) if stopped or _restores(of)}
     left, found = Restoring.over(state.group, restoring, spans), dict(copies)
     for task, of_task in restoring.items():
-        found[task] = tuple(_later(state.group, task, copy, left, spans) for copy in of_task)
+        found[task] = tuple([_later(state.group, task, copy, left, spans) for copy in of_task])
     return found
+
+
+def unsettled(state: GroupState, copies: Copies, spans: Sequence[Span] = ()) -> Iterator[tuple[int, tuple[Copy, ...]]]:
+    """Yield the tasks, in order, of which a copy may restore or is left over; ``copies`` in place of the state's."""
+    some_stopped = any(span.stopped for span in spans)
+    tasks = range(len(state.copies)) if some_stopped else sorted(state.unsettled | copies.keys())
+    before = zip(tasks, state.copies_of(tasks), strict=True)
+    return ((task, copies.get(task, of_task)) for task, of_task in before)
 
 
 def next_ready_ms(
@@ -150,14 +157,8 @@ def _is_over(copy: Copy, at_ms: int, cleanup_delay_ms: int) -> bool:
     return copy.consumer is None and copy.lost_at_ms is not None and at_ms - copy.lost_at_ms >= cleanup_delay_ms
 
 
-def with_copies(state: GroupState, copies: Copies) -> GroupState:
-    """Return a group with these tasks' copies in place of its own."""
-    after = [copies.get(task, of_task) for task, of_task in enumerate(state.copies)]
-    return replace(state, copies=tuple(after))
-
-
-def _restores(of_task: Sequence[Copy], spans: Sequence[Span]) -> bool:
-    return any(copy.remaining or copy.consumer is None for copy in of_task) or any(span.stopped for span in spans)
+def _restores(of_task: Sequence[Copy]) -> bool:
+    return any(copy.remaining or copy.consumer is None for copy in of_task)
 
 
 def _placed(state: GroupState, task: int, seats: Mapping[int, tuple[int, bool] | None], at_ms: int) -> tuple[Copy, ...]:
@@ -184,6 +185,8 @@ def _later(group: Group, task: int, copy: Copy, left: Restoring, spans: Sequence
         return copy._replace(lag=remaining if copy.lag is not None and copy.lag >= 0 else copy.lag, remaining=remaining)
     remaining = left.remaining(task, copy) if left.known(task, copy.instance) else copy.remaining
     lag = LATEST if copy.active and not remaining else remaining
+    if (lag, remaining) == (copy.lag, copy.remaining) and copy.reporters == (copy.consumer,):
+        return copy
     return copy._replace(lag=lag, reporters=(copy.consumer,), remaining=remaining)
 
 

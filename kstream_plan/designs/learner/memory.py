@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from types import MappingProxyType
 
-from kstream_plan.designs.learner.decision import Memory, Reported
+import numpy as np
+
+from kstream_plan.designs.learner.reported import Memory, Reported
 from kstream_plan.model import NOBODY, Group, GroupState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
-    """The leader's memory (:class:`~kstream_plan.designs.learner.decision.Memory`), and what members have said.
+    """The leader's memory (:class:`~kstream_plan.designs.learner.reported.Memory`), and what members have said.
 
     ``announced`` are those that say they leave, ``absent`` the static ones that have not come back, each with the time
     since which it has not run; ``leaving`` has deadlines. Times are those of the plan's clock, in milliseconds.
@@ -75,37 +78,46 @@ def remembered_of(state: GroupState) -> Remembered:
 
 def reported_by(state: GroupState, memory: Remembered, now_ms: int) -> Reported:
     """Return what the members of a group report when they join for a round."""
-    group, number = state.group, len(state.group.tasks)
+    group = state.group
     absent = frozenset(group.instance_index[of] for of, _ in memory.absent)
-    owner, learner = [NOBODY] * number, [NOBODY] * number
-    copied: list[list[int]] = [[] for _ in range(number)]
+    learner: dict[int, int] = {}
+    copied: dict[int, list[int]] = {}
     for consumer, held in enumerate(state.holdings):
         instance = group.instance_of[consumer]
-        for task in held.active:
-            owner[task] = instance
         for task in held.warmup:
-            learner[task] = instance if learner[task] == NOBODY else min(instance, learner[task])
+            learner[task] = min(instance, learner.get(task, instance))
         for task in (*held.standby, *held.temporary):
-            copied[task].append(instance)
-    lags = [{copy.instance: copy.remaining for copy in of_task} for of_task in state.copies]
+            copied.setdefault(task, []).append(instance)
+
+    copies = dict(zip(learner, state.copies_of(list(learner)), strict=True))
+
+    def lag(task: int, instance: int) -> int:
+        for copy in copies.get(task, ()) or state.copies[task]:
+            if copy.instance == instance:
+                return copy.remaining
+        return group.end_offset_sums[task]
+
     return Reported(
         now_ms=now_ms,
         stateful=group.stateful_flags,
         threads=[instance.capacity for instance in group.instances],
-        owner=owner,
-        standbys=[
-            {
-                instance: lags[task].get(instance, group.end_offset_sums[task])
-                for instance in of
-                if instance not in absent
-            }
-            for task, of in enumerate(copied)
-        ],
-        learner=[
-            None if of in (NOBODY, *absent) else (of, lags[task].get(of, group.end_offset_sums[task]))
-            for task, of in enumerate(learner)
-        ],
+        owner=_owners(state),
+        standbys={
+            task: {instance: lag(task, instance) for instance in of if instance not in absent}
+            for task, of in copied.items()
+        },
+        learner={task: (of, lag(task, of)) for task, of in learner.items() if of not in absent},
         members=frozenset(range(len(group.instances))),
         announced=frozenset(group.instance_index[of] for of in memory.announced),
         absent=absent,
     )
+
+
+def _owners(state: GroupState) -> Sequence[int]:
+    """Return by task the instance that runs it."""
+    active = [held.active for held in state.holdings]
+    tasks = np.fromiter(chain.from_iterable(active), dtype=np.int64)
+    owners = np.full(len(state.group.tasks), NOBODY, dtype=np.int64)
+    owners[tasks] = np.repeat(np.asarray(state.group.instance_of, dtype=np.int64), list(map(len, active)))
+    found: Sequence[int] = owners.tolist()
+    return found

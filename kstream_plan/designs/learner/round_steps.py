@@ -148,6 +148,5 @@ def learned_tasks(state: GroupState, holdings: Sequence[Holding]) -> Iterator[Wo
     """Yield the tasks that have a learner and an owner: it stops them before it joins."""
     learned = {task for held in holdings for task in held.warmup}
     for held in holdings:
-        for task in held.active:
-            if task in learned:
-                yield state.group.tasks[task].task_id
+        for task in sorted(learned.intersection(held.active)):
+            yield state.group.tasks[task].task_id
