@@ -11,11 +11,13 @@ from typing import Any
 from typer.main import get_command
 
 from kstream_plan.cli.application import application
+from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.plan.write import plan_json
 from tests.fuzz import mutations
 from tests.fuzz.oracle import Answer, Input, answered
 from tests.fuzz.without_spark import without_spark
 from tests.helpers import captured, check_cases, plan_cases
+from tests.helpers.connect_rows import even
 from tests.helpers.snapshot_rows import row
 
 #: What a command line's own input is called.
@@ -24,6 +26,7 @@ _EXAMPLES = Path(__file__).parents[2] / "examples"
 _PATHS = [
     "plan.json",
     "snapshot.json",
+    "connect.json",
     "two.jsonl",
     "leader.log",
     "connect.log",
@@ -132,13 +135,23 @@ _FITTING: dict[str, list[str]] = {
     "--vary": ["max.warmup.replicas=2,4", "num.standby.replicas=0,1", "assignor=balanced,x", "=", "a=b,"],
     "--add": ["1", "2", "0"],
     "--to": ["1", "3", "9", "2026-11-21T12:00:00Z", "cooperative"],
+    "--design": [*DESIGNS, "connect", "connect-design-3", "x"],
+    "--connect-delay": ["0s", "10s", "-1s"],
+    "--connect-step": ["1", "0"],
     "--timeout": ["50ms", "1s"],
     "--max-text": ["1MiB", "100", "4GiB"],
 }
 _POSITIONAL: dict[str, list[list[str]]] = {
     "assign": [["snapshot.json"], ["two.jsonl"], [FILE]],
     "simulate-scaleout": [["snapshot.json"], [FILE]],
-    "simulate": [["snapshot.json", "scenario.yaml"], [FILE, "scenario.yaml"], ["snapshot.json", FILE]],
+    "simulate": [
+        ["snapshot.json", "scenario.yaml"],
+        [FILE, "scenario.yaml"],
+        ["snapshot.json", FILE],
+        ["connect.json", "restart.yaml", "--design", "connect", "--design", "connect-design-2"],
+        ["connect.json", FILE, "--design", "connect-eager"],
+        [FILE, "scenario.yaml", "--design", "classic", "--design", "learner"],
+    ],
     "drain": [["snapshot.json", "orders-0"], [FILE, "orders-1"], ["two.jsonl", "1d29", "8d29"]],
     "why": [
         ["snapshot.json"],
@@ -176,6 +189,8 @@ def _files() -> dict[str, bytes]:
         "plan.json": plan_json(plan_cases.case("settled")).encode(),
         "snapshot.json": snapshot,
         "two.jsonl": snapshot + b"\n" + other + b"\n",
+        "connect.json": json.dumps(even()).encode(),
+        "restart.yaml": b"events:\n  - {at: 0s, bounce: {instances: all, restart: 20s}}\n",
         "leader.log": (_EXAMPLES / "leader-log" / "orders.log").read_bytes(),
         "connect.log": (_EXAMPLES / "connect" / "worker-1.log").read_bytes(),
         "connect.properties": (_EXAMPLES / "connect" / "connect-distributed.properties").read_bytes(),
@@ -246,7 +261,7 @@ def _content(command: str, arguments: list[str], chance: random.Random) -> bytes
         return mutations.packed(mutations.text(files[log], chance), chance)
     if before == "--policy":
         return mutations.text(files["policy.yaml"], chance)
-    if command == "simulate" and before == "snapshot.json":
+    if command == "simulate" and before in ("snapshot.json", "connect.json"):
         return mutations.text(files["scenario.yaml"], chance)
     document: Any = json.loads(
         files["plan.json" if command in ("show", "diff") or before == "plan.json" else "snapshot.json"]

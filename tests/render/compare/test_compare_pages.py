@@ -15,15 +15,17 @@ from rich.cells import cell_len
 
 from kstream_plan.cli.actions.variants import axes_of
 from kstream_plan.comparison.alternatives import Change, SameOutcome, beside_each_other
+from kstream_plan.designs import OF_GROUP_PROTOCOL
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.model import Group
+from kstream_plan.model.scenario import Bounce, Join, NewInstance, Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.policy.findings import Standard
 from kstream_plan.render.compare.json_form import compare_json
 from kstream_plan.render.compare.table import compare_markdown, compare_table, folded
 from kstream_plan.simulation.alternatives import alternative, alternatives
 from kstream_plan.simulation.scale_out import scale_out
-from tests.helpers import captured_scenarios, check_cases, plan_cases
+from tests.helpers import captured_scenarios, check_cases, connect_rows, plan_cases
 from tests.helpers.goldens import assert_golden
 from tests.helpers.schemas import validator
 
@@ -60,7 +62,22 @@ def _evil() -> list[SameOutcome]:
     return list(beside_each_other(found))
 
 
+def _designs() -> list[SameOutcome]:
+    """Two workers join, whose ids are drawn, and one that is there restarts."""
+    cluster = connect_rows.row({"c0": 4, "c1": 4}, {"a": {"c0": (-1, 0, 1, 2, 3)}, "b": {"c1": (-1, 0, 1, 2, 3)}})
+    joins = Join(at_ms=0, instances=(NewInstance(), NewInstance()))
+    restarts = Bounce(at_ms=60_000, process_ids=("b",), restart_ms=20_000)
+    found = alternatives(
+        connect_rows.snapshot(cluster),
+        axes_of([f"design={','.join(OF_GROUP_PROTOCOL['connect'])}"]),
+        scenario=Scenario(events=(joins, restarts)),
+        number_of_draws=3,
+    )
+    return list(beside_each_other(found))
+
+
 CASES: dict[str, Callable[[], list[SameOutcome]]] = {
+    "connect-designs": _designs,
     "grid": lambda: _scale_out("max.warmup.replicas=2,20,40", "assignor=high-availability,balanced"),
     "policy": lambda: _scale_out("max.warmup.replicas=2,4,20", "assignor=high-availability,balanced", policy=POLICY),
     "known-rates": lambda: _scale_out("probing.rebalance.interval.ms=1m,5m", restore_rate=100.0, produce_rate=1.0),
@@ -81,7 +98,7 @@ def test_alternatives_at_80_columns(name: str) -> None:
     assert_golden(f"compare/{name}.txt", compare_table(case(name)))
 
 
-@pytest.mark.parametrize("name", ["grid", "policy", "evil-names"])
+@pytest.mark.parametrize("name", ["grid", "policy", "evil-names", "connect-designs"])
 def test_alternatives_as_markdown(name: str) -> None:
     text = compare_markdown(case(name))
     assert_golden(f"compare/{name}.md", text)
