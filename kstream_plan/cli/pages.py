@@ -5,30 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
-from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.model import Snapshot
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.render.plan.detail import Focus
-from kstream_plan.render.plan.fleet import badness, markdown_summary, summary
+from kstream_plan.render.plan.fleet import Line, markdown_summary, summary
 from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
-from kstream_plan.render.plan.ranks import ranks
 from kstream_plan.render.plan.table import excerpt, table
 from kstream_plan.render.text.escape import fenced
-
-
-def plan_lines(plans: Sequence[Plan], *, full: bool) -> str:
-    """Return the plans as JSON Lines, in the order given."""
-    return "".join(f"{plan_json(plan, full=full)}\n" for plan in plans)
-
-
-def plans_page(plans: Sequence[Plan], form: OutputForm, page: Page, *, full: bool, verbose: bool) -> str:
-    """Return one plan as its table or Markdown; several as a summary, and with ``verbose`` each of them as well."""
-    if form is OutputForm.JSON:
-        return plan_lines(plans, full=full)
-    in_full = sorted(plans, key=badness) if verbose or len(plans) == 1 else []
-    pages = [plan_page(plan, form, page, verbose=verbose) for plan in in_full]
-    return together([plans_overview(plans, form, page)] if len(plans) != 1 else [], pages, form)
 
 
 def plan_page(plan: Plan, form: OutputForm, page: Page, *, verbose: bool, draws: OverDraws | None = None) -> str:
@@ -38,11 +21,11 @@ def plan_page(plan: Plan, form: OutputForm, page: Page, *, verbose: bool, draws:
     return table(plan, width=page.width, colour=page.colour, verbose=verbose, draws=draws)
 
 
-def plans_overview(plans: Sequence[Plan], form: OutputForm, page: Page) -> str:
+def plans_overview(lines: Sequence[Line], form: OutputForm, page: Page) -> str:
     """Return several plans, one line each."""
     if form is OutputForm.MARKDOWN:
-        return markdown_summary(plans)
-    return summary(plans, width=page.width, colour=page.colour)
+        return markdown_summary(lines)
+    return summary(lines, width=page.width, colour=page.colour)
 
 
 def together(overview: Sequence[str], in_full: Sequence[str], form: OutputForm) -> str:
@@ -59,7 +42,7 @@ def excerpts_page(plans: Sequence[Plan], focuses: Sequence[Focus], form: OutputF
     return "\n".join(excerpt(plan, focus, width=page.width, colour=page.colour) for plan, focus in pairs)
 
 
-def ranks_page(snapshots: Sequence[Snapshot], form: OutputForm, page: Page) -> str:
+def ranks_page(ranks: Sequence[str], form: OutputForm) -> str:
     """Return every application's ranked candidates."""
-    text = "".join(f"\n{ranks(snapshot, width=page.width)}" for snapshot in snapshots)
+    text = "".join(f"\n{one}" for one in ranks)
     return f"\n{fenced(text)}\n" if form is OutputForm.MARKDOWN else text

@@ -39,7 +39,7 @@ class Report(Protocol):
 def progress(*, quiet: bool = False) -> Iterator[Report]:
     """Give a function that shows how far the work is; ``quiet``: it does not."""
     if quiet:
-        yield _Silence()
+        yield SILENCE
         return
     if not sys.stderr.isatty():
         yield Lines(time.monotonic)
@@ -118,3 +118,7 @@ class _Silence:
 
     def aside(self) -> AbstractContextManager[None]:
         return nullcontext()
+
+
+#: Tells nobody.
+SILENCE: Report = _Silence()

@@ -9,59 +9,49 @@ from kstream_plan.cli.pages import plan_page, plans_overview, together
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.render.plan.fleet import badness
-from kstream_plan.render.simulation.fleet import simulation_badness, simulation_markdown_summary, simulation_summary
+from kstream_plan.render.plan.fleet import Line, plan_line
+from kstream_plan.render.simulation.fleet import simulation_line, simulation_markdown_summary, simulation_summary
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.simulation.markdown import simulation_markdown
 from kstream_plan.render.simulation.table import simulation_table
-
-
-def simulation_lines(simulations: Sequence[Simulation], *, full: bool) -> str:
-    """Return the simulations as JSON Lines, in the order given."""
-    return "".join(f"{simulation_json(simulated, full=full)}\n" for simulated in simulations)
-
-
-def simulations_page(
-    simulations: Sequence[Simulation], form: OutputForm, page: Page, *, full: bool, verbose: bool
-) -> str:
-    """Return one simulation as its table or Markdown; several as a summary, and with ``verbose`` each as well."""
-    if form is OutputForm.JSON:
-        return simulation_lines(simulations, full=full)
-    several = len(simulations) > 1
-    in_full = sorted(simulations, key=simulation_badness) if verbose or not several else []
-    pages = [_simulation_page(simulated, form, page, verbose=verbose) for simulated in in_full]
-    return together([_overview(simulations, form, page)] if several else [], pages, form)
+from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
 
 
 def saved_page(saved: Sequence[SavedPlan], form: OutputForm, page: Page, *, full: bool, verbose: bool) -> str:
     """Return what was saved as it was shown then; of plans beside simulations, the summary is that of plans."""
-    simulations = [of.simulation for of in saved if of.simulation is not None]
-    if len(simulations) == len(saved):
-        return simulations_page(simulations, form, page, full=full, verbose=verbose)
     if form is OutputForm.JSON:
         return "".join(_line(of, full=full) for of in saved)
+    escape = MARKDOWN if form is OutputForm.MARKDOWN else TERMINAL
+    simulations = [of.simulation for of in saved if of.simulation is not None]
+    if len(simulations) == len(saved):
+        overview, lines = simulations_overview, [simulation_line(of, escape) for of in simulations]
+    else:
+        overview, lines = plans_overview, [plan_line(of.plan, escape) for of in saved]
     several = len(saved) > 1
-    in_full = sorted(saved, key=lambda of: badness(of.plan)) if verbose or not several else []
-    pages = [
-        plan_page(of.plan, form, page, verbose=verbose, draws=of.draws)
-        if of.simulation is None
-        else _simulation_page(of.simulation, form, page, verbose=verbose)
-        for of in in_full
-    ]
-    return together([plans_overview([of.plan for of in saved], form, page)] if several else [], pages, form)
+    in_full = sorted(zip(lines, saved, strict=True), key=lambda of: of[0].badness) if verbose or not several else []
+    pages = [_saved_page(of, form, page, verbose=verbose) for _, of in in_full]
+    return together([overview(lines, form, page)] if several else [], pages, form)
+
+
+def _saved_page(of: SavedPlan, form: OutputForm, page: Page, *, verbose: bool) -> str:
+    if of.simulation is None:
+        return plan_page(of.plan, form, page, verbose=verbose, draws=of.draws)
+    return simulation_page(of.simulation, form, page, verbose=verbose)
 
 
 def _line(of: SavedPlan, *, full: bool) -> str:
     return f"{plan_json(of.plan, full=full) if of.simulation is None else simulation_json(of.simulation, full=full)}\n"
 
 
-def _simulation_page(simulated: Simulation, form: OutputForm, page: Page, *, verbose: bool) -> str:
+def simulation_page(simulated: Simulation, form: OutputForm, page: Page, *, verbose: bool) -> str:
+    """Return a simulation as its table or Markdown."""
     if form is OutputForm.MARKDOWN:
         return simulation_markdown(simulated, verbose=verbose)
     return simulation_table(simulated, width=page.width, colour=page.colour, verbose=verbose)
 
 
-def _overview(simulations: Sequence[Simulation], form: OutputForm, page: Page) -> str:
+def simulations_overview(lines: Sequence[Line], form: OutputForm, page: Page) -> str:
+    """Return several simulations, one line each."""
     if form is OutputForm.MARKDOWN:
-        return simulation_markdown_summary(simulations)
-    return simulation_summary(simulations, width=page.width, colour=page.colour)
+        return simulation_markdown_summary(lines)
+    return simulation_summary(lines, width=page.width, colour=page.colour)

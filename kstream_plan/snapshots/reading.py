@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
@@ -65,6 +65,7 @@ def read(
     java_home: str | None = None,
     debug: bool = False,
     stdin: BinaryIO | None = None,
+    then: Callable[[tuple[Outcome, ...], SparkSession], Any] | None = None,
 ) -> tuple[Outcome, ...]:
     """Read the newest snapshot of every application that is selected (page ``snapshots``).
 
@@ -82,6 +83,7 @@ def read(
         java_home: the Java installation to use.
         debug: let what Spark and Java write through to standard error.
         stdin: what ``-`` stands for, by default the process's standard input.
+        then: called with what is returned and the session, before that ends.
 
     Returns:
         One outcome per application, sorted by its id. With ``keep_going`` some may be errors; an error that cannot be
@@ -104,7 +106,10 @@ def read(
             found = _snapshot_rows(spark, snapshots, wanted, keep_going)
             if lags:
                 found = _with_lags(spark, histories, found, lags_tolerance_ms)
-    return _outcomes(found, lags_as_reported, measured, keep_going)
+            outcomes = _outcomes(found, lags_as_reported, measured, keep_going)
+            if then is not None:
+                then(outcomes, spark)
+    return outcomes
 
 
 class _Files(NamedTuple):

@@ -37,6 +37,7 @@ class FakeReader:
         self.asked: list[tuple[Sequence[str], dict[str, Any]]] = []
 
     def __call__(self, paths: Sequence[str], **options: Any) -> tuple[Any, ...]:
+        options.pop("then", None)  # there is no session to go on in
         self.asked.append((paths, options))
         for outcome in self.outcomes:
             kept = options["keep_going"] and isinstance(outcome, SnapshotError)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from kstream_plan.cli.actions.check_saved import Source, check_beside
-from kstream_plan.cli.actions.each_application import Work, each_application
+from kstream_plan.cli.actions.each_application import Work
+from kstream_plan.cli.actions.many import Job, Many, Workplace
 from kstream_plan.cli.actions.overrides import Overrides
-from kstream_plan.cli.actions.plan import on_round, place_among, plan_one
+from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_round, plan_one
 from kstream_plan.cli.actions.read import read_snapshots
 from kstream_plan.cli.actions.scenarios import ScenarioOf
 from kstream_plan.cli.actions.simulate import on_draw, simulate_one
@@ -25,7 +27,6 @@ from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.findings import CheckedPlan, Standard
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.cures import cures
-from kstream_plan.simulation.draws import processors
 
 
 class _Made(NamedTuple):
@@ -34,6 +35,21 @@ class _Made(NamedTuple):
     plan: Plan
     draws: OverDraws | None
     line: Callable[[], str]
+
+
+class _Checked(NamedTuple):
+    """A checked plan, and its JSON if it is saved."""
+
+    checked: CheckedPlan
+    json: str
+
+
+class _ToCheck(NamedTuple):
+    """A snapshot, what happens to its group (``None``: a rebalance starts now), and the saved plan for before."""
+
+    snapshot: Snapshot
+    scenario: Scenario | None
+    before: SavedPlan | None
 
 
 def check_snapshots(
@@ -54,52 +70,52 @@ def check_snapshots(
     """
     tell("reading")
     stdin = None if source.snapshots_from_stdin is None else io.BytesIO(source.snapshots_from_stdin)
-    outcomes = read_snapshots(source.snapshots, asked, stdin, protocols=("classic", "streams", "connect"))
-    lines = []
 
-    def checked(snapshot: Snapshot, done: int) -> CheckedPlan:
+    def to_check(snapshot: Snapshot) -> _ToCheck:
         group = snapshot.state.group
         scenario = None if scenario_of is None else scenario_of(group)
-        made = _make(snapshot, scenario, asked, tell, place_among(done, len(outcomes)))
-        if asked.out is not None:
-            lines.append(made.line())
-        first = check_beside(before, made.plan, made.draws, standard, str(asked.out or ""))
-        return _with_cures(first, snapshot, standard, scenario, asked, tell)
+        return _ToCheck(snapshot, scenario, before.get(group.application_id))
 
-    work = each_application(outcomes, settings, checked, keep_going=asked.keep_going)
+    job = Job(to_check, partial(_checked, standard, asked), cost_of_plan_ms)
+    many = Many(lambda: job, settings, tell, keep_going=asked.keep_going)
+    work = many.done(
+        read_snapshots(source.snapshots, asked, stdin, protocols=("classic", "streams", "connect"), then=many)
+    )
     if asked.out is not None:
         with written_at_once(asked.out) as file:
-            file.writelines(lines)
-    return work
+            file.writelines(many.lines())
+    return Work([one.checked for one in work.results], work.errors)
 
 
-def _make(snapshot: Snapshot, scenario: Scenario | None, asked: CheckOptions, tell: Report, place: str) -> _Made:
-    if scenario is None:
-        plan = plan_one(snapshot, asked.plan_options, tell, place)
+def _checked(standard: Standard, asked: CheckOptions, of: _ToCheck, at: Workplace) -> _Checked:
+    made = _make(of, asked, at)
+    checked = check_beside(of.before, made.plan, made.draws, standard, str(asked.out or ""))
+    return _Checked(_with_cures(checked, of, standard, asked, at), "" if asked.out is None else made.line())
+
+
+def _make(of: _ToCheck, asked: CheckOptions, at: Workplace) -> _Made:
+    if of.scenario is None:
+        plan = plan_one(of.snapshot, asked.plan_options, at.tell, at.place)
         return _Made(plan, None, lambda: f"{plan_json(plan, full=asked.full)}\n")
-    simulated = simulate_one(snapshot, scenario, asked.plan_options, asked, tell, what_ifs=False)
+    options, processes = asked.plan_options, at.processes
+    simulated = simulate_one(of.snapshot, of.scenario, options, asked, at.tell, processes, what_ifs=False)
     return _Made(simulated.plan, simulated.over_draws, lambda: f"{simulation_json(simulated, full=asked.full)}\n")
 
 
 def _with_cures(
-    checked: CheckedPlan,
-    snapshot: Snapshot,
-    standard: Standard,
-    scenario: Scenario | None,
-    asked: CheckOptions,
-    tell: Report,
+    checked: CheckedPlan, of: _ToCheck, standard: Standard, asked: CheckOptions, at: Workplace
 ) -> CheckedPlan:
-    doing = "planning" if scenario is None else "simulating"
+    doing = "planning" if of.scenario is None else "simulating"
     what = f"looking for cures, {doing} {checked.application_id}"
     return cures(
         checked,
-        snapshot,
+        of.snapshot,
         standard,
         asked.plan_options,
-        scenario=scenario,
+        scenario=of.scenario,
         number_of_draws=asked.draws,
         draws_within_ms=asked.draws_within,
-        workers=processors(),
-        on_round=on_round(what, tell),
-        on_draw=on_draw(what, tell),
+        workers=at.processes,
+        on_round=on_round(what, at.tell),
+        on_draw=on_draw(what, at.tell),
     )

@@ -85,7 +85,7 @@ def baselines(files: Sequence[Path]) -> dict[str, SavedPlan]:
 
 
 def check_beside(
-    before: Mapping[str, SavedPlan],
+    baseline: SavedPlan | None,
     plan: Plan,
     draws: OverDraws | None,
     standard: Standard,
@@ -93,8 +93,7 @@ def check_beside(
     *,
     was_saved: bool = False,
 ) -> CheckedPlan:
-    """Hold a plan, or one of several draws, against the policy, beside that of its application ``before``, if any."""
-    baseline = before.get(plan.group.application_id)
+    """Hold a plan, or one of several draws, against the policy, beside the saved one for before, if any."""
     return check_plan(
         plan,
         standard,
@@ -120,8 +119,10 @@ def check_saved(
     with without_cycle_collector():  # millions of objects, none in a cycle, are kept until the end
         found = _read(source, asked, tell, work.errors)
         for done, (saved, file) in enumerate(found):
-            tell(f"checking {saved.plan.group.application_id}", done=done, total=len(found))
-            work.results.append(check_beside(before, saved.plan, saved.draws, standard, file, was_saved=True))
+            plan = saved.plan
+            tell(f"checking {plan.group.application_id}", done=done, total=len(found))
+            baseline = before.get(plan.group.application_id)
+            work.results.append(check_beside(baseline, plan, saved.draws, standard, file, was_saved=True))
     return work
 
 

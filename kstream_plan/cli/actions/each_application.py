@@ -41,7 +41,7 @@ def each_application(
         KstreamPlanError: an application cannot be read or worked on, and ``keep_going`` is not set.
     """
     work: Work[T] = Work()
-    settings.files.check_used([_application_id(found) for found in outcomes])
+    settings.files.check_used([application_id_of(found) for found in outcomes])
     for done, found in enumerate(outcomes):
         try:
             if isinstance(found, KstreamPlanError):
@@ -56,5 +56,6 @@ def each_application(
     return work
 
 
-def _application_id(found: Snapshot | SnapshotError) -> str:
+def application_id_of(found: Snapshot | SnapshotError) -> str:
+    """Return whose snapshot it is, or would be; empty if that cannot be told."""
     return found.state.group.application_id if isinstance(found, Snapshot) else found.application_id or ""

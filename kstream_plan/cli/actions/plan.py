@@ -1,20 +1,23 @@
-"""Snapshots to plans, one application after the other."""
+"""Snapshots to plans."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from functools import partial
 
-from kstream_plan.cli.actions.each_application import Work, each_application
-from kstream_plan.cli.actions.overrides import Overrides
+from kstream_plan.cli.actions.many import Job, Workplace
+from kstream_plan.cli.actions.shown import Shown, Wanted
+from kstream_plan.cli.exit_codes import outcome
+from kstream_plan.cli.pages import plan_page
 from kstream_plan.cli.progress import Report
-from kstream_plan.errors import SnapshotError
+from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Snapshot
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import left_of
+from kstream_plan.render.plan.fleet import plan_line
 from kstream_plan.render.plan.headline import left_text
+from kstream_plan.render.plan.ranks import ranks
 from kstream_plan.render.text.numbers import count
 from kstream_plan.simulation.draws import work_of_one_ms
 from kstream_plan.simulation.one_plan import plan_checked
@@ -23,40 +26,31 @@ from kstream_plan.simulation.one_plan import plan_checked
 _LONG_MS, _MANY_PROBES = 5_000, 100
 
 
-class Planned(NamedTuple):
-    """A plan, and the snapshot it was made from."""
-
-    plan: Plan
-    snapshot: Snapshot
-
-
-#: What came of every application that could be planned, and the errors of the others.
-Plans: TypeAlias = Work[Planned]
+def plan_job(
+    options: PlanOptions, wanted: Wanted, *, fail_on_changes: bool = False, show_ranks: bool = False
+) -> Job[Snapshot, Shown]:
+    """Return the job of planning what follows when a rebalance starts now."""
+    work = partial(_shown, options, wanted, fail_on_changes, show_ranks)
+    return Job(prepare=lambda snapshot: snapshot, work=work, cost_ms=cost_of_plan_ms)
 
 
-def plan_all(
-    outcomes: Sequence[Snapshot | SnapshotError],
-    settings: Overrides,
-    options: PlanOptions,
-    tell: Report,
-    *,
-    keep_going: bool,
-) -> Plans:
-    """Plan every application; with ``keep_going`` an error of one does not stop the others.
-
-    Raises:
-        KstreamPlanError: an application cannot be planned, and ``keep_going`` is not set.
-    """
-
-    def planned(snapshot: Snapshot, done: int) -> Planned:
-        return Planned(plan_one(snapshot, options, tell, place_among(done, len(outcomes))), snapshot)
-
-    return each_application(outcomes, settings, planned, keep_going=keep_going)
+def cost_of_plan_ms(snapshot: Snapshot) -> float:
+    """Return about how long a plan takes."""
+    return work_of_one_ms(snapshot.state.group, snapshot.config)
 
 
-def place_among(done: int, applications: int) -> str:
-    """Return which of several applications is planned after so many; empty if there is one."""
-    return f" ({done + 1:,} of {applications:,})" if applications > 1 else ""
+def _shown(
+    options: PlanOptions, wanted: Wanted, fail_on_changes: bool, show_ranks: bool, snapshot: Snapshot, at: Workplace
+) -> Shown:
+    plan = plan_one(snapshot, options, at.tell, at.place)
+    in_full = wanted.in_full(only=at.only)
+    return Shown(
+        plan_line(plan, wanted.escape),
+        outcome(plan, fail_on_changes=fail_on_changes),
+        json=f"{plan_json(plan, full=wanted.full)}\n" if wanted.json else "",
+        text=plan_page(plan, wanted.form, wanted.page, verbose=wanted.verbose) if in_full else "",
+        ranks=ranks(snapshot, width=wanted.page.width) if show_ranks else "",
+    )
 
 
 def plan_one(snapshot: Snapshot, options: PlanOptions, tell: Report, place: str = "") -> Plan:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from kstream_plan import snapshots
 from kstream_plan.cli.actions.measure import check_measuring, measurements, tell_coverage, topologies
@@ -16,6 +16,14 @@ from kstream_plan.cli.output import check_target, talk
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.planner.options import PlanOptions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kstream_plan.snapshots.metrics.overlay import Measurements
+
+#: What is done with what was read while the session is still there.
+Then: TypeAlias = "Callable[[Sequence[Snapshot | SnapshotError], SparkSession], None]"
 
 DEFAULT_LAGS_TOLERANCE_MS = 60_000
 #: What can be done with groups of other protocols.
@@ -69,17 +77,36 @@ def read_snapshots(
     stdin: BinaryIO | None = None,
     needed_then: Sequence[str] = (),
     protocols: Collection[str] = ("classic",),
+    then: Then | None = None,
 ) -> Sequence[Snapshot | SnapshotError]:
     """Read what is under the paths, as a command is asked to.
 
     ``stdin`` is what ``-`` stands for, if it was read already.
-    The modules ``needed_then`` are loaded while Java starts. Groups of other ``protocols`` are refused.
+    The modules ``needed_then`` are loaded while Java starts. Groups of other ``protocols`` are refused. ``then`` is
+    called with what is returned, and the Spark session that read it.
 
     Raises:
         KstreamPlanError: it cannot be read.
     """
-    found = _read(paths, asked, stdin, needed_then)
-    return [_accepted(one, asked, protocols) for one in found]
+    check_measuring(asked, reads_stdin="-" in paths, others=paths)
+    measured = measurements(asked, asked.now_ms)
+    for module in needed_then:
+        threading.Thread(target=import_module, args=(module,), daemon=True).start()
+    accepted: list[Snapshot | SnapshotError] | None = None
+
+    def accept(found: Sequence[Snapshot | SnapshotError]) -> list[Snapshot | SnapshotError]:
+        if measured is not None:
+            found = _said_of_measures(found, asked, measured)
+        return [_accepted(one, asked, protocols) for one in found]
+
+    def go_on(found: Sequence[Snapshot | SnapshotError], spark: SparkSession) -> None:
+        nonlocal accepted
+        accepted = accept(found)
+        if then is not None:
+            then(accepted, spark)
+
+    found = _read(paths, asked, stdin=stdin, measured=measured, then=None if then is None else go_on)
+    return accept(found) if accepted is None else accepted
 
 
 def _accepted(
@@ -106,16 +133,9 @@ def _accepted(
     raise error
 
 
-def _read(
-    paths: Sequence[str], asked: PlansSnapshots, stdin: BinaryIO | None, needed_then: Sequence[str]
-) -> Sequence[Snapshot | SnapshotError]:
+def _read(paths: Sequence[str], asked: PlansSnapshots, **if_given: Any) -> Sequence[Snapshot | SnapshotError]:
     tolerance = asked.lags_tolerance
-    check_measuring(asked, reads_stdin="-" in paths, others=paths)
-    measured = measurements(asked, asked.now_ms)
-    for module in needed_then:
-        threading.Thread(target=import_module, args=(module,), daemon=True).start()
-    if_given: dict[str, Any] = {"stdin": stdin, "measured": measured}
-    found = snapshots.read(
+    return snapshots.read(
         paths,
         lags=asked.lags or (),
         as_of=asked.as_of,
@@ -129,8 +149,12 @@ def _read(
         debug=asked.debug,
         **{name: value for name, value in if_given.items() if value is not None},
     )
-    if measured is None:
-        return found
+
+
+def _said_of_measures(
+    found: Sequence[Snapshot | SnapshotError], asked: PlansSnapshots, measured: Measurements
+) -> Sequence[Snapshot | SnapshotError]:
+    """Say what is known of the copies of each group, and of the scrapes once."""
     topologies(asked).check_used({one.state.group.application_id for one in found if isinstance(one, Snapshot)})
     for one in found:
         if isinstance(one, Snapshot):

@@ -1,16 +1,20 @@
-"""Snapshots to simulations, one application after the other, and simulations to stdout."""
+"""Snapshots to simulations, and simulations to stdout."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
 from kstream_plan.cli.actions.alternatives import play_alternatives
 from kstream_plan.cli.actions.each_application import each_application
+from kstream_plan.cli.actions.many import Job, Many, Workplace
 from kstream_plan.cli.actions.overrides import overrides
-from kstream_plan.cli.actions.plan import on_long_plan
+from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.scenarios import ScenarioOf
+from kstream_plan.cli.actions.shown import Shown, Wanted, deliver
 from kstream_plan.cli.compare_page import compare_lines, compare_page
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies, outcome
 from kstream_plan.cli.failures import report
@@ -18,15 +22,17 @@ from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.simulation import Chance, SimulatesSnapshots
 from kstream_plan.cli.output import page, say, written_at_once
 from kstream_plan.cli.progress import Report, progress
-from kstream_plan.cli.simulation_pages import simulation_lines, simulations_page
+from kstream_plan.cli.simulation_pages import simulation_page, simulations_overview
 from kstream_plan.comparison.alternatives import Change, SameOutcome
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.simulated import Simulation
+from kstream_plan.render.simulation.fleet import simulation_line
+from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.alternatives import Variant
-from kstream_plan.simulation.draws import OnDraw, processors
+from kstream_plan.simulation.draws import OnDraw, usual_number
 from kstream_plan.simulation.simulate import simulate
 
 _PROTOCOLS = ("classic", "streams", "connect")
@@ -44,21 +50,50 @@ def simulate_and_deliver(paths: Sequence[str], asked: SimulatesSnapshots, scenar
     if len(asked.designs) > 1:
         return _designs_beside_each_other(paths, asked, scenario_of)
     settings = overrides(asked)
+    wanted = Wanted(asked.output, page(), saved=asked.out is not None, full=asked.full, verbose=asked.verbose)
+    job = simulation_job(asked, wanted, scenario_of)
     with progress(quiet=asked.quiet) as tell:
         tell("reading")
-
-        def simulated(found: Snapshot, _done: int) -> Simulation:
-            scenario = scenario_of(found.state.group)
-            made = simulate_one(found, scenario, asked.plan_options, asked, tell, what_ifs=asked.what_if)
-            return replace(made, record_size=asked.record_size)
-
-        outcomes = read_snapshots(paths, asked, protocols=_PROTOCOLS)
-        work = each_application(outcomes, settings, simulated, keep_going=asked.keep_going)
+        many = Many(lambda: job, settings, tell, keep_going=asked.keep_going)
+        work = many.done(read_snapshots(paths, asked, protocols=_PROTOCOLS, then=many))
     for error in work.errors:
         report(error, debug=asked.debug)
-    _deliver(work.results, asked)
-    codes = [outcome(simulated.plan, fail_on_changes=False) for simulated in work.results]
-    return first_that_applies(codes, work.errors)
+    deliver(many, work, wanted, asked.out, simulations_overview)
+    return first_that_applies([one.code for one in work.results], work.errors)
+
+
+class Played(NamedTuple):
+    """A snapshot, and what happens to its group."""
+
+    snapshot: Snapshot
+    scenario: Scenario
+
+
+def simulation_job(asked: SimulatesSnapshots, wanted: Wanted, scenario_of: ScenarioOf) -> Job[Played, Shown]:
+    """Return the job of simulating."""
+    return Job(
+        prepare=lambda snapshot: Played(snapshot, scenario_of(snapshot.state.group)),
+        work=partial(_shown, asked, wanted),
+        cost_ms=partial(_cost_ms, asked.draws),
+    )
+
+
+def _cost_ms(asked_draws: int | None, snapshot: Snapshot) -> float:
+    draws = usual_number(snapshot.state.group, snapshot.config) if asked_draws is None else asked_draws
+    return draws * cost_of_plan_ms(snapshot)
+
+
+def _shown(asked: SimulatesSnapshots, wanted: Wanted, played: Played, at: Workplace) -> Shown:
+    options, what_ifs = asked.plan_options, asked.what_if
+    made = simulate_one(played.snapshot, played.scenario, options, asked, at.tell, at.processes, what_ifs=what_ifs)
+    simulated = replace(made, record_size=asked.record_size)
+    in_full = wanted.in_full(only=at.only)
+    return Shown(
+        simulation_line(simulated, wanted.escape),
+        outcome(simulated.plan, fail_on_changes=False),
+        json=f"{simulation_json(simulated, full=wanted.full)}\n" if wanted.json else "",
+        text=simulation_page(simulated, wanted.form, wanted.page, verbose=wanted.verbose) if in_full else "",
+    )
 
 
 def _designs_beside_each_other(paths: Sequence[str], asked: SimulatesSnapshots, scenario_of: ScenarioOf) -> ExitCode:
@@ -94,9 +129,16 @@ def _designs_beside_each_other(paths: Sequence[str], asked: SimulatesSnapshots, 
 
 
 def simulate_one(
-    snapshot: Snapshot, scenario: Scenario, options: PlanOptions, chance: Chance, tell: Report, *, what_ifs: bool
+    snapshot: Snapshot,
+    scenario: Scenario,
+    options: PlanOptions,
+    chance: Chance,
+    tell: Report,
+    workers: int,
+    *,
+    what_ifs: bool,
 ) -> Simulation:
-    """Simulate one application; ``tell`` is told how far it is.
+    """Simulate one application, its draws shared by so many ``workers``; ``tell`` is told how far it is.
 
     Raises:
         ScenarioError: the scenario does not fit the group.
@@ -109,7 +151,7 @@ def simulate_one(
         options,
         number_of_draws=chance.draws,
         draws_within_ms=chance.draws_within,
-        workers=processors(),
+        workers=workers,
         what_ifs=what_ifs,
         on_round=on_long_plan(what, tell, snapshot),
         on_draw=on_draw(what, tell),
@@ -119,12 +161,3 @@ def simulate_one(
 def on_draw(what: str, tell: Report) -> OnDraw:
     """Return what tells of every draw how far ``what`` is."""
     return lambda done, number: tell(f"{what}: draw {done} of {number}", done, number)
-
-
-def _deliver(simulations: Sequence[Simulation], asked: SimulatesSnapshots) -> None:
-    """Save the simulations if asked to, then show them."""
-    if asked.out is not None:
-        with written_at_once(asked.out) as file:
-            file.write(simulation_lines(simulations, full=asked.full))
-    if simulations:
-        say(simulations_page(simulations, asked.output, page(), full=asked.full, verbose=asked.verbose))

@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kstream_plan.assignors import module_of
+from kstream_plan.cli.actions.many import Many
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
-from kstream_plan.cli.exit_codes import first_that_applies, outcome
+from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Triggered
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.output import OutputForm, page, say, written_at_once
+from kstream_plan.cli.output import OutputForm, page, say
 from kstream_plan.cli.progress import progress
 from kstream_plan.errors import UsageError
 from kstream_plan.planner.options import PlanOptions
 
 if TYPE_CHECKING:
-    from kstream_plan.cli.actions.plan import Plans
+    from kstream_plan.cli.actions.each_application import Work
+    from kstream_plan.cli.actions.many import Job
+    from kstream_plan.cli.actions.shown import Shown, Wanted
+    from kstream_plan.model import Snapshot
 
 
 class AssignOptions(Triggered, PlansSnapshots):
@@ -52,17 +56,15 @@ def assign(asked: AssignOptions) -> None:
         settings = overrides(asked)
         with progress(quiet=asked.quiet) as tell:
             tell("reading")
-            needed_then = ("kstream_plan.cli.actions.plan", "kstream_plan.cli.pages", module_of(asked.assignor))
+            needed_then = ("kstream_plan.cli.actions.plan", module_of(asked.assignor))
             protocols = ("classic",) if asked.show_ranks else ("classic", "streams", "connect")
-            outcomes = read_snapshots(asked.paths, asked, needed_then=needed_then, protocols=protocols)
-            from kstream_plan.cli.actions.plan import plan_all  # noqa: PLC0415 - loaded while Java starts
-
-            work = plan_all(outcomes, settings, asked.plan_options, tell, keep_going=asked.keep_going)
+            many = Many(lambda: _job(asked), settings, tell, keep_going=asked.keep_going)
+            outcomes = read_snapshots(asked.paths, asked, needed_then=needed_then, protocols=protocols, then=many)
+            work = many.done(outcomes)
         for error in work.errors:
             report(error, debug=asked.debug)
-        _deliver(work, asked)
-    codes = [outcome(planned.plan, fail_on_changes=asked.fail_on_changes) for planned in work.results]
-    raise typer.Exit(first_that_applies(codes, work.errors))
+        _deliver(many, work, asked)
+    raise typer.Exit(first_that_applies([one.code for one in work.results], work.errors))
 
 
 def _check(asked: AssignOptions) -> None:
@@ -79,17 +81,25 @@ def _check(asked: AssignOptions) -> None:
     check_before_reading(asked, asked.out)
 
 
-def _deliver(work: Plans, asked: AssignOptions) -> None:
-    """Save the plans if asked to, then show them."""
-    from kstream_plan.cli.pages import plan_lines, plans_page, ranks_page  # noqa: PLC0415 - loaded while Java starts
+def _wanted(asked: AssignOptions) -> Wanted:
+    from kstream_plan.cli.actions.shown import Wanted  # noqa: PLC0415 - loaded while Java starts
 
-    plans = [planned.plan for planned in work.results]
-    if asked.out is not None:
-        with written_at_once(asked.out) as file:
-            file.write(plan_lines(plans, full=asked.full))
-    if work.errors and not plans:
-        return
-    form, shown = asked.output, page()
-    say(plans_page(plans, form, shown, full=asked.full, verbose=asked.verbose))
-    if asked.show_ranks:
-        say(ranks_page([planned.snapshot for planned in work.results], form, shown))
+    return Wanted(asked.output, page(), saved=asked.out is not None, full=asked.full, verbose=asked.verbose)
+
+
+def _job(asked: AssignOptions) -> Job[Snapshot, Shown]:
+    from kstream_plan.cli.actions.plan import plan_job  # noqa: PLC0415 - loaded while Java starts
+
+    return plan_job(
+        asked.plan_options, _wanted(asked), fail_on_changes=asked.fail_on_changes, show_ranks=asked.show_ranks
+    )
+
+
+def _deliver(many: Many[Snapshot, Shown], work: Work[Shown], asked: AssignOptions) -> None:
+    """Save the plans if asked to, then show them."""
+    from kstream_plan.cli.actions.shown import deliver  # noqa: PLC0415 - loaded while Java starts
+    from kstream_plan.cli.pages import plans_overview, ranks_page  # noqa: PLC0415
+
+    deliver(many, work, _wanted(asked), asked.out, plans_overview)
+    if asked.show_ranks and work.results:
+        say(ranks_page([one.ranks for one in work.results], asked.output))

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, TypeAlias, assert_never
+from functools import partial
+from typing import Annotated, NamedTuple, TypeAlias, assert_never
 
 import typer
 
-from kstream_plan.cli.actions.each_application import Work, each_application
+from kstream_plan.cli.actions.each_application import Work
+from kstream_plan.cli.actions.many import Job, Many, Workplace
 from kstream_plan.cli.actions.measure import check_measuring
 from kstream_plan.cli.actions.overrides import overrides
-from kstream_plan.cli.actions.plan import on_long_plan, on_round
+from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan, on_round
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.output import OutputForm, page, say, talk, written_at_once
+from kstream_plan.cli.output import OutputForm, Page, page, say, talk, written_at_once
 from kstream_plan.cli.progress import Report, progress
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError, UsageError
 from kstream_plan.model import Snapshot
@@ -79,29 +81,49 @@ def drain(asked: DrainOptions) -> None:
         settings = overrides(asked)
         with progress(quiet=asked.quiet) as tell:
             tell("reading")
-            outcomes = read_snapshots([asked.path], asked, protocols=("classic", "streams", "connect"))
-            several = len(outcomes) > 1
-            shown: list[str] = []
-
-            def begin(now: DrainNow) -> None:
-                if not several and asked.output is not OutputForm.JSON:
-                    with tell.aside():
-                        shown.append(_begun(now, asked.output))
-                        say(shown[0])
-
-            work = each_application(
-                outcomes,
-                settings,
-                lambda found, _done: _drain(found, asked, tell, begin, several=several),
-                keep_going=asked.keep_going,
+            job = Job(lambda snapshot: snapshot, partial(_shown, asked, page()), cost_of_plan_ms)
+            many = Many(lambda: job, settings, tell, keep_going=asked.keep_going)
+            work = many.done(
+                read_snapshots([asked.path], asked, protocols=("classic", "streams", "connect"), then=many)
             )
         errors = _errors(work)
         for error in errors:
             report(error, debug=asked.debug)
-        _deliver(work.results, asked, "".join(shown))
-    drains = [drained for drained in work.results if isinstance(drained, Drain)]
-    codes = [ExitCode.POLICY for drained in drains if asked.require_warm and _not_warm(drained)]
-    raise typer.Exit(first_that_applies(codes, errors))
+        _deliver(many, work.results, asked)
+    not_warm = [_told_not_warm(one.warmth) for one in work.results] if asked.require_warm else []
+    raise typer.Exit(first_that_applies([ExitCode.POLICY] if any(not_warm) else [], errors))
+
+
+class _Warmth(NamedTuple):
+    """Why tasks are not known to start warm; nothing, if they are: then what that rests on."""
+
+    reasons: tuple[str, ...]
+    rests_on: tuple[str, ...]
+
+
+class _Shown(NamedTuple):
+    """The answer for one application: as JSON, and what of it is still to be shown."""
+
+    json: str
+    text: str
+    warmth: _Warmth
+
+
+def _shown(asked: DrainOptions, shown: Page, snapshot: Snapshot, at: Workplace) -> _Shown:
+    """Answer for one application; for the only one say at once what is known first."""
+    begun = ""
+
+    def begin(now: DrainNow) -> None:
+        nonlocal begun
+        if at.only and asked.output is not OutputForm.JSON:
+            with at.tell.aside():
+                begun = _begun(now, asked.output, shown)
+                say(begun)
+
+    answer = _drain(snapshot, asked, at.tell, begin, several=not at.only)
+    text = "" if asked.output is OutputForm.JSON else _text(answer, asked.output, shown).removeprefix(begun)
+    warmth = _warmth(answer) if isinstance(answer, Drain) else _Warmth((), ())
+    return _Shown(f"{_as_json(answer)}\n", text, warmth)
 
 
 def _drain(
@@ -155,48 +177,44 @@ def _drain_workers(snapshot: Snapshot, asked: DrainOptions, told: OnRound) -> Wo
     return drain_workers(snapshot, asked.instances, asked.plan_options, on_round=told)
 
 
-def _not_warm(drained: Drain) -> bool:
-    """Say on stderr why this is not known to be warm, if it is not; else what that rests on."""
+def _warmth(drained: Drain) -> _Warmth:
     reasons = [doubt_text(doubt) for doubt in drained.doubts]
     best, worst = drained.how_many_cold
     if worst:
         cold = f"{worst:,}" if best == worst else f"{best:,}-{worst:,}"
         reasons.insert(0, f"{cold} of {len(drained.now):,} tasks would start cold")
-    for reason in reasons:
-        talk(f"--require-warm: {reason}")
-    for note in drained.rests_on if not reasons else ():
-        talk(f"--require-warm: {doubt_text(note)}")
-    return bool(reasons)
+    return _Warmth(tuple(reasons), tuple(map(doubt_text, drained.rests_on)))
 
 
-def _errors(work: Work[Answer]) -> list[KstreamPlanError]:
+def _told_not_warm(warmth: _Warmth) -> bool:
+    """Say on stderr why this is not known to be warm, if it is not; else what that rests on."""
+    for text in warmth.reasons or warmth.rests_on:
+        talk(f"--require-warm: {text}")
+    return bool(warmth.reasons)
+
+
+def _errors(work: Work[_Shown]) -> list[KstreamPlanError]:
     """Return what counts as an error: that an application has no such instance does not if another one has it."""
     return [error for error in work.errors if not (work.results and isinstance(error, NoSuchInstanceError))]
 
 
-def _begun(now: DrainNow, form: OutputForm) -> str:
+def _begun(now: DrainNow, form: OutputForm, shown: Page) -> str:
     """Return the beginning of an answer, which is known before the rest of it."""
     if form is OutputForm.MARKDOWN:
         return drain_markdown_begun(now)
-    shown = page()
     return drain_table_begun(now, width=shown.width, colour=shown.colour)
 
 
-def _deliver(drains: Sequence[Answer], asked: DrainOptions, shown: str) -> None:
-    """Save the answers if asked to, then show what of them is not ``shown`` yet."""
-    lines = "".join(f"{_as_json(drained)}\n" for drained in drains)
+def _deliver(many: Many[Snapshot, _Shown], shown: Sequence[_Shown], asked: DrainOptions) -> None:
+    """Save the shown if asked to, then show what of them is not shown yet."""
     if asked.out is not None:
         with written_at_once(asked.out) as file:
-            file.write(lines)
-    if not drains:
-        return
+            file.writelines(many.lines())
     if asked.output is OutputForm.JSON:
-        text = lines
-    elif asked.output is OutputForm.MARKDOWN:
-        text = "\n".join(map(_as_markdown, drains))
-    else:
-        text = "\n".join(map(_as_table, drains))
-    say(text.removeprefix(shown))
+        for line in many.lines():
+            say(line)
+    elif shown:
+        say("\n".join(one.text for one in shown))
 
 
 def _as_json(drained: Answer) -> str:
@@ -209,22 +227,14 @@ def _as_json(drained: Answer) -> str:
             assert_never(drained)
 
 
-def _as_markdown(drained: Answer) -> str:
+def _text(drained: Answer, form: OutputForm, shown: Page) -> str:
+    markdown = form is OutputForm.MARKDOWN
     match drained:
         case Drain():
-            return drain_markdown(drained)
+            return drain_markdown(drained) if markdown else drain_table(drained, width=shown.width, colour=shown.colour)
         case WorkersDrained():
-            return workers_drained_markdown(drained)
-        case _:
-            assert_never(drained)
-
-
-def _as_table(drained: Answer) -> str:
-    shown = page()
-    match drained:
-        case Drain():
-            return drain_table(drained, width=shown.width, colour=shown.colour)
-        case WorkersDrained():
+            if markdown:
+                return workers_drained_markdown(drained)
             return workers_drained_table(drained, width=shown.width, colour=shown.colour)
         case _:
             assert_never(drained)

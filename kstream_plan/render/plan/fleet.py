@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from rich.cells import cell_len
 
 from kstream_plan.plans import Plan
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape, markdown_row
+from kstream_plan.render.text.escape import Escape, markdown_row
 from kstream_plan.render.text.numbers import count, duration, durations, from_to
 from kstream_plan.render.text.page import coloured
 from kstream_plan.render.text.wrapping import padded, paragraph, wrapped
@@ -32,16 +33,49 @@ _COLUMNS = (
 )
 
 
-def summary(plans: Sequence[Plan], *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+class Line(NamedTuple):
+    """One application of an overview: its cells, by what it is sorted, worst first, and what it counts for."""
+
+    badness: tuple[bool | int | str, ...]
+    cells: tuple[str, ...]
+    settles: bool
+    starts_cold: bool
+    changes: bool = True
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it is marked."""
+        return not self.settles or self.starts_cold
+
+
+def plan_line(plan: Plan, escape: Escape) -> Line:
+    """Return a plan's line, its name made harmless by ``escape``."""
+    settles, cold = plan.verdict.kind == "settled", plan.ends("cold_handovers")[1] > 0
+    return Line(badness(plan), _cells(plan, escape), settles, cold, bool(plan.rounds))
+
+
+def summary(lines: Sequence[Line], *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return a heading and one line per application, worst first, as lines of text, each ended."""
-    ordered = sorted(plans, key=badness)
-    rows = [_cells(plan, TERMINAL) for plan in ordered]
-    return overview(_counts(plans), _COLUMNS, rows, list(map(_is_bad, ordered)), width=width, colour=colour)
+    return worst_first(_counts(lines), _COLUMNS, lines, width=width, colour=colour)
 
 
-def markdown_summary(plans: Sequence[Plan]) -> str:
+def markdown_summary(lines: Sequence[Line]) -> str:
     """Return a heading and one row per application, worst first, as Markdown."""
-    return markdown_overview(_counts(plans), _COLUMNS, [_cells(plan, MARKDOWN) for plan in sorted(plans, key=badness)])
+    return markdown_worst_first(_counts(lines), _COLUMNS, lines)
+
+
+def worst_first(
+    heading: str, columns: Sequence[Column], lines: Sequence[Line], *, width: int = DEFAULT_WIDTH, colour: bool = False
+) -> str:
+    """Return a heading and the lines, worst first, as lines of text, each ended."""
+    ordered = sorted(lines, key=attrgetter("badness"))
+    rows, bad = [line.cells for line in ordered], [line.is_bad for line in ordered]
+    return overview(heading, columns, rows, bad, width=width, colour=colour)
+
+
+def markdown_worst_first(heading: str, columns: Sequence[Column], lines: Sequence[Line]) -> str:
+    """Return the same as Markdown."""
+    return markdown_overview(heading, columns, [line.cells for line in sorted(lines, key=attrgetter("badness"))])
 
 
 def overview(
@@ -91,18 +125,14 @@ def badness(plan: Plan) -> tuple[bool, int, int, int, int, str]:
     )
 
 
-def _is_bad(plan: Plan) -> bool:
-    return plan.verdict.kind != "settled" or plan.ends("cold_handovers")[1] > 0
-
-
-def _counts(plans: Sequence[Plan]) -> str:
-    unsettled = sum(plan.verdict.kind != "settled" for plan in plans)
-    settled = sum(not plan.rounds for plan in plans)
-    cold = sum(plan.ends("cold_handovers")[1] > 0 for plan in plans)
+def _counts(lines: Sequence[Line]) -> str:
+    unsettled = sum(not line.settles for line in lines)
+    settled = sum(not line.changes for line in lines)
+    cold = sum(line.starts_cold for line in lines)
     parts = [f"{unsettled:,} {'does' if unsettled == 1 else 'do'} not settle"] if unsettled else []
     parts += [f"{cold:,} with cold starts"] if cold else []
-    parts += [f"{len(plans) - settled:,} would change", f"{settled:,} settled already"]
-    return f"{count(len(plans), 'application')}: {', '.join(parts)}"
+    parts += [f"{len(lines) - settled:,} would change", f"{settled:,} settled already"]
+    return f"{count(len(lines), 'application')}: {', '.join(parts)}"
 
 
 def _cells(plan: Plan, escape: Escape) -> tuple[str, ...]:

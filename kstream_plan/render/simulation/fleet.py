@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from kstream_plan.plans.activity import membership
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.plan.fleet import Column, markdown_overview, outcome_with_ends, overview
-from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
+from kstream_plan.render.plan.fleet import Column, Line, markdown_worst_first, outcome_with_ends, worst_first
+from kstream_plan.render.text.escape import Escape
 from kstream_plan.render.text.numbers import count, from_to
 
 _COLUMNS = (
@@ -21,20 +21,22 @@ _COLUMNS = (
 )
 
 
-def simulation_summary(simulations: Sequence[Simulation], *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
-    """Return a heading and one line per application, worst first, as lines of text, each ended.
+def simulation_line(of: Simulation, escape: Escape) -> Line:
+    """Return a simulation's line, its name made harmless by ``escape``.
 
     Of several draws it has the medians, and the most cold starts of any of them.
     """
-    ordered = sorted(simulations, key=simulation_badness)
-    rows = [_cells(of, TERMINAL) for of in ordered]
-    return overview(_counts(ordered), _COLUMNS, rows, list(map(_is_bad, ordered)), width=width, colour=colour)
+    return Line(simulation_badness(of), _cells(of, escape), of.settles, of.most_cold_handovers > 0)
 
 
-def simulation_markdown_summary(simulations: Sequence[Simulation]) -> str:
+def simulation_summary(lines: Sequence[Line], *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+    """Return a heading and one line per application, worst first, as lines of text, each ended."""
+    return worst_first(_counts(lines), _COLUMNS, lines, width=width, colour=colour)
+
+
+def simulation_markdown_summary(lines: Sequence[Line]) -> str:
     """Return a heading and one row per application, worst first, as Markdown."""
-    rows = [_cells(of, MARKDOWN) for of in sorted(simulations, key=simulation_badness)]
-    return markdown_overview(_counts(simulations), _COLUMNS, rows)
+    return markdown_worst_first(_counts(lines), _COLUMNS, lines)
 
 
 def simulation_badness(of: Simulation) -> tuple[bool, int, int, int, str]:
@@ -45,17 +47,13 @@ def simulation_badness(of: Simulation) -> tuple[bool, int, int, int, str]:
     return of.settles, -of.most_cold_handovers, -of.duration_ms, -of.moves, of.plan.group.application_id
 
 
-def _is_bad(of: Simulation) -> bool:
-    return not of.settles or of.most_cold_handovers > 0
-
-
-def _counts(simulations: Sequence[Simulation]) -> str:
-    unsettled = sum(not of.settles for of in simulations)
-    cold = sum(of.most_cold_handovers > 0 for of in simulations)
+def _counts(lines: Sequence[Line]) -> str:
+    unsettled = sum(not line.settles for line in lines)
+    cold = sum(line.starts_cold for line in lines)
     parts = [f"{unsettled:,} {'does' if unsettled == 1 else 'do'} not settle"] if unsettled else []
     parts += [f"{cold:,} with cold starts"] if cold else []
-    parts += [f"{len(simulations) - unsettled:,} settle"]
-    return f"{count(len(simulations), 'application')}: {', '.join(parts)}"
+    parts += [f"{len(lines) - unsettled:,} settle"]
+    return f"{count(len(lines), 'application')}: {', '.join(parts)}"
 
 
 def _of_draws(of: Simulation) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ _CAUSE = re.compile(r"(?:^|^: |Caused by: )(?:[\w$]+\.)+[\w$]*(?:Exception|Error
 _NO_FILE_SYSTEM = re.compile(
     r'No FileSystem for scheme "?(\w+)|ClassNotFoundException: Class org\.apache\.hadoop\.fs\.(\w+)'
 )
+_NO_PROGRAM = re.compile(r"No module named '[^']*'|Cannot run program \"[^\"]*\"")
 #: With what HotSpot ends itself when the heap is full (``-XX:+ExitOnOutOfMemoryError``).
 _OUT_OF_MEMORY = 3
 #: A process that has just closed its connections may need this long to end.
@@ -58,6 +59,19 @@ def spark_failure(
     if "CANNOT_READ_FILE_FOOTER" in said:
         return BrokenFileError(name, "begins like Parquet but is not a whole Parquet file", "copy it again")
     return BrokenFileError(name, f"cannot be read: {reason}", "check the file, or see more with --debug")
+
+
+def executor_failure(said: str, names: Mapping[str, str]) -> BrokenFileError | SparkError:
+    """Return the error that an exception stands for which comes of work on the executors."""
+    if "No module named" in said or "Cannot run program" in said or "PYTHON_VERSION_MISMATCH" in said:
+        missing = _NO_PROGRAM.search(said)
+        what = missing[0] if missing else "they have another version of Python"
+        fix = "install there what is installed here, and name its Python by --spark-conf spark.pyspark.python=PATH"
+        return SparkError(f"the executors cannot run this tool: {printable(what)}", fix=fix)
+    if "Python worker exited unexpectedly" in said:
+        fix = "give it more memory, or plan fewer applications at once with --application-id"
+        return SparkError("a Python worker of Spark's died, perhaps for want of memory", fix=fix)
+    return spark_failure(said, names, "Spark could not plan on its executors")
 
 
 def start_failure(said: str, master: str) -> SparkError:

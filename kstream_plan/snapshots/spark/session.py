@@ -63,6 +63,10 @@ _LITTLE_WORK = {
 _MUCH_WORK = {"spark.driver.extraJavaOptions": "-XX:+UseParallelGC"}
 
 
+#: Where executors on this machine find this package, if it is not installed.
+_PACKAGES = str(Path(__file__).parents[3])
+
+
 @contextmanager
 def open_session(
     master: str | None = None,
@@ -232,9 +236,14 @@ def _session(gateway: JavaGateway, settings: Mapping[str, str]) -> SparkSession:
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     conf = SparkConf().setAll(list(settings.items()))
+    os.environ["PYSPARK_PYTHON"] = settings.get(
+        "spark.pyspark.python", os.environ.get("PYSPARK_PYTHON", sys.executable)
+    )
     try:
         with interrupts_as_before():
-            SparkContext(conf=conf, gateway=gateway)
+            context = SparkContext(conf=conf, gateway=gateway, environment={"PYTHONPATH": _PACKAGES})
+        # it would print a traceback when Java is gone, which tells it how far Python workers are
+        context._accumulatorServer.handle_error = lambda *_request: None
         return SparkSession.builder.config(conf=conf).getOrCreate()
     except (Py4JError, PySparkException, OSError) as error:
         raise start_failure(str(error), settings["spark.master"]) from None

@@ -5,7 +5,7 @@ Those columns are parsed with an explicit schema; everything else stays text unt
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 
@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
+from kstream_plan.errors import KstreamPlanError
 from kstream_plan.snapshots.files.sources import Form, Input
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.schema import Type, check_columns, spark_columns
@@ -135,8 +136,12 @@ def file_name(file: str, names: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def explained(names: Mapping[str, str]) -> Iterator[None]:
+def explained(
+    names: Mapping[str, str], failure: Callable[[str, Mapping[str, str]], KstreamPlanError] = spark_failure
+) -> Iterator[None]:
     """Turn whatever Spark raises into one clear error; also if Java is gone, which nothing can be asked any more.
+
+    ``failure`` tells what Spark's own exceptions stand for.
 
     Raises:
         SnapshotError: a file cannot be read.
@@ -150,4 +155,4 @@ def explained(names: Mapping[str, str]) -> Iterator[None]:
             raise ended from None
         if not isinstance(error, PySparkException | Py4JError):
             raise
-        raise spark_failure(f"{error}\n{getattr(error, '_stackTrace', None) or ''}", names) from None
+        raise failure(f"{error}\n{getattr(error, '_stackTrace', None) or ''}", names) from None

@@ -32,13 +32,14 @@ from kstream_plan.render.diff.markdown import diff_markdown
 from kstream_plan.render.diff.protocol_view import protocol_view_markdown, protocol_view_table
 from kstream_plan.render.diff.table import diff_table
 from kstream_plan.render.plan.detail import Focus
-from kstream_plan.render.plan.fleet import markdown_summary, summary
+from kstream_plan.render.plan.fleet import markdown_summary, plan_line, summary
 from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
 from kstream_plan.render.plan.table import excerpt, table
-from kstream_plan.render.simulation.fleet import simulation_markdown_summary, simulation_summary
+from kstream_plan.render.simulation.fleet import simulation_line, simulation_markdown_summary, simulation_summary
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.simulation.markdown import simulation_markdown
 from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
 from tests.helpers import check_cases, plan_cases, simulation_cases
 from tests.helpers.schemas import validator
 
@@ -196,9 +197,9 @@ def _show(plan: Plan) -> None:
         _harmless(excerpt(plan, focus))
         _harmless(markdown_excerpt(plan, focus), is_markdown=True)
     _harmless(table(plan, verbose=True))
-    _harmless(summary([plan, plan]))
+    _harmless(summary([plan_line(plan, TERMINAL)] * 2))
     _harmless(markdown(plan, verbose=True), is_markdown=True)
-    _harmless(markdown_summary([plan, plan]), is_markdown=True)
+    _harmless(markdown_summary([plan_line(plan, MARKDOWN)] * 2), is_markdown=True)
     (again,) = read_saved(plan_json(plan, full=True).encode(), "f")
     assert again.plan == plan
 
@@ -206,8 +207,8 @@ def _show(plan: Plan) -> None:
 def _show_simulation(simulated: Simulation) -> None:
     _harmless(simulation_table(simulated, verbose=True))
     _harmless(simulation_markdown(simulated, verbose=True), is_markdown=True)
-    _harmless(simulation_summary([simulated, simulated]))
-    _harmless(simulation_markdown_summary([simulated, simulated]), is_markdown=True)
+    _harmless(simulation_summary([simulation_line(simulated, TERMINAL)] * 2))
+    _harmless(simulation_markdown_summary([simulation_line(simulated, MARKDOWN)] * 2), is_markdown=True)
     assert json.loads(simulation_json(simulated))["simulation"] is not None
 
 

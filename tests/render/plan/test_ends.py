@@ -8,12 +8,13 @@ import pytest
 
 from kstream_plan.comparison.alternatives import alternative_figures
 from kstream_plan.plans import FigureRange, Plan
-from kstream_plan.render.plan.fleet import markdown_summary, summary
+from kstream_plan.render.plan.fleet import markdown_summary, plan_line, summary
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.table import table
-from kstream_plan.render.simulation.fleet import simulation_summary
+from kstream_plan.render.simulation.fleet import simulation_line, simulation_summary
 from kstream_plan.render.simulation.markdown import simulation_markdown
 from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
 from tests.helpers import plan_cases, simulation_cases
 
 pytestmark = pytest.mark.xdist_group("simulations")
@@ -62,13 +63,13 @@ def test_so_does_a_simulation(draws: bool) -> None:
         first_lines = shown.partition("Not known, so between")[0]
         for text in (*SAID, "(1-99)", "≤ 17 copies beside"):
             assert text in first_lines
-    assert "  0-8\n" in simulation_summary([of, simulated])
+    assert "  0-8\n" in simulation_summary([simulation_line(one, TERMINAL) for one in (of, simulated)])
 
 
 def test_so_do_the_lines_of_several_and_alternatives() -> None:
     made = open_ended(plan_cases.case("scale-out"))
-    assert "  0-8  " in summary([made])
-    assert "| 0-8 |" in markdown_summary([made])
+    assert "  0-8  " in summary([plan_line(made, TERMINAL)])
+    assert "| 0-8 |" in markdown_summary([plan_line(made, MARKDOWN)])
     figures = alternative_figures(made, None)
     assert (figures.cold_handovers.least, figures.cold_handovers.most) == (0, 8)
     assert figures.balanced_ms.most == 7_200_000
@@ -92,7 +93,7 @@ def test_pauses_of_cold_starts_that_restore_nobody_knows_how_long_are_no_certain
     assert "PAUSES ≥ " in shown
     assert "how long cold starts restore is unknown" in shown
     assert "≤" not in shown.partition("PAUSES")[2].partition("RESTORE")[0]
-    assert "≥ " in summary([unknown])
+    assert "≥ " in summary([plan_line(unknown, TERMINAL)])
     worst = unknown.summary.max_paused_task
     assert worst is not None
     at_once = replace(unknown, summary=replace(unknown.summary, max_paused_task=worst._replace(ms=0)))

@@ -5,10 +5,11 @@ from rich.cells import cell_len
 
 from kstream_plan.model import TaskId
 from kstream_plan.render.plan.detail import Focus
-from kstream_plan.render.plan.fleet import markdown_summary, summary
+from kstream_plan.render.plan.fleet import markdown_summary, plan_line, summary
 from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
 from kstream_plan.render.plan.ranks import ranks
 from kstream_plan.render.plan.table import excerpt, table
+from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
 from tests.helpers import plan_cases
 from tests.helpers.goldens import assert_golden
 
@@ -48,8 +49,8 @@ def test_several_applications() -> None:
     plans = [
         plan_cases.case(name) for name in ("settled", "scale-out", "crash", "never-ready", "pods", "many-instances")
     ]
-    assert_golden("table/fleet.txt", summary(plans))
-    assert_golden("markdown/fleet.md", markdown_summary(plans))
+    assert_golden("table/fleet.txt", summary([plan_line(plan, TERMINAL) for plan in plans]))
+    assert_golden("markdown/fleet.md", markdown_summary([plan_line(plan, MARKDOWN) for plan in plans]))
 
 
 def test_ranks() -> None:

@@ -1,0 +1,208 @@
+"""The work of a command on each application: here, one after the other, or on Spark's executors if it is much.
+
+What takes files, or talks, is done here beforehand; on the executors only what needs nothing but the application.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
+
+from kstream_plan.cli.actions.each_application import Work, application_id_of, each_application
+from kstream_plan.cli.actions.overrides import Overrides
+from kstream_plan.cli.progress import SILENCE, Report
+from kstream_plan.errors import KstreamPlanError, SnapshotError
+from kstream_plan.fleet.batches import Answer, answers, dealt, worked
+from kstream_plan.model import Snapshot
+from kstream_plan.render.text.numbers import count
+from kstream_plan.simulation.draws import processors
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Item = TypeVar("Item")
+
+#: Less work than this (:func:`~kstream_plan.simulation.draws.work_of_one_ms`) is done before Python workers have begun.
+WORTH_MS = 6_000
+#: Up to so many bytes what is saved is kept in memory, packed, until it is written.
+_IN_MEMORY = 64 << 20
+#: So many batches a core: the last ones then end at about the same time.
+_BATCHES_PER_CORE = 16
+
+
+class Saved(Protocol):
+    """What comes of one application: among it what is saved, as a line of JSON, or empty."""
+
+    @property
+    def json(self) -> str:
+        """The line, with its end."""
+        ...
+
+    def _replace(self, *, json: str) -> Self: ...
+
+
+Result = TypeVar("Result", bound=Saved)
+
+
+class Workplace(NamedTuple):
+    """Where an application is worked on: whom to tell how far it is, so many processes to use, its place among others.
+
+    ``place`` is that as text, empty for the ``only`` one.
+    """
+
+    tell: Report = SILENCE
+    processes: int = 1
+    place: str = ""
+    only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Job(Generic[Item, Result]):
+    """What is done with each application.
+
+    ``prepare`` makes of a snapshot what is worked on, always here. ``work`` is called with that; executors find it by
+    its name. ``cost_ms``: about how long it takes.
+    """
+
+    prepare: Callable[[Snapshot], Item]
+    work: Callable[[Item, Workplace], Result]
+    cost_ms: Callable[[Snapshot], float]
+
+
+class _Sent(NamedTuple):
+    place: int
+    application_id: str
+    item: Any
+    cost_ms: float
+
+
+class Many(Generic[Item, Result]):
+    """A job on all applications that are read. Being called while the session is open that read them, it may use that.
+
+    The results are without their JSON, which :meth:`lines` has, in the same order. ``job`` is asked for when something
+    was read: what it takes may be loaded meanwhile.
+    """
+
+    def __init__(
+        self, job: Callable[[], Job[Item, Result]], settings: Overrides, tell: Report, *, keep_going: bool
+    ) -> None:
+        self._make_job = job
+        self._settings = settings
+        self._tell = tell
+        self._keep_going = keep_going
+        self._work: Work[Result] | None = None
+        self._saved = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is gone with this
+        self._sizes: list[int] = []
+        self._last: list[Item] = []
+
+    @cached_property
+    def _job(self) -> Job[Item, Result]:
+        return self._make_job()
+
+    def __call__(self, outcomes: Sequence[Snapshot | SnapshotError], spark: SparkSession) -> None:
+        """Do the work on the executors if it is much.
+
+        Raises:
+            KstreamPlanError: an application cannot be worked on, and nothing was said of going on.
+            SparkError: Spark gave up.
+        """
+        from kstream_plan.snapshots.spark.executors import executor_cores, on_executors  # noqa: PLC0415 - loads Spark
+
+        cores = executor_cores(spark)
+        costs = [self._job.cost_ms(found) for found in outcomes if isinstance(found, Snapshot)]
+        if len(costs) < 2 or cores < 2 or sum(costs) < WORTH_MS:
+            return
+        self._settings.files.check_used([application_id_of(found) for found in outcomes])
+        sent, errors = self._prepared(outcomes)
+        batches = dealt([one.item for one in sent], [one.cost_ms for one in sent], _BATCHES_PER_CORE * cores)
+        work = partial(worked, partial(_there, self._job.work), keep_going=self._keep_going)
+        tell = partial(self._tell, f"working on {count(len(sent), 'application')}")
+        with on_executors(spark, work, batches, tell) as found:
+            self._work = self._collected(sent, errors, answers(found))
+
+    def done(self, outcomes: Sequence[Snapshot | SnapshotError]) -> Work[Result]:
+        """Return what comes of the applications, working on them now if that is not done yet.
+
+        Raises:
+            KstreamPlanError: an application cannot be worked on, and nothing was said of going on.
+        """
+        if self._work is not None:
+            return self._work
+        only = len(outcomes) == 1
+
+        def work_on(snapshot: Snapshot, done: int) -> Result:
+            place = "" if only else f" ({done + 1:,} of {len(outcomes):,})"
+            item = self._job.prepare(snapshot)
+            return self._kept(item, self._job.work(item, Workplace(self._tell, processors(), place, only)))
+
+        return each_application(outcomes, self._settings, work_on, keep_going=self._keep_going)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the JSON of each result."""
+        self._saved.seek(0)
+        for size in self._sizes:
+            yield zlib.decompress(self._saved.read(size)).decode()
+
+    def _prepared(
+        self, outcomes: Sequence[Snapshot | SnapshotError]
+    ) -> tuple[list[_Sent], dict[int, KstreamPlanError]]:
+        """Return what is sent, up to the first error unless it is gone on, and the errors by place."""
+        sent: list[_Sent] = []
+        errors: dict[int, KstreamPlanError] = {}
+        for place, found in enumerate(outcomes):
+            try:
+                if isinstance(found, KstreamPlanError):
+                    raise found
+                snapshot = self._settings.over(found)
+                item, cost_ms = self._job.prepare(snapshot), self._job.cost_ms(snapshot)
+                sent.append(_Sent(place, application_id_of(found), item, cost_ms))
+            except KstreamPlanError as error:
+                if isinstance(found, Snapshot):
+                    error.came_up_in(application_id_of(found))
+                errors[place] = error
+                if not self._keep_going:
+                    break
+        return sent, errors
+
+    def _collected(
+        self, sent: Sequence[_Sent], errors: dict[int, KstreamPlanError], found: Iterable[Answer[Result]]
+    ) -> Work[Result]:
+        results: list[Result] = []
+        for answer in found:
+            one = sent[answer.place]
+            if answer.error is not None:
+                answer.error.came_up_in(one.application_id)
+                errors[one.place] = answer.error
+                if not self._keep_going:
+                    break
+            elif answer.result is not None:
+                results.append(self._kept(one.item, answer.result))
+        if errors and not self._keep_going:
+            raise errors[min(errors)]
+        return Work(results, [errors[place] for place in sorted(errors)])
+
+    def again_alone(self) -> Result:
+        """Do the work on the last application that came out well once more, as if it were the only one."""
+        return self._job.work(self._last[0], Workplace(self._tell, processors(), only=True))
+
+    def _kept(self, item: Item, result: Result) -> Result:
+        """Put the result's JSON away."""
+        self._last = [item]
+        packed = zlib.compress(result.json.encode(), 1)
+        try:
+            self._saved.write(packed)
+        except OSError as error:
+            fix = "make room there, or name another folder by TMPDIR"
+            raise KstreamPlanError(
+                f"cannot be written: {error.strerror}", where=tempfile.gettempdir(), fix=fix
+            ) from None
+        self._sizes.append(len(packed))
+        return result._replace(json="")
+
+
+def _there(work: Callable[[Item, Workplace], Result], item: Item) -> Result:
+    return work(item, Workplace())

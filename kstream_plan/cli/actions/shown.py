@@ -1,0 +1,77 @@
+"""What is shown and saved of each application, made where it is worked on, and put together here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from kstream_plan.cli.actions.each_application import Work
+from kstream_plan.cli.actions.many import Many
+from kstream_plan.cli.exit_codes import ExitCode
+from kstream_plan.cli.output import OutputForm, Page, say, written_at_once
+from kstream_plan.cli.pages import together
+from kstream_plan.render.plan.fleet import Line
+from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
+
+
+class Wanted(NamedTuple):
+    """What is wanted of each application: the form, JSON as well if it is ``saved``, and how much of it is told."""
+
+    form: OutputForm
+    page: Page
+    saved: bool = False
+    full: bool = False
+    verbose: bool = False
+
+    @property
+    def json(self) -> bool:
+        """Whether its JSON is needed."""
+        return self.saved or self.form is OutputForm.JSON
+
+    @property
+    def escape(self) -> Escape:
+        """What makes names harmless."""
+        return MARKDOWN if self.form is OutputForm.MARKDOWN else TERMINAL
+
+    def in_full(self, *, only: bool) -> bool:
+        """Whether its page is needed; ``only``: there is no other application."""
+        return self.form is not OutputForm.JSON and (only or self.verbose)
+
+
+class Shown(NamedTuple):
+    """One application: its line of the overview, its exit code, and as far as wanted its JSON, page and candidates."""
+
+    line: Line
+    code: ExitCode
+    json: str = ""
+    text: str = ""
+    ranks: str = ""
+
+
+#: An overview of several applications, as the form and the page have it.
+Overview: TypeAlias = Callable[[Sequence[Line], OutputForm, Page], str]
+
+
+def deliver(many: Many[Any, Shown], work: Work[Shown], wanted: Wanted, out: Path | None, overview: Overview) -> None:
+    """Save the JSON if asked to, then show one application by its page, several by an overview.
+
+    Raises:
+        KstreamPlanError: something cannot be written.
+    """
+    if out is not None:
+        with written_at_once(out) as file:
+            file.writelines(many.lines())
+    shown, form = work.results, wanted.form
+    if not shown:
+        return
+    if form is OutputForm.JSON:
+        for line in many.lines():
+            say(line)
+        return
+    if len(shown) == 1 and not shown[0].text:  # the others went wrong
+        shown = [many.again_alone()]
+    overviews = [overview([one.line for one in shown], form, wanted.page)] if len(shown) > 1 else []
+    texts = [one.text for one in sorted(shown, key=attrgetter("line.badness")) if one.text]
+    say(together(overviews, texts, form))

@@ -1,0 +1,1 @@
+"""Many applications at once: dealt into batches and worked on elsewhere, whatever that work is."""

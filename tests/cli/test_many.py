@@ -1,0 +1,96 @@
+"""Many applications on Spark's executors: what is said, saved and answered is what one process says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstream_plan.cli import run
+from kstream_plan.cli.actions import many
+from tests.helpers.fleets import fleet
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+APPLICATIONS = 7
+
+
+def _saved(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def applications(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return _saved(tmp_path_factory.mktemp("fleet") / "fleet.jsonl", list(fleet(APPLICATIONS, tasks=4, seed=3)))
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """What a command line says and answers, by one process or on the executors."""
+    asked: list[int] = []
+    collected = many.Many._collected
+    monkeypatch.setattr(
+        many.Many, "_collected", lambda self, sent, *rest: asked.append(1) or collected(self, sent, *rest)
+    )
+
+    def of(arguments: list[str], *, spread: bool) -> tuple[int, str, str]:
+        monkeypatch.setattr(many, "WORTH_MS", 0 if spread else 10**9)
+        asked.clear()
+        code = run([*arguments, "--quiet"])  # how far the work is hangs on the machine
+        assert len(asked) == spread
+        return (code, *capsys.readouterr())
+
+    return of
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["assign", "--output", "json"],
+        ["assign", "--verbose", "--show-ranks", "--fail-on-changes"],
+        ["simulate-scaleout", "--add", "1", "--draws", "3", "--verbose", "--output", "markdown"],
+        ["check", "--full"],
+    ],
+    ids=["lines", "tables", "simulations", "a check"],
+)
+def test_the_same_is_said_and_saved(arguments: list[str], applications: str, said: Any, tmp_path: Path) -> None:
+    command = [arguments[0], applications, *arguments[1:]]
+    out = tmp_path / "plans"
+    alone = said([*command, "--out", str(out)], spread=False), out.read_bytes()
+    assert (said([*command, "--out", str(out)], spread=True), out.read_bytes()) == alone
+    assert len(out.read_bytes().splitlines()) == APPLICATIONS
+
+
+def test_an_instance_is_drained_where_it_is(applications: str, said: Any) -> None:
+    command = ["drain", applications, "application-00004-1", "--keep-going", "--require-warm"]
+    assert said(command, spread=True) == said(command, spread=False)
+
+
+@pytest.fixture
+def with_broken_ones(tmp_path: Path) -> str:
+    rows = list(fleet(5, tasks=4, seed=4))
+    rows[1]["tasks"][0]["end_offset_sum"] = "many"  # cannot be read
+    return _saved(tmp_path / "broken.jsonl", rows)
+
+
+def test_a_broken_application_does_not_take_the_others_along(with_broken_ones: str, said: Any, tmp_path: Path) -> None:
+    """Of the four that can be read only one has the instance that is to stop: three go wrong in the work itself."""
+    command = ["simulate-scaleout", with_broken_ones, "--remove", "application-00003-0", "--draws", "1", "--keep-going"]
+    assert said(command, spread=True) == said(command, spread=False)
+    code, out, err = said([*command, "--out", str(tmp_path / "plans")], spread=True)
+    assert code == 1
+    assert err.count("error:") == 4
+    assert out.startswith("application-00003: ")
+    assert (tmp_path / "plans").read_bytes().count(b"\n") == 1
+
+
+def test_else_it_is_one_error(applications: str, said: Any) -> None:
+    command = ["drain", applications, "application-00004-1", "--output", "json"]
+    there = said(command, spread=True)
+    assert there == said(command, spread=False)
+    assert there[0] == 1
+    assert there[1] == ""
+    assert there[2].count("error:") == 1
