@@ -70,12 +70,21 @@ def compare_markdown(alike: Sequence[SameOutcome]) -> str:
 
 
 def to_deploy(of: SameOutcome) -> list[str]:
-    """Return the lines of a settings file that the first of these alternatives needs, and what else it takes."""
+    """Return the lines of a settings file that the first of these alternatives needs, and what else it takes.
+
+    Nobody can deploy what no release has.
+    """
+    if _is_draft(of):
+        return []
     return [
         printable(f"{change.name}={change.value}" if "." in change.name else f"# {change.name}: {change.value}")
         for change in of.one.changes
         if change.name not in _NOTHING_TO_DEPLOY
     ]
+
+
+def _is_draft(of: SameOutcome) -> bool:
+    return any(note.code == "never-released" for note in of.one.plan.assumptions)
 
 
 def _pages(names: _Shown, others: Sequence[_Shown], width: int) -> list[list[_Shown]]:
@@ -292,7 +301,8 @@ def _conclusion(alike: Sequence[SameOutcome]) -> str:
     if not best:
         return "none of them settles" + (" and keeps to the policy" if alike[0].one.kept is not None else "")
     word = "least stands still" if best[0].one.plan.is_of_workers else "the fastest"
-    told, deploys = f"{_FASTEST} {word}{_of_which(best[0].one, alike)}", bool(to_deploy(best[0]))
+    draft = ", by a design that no release has" if _is_draft(best[0]) else ""
+    told, deploys = f"{_FASTEST} {word}{_of_which(best[0].one, alike)}{draft}", bool(to_deploy(best[0]))
     if len(best) == 1:
         return f"{told}{'; to deploy it:' if deploys else ''}"
     if best[0].one.plan.is_of_workers:

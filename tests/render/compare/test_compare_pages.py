@@ -147,6 +147,14 @@ def test_settings_to_deploy_are_those_of_the_fastest_that_keeps_to_the_policy() 
     assert text.endswith("to deploy it:\n  max.warmup.replicas=20\n  # assignor: balanced\n")
 
 
+def test_nobody_is_told_to_deploy_what_no_release_has() -> None:
+    varied = _scale_out("design=classic,learner", "assignor=high-availability,balanced", restore_rate=500.0)
+    for alike in (varied, case("connect-designs")):
+        for text in (compare_table(alike), compare_markdown(alike)):
+            assert text.endswith(", by a design that no release has\n")
+            assert "deploy" not in text
+
+
 def test_times_that_overlap_are_said_to() -> None:
     outcomes = case("grid")
     figures = [of.one.figures for of in outcomes]
