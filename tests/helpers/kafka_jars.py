@@ -22,14 +22,14 @@ POM = Path(__file__).parents[1] / "kafka" / "pom.xml"
 DEFAULT_VERSION = re.findall(r"<kafka\.version>(.*?)<", POM.read_text(encoding="utf-8"))[0]
 
 
-def class_path(sources: Sequence[Path], version: str = DEFAULT_VERSION) -> str:
-    """Return the class path of a release's jars and of those programs, compiled against them.
+def class_path(sources: Sequence[Path], version: str = DEFAULT_VERSION, pom: Path = POM) -> str:
+    """Return the class path of a release's jars, which ``pom`` names, and of those programs, compiled against them.
 
     Raises:
         RuntimeError: Maven or the compiler is missing, or fails: there is no such release, or its classes have changed.
     """
-    jars = _made("jars", version, [POM], lambda folder: _fetch(folder, version))
-    classes = _made("classes", version, [POM, *sources], lambda folder: _compile(folder, jars, sources))
+    jars = _made("jars", version, [pom], lambda folder: _fetch(folder, version, pom))
+    classes = _made("classes", version, [pom, *sources], lambda folder: _compile(folder, jars, sources))
     return f"{classes}{os.pathsep}{jars}/*"
 
 
@@ -51,9 +51,9 @@ def _cache() -> Path:
     return Path(os.environ.get("KAFKA_TESTS_CACHE") or default).expanduser().absolute()
 
 
-def _fetch(folder: Path, version: str) -> None:
+def _fetch(folder: Path, version: str, pom: Path) -> None:
     goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
-    _run(["mvn", "-q", "-B", "-f", str(POM), f"-Dkafka.version={version}", *goal])
+    _run(["mvn", "-q", "-B", "-f", str(pom), f"-Dkafka.version={version}", *goal])
 
 
 def _compile(folder: Path, jars: Path, sources: Sequence[Path]) -> None:

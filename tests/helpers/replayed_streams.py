@@ -20,8 +20,9 @@ def difference(record: Mapping[str, Any], release: str) -> tuple[Any, Any] | Non
     case, expected = record["case"], record["out"][release]
     tasks = tasks_of(case["topology"])
     if record["mode"] == "assign":
-        replayed = _targets(tasks, _assigned(case, tasks, by_current=RELEASES[release]))
-        recorded = _sorted_targets(expected["members"])
+        standbys, members = case["config"]["num_standby"], assigned_members(case, tasks)
+        replayed = shown_targets(tasks, assign(tasks, members, standbys, by_current=RELEASES[release]))
+        recorded = sorted_targets(expected["members"])
         return None if replayed == recorded else (replayed, recorded)
     return _Heartbeats(case, tasks, by_current=RELEASES[release]).difference(expected)
 
@@ -31,9 +32,10 @@ def tasks_of(topology: Sequence[Mapping[str, Any]]) -> StreamsTasks:
     return StreamsTasks.of((of["id"], of["partitions"], of["stateful"]) for of in topology)
 
 
-def _assigned(case: Mapping[str, Any], tasks: StreamsTasks, *, by_current: bool) -> Mapping[str, MemberTarget]:
+def assigned_members(case: Mapping[str, Any], tasks: StreamsTasks) -> list[AssignedMember]:
+    """Return the members of a recorded case, in the order in which they are put into the assignor's map."""
     number = {name: number for number, name in enumerate(tasks.names)}
-    members = [
+    return [
         AssignedMember(
             member_id=member["id"],
             process_id=member["process"],
@@ -43,7 +45,6 @@ def _assigned(case: Mapping[str, Any], tasks: StreamsTasks, *, by_current: bool)
         )
         for member in case["members"]
     ]
-    return assign(tasks, members, case["config"]["num_standby"], by_current=by_current)
 
 
 def _offsets(offsets: Mapping[str, int] | None, number: Mapping[str, int]) -> dict[int, int] | None:
@@ -89,7 +90,9 @@ class _Heartbeats:
                 self._said[member], self._have[member], says = None, _NOTHING, True
             case "leave":
                 by_timer = self._group.leave(at_ms, member)
-                return self._epochs() | ({} if by_timer is None else {"timer_tgt": _targets(self._tasks, by_timer)})
+                return self._epochs() | (
+                    {} if by_timer is None else {"timer_tgt": shown_targets(self._tasks, by_timer)}
+                )
             case _:
                 if operation.get("ack", True):
                     self._have[member] = self._told[member]
@@ -107,9 +110,9 @@ class _Heartbeats:
     def _answer(self, answer: Answer) -> dict[str, Any]:
         shown: dict[str, Any] = {"m": _member(answer.member, self._tasks)}
         if answer.computed is not None:
-            shown["tgt"] = _targets(self._tasks, answer.computed)
+            shown["tgt"] = shown_targets(self._tasks, answer.computed)
         if answer.by_timer is not None:
-            shown["timer_tgt"] = _targets(self._tasks, answer.by_timer)
+            shown["timer_tgt"] = shown_targets(self._tasks, answer.by_timer)
         return shown
 
 
@@ -130,14 +133,16 @@ def _names(numbers: frozenset[int], tasks: StreamsTasks) -> list[str]:
     return sorted(tasks.names[task] for task in numbers)
 
 
-def _targets(tasks: StreamsTasks, targets: Mapping[str, MemberTarget]) -> dict[str, Any]:
+def shown_targets(tasks: StreamsTasks, targets: Mapping[str, MemberTarget]) -> dict[str, Any]:
+    """Return targets as they are recorded."""
     return {
         member: {"a": _names(target.active, tasks), "s": _names(target.standby, tasks)}
         for member, target in targets.items()
     }
 
 
-def _sorted_targets(targets: Mapping[str, Any]) -> dict[str, Any]:
+def sorted_targets(targets: Mapping[str, Any]) -> dict[str, Any]:
+    """Return recorded targets, tasks sorted by name."""
     return {member: {"a": sorted(of["a"]), "s": sorted(of["s"])} for member, of in targets.items()}
 
 
@@ -147,5 +152,5 @@ def _sorted_step(step: Mapping[str, Any]) -> dict[str, Any]:
         found["m"] = {name: sorted(of) if name in ("st", "ra", "rs") else of for name, of in found["m"].items()}
     for name in ("tgt", "timer_tgt"):
         if name in found:
-            found[name] = _sorted_targets(found[name])
+            found[name] = sorted_targets(found[name])
     return found

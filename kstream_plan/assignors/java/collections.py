@@ -9,6 +9,7 @@ decides who gets a task there. Only orders are reproduced here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -157,16 +158,26 @@ class PriorityQueue(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return iter(self._items)
 
+    def is_level(self) -> bool:
+        """Tell whether all keys are equal."""
+        return not self._keys or self._keys.count(self._keys[0]) == len(self._keys)
+
     def offer(self, item: T) -> None:
         """Add an item."""
-        self._items.append(item)
-        self._keys.append(self._key(item))
-        self._sift_up(len(self._items) - 1, item, self._keys[-1])
+        items, keys, key = self._items, self._keys, self._key(item)
+        position = len(items)
+        items.append(item)
+        keys.append(key)
+        if position and key < keys[(position - 1) // 2]:
+            self._sift_up(position, item, key)
 
     def poll(self) -> T:
         """Remove and return an item with the least key (there must be one)."""
-        first = self._items[0]
-        self._remove_at(0)
+        items = self._items
+        first = items[0]
+        last, key = items.pop(), self._keys.pop()
+        if items:
+            self._sift_down(0, last, key)
         return first
 
     def remove(self, item: T) -> None:
@@ -184,12 +195,16 @@ class PriorityQueue(Generic[T]):
     def _sift_down(self, position: int, item: T, key: Any) -> None:
         items, keys = self._items, self._keys
         size = len(items)
-        while (child := 2 * position + 1) < size:
-            if child + 1 < size and keys[child + 1] < keys[child]:
+        parents = size // 2
+        while position < parents:
+            child = 2 * position + 1
+            least = keys[child]
+            if child + 1 < size and keys[child + 1] < least:
                 child += 1
-            if not keys[child] < key:
+                least = keys[child]
+            if not least < key:
                 break
-            items[position], keys[position] = items[child], keys[child]
+            items[position], keys[position] = items[child], least
             position = child
         items[position], keys[position] = item, key
 
@@ -199,6 +214,47 @@ class PriorityQueue(Generic[T]):
             items[position], keys[position] = items[parent], keys[parent]
             position = parent
         items[position], keys[position] = item, key
+
+
+def given_out_in_turn(items: Sequence[T], key: Callable[[T], Any], *, evenly: bool) -> Iterator[T]:
+    """Yield what a ``PriorityQueue`` gives out if everything is offered again, with another key, before the next poll.
+
+    Once all keys are equal and every one grows by as much, what comes out until they are so again is a matter of the
+    places in the array only, and so is the array then: no key is looked at any more.
+
+    Args:
+        items: offered one by one at first.
+        key: what items are compared by; that of what was yielded last has grown by the next time.
+        evenly: whether all keys grow by the same amount every time.
+    """
+    queue: PriorityQueue[T] = PriorityQueue((), key)
+    for item in items:
+        queue.offer(item)
+    while not (evenly and queue.is_level()):
+        item = queue.poll()
+        yield item
+        queue.offer(item)
+    order, then = _level_turn(len(items))
+    array = list(queue)
+    while True:
+        yield from [array[place] for place in order]
+        array = [array[place] for place in then]
+
+
+@cache
+def _level_turn(size: int) -> tuple[Sequence[int], Sequence[int]]:
+    """Return in which order places of a level queue come out, and what places the array is made of after that."""
+    keys = [0] * size
+    queue: PriorityQueue[int] = PriorityQueue((), keys.__getitem__)
+    for place in range(size):
+        queue.offer(place)
+    order = []
+    for _ in range(size):
+        place = queue.poll()
+        order.append(place)
+        keys[place] = 1
+        queue.offer(place)
+    return tuple(order), tuple(queue)
 
 
 def remove_from_heap(heap: list[int], item: int) -> None:

@@ -5,11 +5,11 @@ Source: page ``streams-rules``, "The assignor sticky", whose steps are named her
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from kstream_plan.assignors.java.collections import PriorityQueue
+from kstream_plan.assignors.java.collections import PriorityQueue, given_out_in_turn
 from kstream_plan.assignors.java.text_maps import HashMapOrder, hash_map_order
 from kstream_plan.model.java_hash import java_string_key
 
@@ -88,6 +88,28 @@ def assign(
 class _Draft:
     """One assignment under way; members are their places in the order of the assignor's map."""
 
+    __slots__ = (
+        "active",
+        "active_pool",
+        "active_quota",
+        "at_home",
+        "by_current",
+        "copies",
+        "count",
+        "held",
+        "load",
+        "members",
+        "owner",
+        "process_count",
+        "process_of",
+        "queues",
+        "size",
+        "standby",
+        "tasks",
+        "total_pool",
+        "total_quota",
+    )
+
     def __init__(
         self, tasks: StreamsTasks, members: Sequence[AssignedMember], num_standby_replicas: int, *, by_current: bool
     ) -> None:
@@ -107,10 +129,11 @@ class _Draft:
         self.size = list(map(len, self.at_home))
         self.count = [0] * number
         self.process_count = [0] * len(processes)
+        self.load = [0.0] * len(processes)
         self.held: list[set[int]] = [set() for _ in processes]
         self.active: list[list[int]] = [[] for _ in self.members]
         self.standby: list[list[int]] = [[] for _ in self.members]
-        self.queues: list[PriorityQueue[int] | None] = [None] * len(processes)
+        self.queues: list[Iterator[int] | None] = [None] * len(processes)
         standbys = num_standby_replicas * sum(tasks.stateful)
         self.active_pool = [len(tasks.names), number]
         self.total_pool = [len(tasks.names) + standbys, number]
@@ -145,9 +168,9 @@ class _Draft:
         (self.active if active else self.standby)[at].append(task)
         process = self.process_of[at]
         self.held[process].add(task)
-        self.process_count[process] += 1
-        self.count[at] += 1
-        count = self.count[at]
+        self.process_count[process] = in_process = self.process_count[process] + 1
+        self.load[process] = in_process / self.size[process]
+        self.count[at] = count = self.count[at] + 1
         if active and count == self.active_quota:
             self.active_quota = _without(self.active_pool, count)
         if count == self.total_quota:
@@ -158,21 +181,11 @@ class _Draft:
         self._grant(task, at, active=active)
 
     def _grant_least_loaded(self, task: int, process: int, *, active: bool) -> None:
-        at_home = self.at_home[process]
-        if len(at_home) == 1:
-            self._grant(task, at_home[0], active=active)
-            return
         queue = self.queues[process]
         if queue is None:
-            queue = self.queues[process] = PriorityQueue((), self.count.__getitem__)
-            for at in at_home:
-                queue.offer(at)
-        at = queue.poll()
-        self._grant(task, at, active=active)
-        queue.offer(at)
-
-    def _load(self, process: int) -> float:
-        return self.process_count[process] / self.size[process]
+            queue = given_out_in_turn(self.at_home[process], self.count.__getitem__, evenly=True)
+            self.queues[process] = queue
+        self._grant(task, next(queue), active=active)
 
     def _best(self, places: Sequence[int], task: int | None = None) -> int | None:
         """Return the member with the least load among these; with ``task``, of a process that lacks it."""
@@ -197,7 +210,8 @@ class _Draft:
         return best
 
     def _is_better(self, at: int, than: int) -> bool:
-        return self._load(self.process_of[at]) < self._load(self.process_of[than]) and self.count[at] < self.count[than]
+        load, process_of = self.load, self.process_of
+        return load[process_of[at]] < load[process_of[than]] and self.count[at] < self.count[than]
 
     # -- rules ---------------------------------------------------------------------------------------------------
 
@@ -217,29 +231,31 @@ class _Draft:
                 self._grant_by_name(task, at, active=True)
             else:
                 rest.append(task)
-        queue = self._process_queue()
-        for task in sorted(rest):
-            process = queue.poll()
+        evenly = len(set(self.size)) == 1
+        queue = given_out_in_turn(range(len(self.size)), self.load.__getitem__, evenly=evenly)
+        for task, process in zip(sorted(rest), queue, strict=False):
             self._grant_least_loaded(task, process, active=True)
-            queue.offer(process)
 
     def place_standbys(self, replicas: int) -> None:
         """Place the standbys: with previous owners, where a copy is, where the load is least (steps 4 to 7)."""
         left: list[tuple[int, int]] = []
+        stateful, somebody_had = self.tasks.stateful, self.owner.keys() | self.copies.keys()
         for task in reversed(self.tasks.by_partition):
-            if not self.tasks.stateful[task]:
+            if not stateful[task]:
                 continue
-            for replica in range(replicas):
-                at = self._former_holder(task)
-                if at is None:
-                    left.append((task, replicas - replica))
-                    break
-                self._grant_by_name(task, at, active=False)
-        queue = self._process_queue()
-        for task, missing in sorted(left, reverse=True):
-            for _ in range(missing):
-                if not self._grant_to_next(queue, task):
-                    break
+            missing = self._give_back(task, replicas) if task in somebody_had else replicas
+            if missing:
+                left.append((task, missing))
+        self._spread_standbys(sorted(left, reverse=True))
+
+    def _give_back(self, task: int, replicas: int) -> int:
+        """Grant standbys of a task to those who have had it; return how many are missing still."""
+        for replica in range(replicas):
+            at = self._former_holder(task)
+            if at is None:
+                return replicas - replica
+            self._grant_by_name(task, at, active=False)
+        return 0
 
     def _former_holder(self, task: int) -> int | None:
         """Return who has had the task, as active or standby, and may have a standby of it now."""
@@ -249,22 +265,29 @@ class _Draft:
         at = self._best(self.copies.get(task, ()), task)
         return at if at is not None and self.count[at] < self.total_quota else None
 
-    def _process_queue(self) -> PriorityQueue[int]:
-        queue: PriorityQueue[int] = PriorityQueue((), self._load)
-        for process in range(len(self.at_home)):
+    def _spread_standbys(self, left: Iterable[tuple[int, int]]) -> None:
+        """Grant every standby to the least loaded process that lacks the task, as long as there is one (step 7)."""
+        queue: PriorityQueue[int] = PriorityQueue((), self.load.__getitem__)
+        for process in range(len(self.size)):
             queue.offer(process)
-        return queue
+        for task, missing in left:
+            for _ in range(missing):
+                process = queue.poll()
+                if task not in self.held[process]:
+                    self._grant_least_loaded(task, process, active=False)
+                    queue.offer(process)
+                elif not self._grant_beyond(process, queue, task):
+                    break
 
-    def _grant_to_next(self, queue: PriorityQueue[int], task: int) -> bool:
-        """Grant a standby to the least loaded process that lacks the task, if there is one."""
-        polled = []
-        granted = False
+    def _grant_beyond(self, first: int, queue: PriorityQueue[int], task: int) -> bool:
+        """Grant a standby to the next process that lacks the task, if there is one; ``first`` has it."""
+        polled, granted = [first], False
         while len(queue) and not granted:
             process = queue.poll()
-            polled.append(process)
-            if task not in self.held[process]:
+            granted = task not in self.held[process]
+            if granted:
                 self._grant_least_loaded(task, process, active=False)
-                granted = True
+            polled.append(process)
         for process in reversed(polled):
             queue.offer(process)
         return granted

@@ -6,13 +6,20 @@ import gzip
 import json
 from collections.abc import Sequence
 from heapq import heapify, heappop
+from itertools import islice
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.assignors.java.collections import PriorityQueue, TaskHashTable, hash_order, remove_from_heap
+from kstream_plan.assignors.java.collections import (
+    PriorityQueue,
+    TaskHashTable,
+    given_out_in_turn,
+    hash_order,
+    remove_from_heap,
+)
 from kstream_plan.assignors.java.tree_bins import TreeBin
 from kstream_plan.model import TaskId
 from kstream_plan.model.java_hash import hash_in_table, signed_int, string_hash, task_id_hash
@@ -107,6 +114,26 @@ def test_without_equal_items_heapq_keeps_the_same_array(data: st.DataObject) -> 
             item = data.draw(st.sampled_from(heap))
             queue.remove(item)
             remove_from_heap(heap, item)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=20), st.booleans(), st.integers(1, 3))
+def test_what_is_given_out_in_turn_is_what_a_queue_gives_out(keys: list[int], evenly: bool, more: int) -> None:
+    """The next turns are known beforehand once all keys are equal; keys that grow by different amounts never are."""
+    grow = [more if evenly else more + place % 2 for place in range(len(keys))]
+    expected, of_queue = [], keys.copy()
+    queue = PriorityQueue((), of_queue.__getitem__)
+    for place in range(len(keys)):
+        queue.offer(place)
+    for _ in range(5 * len(keys) + 40):
+        place = queue.poll()
+        expected.append(place)
+        of_queue[place] += grow[place]
+        queue.offer(place)
+    found, of_turns = [], keys.copy()
+    for place in islice(given_out_in_turn(range(len(keys)), of_turns.__getitem__, evenly=evenly), len(expected)):
+        found.append(place)
+        of_turns[place] += grow[place]
+    assert found == expected
 
 
 @given(st.lists(st.sampled_from(range(len(COLLIDING))), unique=True), st.data())
