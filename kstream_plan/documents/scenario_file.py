@@ -17,19 +17,24 @@ from kstream_plan.errors import ScenarioError
 from kstream_plan.model.scenario import (
     ALL,
     MOST_INSTANCES,
+    MOST_TASKS,
     Bounce,
     Burst,
     ConfigChange,
+    CreateConnectors,
+    DeleteConnectors,
     Event,
     Join,
     Leave,
     NewInstance,
     ProduceRate,
+    RescaleConnectors,
     RestoreRate,
     Return,
     Scenario,
     SettingValue,
     Stop,
+    TaskCount,
     Threads,
     moment,
 )
@@ -284,6 +289,25 @@ def _config(value: YamlNode, at_ms: int) -> Event:
     return ConfigChange(at_ms=at_ms, settings=_settings(value), where=value.where)
 
 
+def _create(value: YamlNode, at_ms: int) -> Event:
+    return CreateConnectors(at_ms=at_ms, task_counts=_task_counts(value), where=value.where)
+
+
+def _rescale(value: YamlNode, at_ms: int) -> Event:
+    return RescaleConnectors(at_ms=at_ms, task_counts=_task_counts(value), where=value.where)
+
+
+def _task_counts(value: YamlNode) -> tuple[TaskCount, ...]:
+    counts = tuple(TaskCount(name, node.whole_number(0, MOST_TASKS)) for name, _, node in value.named())
+    if not counts:
+        raise value.fail("names no connector", "write its name and the number of its tasks, as {orders: 4}")
+    return counts
+
+
+def _delete(value: YamlNode, at_ms: int) -> Event:
+    return DeleteConnectors(at_ms=at_ms, connectors=value.names(), where=value.where)
+
+
 def _settings(value: YamlNode) -> tuple[tuple[str, SettingValue], ...]:
     with Mistakes() as mistakes:
         settings = mistakes.each(value.named(), lambda named: _setting(*named))
@@ -307,4 +331,7 @@ _KINDS: Mapping[str, _Read] = {
     "restore_rate": _restore_rate,
     "burst": _burst,
     "config": _config,
+    "create": _create,
+    "rescale": _rescale,
+    "delete": _delete,
 }

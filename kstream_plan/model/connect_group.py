@@ -130,7 +130,8 @@ class ConnectGroup:
 
     ``task_counts`` are the connectors, sorted, with the number of their tasks; ``workers`` are in the order of the
     broker's member table, which has ``bins`` bins (``None``: as many as it needs). ``java`` is the workers' version,
-    ``shared`` what no single worker remembers.
+    ``shared`` what no single worker remembers. ``to_configure`` are connectors without tasks yet, with the number of
+    tasks that each configures once it runs.
     """
 
     task_counts: tuple[tuple[str, int], ...]
@@ -140,3 +141,4 @@ class ConnectGroup:
     java: int = 17
     bins: int | None = None
     shared: GroupMemory = NO_SHARED_MEMORY
+    to_configure: tuple[tuple[str, int], ...] = ()

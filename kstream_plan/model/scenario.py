@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from kstream_plan.model import Instance
 
@@ -19,6 +19,8 @@ SettingValue: TypeAlias = int | str | tuple[str, ...]
 
 #: So many instances join at once, and so many threads has one, at most: more is a slip of the pen.
 MOST_INSTANCES = 10_000
+#: So many tasks a connector has at most.
+MOST_TASKS = 1_000_000
 
 #: In place of names: every instance that runs then.
 ALL = "all"
@@ -181,7 +183,57 @@ class ConfigChange:
     where: str = ""
 
 
-Event: TypeAlias = Join | Leave | Stop | Return | Bounce | Threads | ProduceRate | RestoreRate | Burst | ConfigChange
+class TaskCount(NamedTuple):
+    """A connector of a Connect group, and how many tasks it has."""
+
+    connector: str
+    task_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateConnectors:
+    """Connectors of a Connect group are created: each is assigned, and configures so many tasks once it runs."""
+
+    at_ms: int
+    task_counts: tuple[TaskCount, ...]
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RescaleConnectors:
+    """Connectors have so many tasks from now on; the same number means that these are configured anew."""
+
+    at_ms: int
+    task_counts: tuple[TaskCount, ...]
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteConnectors:
+    """Connectors and their tasks are deleted."""
+
+    at_ms: int
+    connectors: tuple[str, ...]
+    where: str = ""
+
+
+#: What happens to what a Connect group runs.
+ConnectorEvent: TypeAlias = CreateConnectors | RescaleConnectors | DeleteConnectors
+Event: TypeAlias = (
+    Join
+    | Leave
+    | Stop
+    | Return
+    | Bounce
+    | Threads
+    | ProduceRate
+    | RestoreRate
+    | Burst
+    | ConfigChange
+    | CreateConnectors
+    | RescaleConnectors
+    | DeleteConnectors
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

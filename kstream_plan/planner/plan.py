@@ -23,7 +23,7 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.scenario_as_noticed import NextLeader, Timeline, timeline
-from kstream_plan.planner.summarize import least_moves, summarize
+from kstream_plan.planner.summarize import kept, least_moves, summarize
 from kstream_plan.plans import FigureRange, Plan, PlayedSoFar, Round, Summary, Trigger
 from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.design import (
@@ -99,7 +99,7 @@ def plan(
         unrated=outcome.restored.unrated(group),
         goes_on=before is not None,
     )
-    moves = least_moves(group, initial, outcome.group, outcome.target)
+    moves = least_moves(group, kept(group, initial, rounds), outcome.group, outcome.target)
     bounds = design.lower_bounds(moves, played, solve=options.bounds)
     summary = summarize(
         group,
@@ -359,16 +359,18 @@ def _assumptions(design: Design, played: Played, outcome: Rehearsal, now_ms: int
     left_over = [
         task
         for task, copies in enumerate(state.copies)
-        if snapshot.state.copies[task]
+        if copies  # else it may be work that comes later, and is not in the snapshot
+        and snapshot.state.copies[task]
         and any(copy.consumer is None and (task, copy.instance) not in snapshot.since_ms for copy in copies)
     ]
     if rounds and left_over:
         names = tuple(str(state.group.tasks[task].task_id) for task in left_over)
         notes.append(Note("left-over-age", "The snapshot's left-over state counts as left over since just now", names))
+    known = {task.task_id for task in snapshot.state.group.tasks if task.end_offset_known}
     empty = [
-        str(task.task_id)
-        for task, now in zip(snapshot.state.group.tasks, state.group.tasks, strict=True)
-        if task.stateful and task.end_offset_known and not now.end_offset_known
+        str(now.task_id)
+        for now in state.group.tasks
+        if now.stateful and not now.end_offset_known and now.task_id in known
     ]
     if rounds and empty:
         message = (

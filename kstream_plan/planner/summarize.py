@@ -48,6 +48,14 @@ def least_moves(group: Group, initial: Sequence[Holding], present: Group, target
     )
 
 
+def kept(group: Group, initial: Sequence[Holding], rounds: Sequence[Round]) -> Sequence[Holding]:
+    """Return what consumers hold at first of what is still configured at the end: what is deleted has not moved."""
+    gone = {group.task_index[task_id] for task_id in rounds[-1].not_configured} if rounds else set()
+    if not gone:
+        return initial
+    return [Holding(tuple(task for task in held.active if task not in gone)) for held in initial]
+
+
 def summarize(
     group: Group,
     initial: Sequence[Holding],
@@ -73,7 +81,7 @@ def summarize(
         probing_rebalances=sum(rnd.trigger is Trigger.PROBING for rnd in rounds),
         duration_ms=rounds[-1].ends_ms if rounds else 0,
         duration_is=duration_is,
-        moves=_moves(group, initial, final),
+        moves=_moves(group, kept(group, initial, rounds), final),
         hops=tally.hops,
         warmups=tally.warmups,
         cold_handovers=tally.cold_handovers,

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Holding, Holdings, Note, Rates, Snapshot, Target, WorkId
-from kstream_plan.model.scenario import Event, Scenario
+from kstream_plan.model.scenario import ConnectorEvent, Event, Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.model.streams_group import GROUP_SETTINGS
@@ -270,6 +270,9 @@ class Design(ABC):
             ScenarioError: there is nothing like it.
         """
         del snapshot
+        if isinstance(event, ConnectorEvent):
+            what = "connectors are created, deleted and given tasks in Connect groups, and this is none"
+            raise ScenarioError(what, where=event.where, fix="leave it out")
         settings = getattr(event, "settings", ())
         of_streams = next((name for name, _ in settings if name in GROUP_SETTINGS), None)
         if of_streams is not None:

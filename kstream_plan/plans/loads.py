@@ -113,7 +113,8 @@ def relief_ms(plan: Plan) -> int | None:
 
 def without_owner(plan: Plan) -> int:
     """Return how many tasks nobody runs when the plan ends: it ended while they were handed over."""
-    return len(plan.group.tasks) - sum(len(roles.active) for roles in plan.final)
+    absent = len(plan.rounds[-1].not_configured) if plan.rounds else 0
+    return len(plan.group.tasks) - absent - sum(len(roles.active) for roles in plan.final)
 
 
 def most_warmups(plan: Plan) -> int:

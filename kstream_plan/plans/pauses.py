@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 _ENDS = (Revoke, Demote)
 _STARTS = (HandOver, Promote)
 _OF_SEVERAL_TASKS = (MemberLeft, InstanceLeaving, InstanceStays, StopLearned)
-#: Who gives up for these reasons has stopped before, or goes on until the other one starts.
-_AT_ONCE = (ReasonCode.LEARNED, ReasonCode.MOVES_AT_ONCE)
+#: Who gives up for these reasons has stopped before, or goes on until the other one starts, or nobody is to run it.
+_AT_ONCE = (ReasonCode.LEARNED, ReasonCode.MOVES_AT_ONCE, ReasonCode.NOT_CONFIGURED)
 
 #: The code of the warning of who restores what a crash took without the group noticing: no pause counts that.
 RESTORES_UNNOTICED = "restores-unnoticed"

@@ -55,6 +55,8 @@ class ReasonCode(StrEnum):
     LEAST_LOADED = "least-loaded"
     #: Nobody has run it since before the plan: who has least of its kind gets it, or one that came back meanwhile.
     STOOD_STILL = "stood-still"
+    #: It is not configured (yet, or any more), so that nobody is to run it.
+    NOT_CONFIGURED = "not-configured"
 
 
 class Reason(NamedTuple):

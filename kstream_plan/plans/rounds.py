@@ -8,9 +8,10 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from kstream_plan.model import Holding
+from kstream_plan.model import Holding, WorkId
+from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.stateless_steps import StatelessChanges, member_steps, single_steps, stateless_changes
-from kstream_plan.plans.steps import MemberJoined, MemberLeft, Step
+from kstream_plan.plans.steps import MemberJoined, MemberLeft, NobodyRuns, Step
 
 
 class Trigger(StrEnum):
@@ -111,6 +112,16 @@ class Round:
     def single_steps(self) -> Sequence[Step]:
         """The steps without those of the tasks in ``stateless``, which are the many and made when they are read."""
         return single_steps(self.steps)
+
+    @property
+    def not_configured(self) -> frozenset[WorkId]:
+        """The connectors and tasks that nobody is to run, for they are not configured yet, or any more."""
+        return frozenset(
+            task_id
+            for step in self.single_steps
+            if isinstance(step, NobodyRuns) and step.reason.code is ReasonCode.NOT_CONFIGURED
+            for task_id in step.task_ids
+        )
 
     @property
     def member_steps(self) -> list[MemberJoined | MemberLeft]:

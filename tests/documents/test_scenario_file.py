@@ -15,13 +15,17 @@ from kstream_plan.model.scenario import (
     Bounce,
     Burst,
     ConfigChange,
+    CreateConnectors,
+    DeleteConnectors,
     Join,
     Leave,
     NewInstance,
     ProduceRate,
+    RescaleConnectors,
     RestoreRate,
     Return,
     Stop,
+    TaskCount,
     Threads,
 )
 from tests.helpers.schemas import validator
@@ -52,6 +56,9 @@ events:
   - {at: 15s, burst: 500}
   - {at: 16s, burst: {records: 7, subtopology: "0"}}
   - {at: 17s, config: {max.warmup.replicas: 4, rack_aware_assignment_tags: [zone]}}
+  - {at: 18s, create: {audit: 4, "1": 0}}
+  - {at: 19s, rescale: {audit: 2}}
+  - {at: 20s, delete: [audit, "1"]}
 """
 
 
@@ -95,6 +102,9 @@ def test_every_event_is_read() -> None:
         Burst(at_ms=15_000, records=500),
         Burst(at_ms=16_000, records=7, subtopology="0"),
         ConfigChange(at_ms=17_000, settings=(("max_warmup_replicas", 4), ("rack_aware_assignment_tags", ("zone",)))),
+        CreateConnectors(at_ms=18_000, task_counts=(TaskCount("audit", 4), TaskCount("1", 0))),
+        RescaleConnectors(at_ms=19_000, task_counts=(TaskCount("audit", 2),)),
+        DeleteConnectors(at_ms=20_000, connectors=("audit", "1")),
     )
     assert tuple(replace(event, where="") for event in scenario.events) == expected
     assert scenario.events[0].where == where[0]
@@ -122,6 +132,10 @@ BAD = [
     ("events:\n  - leave: []", "line 2, column 12: leave names nobody"),
     ("events:\n  - leave: {a: b}", "line 2, column 13: a is not known here"),
     ("events:\n  - {leave: a, leave: b}", "column 16: the event has 'leave' twice"),
+    ("events:\n  - create: {}", "create names no connector"),
+    ("events:\n  - create: orders", "create is one value, not a mapping"),
+    ("events:\n  - rescale: {orders: -1}", "orders is no whole number from 0 to 1,000,000"),
+    ("events:\n  - delete: []", "delete names nobody"),
     ("events:\n  - join: 0", "line 2, column 11: join is no whole number from 1 to 10,000"),
     ("events:\n  - join: {count: 2, hosts: [a]}", "line 2, column 29: hosts are 1 for 2 instances"),
     ("events:\n  - bounce: {instances: a}", "line 2, column 13: bounce has no 'restart'"),

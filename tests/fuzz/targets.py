@@ -206,6 +206,9 @@ events:
   - {at: 25m, config: {max.warmup.replicas: 4}}
   - {at: 30m, restore_rate: 500/s}
   - {at: 40m, bounce: [i1], pause: 30s}
+  - {at: 50m, create: {audit: 3, orders: 0}}
+  - {at: 51m, rescale: {orders: 8}}
+  - {at: 52m, delete: [audit]}
 """
 
 

@@ -6,11 +6,38 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kstream_plan.model.scenario import Join, Leave, Return
+from kstream_plan.model.scenario import (
+    CreateConnectors,
+    DeleteConnectors,
+    Join,
+    Leave,
+    RescaleConnectors,
+    Return,
+    TaskCount,
+)
 from tests.helpers.connect_rows import row, worker
 
 DELAY_MS = 300_000
 NAMES = [f"w{number}" for number in range(5)]
+
+
+@st.composite
+def with_connector_changes(draw: st.DrawFn) -> tuple[dict[str, Any], list[Any]]:
+    """The same, and connectors are created, rescaled and deleted meanwhile."""
+    of, events = draw(scenarios())
+    configured = {connector["name"]: connector["task_count"] for connector in of["connectors"]}
+    for at_ms in sorted(draw(st.lists(st.integers(0, 3 * DELAY_MS), min_size=1, max_size=4))):
+        name, number = draw(st.sampled_from(["c0", "c1", "c9"])), draw(st.integers(0, 6))
+        if name not in configured:
+            events.append(CreateConnectors(at_ms=at_ms, task_counts=(TaskCount(name, number),)))
+        elif draw(st.booleans()):
+            events.append(RescaleConnectors(at_ms=at_ms, task_counts=(TaskCount(name, number),)))
+        else:
+            events.append(DeleteConnectors(at_ms=at_ms, connectors=(name,)))
+            del configured[name]
+            continue
+        configured[name] = number
+    return {**of, "configured": configured}, events
 
 
 @st.composite

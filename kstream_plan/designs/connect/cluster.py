@@ -75,6 +75,7 @@ class ConnectCluster:
         self.task_counts = dict(task_counts)
         self.max_delay_ms = max_delay_ms
         self.java = java
+        self.to_configure: tuple[tuple[str, int], ...] = ()
         self.workers: dict[str, Worker] = {}
         self.leader: str | None = None
         self.generation = 0

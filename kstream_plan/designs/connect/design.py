@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kstream_plan.designs.connect.cluster import SHIPPED, Rules
+from kstream_plan.designs.connect.connectors import ever_configured
 from kstream_plan.designs.connect.frozen import due_ms, later, table_bins
-from kstream_plan.designs.connect.playing import Begins, ConnectPlay
+from kstream_plan.designs.connect.playing import Begins, ConnectPlay, holdings_of
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import GroupState, Note, Snapshot
-from kstream_plan.model.connect_group import ConnectGroup
-from kstream_plan.model.scenario import Bounce, Event, Join, Leave, Return, Scenario, Stop
+from kstream_plan.model import Group, GroupState, Note, Snapshot
+from kstream_plan.model.connect_group import ConnectGroup, work_of
+from kstream_plan.model.scenario import Bounce, ConnectorEvent, Event, Join, Leave, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.design import Design, Played
 
@@ -38,6 +39,11 @@ class Connect(Design):
         assert isinstance(group, ConnectGroup)
         bins = table_bins([worker.member_id for worker in group.workers])
         begun = self.remembering(replace(later(group, -state.at_ms), bins=bins))
+        ever = ever_configured(group.task_counts, scenario.events) if scenario else None
+        if ever is not None:
+            of = state.group
+            state = replace(state, group=Group.of(of.application_id, work_of(ever), list(of.instances)))
+            state = replace(state, holdings=holdings_of(state, begun), copies=((),) * len(state.group.tasks))
         return replace(state, memory=Begins(group=begun, asks_now=scenario is None))
 
     def remembering(self, group: ConnectGroup) -> ConnectGroup:
@@ -52,9 +58,12 @@ class Connect(Design):
         """
         del snapshot
         where = getattr(event, "where", "")
+        if isinstance(event, ConnectorEvent):
+            return event
         if not isinstance(event, Bounce | Join | Leave | Return | Stop):
             what = "a Connect group takes no such event"
-            raise ScenarioError(what, where=where, fix="let workers join, leave, stop, crash, return or bounce")
+            fix = "let workers join, leave, stop, crash, return or bounce, and connectors be created, rescaled, deleted"
+            raise ScenarioError(what, where=where, fix=fix)
         if getattr(event, "static", False):
             raise ScenarioError("workers are no static members", where=where, fix="leave static out")
         if getattr(event, "settings", ()):

@@ -102,6 +102,7 @@ def thawed(group: ConnectGroup, max_delay_ms: int, rules: Rules = SHIPPED) -> Co
         found.joins_at_ms = joins_at_ms
     cluster.leader, cluster.generation = group.leader, group.generation
     cluster.shared = _moved(group.shared, _ZERO_MS)
+    cluster.to_configure = group.to_configure
     return cluster
 
 
@@ -127,6 +128,7 @@ def frozen(cluster: ConnectCluster) -> ConnectGroup:
         java=cluster.java,
         bins=cluster.bins,
         shared=_moved(cluster.shared, -_ZERO_MS),
+        to_configure=cluster.to_configure,
     )
 
 

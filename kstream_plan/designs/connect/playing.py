@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kstream_plan.designs.connect.cluster import Rules
+from kstream_plan.designs.connect.connectors import changed, rejoining, with_their_tasks
 from kstream_plan.designs.connect.frozen import due_ms, joined, kept_until_ms, left, play
 from kstream_plan.model import GroupState, Holding, Holdings, Target, WorkId
-from kstream_plan.model.connect_group import ConnectGroup
+from kstream_plan.model.connect_group import ConnectGroup, all_items
+from kstream_plan.model.scenario import ConnectorEvent
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import HandOver, NobodyRuns, Phase, Reason, ReasonCode, Revoke, Role, Seat, Step, Trigger
 from kstream_plan.plans.design import Ahead, Coordinator, Due, Lapse, Turn
@@ -19,6 +21,7 @@ _MOST_ROUNDS = 64
 
 _MOVES_AWAY = Reason(ReasonCode.MOVES_AWAY)
 _LEAST_LOADED = Reason(ReasonCode.LEAST_LOADED)
+_NOT_CONFIGURED = Reason(ReasonCode.NOT_CONFIGURED)
 _STOOD_STILL = Reason(ReasonCode.STOOD_STILL)
 
 
@@ -50,7 +53,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         """Return the round before the plan, unless a rebalance starts now."""
         begins = state.memory
         assert isinstance(begins, Begins)
-        self._stood_still = set(_unrun(state, state.holdings))
+        self._stood_still = set(_unrun(state, state.holdings, begins.group))
         if begins.asks_now:
             return None
         state = replace(state, at_ms=0, memory=begins.group)
@@ -64,16 +67,16 @@ class ConnectPlay(Coordinator[ConnectTurn]):
 
     def take(self, state: GroupState, at_ms: int, _trigger: Trigger, members: tuple[Step, ...]) -> ConnectTurn:
         """Play the round that is due now."""
-        before = _cluster(state)
-        after, _ = play(before, self._rules, self._max_delay_ms, at_ms)
+        after = self._played(_cluster(state), at_ms)
         held = holdings_of(state, after)
-        steps = [*members, *self._moved(state, held), *self._run_by_nobody(state, after, held, at_ms)]
+        steps = [*members, *self._moved(state, after, held), *self._run_by_nobody(state, after, held, at_ms)]
         return self._turn(state, after, at_ms, held, steps)
 
     def changes_nothing(self, turn: ConnectTurn) -> bool:
         """Tell whether nobody stops or starts anything, and no delay begins, moves or ends."""
         quiet = due_ms(turn.after) is None and due_ms(_cluster(turn.state)) is None
-        return quiet and not turn.steps and tuple(turn.held) == tuple(turn.state.holdings)
+        steps = (step for step in turn.steps if not _is_not_configured(step))
+        return quiet and not any(steps) and tuple(turn.held) == tuple(turn.state.holdings)
 
     def next(self, turn: ConnectTurn, ahead: Ahead) -> Due | None:
         """Say when somebody joins again: who has lost something at once, the others with a delay that ends."""
@@ -101,12 +104,14 @@ class ConnectPlay(Coordinator[ConnectTurn]):
             cluster = left(cluster, departure.process_id)
         for arrival in taking.change.joined:
             cluster = joined(cluster, arrival.instance.process_id, taking.at_ms)
+        if isinstance(taking.change.event, ConnectorEvent):
+            cluster = changed(cluster, taking.change.event)
         leader = None if cluster.leader is None else taking.group.instance_index[cluster.leader]
         return replace(found, memory=cluster, leader=leader), steps
 
     def waited_for(self, turn: ConnectTurn) -> tuple[WorkId, ...]:
         """Return what nobody runs."""
-        return tuple(turn.state.group.tasks[task].task_id for task in _unrun(turn.state, turn.held))
+        return tuple(turn.state.group.tasks[task].task_id for task in _unrun(turn.state, turn.held, turn.after))
 
     @property
     def _max_delay_ms(self) -> int:
@@ -123,13 +128,21 @@ class ConnectPlay(Coordinator[ConnectTurn]):
             self._owners.update(dict.fromkeys(held.active, _seat(state, consumer)))
         self._owners = {task: of for task, of in self._owners.items() if of[:2] in group.consumer_index}
 
-    def _moved(self, state: GroupState, held: Sequence[Holding]) -> list[Step]:
+    def _played(self, group: ConnectGroup, at_ms: int) -> ConnectGroup:
+        """Return the cluster after a round that is played now."""
+        after, _ = play(with_their_tasks(group), self._rules, self._max_delay_ms, at_ms)
+        return rejoining(after, at_ms)
+
+    def _moved(self, state: GroupState, after_round: ConnectGroup, held: Sequence[Holding]) -> list[Step]:
         """Return what stops, then what starts."""
         self._remember(state)
         group, stops, starts = state.group, list[Step](), list[Step]()
+        absent = _absent(state, after_round)
         for consumer, (before, after) in enumerate(zip(state.holdings, held, strict=True)):
             had, has, seat = {*before.active}, {*after.active}, _seat(state, consumer)
-            stops += [Revoke(group.tasks[task].task_id, seat, _MOVES_AWAY) for task in sorted(had - has)]
+            for task in sorted(had - has):
+                why = _NOT_CONFIGURED if task in absent else _MOVES_AWAY
+                stops.append(Revoke(group.tasks[task].task_id, seat, why))
             for task in sorted(has - had):
                 owner = self._owners.get(task)
                 from_ = owner if owner is not None and owner[:2] in group.consumer_index and owner != seat else None
@@ -140,17 +153,20 @@ class ConnectPlay(Coordinator[ConnectTurn]):
 
     def _run_by_nobody(self, state: GroupState, after: ConnectGroup, held: Sequence[Holding], at_ms: int) -> list[Step]:
         """Return what nobody runs after the round: until one that follows at once, or until the delay ends."""
-        unrun = _unrun(state, held)
+        unrun, steps = _unrun(state, held, after), list[Step]()
+        absent = sorted(_absent(state, after).difference(*(of.active for of in held)))
+        if absent:
+            names = tuple(state.group.tasks[task].task_id for task in absent)
+            steps.append(NobodyRuns(names, None, _NOT_CONFIGURED))
         again_ms = due_ms(after)
         if not unrun:
-            return []
+            return steps
         stopped = {task for before in state.holdings for task in before.active}
         at_once = again_ms is not None and again_ms <= at_ms
         delay_ms = kept_until_ms(after)
         kept = [] if delay_ms is None or delay_ms <= at_ms else [task for task in unrun if task not in stopped]
         others = sorted(set(unrun) - set(kept))
         until_ms = self._followed_up_ms(at_ms) if at_once else again_ms
-        steps = list[Step]()
         for tasks, to_ms, code in (
             (others, until_ms, ReasonCode.DEALT_OUT_NEXT),
             (kept, delay_ms, ReasonCode.KEPT_FOR_RETURN),
@@ -175,7 +191,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
             target=Target(tuple(of.active for of in end), ((),) * len(end)),
             steps=tuple(steps),
             phases=(Phase.CUT_OVER,) * started + (Phase.SETTLED,) * settled,
-            queued=len(_unrun(state, held)),
+            queued=len(_unrun(state, held, after)),
             after=after,
         )
 
@@ -187,7 +203,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
             if again_ms is None:
                 break
             at_ms = again_ms if at_ms is None or again_ms > at_ms else self._followed_up_ms(at_ms)
-            group, _round = play(group, self._rules, self._max_delay_ms, at_ms)
+            group = self._played(group, at_ms)
         return group
 
 
@@ -206,9 +222,22 @@ def _cluster(state: GroupState) -> ConnectGroup:
     return state.memory
 
 
-def _unrun(state: GroupState, held: Sequence[Holding]) -> list[int]:
-    run = {task for of in held for task in of.active}
+def _absent(state: GroupState, cluster: ConnectGroup) -> set[int]:
+    """Return what of all that is ever configured is not now."""
+    number = state.group.task_index_by_text
+    if len(number) == sum(1 + tasks for _, tasks in cluster.task_counts):
+        return set()
+    return {*range(len(number))}.difference(number[name] for name in all_items(cluster.task_counts).names())
+
+
+def _unrun(state: GroupState, held: Sequence[Holding], cluster: ConnectGroup) -> list[int]:
+    """Return what nobody runs of what is configured."""
+    run = _absent(state, cluster).union(*(of.active for of in held))
     return [task for task in range(len(state.group.tasks)) if task not in run]
+
+
+def _is_not_configured(step: Step) -> bool:
+    return isinstance(step, NobodyRuns) and step.reason.code is ReasonCode.NOT_CONFIGURED
 
 
 def _seat(state: GroupState, consumer: int) -> Seat:

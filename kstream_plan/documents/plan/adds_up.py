@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from kstream_plan.documents.codec import WrongValueError
 from kstream_plan.model import Group, Target
-from kstream_plan.planner.summarize import least_moves, summarize
+from kstream_plan.planner.summarize import kept, least_moves, summarize
 from kstream_plan.plans import Balance, Plan, Summary
 from kstream_plan.plans.balance import balances, initial_balance
 from kstream_plan.plans.invariants.outcome import rounds_in_order
@@ -155,7 +155,7 @@ def _check_balance(given: Balance, said: Balance, plan: Plan, *keys: str) -> Non
 def _summary(plan: Plan) -> Summary:
     """Return what the summary has to be; what hangs on rates or on the design, no round tells."""
     said, group = plan.summary, plan.group
-    moves = least_moves(group, plan.initial, _present(plan), _target(plan))
+    moves = least_moves(group, kept(group, plan.initial, plan.rounds), _present(plan), _target(plan))
     given = summarize(
         group,
         plan.initial,

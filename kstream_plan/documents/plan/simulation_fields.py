@@ -24,14 +24,18 @@ from kstream_plan.model.scenario import (
     Bounce,
     Burst,
     ConfigChange,
+    CreateConnectors,
+    DeleteConnectors,
     Event,
     Join,
     Leave,
     ProduceRate,
+    RescaleConnectors,
     RestoreRate,
     Return,
     SettingValue,
     Stop,
+    TaskCount,
     Threads,
 )
 from kstream_plan.model.settings import CONFIG_NAMES
@@ -52,6 +56,9 @@ EVENT_KINDS: dict[str, type[Event]] = {
     "restore_rate": RestoreRate,
     "burst": Burst,
     "config": ConfigChange,
+    "create": CreateConnectors,
+    "rescale": RescaleConnectors,
+    "delete": DeleteConnectors,
 }
 
 
@@ -87,6 +94,8 @@ class EventDocument(NamedTuple):
     subtopology: Any = ABSENT
     records: Any = ABSENT
     settings: Any = ABSENT
+    task_counts: Any = ABSENT
+    connectors: Any = ABSENT
 
 
 class SimulationDocument(NamedTuple):
@@ -117,6 +126,7 @@ FORM.record(
     name=_SETTING.said("As in `config`."),
     value=Codec(_read_value, None, {"type": ["integer", "string", "array"], "items": {"type": "string"}}),
 )
+FORM.record(TaskCount)
 FORM.record(Range, "A figure over all draws.", ref="range")
 FORM.record(
     Draws,
@@ -155,6 +165,8 @@ FORM.record(
     subtopology=_own(or_null(TEXT), "Of what is written: only to tasks of this subtopology; null: to all."),
     records=_own(COUNT, "Of a burst: so many to each task."),
     settings=_own(list_of(FORM.of(NewSetting)), "Of new settings, or a bounce with some: which, in the order given."),
+    task_counts=_own(list_of(FORM.of(TaskCount)), "Of connectors that are created, or have another number of tasks."),
+    connectors=_own(_TEXTS, "Of connectors that are deleted."),
 )
 FORM.record(WhatIf, ref="what_if", setting=_SETTING)
 FORM.record(

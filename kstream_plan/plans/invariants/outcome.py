@@ -110,11 +110,12 @@ def holders_are_members(subject: PlanView) -> Iterator[tuple[int | None, str]]:
 
 
 def target_covers_every_task(subject: PlanView) -> Iterator[tuple[int | None, str]]:
-    """The target runs every stateful task exactly once."""
+    """The target runs every stateful task exactly once, and what is not configured at the end not at all."""
     plan = subject.plan
     counts = Counter(task for tasks in plan.target.active for task in tasks)
+    absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
     for task in plan.group.stateful:
-        if counts[task] != 1:
+        if counts[task] != (plan.group.tasks[task].task_id not in absent):
             yield None, f"the target runs {subject.name(task)} {counts[task]} times"
 
 
@@ -140,6 +141,9 @@ def _moves(plan: Plan) -> int:
         {task: plan.group.instance_of[c] for c, held in enumerate(holdings) for task in held.active}
         for holdings in (plan.initial, plan.final)
     ]
+    absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
     return sum(
-        instance != owners[1].get(task) for task, instance in owners[0].items() if plan.group.tasks[task].stateful
+        instance != owners[1].get(task)
+        for task, instance in owners[0].items()
+        if plan.group.tasks[task].stateful and plan.group.tasks[task].task_id not in absent
     )

@@ -25,6 +25,7 @@ def moves(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
         {task: group.instance_of[consumer] for consumer, held in enumerate(holdings) for task in held.active}
         for holdings in (plan.initial, plan.final)
     )
+    absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
     last = {step.task_id: rnd.number for rnd, step in steps(plan.rounds) if isinstance(step, HandOver | Promote)}
     moved = [
         Offence(
@@ -34,7 +35,7 @@ def moves(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
             group.instances[after[task]].process_id if task in after else None,
         )
         for task, owner in sorted(before.items())
-        if group.stateful_flags[task] and after.get(task) != owner
+        if group.stateful_flags[task] and after.get(task) != owner and group.tasks[task].task_id not in absent
     ]
     return counted(sorted(moved, key=lambda one: one.round_number or 0), limit)
 

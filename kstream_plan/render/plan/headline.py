@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.plans import NobodyRuns, Plan, Trigger
+from kstream_plan.plans import NobodyRuns, Plan, ReasonCode, Trigger
 from kstream_plan.plans.activity import Activity, membership, only_return
 from kstream_plan.plans.loads import most_warmups, standbys_to_restore
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
@@ -136,6 +136,7 @@ def runs_facts(plan: Plan) -> list[Fact]:
 
 def _run_by_nobody(plan: Plan) -> list[Fact]:
     waits = [(rnd, step) for rnd in plan.rounds for step in rnd.single_steps if isinstance(step, NobodyRuns)]
+    waits = [(rnd, step) for rnd, step in waits if step.reason.code is not ReasonCode.NOT_CONFIGURED]
     if not waits:
         return []
     at_once = Counter[int]()

@@ -9,13 +9,18 @@ from kstream_plan.model.scenario import (
     Bounce,
     Burst,
     ConfigChange,
+    ConnectorEvent,
+    CreateConnectors,
+    DeleteConnectors,
     Event,
     Join,
     Leave,
     ProduceRate,
+    RescaleConnectors,
     RestoreRate,
     Return,
     Stop,
+    TaskCount,
     Threads,
 )
 from kstream_plan.render.text.names import Names
@@ -37,8 +42,21 @@ def happened(event: Event, names: Names) -> str:
             return f"{event.records:,} records are written per task{_of(event.subtopology, names)}"
         case ConfigChange():
             return _settings(event, names)
+        case CreateConnectors() | RescaleConnectors() | DeleteConnectors():
+            return _of_connectors(event, names)
         case _:
             assert_never(event)
+
+
+def _of_connectors(event: ConnectorEvent, names: Names) -> str:
+    if isinstance(event, DeleteConnectors):
+        return f"{several([names.escape(name) for name in event.connectors])} deleted"
+    then = "created" if isinstance(event, CreateConnectors) else "from now on"
+    return f"{_with_tasks(event.task_counts, names)} {then}"
+
+
+def _with_tasks(counts: Sequence[TaskCount], names: Names) -> str:
+    return several([f"{names.escape(of.connector)} with {count(of.task_count, 'task')}" for of in counts])
 
 
 def _with_members(event: Join | Leave | Stop | Return | Bounce | Threads, names: Names) -> str:
