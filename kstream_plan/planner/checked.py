@@ -6,7 +6,7 @@ from kstream_plan.errors import PlanInvariantError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.planner.plan import OnRound, plan
+from kstream_plan.planner.plan import OnRound, SideBySide, in_turn, plan
 from kstream_plan.plans import Plan
 from kstream_plan.plans.design import Design
 from kstream_plan.plans.invariants import broken_invariants
@@ -19,6 +19,7 @@ def plan_checked(
     *,
     scenario: Scenario | None = None,
     on_round: OnRound | None = None,
+    side_by_side: SideBySide = in_turn,
 ) -> Plan:
     """Say what follows, as :func:`kstream_plan.planner.plan.plan` does, and check every invariant of the result.
 
@@ -26,7 +27,8 @@ def plan_checked(
         ScenarioError: the scenario does not fit the group.
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
-    return checked(plan(snapshot, design, options, scenario=scenario, on_round=on_round))
+    made = plan(snapshot, design, options, scenario=scenario, on_round=on_round, side_by_side=side_by_side)
+    return checked(made)
 
 
 def checked(made: Plan) -> Plan:

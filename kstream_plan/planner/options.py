@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from kstream_plan.model.starting_state import Cleaning
@@ -49,6 +49,10 @@ class PlanOptions:
     connect_defer_join: bool = False
     connect_step: int = 10
     connect_pause_ms: int = 60_000
+
+    def of_one_play(self) -> PlanOptions:
+        """Return the same without whatever is played beside it."""
+        return replace(self, bounds=False, floor=False, ranges=False)
 
 
 class PlanKeywords(TypedDict, total=False):

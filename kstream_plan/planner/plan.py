@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from math import ceil, inf
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from kstream_plan.errors import UsageError
 from kstream_plan.model import GroupState, Holdings, Note, Rates, Snapshot
@@ -40,10 +40,20 @@ from kstream_plan.plans.pauses import RESTORES_UNNOTICED, pauses_of
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.summary import FIGURES
 
-__all__ = ["Enough", "OnRound", "plan"]
+__all__ = ["Ends", "Enough", "OnRound", "SideBySide", "in_turn", "plan"]
 
 #: How many rounds were played, whether none comes after them, and what they are → whether that is all that is wanted.
 Enough: TypeAlias = Callable[[int, bool, Callable[[], PlayedSoFar]], bool]
+T = TypeVar("T")
+#: What comes of a play: figures by their names; ``None``: not known.
+Ends: TypeAlias = Mapping[str, int | None]
+#: Plays what does not hang on one another, in whatever order; returns what comes of each. All of it can be pickled.
+SideBySide: TypeAlias = Callable[[Sequence[Callable[[], Ends]]], Sequence[Ends]]
+
+
+def in_turn(plays: Sequence[Callable[[], T]]) -> Sequence[T]:
+    """Play one after the other."""
+    return [play() for play in plays]
 
 
 @without_cycle_collector()
@@ -55,6 +65,7 @@ def plan(
     scenario: Scenario | None = None,
     on_round: OnRound | None = None,
     enough: Enough | None = None,
+    side_by_side: SideBySide = in_turn,
 ) -> Plan:
     """Say what follows in a group that coordinates by ``design``, from now on or of what ``scenario`` does to it.
 
@@ -142,7 +153,7 @@ def plan(
         members=tuple((instance.process_id, instance.capacity) for instance in outcome.group.instances),
         target=everyone.target(outcome.group, outcome.target),
         pauses=paused,
-        summary=case.with_floor(summary, design, played),
+        summary=summary,
         warnings=(),
         verdict=outcome.verdict,
         later_configs=outcome.settings,
@@ -152,9 +163,9 @@ def plan(
         if design.goes_on
         else None,
     )
-    ranges, warnings = case.ranges(made, design, outcome)
+    floored, ranges, warnings = case.otherwise(made, design, outcome, played, side_by_side)
     return replace(
-        made, summary=replace(made.summary, ranges=ranges), warnings=snapshot.warnings + _emptied(outside) + warnings
+        made, summary=replace(floored, ranges=ranges), warnings=snapshot.warnings + _emptied(outside) + warnings
     )
 
 
@@ -213,61 +224,73 @@ class _Case:
 
         return self.enough is not None and self.enough(len(rounds), ended, so_far)
 
-    def with_floor(self, summary: Summary, design: Design, played: Played) -> Summary:
-        """Add the least that it takes, where a restore rate is not known."""
-        if not (self.options.floor and played.unrated and played.rounds) or summary.duration_is != "probes":
-            return summary
-        soonest = self._soonest(design)
-        least_ms = soonest.rounds[-1].ends_ms if soonest.rounds else 0
-        return replace(summary, floor_ms=min(least_ms, summary.duration_ms))
+    def otherwise(
+        self, made: Plan, design: Design, outcome: Rehearsal, played: Played, side_by_side: SideBySide
+    ) -> tuple[Summary, tuple[FigureRange, ...], tuple[Note, ...]]:
+        """Play what else may be: return the summary with the least that it takes, where a restore rate is not known.
 
-    def ranges(
-        self, made: Plan, design: Design, outcome: Rehearsal
-    ) -> tuple[tuple[FigureRange, ...], tuple[Note, ...]]:
-        """Return the ranges of what hangs on what nobody knows, and the outcome's warnings as far as they matter."""
-        if not self.options.ranges or outcome.verdict.reason == NOT_WANTED:
-            return (), outcome.warnings
-        options, warnings = replace(self.options, bounds=False, floor=False, ranges=False), outcome.warnings
-        ends = [made]
-        if outcome.doubts:
-            ends.append(self._again(design, replace(options, ready=not options.ready)))
-        if design.times_vary:
-            ends += [self._again(other, options) for other in (design.soonest(), design.late())]
-        if self.snapshot.least_lags:
-            ends.append(replace(self, snapshot=self.snapshot.at_worst())._again(design, replace(options, ready=False)))
-        if self.outside.any_leads:
-            ends += [self._again(design, replace(options, next_leader=who)) for who in _EITHER_LEADS]
-        otherwise: dict[str, Callable[[], list[Plan]]] = {
-            LEFT_OVER_CLEANUP: lambda: [
-                self._again(design, replace(options, cleaning=when)) for when in outcome.cleanings
-            ],
-            LATE_FOLLOW_UP: lambda: [self._again(design.late(), options)],
-        }
+        With it come the ranges of what hangs on what nobody knows, and the outcome's warnings as far as they matter.
+        """
+        summary, warnings, plays = made.summary, outcome.warnings, dict[str, Sequence[Callable[[], Ends]]]()
+        if self.options.floor and played.unrated and played.rounds and summary.duration_is == "probes":
+            plays[_FLOOR] = [partial(self._least, design)]
+        ranged = self.options.ranges and outcome.verdict.reason != NOT_WANTED
+        if ranged:
+            plays.update(self._plays(made, design, outcome))
+        come = iter(side_by_side([play for of in plays.values() for play in of]))
+        found = {why: [next(come) for _ in of] for why, of in plays.items()}
+        for least in found.pop(_FLOOR, ()):
+            summary = replace(summary, floor_ms=min(least["duration_ms"] or 0, summary.duration_ms))
+        if not ranged:
+            return summary, (), warnings
+        first = _ends(made)
+        ends = [first, *found[_ALWAYS]]
         if self.outside.close_by_ms:
-            both = self._sides_of_the_time_out(made, design, options)
-            ends += both
+            both = self._sides_of_the_time_out(made, design, self.options.of_one_play())
+            ends += map(_ends, both)
             warnings = (*warnings, _close_to_time_out(*both, tuple(self.outside.close_by_ms)))
-        for code, played in otherwise.items():
-            others = played() if any(note.code == code for note in warnings) else []
-            if [*_ranges([made, *others])]:
+        for code in (LEFT_OVER_CLEANUP, LATE_FOLLOW_UP):
+            others = found.get(code, [])
+            if [*_ranges([first, *others])]:
                 ends += others
             else:
                 warnings = tuple(note for note in warnings if note.code != code)
-        return tuple(_ranges(ends, self._coldest(made, design, options))), warnings
+        return summary, tuple(_ranges(ends, *found.get(_COLDEST, ()))), warnings
 
-    def _coldest(self, made: Plan, design: Design, options: PlanOptions) -> Plan:
-        """Return the plan whose cold starts count as well, where restore rates were measured: they are no promise.
+    def _plays(self, made: Plan, design: Design, outcome: Rehearsal) -> Mapping[str, Sequence[Callable[[], Ends]]]:
+        """Return what else may be, each to be played, by the warning that says so, if one does."""
+        options = self.options.of_one_play()
+        always = list[Callable[[], Ends]]()
+        if outcome.doubts:
+            always.append(partial(self._again, design, replace(options, ready=not options.ready)))
+        if design.times_vary:
+            always += [partial(self._again, other, options) for other in (design.soonest(), design.late())]
+        if self.snapshot.least_lags:
+            worst = replace(self, snapshot=self.snapshot.at_worst())
+            always.append(partial(worst._again, design, replace(options, ready=False)))
+        if self.outside.any_leads:
+            always += [partial(self._again, design, replace(options, next_leader=who)) for who in _EITHER_LEADS]
+        plays: dict[str, Sequence[Callable[[], Ends]]] = {_ALWAYS: always}
+        codes = {note.code for note in outcome.warnings}
+        if LEFT_OVER_CLEANUP in codes:
+            cleanings = [replace(options, cleaning=when) for when in outcome.cleanings]
+            plays[LEFT_OVER_CLEANUP] = [partial(self._again, design, other) for other in cleanings]
+        if LATE_FOLLOW_UP in codes:
+            plays[LATE_FOLLOW_UP] = [partial(self._again, design.late(), options)]
+        if self._may_be_colder(made):
+            unmeasured = replace(self.snapshot.rates, restore=MappingProxyType({}))
+            coldest = replace(self, snapshot=replace(self.snapshot, rates=unmeasured))
+            plays[_COLDEST] = [partial(coldest._again, design, replace(options, ready=False))]
+        return plays
+
+    def _may_be_colder(self, made: Plan) -> bool:
+        """Tell whether more may start cold than by the restore rates, which were measured: they are no promise.
 
         It is the same where somebody runs every task all the time: then none moves before its copy has caught up.
         """
         rates, run = self.snapshot.rates, {task for held in made.initial for task in held.active}
         goes = any(change.left for change in self.outside.changes) or not run.issuperset(made.group.stateful)
-        if not (rates.restore and rates.restore_per_instance is None and self.outside.changes and goes):
-            return made
-        unmeasured = replace(rates, restore=MappingProxyType({}))
-        return replace(self, snapshot=replace(self.snapshot, rates=unmeasured))._again(
-            design, replace(options, ready=False)
-        )
+        return bool(rates.restore) and rates.restore_per_instance is None and bool(self.outside.changes) and goes
 
     def _sides_of_the_time_out(self, made: Plan, design: Design, options: PlanOptions) -> tuple[Plan, Plan]:
         """Return what follows if who came back close to the time-out is back within it, and if beyond it."""
@@ -284,8 +307,12 @@ class _Case:
         beyond = made if max(by_ms) <= 0 else with_time_out(config.session_timeout_ms - more_ms)
         return within, beyond
 
-    def _again(self, design: Design, options: PlanOptions) -> Plan:
-        return plan(self.snapshot, design, options, scenario=self.scenario, enough=self.enough)
+    def _again(self, design: Design, options: PlanOptions) -> Ends:
+        return _ends(plan(self.snapshot, design, options, scenario=self.scenario, enough=self.enough))
+
+    def _least(self, design: Design) -> Ends:
+        soonest = self._soonest(design)
+        return {"duration_ms": soonest.rounds[-1].ends_ms if soonest.rounds else 0}
 
     def _soonest(self, design: Design) -> Rehearsal:
         """Play it with everything restored at once and every rebalance as early as it can be."""
@@ -323,11 +350,19 @@ def _in_short(summary: Summary) -> str:
 _EITHER_LEADS: Sequence[NextLeader] = ("restarted", "others")
 
 
-def _ranges(plans: Sequence[Plan], coldest: Plan | None = None) -> Iterator[FigureRange]:
+#: What is played beside, where no warning says why: the least that it takes, what counts anyway, and of cold starts.
+_FLOOR, _ALWAYS, _COLDEST = "floor", "always", "coldest"
+
+
+def _ends(made: Plan) -> Ends:
+    return {figure: made.figure(figure) for figure in FIGURES}
+
+
+def _ranges(plays: Sequence[Ends], coldest: Ends | None = None) -> Iterator[FigureRange]:
     """Yield the figures that differ, of cold starts with those of ``coldest``."""
     for figure in FIGURES:
-        of = (*plans, coldest) if coldest is not None and figure == "cold_handovers" else plans
-        ends = [end for made in of if (end := made.figure(figure)) is not None]
+        of = (*plays, coldest) if coldest is not None and figure == "cold_handovers" else plays
+        ends = [end for play in of if (end := play[figure]) is not None]
         if len(ends) == len(of) and min(ends) != max(ends):
             yield FigureRange(figure, min(ends), max(ends))
 

@@ -18,9 +18,10 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
-from kstream_plan.simulation.draws import Outcome, draws, in_processes, together, usual_number, worth_sharing
+from kstream_plan.simulation.draws import Outcome, draws, together, usual_number, worth_sharing
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.processes import in_processes
 from kstream_plan.simulation.simulate import simulate
 
 #: So many draws every alternative has, however many alternatives there are, unless one draw is much work.

@@ -17,9 +17,10 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws, Range
-from kstream_plan.simulation.draws import in_processes, usual_number
+from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.new_ids import is_random
 from kstream_plan.simulation.outages import standing_still
+from kstream_plan.simulation.processes import in_processes
 from kstream_plan.simulation.safe_pause import DRAWS, FoundPause, SafePause, most_cold
 from kstream_plan.simulation.simulate import simulate
 

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import copyreg
-import multiprocessing
-import os
-import signal
 import statistics
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import islice
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import Group, Snapshot
 from kstream_plan.model.scenario import Scenario
@@ -28,6 +19,7 @@ from kstream_plan.plans.stops import Stops, stops_of
 from kstream_plan.policy.rules.over_draws import measured, worst
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.processes import in_processes
 
 #: draws done, draws in all
 OnDraw: TypeAlias = Callable[[int, int], None]
@@ -47,17 +39,6 @@ class Outcome(NamedTuple):
     measured: Mapping[str, int | None]
     least_restored_records: int | None
     stops: Stops
-
-
-_Played = TypeVar("_Played")
-
-
-def _read_only(of: dict[Any, Any]) -> MappingProxyType[Any, Any]:
-    return MappingProxyType(of)
-
-
-# What comes of a process is pickled, read-only mappings too.
-copyreg.pickle(MappingProxyType, lambda of: (_read_only, (dict(of),)))
 
 
 def usual_number(group: Group, config: AssignmentConfig) -> int:
@@ -106,11 +87,6 @@ def one_draw(made: Plan) -> Draws:
     return together([_outcome_of(made, {})])
 
 
-def processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw: int) -> Outcome:
     made = plan(snapshot, options, scenario=drawn(scenario, snapshot.state.group, draw), floor=False)
     return _outcome_of(made, measured(made))
@@ -124,60 +100,6 @@ def _outcome_of(made: Plan, measures: Mapping[str, int | None]) -> Outcome:
 def worth_sharing(group: Group, number: int) -> bool:
     """Tell whether so many plays of a group take longer than to start other processes."""
     return number * len(group.stateful) > _ALONE
-
-
-def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> Iterator[_Played]:
-    """Yield what comes of 0 to ``number`` - 1 in their order, played by so many processes at once."""
-    if workers <= 1 or number <= 1:
-        yield from map(play, range(number))
-        return
-    # "spawn": a fork would take over Java's connection and other threads' locks
-    context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
-    with ProcessPoolExecutor(min(workers, number), context, initializer=_set_up, initargs=(play,)) as pool:
-        draws_left = iter(range(number))
-        running: deque[Future[_Played]] = deque()
-        try:
-            with _uninterrupted():
-                running.extend(pool.submit(_played, draw) for draw in islice(draws_left, 4 * workers))
-            while running:
-                yield running.popleft().result()
-                running.extend(pool.submit(_played, draw) for draw in islice(draws_left, 1))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            if running:  # nobody wants what is being simulated any more, and it may take minutes
-                for worker in set(multiprocessing.active_children()) - others:
-                    worker.terminate()
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Let interrupts wait; processes that are started meanwhile never get any: who has started them ends them."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-#: What this worker process plays, sent to it once.
-_work: list[Callable[[int], Any]] = []
-
-
-def _set_up(play: Callable[[int], Any]) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _work[:] = [play]
-
-
-def _end_with_parent() -> None:
-    """End this worker when nobody waits for it any more: it would wait for work for ever."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
-
-def _played(number: int) -> Any:
-    return _work[0](number)
 
 
 def together(outcomes: Sequence[Outcome]) -> Draws:

@@ -14,7 +14,7 @@ from kstream_plan.model.starting_state import seated
 from kstream_plan.planner import checked
 from kstream_plan.planner import plan as planner
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
-from kstream_plan.planner.plan import Enough, OnRound
+from kstream_plan.planner.plan import Enough, OnRound, SideBySide, in_turn
 from kstream_plan.plans import Plan
 from kstream_plan.plans.design import Design
 
@@ -49,9 +49,12 @@ def plan_checked(
     *,
     scenario: Scenario | None = None,
     on_round: OnRound | None = None,
+    side_by_side: SideBySide = in_turn,
     **changed: Unpack[PlanKeywords],
 ) -> Plan:
     """Say what follows, as :func:`plan` does, and check every invariant of the result.
+
+    ``side_by_side`` plays what else may be: by default one after the other.
 
     Raises:
         KeyError: no such design, assignor or protocol.
@@ -60,7 +63,9 @@ def plan_checked(
     """
     options = replace(options, **changed)
     design = design_of(snapshot, options)
-    return checked.plan_checked(snapshot, design, options, scenario=scenario, on_round=on_round)
+    return checked.plan_checked(
+        snapshot, design, options, scenario=scenario, on_round=on_round, side_by_side=side_by_side
+    )
 
 
 def design_of(snapshot: Snapshot, options: PlanOptions) -> Design:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Unpack
 
 from kstream_plan.model import Snapshot
@@ -17,9 +18,12 @@ from kstream_plan.simulation.draws import OnDraw, draws, one_draw, together, usu
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.outages import outage_note
+from kstream_plan.simulation.processes import side_by_side as played_side_by_side
 
 #: Where one play takes longer than that, few other settings are tried.
 _LONG_MS = 15_000
+#: Where one play takes longer than that, what else may be is played by other processes at the same time.
+_WORTH_SHARING_MS = 4_000
 
 
 def simulate(
@@ -64,24 +68,29 @@ def simulate(
         )
     played = drawn(scenario, group, found.shown if found else 0)
 
-    def play(config: AssignmentConfig) -> Plan:
-        other = replace(snapshot, config=config)
-        return plan_checked(other, options, scenario=played, on_round=on_round, bounds=False, floor=False, ranges=False)
+    long_ms = work_of_one_ms(group, snapshot.config)
+    side_by_side = partial(played_side_by_side, workers if long_ms > _WORTH_SHARING_MS else 1)
+    play = partial(_under, snapshot, options, played)
 
     def play_other(other: Scenario) -> Plan:
         return plan_checked(snapshot, options, scenario=other, bounds=False, floor=False, ranges=False)
 
-    made = plan_checked(snapshot, options, scenario=played, on_round=on_round)
+    made = plan_checked(snapshot, options, scenario=played, on_round=on_round, side_by_side=side_by_side)
     what_ifs = what_ifs and snapshot.group_protocol == "classic"  # there are no such settings elsewhere
     note = outage_note(made, played, play_other) if what_ifs else None
     if note is not None:
         made = replace(made, warnings=(note, *made.warnings))
-    drawn_ms, long = found.duration_ms if found else None, work_of_one_ms(group, snapshot.config) > _LONG_MS
+    drawn_ms, long = found.duration_ms if found else None, long_ms > _LONG_MS
     return Simulation(
         plan=made,
         scenario=played,
         draws=one_draw(made) if random and found is None else found,
         events=event_outcomes(made, played),
-        what_ifs=others.what_ifs(made, play, drawn_ms, long=long) if what_ifs else (),
+        what_ifs=others.what_ifs(made, play, drawn_ms, long=long, side_by_side=side_by_side) if what_ifs else (),
         cure=others.cure(made, play) if what_ifs else None,
     )
+
+
+def _under(snapshot: Snapshot, options: PlanOptions, scenario: Scenario, config: AssignmentConfig) -> Plan:
+    """Play it once with other settings."""
+    return plan_checked(replace(snapshot, config=config), options.of_one_play(), scenario=scenario)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from kstream_plan.model.settings import RANGES, AssignmentConfig
+from kstream_plan.planner.plan import in_turn
 from kstream_plan.plans import CauseCode, Plan
 from kstream_plan.plans.simulated import Range, WhatIf
 
@@ -14,9 +16,13 @@ LEAST_INTERVAL_MS, _ = RANGES["probing_rebalance_interval_ms"]
 
 #: Plays the same under other settings.
 Play: TypeAlias = Callable[[AssignmentConfig], Plan]
+#: Plays what does not hang on one another, in whatever order; returns what comes of each.
+SideBySide: TypeAlias = Callable[[Sequence[Callable[[], WhatIf]]], Sequence[WhatIf]]
 
 
-def what_ifs(made: Plan, play: Play, drawn_ms: Range | None = None, *, long: bool = False) -> tuple[WhatIf, ...]:
+def what_ifs(
+    made: Plan, play: Play, drawn_ms: Range | None = None, *, long: bool = False, side_by_side: SideBySide = in_turn
+) -> tuple[WhatIf, ...]:
     """Try what usually makes it shorter: more warm-ups at once, up to all of them, and a shorter interval.
 
     Told are those that are shorter by more than chance alone may make it: ``drawn_ms`` is how long other draws take.
@@ -26,7 +32,8 @@ def what_ifs(made: Plan, play: Play, drawn_ms: Range | None = None, *, long: boo
     if not made.summary.warmups:
         return ()
     by_chance_ms = 0 if drawn_ms is None else drawn_ms.most - drawn_ms.least
-    tried = (what_if(made.config, name, value, play) for name, value in _candidates(made, long=long))
+    candidates = _candidates(made, long=long)
+    tried = side_by_side([partial(what_if, made.config, name, value, play) for name, value in candidates])
     shorter_ms = made.summary.duration_ms - by_chance_ms
     return tuple(one for one in tried if one.verdict != "settled" or one.duration_ms < shorter_ms)
 

@@ -18,9 +18,9 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.simulation import safe_pause
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, bounce, ways_of
-from kstream_plan.simulation.draws import processors
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.processes import processors
 from kstream_plan.simulation.safe_pause import FoundPause, SafePause, is_safe
 from tests.helpers import captured_scenarios
 from tests.helpers.memberships import settled

@@ -18,11 +18,13 @@ from kstream_plan.model.scenario import Join, NewInstance, Return, Scenario, Sto
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.simulated import Figures
 from kstream_plan.plans.stops import Stops
-from kstream_plan.simulation import draws
+from kstream_plan.simulation import draws, processes
+from kstream_plan.simulation import simulate as simulation
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
+from tests.benchmarks.whole_plan import scale_out as settled_and_joined
 from tests.helpers import captured_scenarios
 from tests.helpers.small_groups import group
 
@@ -87,6 +89,18 @@ def test_any_number_of_processes_gives_the_same(monkeypatch: pytest.MonkeyPatch)
     assert draws.draws(before, TWO_MORE, number=6, workers=2) == alone
 
 
+def test_what_else_may_be_and_other_settings_are_the_same_by_any_number_of_processes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = settled_and_joined(tasks=60, instances=7, joining=0, max_warmup_replicas=2, standbys=1)
+    alone = simulate(before, TWO_MORE, number_of_draws=1)
+    assert alone.plan.summary.floor_ms is not None
+    assert alone.plan.summary.ranges
+    assert alone.what_ifs
+    monkeypatch.setattr(simulation, "_WORTH_SHARING_MS", 0)
+    assert simulate(before, TWO_MORE, number_of_draws=1, workers=2) == alone
+
+
 def test_a_budget_of_time_ends_the_draws() -> None:
     before = captured_scenarios.before("scale-out")
     assert len(draws.draws(before, TWO_MORE, number=50, within_ms=0)) == 1
@@ -99,7 +113,7 @@ def _never_done_but_once(draw: int) -> draws.Outcome:
 
 
 def test_draws_that_nobody_wants_any_more_are_not_waited_for() -> None:
-    outcomes = draws.in_processes(_never_done_but_once, 8, 2)
+    outcomes = processes.in_processes(_never_done_but_once, 8, 2)
     assert next(outcomes).settled
     outcomes.close()  # type: ignore[attr-defined]
     for worker in multiprocessing.active_children():
@@ -109,8 +123,8 @@ def test_draws_that_nobody_wants_any_more_are_not_waited_for() -> None:
 def test_draws_of_a_process_that_was_killed_end_with_it() -> None:
     killed = (
         "import math, os, signal\n"
-        "from kstream_plan.simulation import draws\n"
-        "outcomes = draws.in_processes(math.sqrt, 8, 2)\n"
+        "from kstream_plan.simulation import processes\n"
+        "outcomes = processes.in_processes(math.sqrt, 8, 2)\n"
         "next(outcomes)\n"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )

@@ -11,7 +11,7 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.policy.findings import Standard
 from kstream_plan.simulation.alternatives import Variant, alternatives
-from kstream_plan.simulation.draws import processors
+from kstream_plan.simulation.processes import processors
 
 
 def play_alternatives(

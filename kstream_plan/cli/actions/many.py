@@ -19,7 +19,7 @@ from kstream_plan.errors import KstreamPlanError, SnapshotError
 from kstream_plan.fleet.batches import Answer, answers, dealt, worked
 from kstream_plan.model import Snapshot
 from kstream_plan.render.text.numbers import count
-from kstream_plan.simulation.draws import processors
+from kstream_plan.simulation.processes import processors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -24,7 +24,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.render.bounce import best_scenario, bounce_json, bounce_markdown, bounce_table
 from kstream_plan.simulation.bounces import Bounces
 from kstream_plan.simulation.bounces import bounce as bounces_of
-from kstream_plan.simulation.draws import processors
+from kstream_plan.simulation.processes import processors
 
 #: A stop, the start of a JVM, and joining.
 _USUAL_RESTART_MS = 40_000
