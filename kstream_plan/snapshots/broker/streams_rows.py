@@ -189,7 +189,10 @@ def _config(settings: Mapping[str, str], given: GivenOfGroup) -> tuple[dict[str,
 
 def _release_notes(answer: StreamsGroupAnswer, release: str, given: GivenOfGroup) -> Iterator[Note]:
     if given.broker_version is None:
-        message = f"the brokers answer as those of {release} do, and decide so in the plan; else give --broker-version"
+        message = (
+            f"the brokers answer as those of {release}, and plans go by the rules of that; if they are of another release, "
+            "give --broker-version"
+        )
         yield Note("broker-release", message)
     if answer.version >= _ANSWERED_SINCE_4_4 and answer.group.assignor is None:
         message = f"the brokers do not tell the group's assignor: {_ASSIGNOR}, which is the usual one, counts"

@@ -287,6 +287,15 @@ def test_an_answer_that_is_damaged_is_one_error() -> None:
             assert len(err.splitlines()) == 1
 
 
+def test_an_answer_about_another_group_is_one_error() -> None:
+    of = broker(BASE)
+    with serving(of) as address:
+        code, _, err = run_command("snapshot", "--bootstrap-server", address, "--group", "other")
+    assert code == 1
+    assert "group other at 127.0.0.1" in err
+    assert "the answer is not about what was asked for" in err
+
+
 def test_all_groups_are_those_of_either_protocol() -> None:
     of = broker(BASE)
     with serving(of) as address:
