@@ -190,7 +190,7 @@ def _config(settings: Mapping[str, str], given: GivenOfGroup) -> tuple[dict[str,
 def _release_notes(answer: StreamsGroupAnswer, release: str, given: GivenOfGroup) -> Iterator[Note]:
     if given.broker_version is None:
         message = (
-            f"the brokers answer as those of {release}, and plans go by the rules of that; if they are of another release, "
+            f"the brokers answer as those of {release}, and plans go by the rules of that release: if it is another, "
             "give --broker-version"
         )
         yield Note("broker-release", message)
