@@ -45,6 +45,8 @@ _KNOWN = frozenset(
         "ssl.protocol",
     }
 )
+#: User and password for a REST interface, as other clients of Kafka's name them.
+_USER_INFO = "basic.auth.user.info"
 #: What makes a name one that decides about security; refused unless it is known.
 _SECURITY = re.compile(r"(?:sasl|ssl|security|config\.providers)(?:\..*)?")
 _JAAS = re.compile(r"\s*(?P<module>[\w.$]+)\s+required\b(?P<options>.*?);\s*", re.DOTALL)
@@ -72,6 +74,32 @@ def load_client_properties(path: Path) -> Mapping[str, Any]:
         ConfigError: the file, or one that it names, cannot be read; a setting has a wrong value or is not supported.
             No secret is in the message.
     """
+    return _arguments(_settings_in(path))
+
+
+class RestLogin(NamedTuple):
+    """How to log in to a REST interface: what TLS trusts and shows, and ``user:password`` if there is one."""
+
+    ssl_context: ssl.SSLContext
+    user_info: str | None
+
+
+def load_rest_login(path: Path) -> RestLogin:
+    """Read from a ``client.properties`` file how to log in to a REST interface.
+
+    Its ``ssl.…`` settings count as they do for brokers, and ``basic.auth.user.info`` is ``user:password``.
+
+    Raises:
+        ConfigError: as for :func:`load_client_properties`.
+    """
+    settings = _settings_in(path)
+    user_info = settings.get(_USER_INFO) or None
+    if user_info is not None and ":" not in user_info:
+        raise settings.fail(_USER_INFO, f"{_USER_INFO} is no user and password", "write it as USER:PASSWORD")
+    return RestLogin(_ssl_context(settings), user_info)
+
+
+def _settings_in(path: Path) -> _Settings:
     where = str(path)
     try:
         text = read_file(path, SETTINGS_BYTES).decode("utf-8")
@@ -79,7 +107,7 @@ def load_client_properties(path: Path) -> Mapping[str, Any]:
         raise _unreadable(path, error) from None
     found = parse_properties(text, where)
     places = {setting.name: f"{where}, line {setting.line}" for setting in found}
-    return _arguments(_Settings({setting.name: str(setting.value).strip() for setting in found}, places, where))
+    return _Settings({setting.name: str(setting.value).strip() for setting in found}, places, where)
 
 
 class _Settings(NamedTuple):

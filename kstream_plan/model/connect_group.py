@@ -131,7 +131,8 @@ class ConnectGroup:
     ``task_counts`` are the connectors, sorted, with the number of their tasks; ``workers`` are in the order of the
     broker's member table, which has ``bins`` bins (``None``: as many as it needs). ``java`` is the workers' version,
     ``shared`` what no single worker remembers. ``to_configure`` are connectors without tasks yet, with the number of
-    tasks that each configures once it runs.
+    tasks that each configures once it runs. Without a ``leader`` nobody knows who that is, what it remembers, and in
+    which orders workers and what they hold are: only how much each holds.
     """
 
     task_counts: tuple[tuple[str, int], ...]

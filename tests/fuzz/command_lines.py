@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from functools import cache
@@ -120,7 +121,15 @@ _WORDS += [
     "[red]",
 ]
 #: What would be waited for or served, and how many of something there may be: the answer is the same, sooner.
-_TOO_SLOW = {"--help", "--install-completion", "--show-completion", "--debug", "--draws", "--bootstrap-server"}
+_TOO_SLOW = {
+    "--help",
+    "--install-completion",
+    "--show-completion",
+    "--debug",
+    "--draws",
+    "--bootstrap-server",
+    "--connect-url",
+}
 _FITTING: dict[str, list[str]] = {
     "--out": ["out.json", "out.json", "folder/out.json", "plan.json"],
     "--policy": ["policy.yaml", FILE],
@@ -170,6 +179,7 @@ _POSITIONAL: dict[str, list[list[str]]] = {
         ["--leader-log", FILE],
         ["--connect-log", "connect.log"],
         ["--connect-log", FILE],
+        ["--connect-status", "connect-status.json"],
     ],
     "compare": [
         ["snapshot.json", "--vary", "max.warmup.replicas=1,4"],
@@ -193,6 +203,7 @@ def _files() -> dict[str, bytes]:
         "restart.yaml": b"events:\n  - {at: 0s, bounce: {instances: all, restart: 20s}}\n",
         "leader.log": (_EXAMPLES / "leader-log" / "orders.log").read_bytes(),
         "connect.log": (_EXAMPLES / "connect" / "worker-1.log").read_bytes(),
+        "connect-status.json": gzip.decompress((captured.REAL / "connect" / "rest1.json.gz").read_bytes()),
         "connect.properties": (_EXAMPLES / "connect" / "connect-distributed.properties").read_bytes(),
         "policy.yaml": check_cases.STRICT,
         "app.properties": b"max.warmup.replicas=3\n",

@@ -34,6 +34,7 @@ from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.broker.byte_reader import PayloadError
 from kstream_plan.snapshots.broker.topology_text import read_topology
 from kstream_plan.snapshots.connect_log.history import checked_row, read_connect_logs
+from kstream_plan.snapshots.connect_rest.status import row_of_status
 from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows, rows_of
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
@@ -308,6 +309,16 @@ def _connect_log(given: Input) -> None:
 
 
 @cache
+def _connect_answers() -> list[Any]:
+    return [json.loads(gzip.decompress((captured.REAL / "connect" / "rest1.json.gz").read_bytes()))]
+
+
+def _connect_status(given: Input) -> None:
+    found = row_of_status(given.content, NAME, group_id="x", captured_at=None, config={})
+    _planned(snapshot_from_row(found.row, NAME), given)
+
+
+@cache
 def _metrics() -> list[bytes]:
     lags = {("A", 0): 3.0, ("A", 1): 0.0}
     texts = [metric_texts.text(metric_texts.lags(lags)), metric_texts.text(metric_texts.leads(lags))]
@@ -410,6 +421,7 @@ TARGETS: dict[str, Target] = {
     ),
     "log": Target(_of_texts(_logs), _log),
     "connect-log": Target(_of_texts(_connect_logs), _connect_log),
+    "connect-status": Target(_of_documents(_connect_answers), named(_connect_status)),
     "connect-settings": Target(_of_texts(lambda: _CONNECT_SETTINGS), named(_from_file(load_connect_config))),
     "metrics": Target(_of_texts(_metrics), _measured),
     "offsets": Target(_of_texts(lambda: _OFFSETS), lambda given: read_offsets(["-"], io.BytesIO(given.content), 5_000)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,41 +11,110 @@ from typing import Any
 from kstream_plan.cli.actions.per_application import per_application
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import talk
+from kstream_plan.documents.client_properties import load_rest_login
 from kstream_plan.documents.connect_config import load_connect_config
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model.times import format_time
 from kstream_plan.render.generations import ConnectLine
 from kstream_plan.snapshots.connect_log.history import ConnectEntry, checked_row, read_connect_logs
+from kstream_plan.snapshots.connect_rest.ask import Access, ask_status, checked_url
+from kstream_plan.snapshots.connect_rest.status import row_of_status
+from kstream_plan.snapshots.files.content import read_file, standard_input, unpacked
 from kstream_plan.snapshots.files.selection import Selection
-from kstream_plan.snapshots.rows.fields import shown
+from kstream_plan.snapshots.files.sources import STDIN
+from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
+_SOURCES = ("connect_log", "connect_status", "connect_url")
 #: What is of Kafka Streams' groups only.
 _OF_STREAMS = (
-    *("leader_log", "describe_text", "broker_version", "bootstrap_server", "group", "all_groups", "command_config"),
+    *("leader_log", "describe_text", "broker_version", "bootstrap_server", "group", "all_groups"),
     *("offsets_topic", "streams_config", "names", "topology", "metrics", "end_offsets", "start_offsets", "store_lags"),
 )
-_OF_CONNECT = ("connect_config", "generation", "now")
+#: What is of some of the sources only.
+_OF_LOGS = ("generation", "now", "as_of", "from_time", "to_time", "everything", "listed", "more_logs")
+#: Options that are written otherwise than they are called.
+_WRITTEN = {"from_time": "--from", "to_time": "--to", "everything": "--all", "listed": "--list", "more_logs": "FILE"}
+#: The group that REST does not name.
+_A_GROUP = "connect"
 
 
 def is_about_connect(asked: SnapshotOptions) -> bool:
-    """Tell whether workers' logs are to be read.
+    """Tell whether a group of Connect's workers is meant: their logs, or what their REST interface says.
 
     Raises:
         UsageError: options that do not go together.
     """
-    if not asked.connect_log:
-        lonely = next((name for name in _OF_CONNECT if getattr(asked, name) is not None), None)
+    given = [name for name in _SOURCES if getattr(asked, name)]
+    if not given:
+        lonely = next(
+            (name for name in ("connect_config", "generation", "now") if getattr(asked, name) is not None), None
+        )
         if lonely is not None:
-            raise UsageError(
-                f"{_option(lonely)} goes with --connect-log", fix="give the workers' logs, or leave it out"
-            )
+            fix = "say of which: --connect-log, or leave it out"
+            raise UsageError(f"{_option(lonely)} is about a Connect group", fix=fix)
         return False
-    other = next((name for name in _OF_STREAMS if getattr(asked, name)), None)
+    others = [*given[1:], *_OF_STREAMS]
+    others += [] if given[0] == "connect_log" else _OF_LOGS
+    others += [] if given[0] == "connect_url" else ["command_config"]
+    other = next((name for name in others if getattr(asked, name)), None)
     if other is not None:
-        raise UsageError(f"{_option(other)} does not go with --connect-log", fix="leave it out")
+        raise UsageError(f"{_option(other)} does not go with {_option(given[0])}", fix="leave one of them out")
     if asked.generation is not None and (asked.as_of or asked.wants_history):
         raise UsageError("--generation names one already", fix="leave out --as-of, --from, --to and --all")
     return True
+
+
+def rest_rows(asked: SnapshotOptions) -> list[Mapping[str, Any]]:
+    """Return the row of what REST says, asked for or saved, and warn of what it does not say.
+
+    Raises:
+        KstreamPlanError: it cannot be read, or nobody answers as Connect does.
+    """
+    group_id = only_application(asked.application_id) or _A_GROUP
+    configs = per_application(asked.connect_config, "--connect-config", _settings_in)
+    config, url = configs.of(group_id), asked.connect_url
+    if url is None:
+        where, content, captured_at = _named(str(asked.connect_status)), _saved(str(asked.connect_status)), None
+    else:
+        address = checked_url(url)
+        content = ask_status(address, _login(asked))
+        where, captured_at = f"{address.scheme}://{address.netloc}", format_time(time.time_ns() // 1_000_000)
+    found = row_of_status(content, where, group_id=group_id, captured_at=captured_at, config=config or {})
+    snapshot_from_row(found.row, where)
+    for note in found.notes:
+        talk(f"warning: {note.message}")
+    if config is None:
+        talk(
+            "warning: REST does not tell the workers' settings: Kafka's defaults will count "
+            "(scheduled.rebalance.max.delay.ms 300000, session.timeout.ms 10000). Give --connect-config"
+        )
+    return [found.row]
+
+
+def only_application(application_ids: Sequence[str] | None) -> str | None:
+    """Return the application that ``--application-id`` names, if it names one, and by no pattern."""
+    if not application_ids or len(application_ids) > 1 or any(char in application_ids[0] for char in "*?["):
+        return None
+    return application_ids[0]
+
+
+def _login(asked: SnapshotOptions) -> Access:
+    return Access() if asked.command_config is None else Access(*load_rest_login(asked.command_config))
+
+
+def _named(path: str) -> str:
+    return "standard input" if path == STDIN else path
+
+
+def _saved(path: str) -> bytes:
+    try:
+        return unpacked(standard_input() if path == STDIN else read_file(path))
+    except (OSError, EOFError, zlib.error) as error:
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else f"it is damaged: {error}"
+        raise SnapshotError(
+            f"cannot be read: {reason}", where=printable(_named(path)), fix="check --connect-status"
+        ) from None
 
 
 def connect_entries(asked: SnapshotOptions, in_range: Callable[[int], bool]) -> list[ConnectEntry]:
@@ -115,4 +186,4 @@ def _settings_in(path: Path) -> Mapping[str, Any]:
 
 
 def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return _WRITTEN.get(name, f"--{name.replace('_', '-')}")

@@ -10,7 +10,14 @@ import typer
 
 from kstream_plan.cli.actions.measure import check_measuring, measured_rows, measurements, topologies
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
-from kstream_plan.cli.actions.snapshot_connect import connect_entries, connect_line, connect_rows, is_about_connect
+from kstream_plan.cli.actions.snapshot_connect import (
+    connect_entries,
+    connect_line,
+    connect_rows,
+    is_about_connect,
+    only_application,
+    rest_rows,
+)
 from kstream_plan.cli.actions.snapshot_group import (
     GroupFiles,
     GroupSnapshots,
@@ -102,8 +109,11 @@ def _check_out(asked: SnapshotOptions) -> None:
 
 
 def _of_connect(asked: SnapshotOptions) -> None:
-    """Make rows of what workers of Kafka Connect have logged."""
+    """Make rows of what workers of Kafka Connect have logged, or say by their REST interface."""
     _check_out(asked)
+    if not asked.connect_log:
+        _deliver(rest_rows(asked), asked.out)
+        return
     with progress() as tell:
         tell("reading the logs")
         entries = connect_entries(asked, _in_range(asked))
@@ -210,17 +220,10 @@ def _in_range(asked: SnapshotOptions) -> Callable[[int], bool]:
 def _read(asked: SnapshotOptions, configs: PerApplication[Mapping[str, Any]]) -> LogHistory:
     return read_leader_logs(
         [*(asked.leader_log or ()), *(asked.more_logs or ())],
-        application_id=_only_application(asked.application_id),
+        application_id=only_application(asked.application_id),
         config=lambda application_id: configs.of(application_id) or {},
         names=None if asked.names is None else load_instance_names(asked.names),
     )
-
-
-def _only_application(application_ids: Sequence[str] | None) -> str | None:
-    """Return the application that ``--application-id`` names, if it names one, and by no pattern."""
-    if not application_ids or len(application_ids) > 1 or any(char in application_ids[0] for char in "*?["):
-        return None
-    return application_ids[0]
 
 
 def _configs(asked: SnapshotOptions) -> PerApplication[Mapping[str, Any]]:

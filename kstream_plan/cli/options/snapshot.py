@@ -46,10 +46,23 @@ class SnapshotOptions(Measuring, Limited):
             help="Logs of all workers of Kafka Connect, plain or gzip, in any order; - is standard input.",
         ),
     ] = None
+    connect_status: Annotated[
+        str | None,
+        typer.Option(
+            "--connect-status",
+            metavar="FILE",
+            help="Saved JSON of GET /connectors?expand=status&expand=info; - is standard input.",
+        ),
+    ] = None
+    connect_url: Annotated[
+        str | None,
+        typer.Option("--connect-url", metavar="URL", help="A worker's REST interface, to ask it: http://host:8083."),
+    ] = None
     connect_config: Annotated[
         list[str] | None,
         typer.Option(
             "--connect-config",
+            hidden=True,
             metavar="[ID=]FILE",
             help="A worker's connect-distributed.properties; of one group, or a folder of files named by their groups.",
         ),
@@ -57,7 +70,11 @@ class SnapshotOptions(Measuring, Limited):
     generation: Annotated[
         int | None,
         typer.Option(
-            "--generation", metavar="N", parser=parser(whole_number, 0), help="This generation of --connect-log."
+            "--generation",
+            hidden=True,
+            metavar="N",
+            parser=parser(whole_number, 0),
+            help="This generation of --connect-log.",
         ),
     ] = None
     now: shared.Now = None

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from kstream_plan.designs.connect.cluster import SHIPPED, Rules
 from kstream_plan.designs.connect.connectors import ever_configured
-from kstream_plan.designs.connect.frozen import due_ms, later, table_bins
+from kstream_plan.designs.connect.frozen import due_ms, later, led_by, table_bins
 from kstream_plan.designs.connect.playing import Begins, ConnectPlay, holdings_of
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
@@ -38,6 +38,8 @@ class Connect(Design):
         group = state.memory
         assert isinstance(group, ConnectGroup)
         bins = table_bins([worker.member_id for worker in group.workers])
+        if group.leader is None:
+            group = led_by(group, _stays_longest(group, scenario))
         begun = self.remembering(replace(later(group, -state.at_ms), bins=bins))
         ever = ever_configured(group.task_counts, scenario.events) if scenario else None
         if ever is not None:
@@ -82,6 +84,14 @@ class Connect(Design):
         return tuple(_notes(played))
 
 
+def _stays_longest(group: ConnectGroup, scenario: Scenario | None) -> str:
+    """Return a worker that does not leave, or does last: if it leads, no departure passes without its delay."""
+    events = () if scenario is None else scenario.events
+    going = [of for event in events if isinstance(event, Bounce | Leave | Stop) for of in event.process_ids]
+    leaves = {process_id: place for place, process_id in reversed([*enumerate(going, start=1)])}
+    return max(group.workers, key=lambda worker: leaves.get(worker.member_id, len(going) + 1)).member_id
+
+
 def _notes(played: Played) -> Iterator[Note]:
     if played.scenario is None:
         yield Note("starts-now", "A rebalance starts now, as it would when a worker joins or a configuration changes")
@@ -95,7 +105,14 @@ def _notes(played: Played) -> Iterator[Note]:
     assert isinstance(group, ConnectGroup)
     if played.goes_on and due_ms(group) is not None:
         yield Note("goes-on", "The delay that runs already goes on: what nobody runs is dealt out when it ends")
-    if table_bins([worker.member_id for worker in group.workers]) is None:
+    if group.leader is None:
+        yield Note(
+            "counts-only",
+            "How much moves is exact, but not which items: ids and orders are not known. Nor is who leads: a worker "
+            "that stays, it is assumed; if the leader leaves, nothing waits. No delay runs by now, and all the workers "
+            "are there, none of them without work",
+        )
+    elif table_bins([worker.member_id for worker in group.workers]) is None:
         message = (
             "The workers are in no order that a broker's table has: who leads next, and who has an extra item, is open"
         )

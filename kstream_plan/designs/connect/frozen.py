@@ -79,6 +79,20 @@ def later(group: ConnectGroup, by_ms: int) -> ConnectGroup:
     )
 
 
+def led_by(group: ConnectGroup, leader: str) -> ConnectGroup:
+    """Return the same led by a worker that remembers what all hold, and nothing else."""
+    memory = WorkerMemory(
+        previous=ConnectItems(
+            tuple(name for worker in group.workers for name in worker.held.connectors),
+            tuple(task for worker in group.workers for task in worker.held.tasks),
+        ).sorted(),
+        generation=group.generation,
+        members=tuple(sorted(worker.member_id for worker in group.workers)),
+    )
+    workers = (replace(of, memory=memory) if of.member_id == leader else of for of in group.workers)
+    return replace(group, leader=leader, workers=tuple(workers))
+
+
 def table_bins(member_ids: list[str]) -> int | None:
     """Return how many bins a table has that lists members in this order; ``None``: there is no such table."""
     bins = 16

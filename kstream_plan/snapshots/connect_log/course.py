@@ -26,9 +26,9 @@ class Course:
 
     ``members`` are in the order of the broker's table, ``gone`` were there in the round before; ``in_doubt`` are those
     of them whose order there the logs do not tell. ``memories`` are of all that have led, ``max_delay_ms`` is what the
-    last delay has begun with. ``assumed`` is configured as far as is known: it was before, and a configuration has
-    changed since. ``given``, ``lost`` and ``unrun`` count items: newly held, held no more, held by nobody. ``problem``
-    says why it cannot be planned from.
+    last delay, or else the first one to come, has begun with. ``assumed`` is configured as far as is known: it was
+    before, and a configuration has changed since. ``given``, ``lost`` and ``unrun`` count items: newly held, held no
+    more, held by nobody. ``problem`` says why it cannot be planned from.
     """
 
     round: LoggedRound
@@ -46,8 +46,15 @@ class Course:
     problem: str | None
 
 
-def courses_of(group: LoggedGroup) -> Iterator[Course]:
-    """Yield the rounds of a group in order, each with what is known after it."""
+def courses_of(group: LoggedGroup) -> list[Course]:
+    """Return the rounds of a group in order, each with what is known after it."""
+    found = list(_walked(group))
+    # before the first delay that was seen, the workers were set to it already
+    first_ms = next((of.max_delay_ms for of in found if of.max_delay_ms is not None), None)
+    return [replace(of, max_delay_ms=first_ms) if of.max_delay_ms is None else of for of in found]
+
+
+def _walked(group: LoggedGroup) -> Iterator[Course]:
     walk, before = _Walk(_configured_at(group)), None
     for number in sorted(group.rounds):
         of = group.rounds[number]

@@ -49,9 +49,8 @@ def read_connect(
     """Read the row of a Connect group.
 
     Raises:
-        FieldError: a field of the wrong type, or what is not planned: a group whose orders, leader or memory are not
-            known, workers of unlike configurations or tables, what two workers hold, or what is held and not
-            configured.
+        FieldError: a field of the wrong type, or what is not planned: workers of unlike configurations or tables, what
+            two workers hold, or what is held and not configured.
     """
     _refuse(row)
     notes = list[Note]()
@@ -60,11 +59,12 @@ def read_connect(
     given = optional_rows(row, "instances")
     if not given:
         raise FieldError("instances", "holds no worker", "give at least one")
-    workers, instances, leader, java = _read_workers(given, generation, captured_at_ms, protocol)
+    exact = optional_boolean(row, "exact") is not False
+    workers, instances, leader, java = _read_workers(given, generation, captured_at_ms, protocol, exact=exact)
     if "java" in java.missing:
         notes.append(Note("java-assumed", f"Workers that do not say so run Java {_JAVA}"))
     _check_held(workers, counts)
-    if protocol != "eager":
+    if protocol != "eager" and leader is not None:
         workers, told = _with_leaders_memory(workers, leader, generation)
         notes += told
     group = Group.of(application_id, work_of(counts), instances)
@@ -83,7 +83,7 @@ def read_connect(
         at_ms=0,
         holdings=holdings,
         copies=((),) * len(group.tasks),
-        leader=group.instance_index[leader],
+        leader=None if leader is None else group.instance_index[leader],
         memory=cluster,
     )
     return Snapshot(
@@ -100,11 +100,6 @@ def _refuse(row: Row) -> None:
     for name in ("tasks", "lags", "decision", "copies_since"):
         if row.get(name):
             raise FieldError(name, "is given, and a Connect group has none", "leave it out: it has connectors")
-    if optional_boolean(row, "exact") is False:
-        what = "is false: without member ids, orders, the leader and its memory nobody can tell what follows"
-        raise FieldError(
-            "exact", what, "capture the group from the workers' logs, and give what they hold in its order"
-        )
 
 
 def _read_config(row: Row, *, as_text: bool) -> tuple[AssignmentConfig, str, list[Note]]:
@@ -169,8 +164,8 @@ class _Java:
 
 
 def _read_workers(
-    given: Sequence[Row], generation: int, captured_at_ms: int | None, protocol: str
-) -> tuple[list[ConnectWorker], list[Instance], str, _Java]:
+    given: Sequence[Row], generation: int, captured_at_ms: int | None, protocol: str, *, exact: bool
+) -> tuple[list[ConnectWorker], list[Instance], str | None, _Java]:
     workers: dict[str, ConnectWorker] = {}
     instances, leaders, offsets, java = list[Instance](), list[str](), set[int | None](), _Java()
     for place, item in enumerate(given):
@@ -189,7 +184,7 @@ def _read_workers(
         seat = (Consumer(consumer_id=worker.member_id, protocols=(protocol,)),)
         instances.append(Instance(process_id=worker.member_id, host=host, consumers=seat))
         leaders += [worker.member_id] if leads else []
-    if len(leaders) != 1:
+    if exact and len(leaders) != 1:
         what = "name no leader" if not leaders else f"name {len(leaders)} leaders"
         raise FieldError(
             "instances", what, "name the one leader: whether there is a delay depends on what it remembers"
@@ -197,7 +192,7 @@ def _read_workers(
     if len(offsets) > 1:
         what = "have read configurations of different offsets (config_offset): such a round fails, and is not planned"
         raise FieldError("instances", what, "capture the group again once all workers have read the same")
-    return list(workers.values()), instances, leaders[0], java
+    return list(workers.values()), instances, leaders[0] if exact else None, java
 
 
 def _worker(item: Row, generation: int, captured_at_ms: int | None) -> ConnectWorker:

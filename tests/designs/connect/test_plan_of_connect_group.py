@@ -155,7 +155,6 @@ def test_a_connector_may_be_called_like_a_task() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"exact": False}, "exact is false"),
         ({"config": {"connect_protocol": "lazy"}}, "connect_protocol is 'lazy'"),
         ({"tasks": [{"task_id": "0_0"}]}, "a Connect group has none"),
         ({"connectors": [{"name": "c0", "task_count": 4}]}, "which is not configured"),

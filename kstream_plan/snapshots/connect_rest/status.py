@@ -1,0 +1,207 @@
+"""The answer to ``GET /connectors?expand=status&expand=info`` → a snapshot row.
+
+It says which worker runs what, by where the worker's REST interface is. Member ids, the leader, a delay that runs, the
+order in which a worker holds what it holds, and workers without work are not in it; and what a worker ran that is gone
+stays with it, as if it ran.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model import Note
+from kstream_plan.model.java_hash import java_string_key
+from kstream_plan.snapshots.rows.fields import (
+    FieldError,
+    optional_rows,
+    optional_text,
+    printable,
+    required_text,
+    shown,
+    wrong_type,
+)
+
+#: What is asked for, below the address of the interface.
+PATH = "/connectors?expand=status&expand=info"
+
+_CONNECTOR = -1
+_STATES = frozenset({"UNASSIGNED", "RUNNING", "PAUSED", "FAILED", "RESTARTING", "STOPPED"})
+_NOBODYS = "UNASSIGNED"
+_FIX = f"save the answer to GET {PATH} as it is"
+
+
+class StatusRow(NamedTuple):
+    """A row, and what the answer does not say, with its cost."""
+
+    row: Mapping[str, Any]
+    notes: tuple[Note, ...]
+
+
+class _Connector(NamedTuple):
+    """A connector: its tasks as they are configured, and of each item (-1: itself) its worker and its state."""
+
+    name: str
+    kind: str | None
+    numbers: frozenset[int]
+    items: Mapping[int, tuple[str, str]]
+
+
+def row_of_status(
+    content: bytes, where: str, *, group_id: str, captured_at: str | None, config: Mapping[str, Any]
+) -> StatusRow:
+    """Make a row of an answer.
+
+    Args:
+        content: the answer, JSON.
+        where: from where it is, as people know it.
+        group_id: the group that it is of, which it does not say.
+        captured_at: when it was given, if that is known.
+        config: settings, by the names of the snapshot's ``config``.
+
+    Raises:
+        SnapshotError: it is cut off, is something else, or has no status or no configuration in it.
+    """
+    try:
+        connectors = [_connector(name, of) for name, of in sorted(_answer(content).items(), key=_by_name)]
+    except FieldError as error:
+        raise SnapshotError(f"{error.path} {error.what}".strip(), where=printable(where), fix=error.fix) from None
+    workers = _workers(connectors)
+    if not workers:
+        fix = "wait until the workers have started their connectors"
+        raise SnapshotError("no worker runs anything by it", where=printable(where), fix=fix)
+    row: dict[str, Any] = {"format_version": "1.0", "application_id": group_id, "group_protocol": "connect"}
+    if captured_at is not None:
+        row["captured_at"] = captured_at
+    row |= {"exact": False, "config": dict(config), "connectors": [_written(of) for of in connectors]}
+    row["instances"] = [{"process_id": worker, "host": worker, "held": held} for worker, held in workers.items()]
+    return StatusRow(row, tuple(_notes(connectors)))
+
+
+def _by_name(item: tuple[str, Any]) -> bytes:
+    return java_string_key(item[0])
+
+
+def _answer(content: bytes) -> Mapping[str, Any]:
+    try:
+        answer = json.loads(content)
+    except UnicodeDecodeError:
+        raise FieldError("", "is no UTF-8", _FIX) from None
+    except (ValueError, RecursionError) as error:
+        raise FieldError("", f"is cut off, or no JSON: {_reason(error)}", _FIX) from None
+    if isinstance(answer, list):
+        raise FieldError("", "lists names only: it was asked for without expand=status&expand=info", _FIX)
+    if not isinstance(answer, Mapping):
+        raise wrong_type("it", answer, "an object of connectors", _FIX)
+    if "error_code" in answer and "message" in answer:
+        raise FieldError("", f"is an error: {shown(answer['message'])}", "ask again")
+    if not answer:
+        raise FieldError("", "holds no connector", "create one first")
+    return answer
+
+
+def _reason(error: Exception) -> str:
+    return f"line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else "it is too deep"
+
+
+def _connector(name: str, of: Any) -> _Connector:
+    try:
+        info, status = _part(of, "info", "expand=info"), _part(of, "status", "expand=status")
+        numbers = frozenset(_number(task, "task", f"info.tasks[{at}]") for at, task in _rows(info, "info", "tasks"))
+        items = {} if not name else {_CONNECTOR: _placed(_part(status, "connector", ""), "status.connector")}
+        for at, task in _rows(status, "status", "tasks"):
+            items[_number(task, "id", f"status.tasks[{at}]")] = _placed(task, f"status.tasks[{at}]")
+        kind = optional_text(info, "type")
+    except FieldError as error:
+        raise error.inside(f"{shown(name)}:") from None
+    if numbers != frozenset(range(len(numbers))):
+        raise FieldError(f"{shown(name)}: info.tasks", "are not numbered from 0 on", _FIX)
+    return _Connector(name, kind, numbers, items)
+
+
+def _part(of: Any, name: str, asked_by: str) -> Mapping[str, Any]:
+    part = of.get(name) if isinstance(of, Mapping) else None
+    if not isinstance(part, Mapping):
+        what = f"is missing: it was asked for without {asked_by}" if asked_by else "is missing"
+        raise FieldError(name, what, _FIX)
+    return part
+
+
+def _rows(of: Mapping[str, Any], outer: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    try:
+        yield from enumerate(optional_rows(of, name))
+    except FieldError as error:
+        raise error.inside(outer) from None
+
+
+def _number(of: Mapping[str, Any], name: str, where: str) -> int:
+    number = of.get(name)
+    if type(number) is not int or not 0 <= number < 1 << 31:
+        raise wrong_type(f"{where}.{name}", number, "the number of a task", _FIX)
+    return number
+
+
+def _placed(of: Mapping[str, Any], where: str) -> tuple[str, str]:
+    try:
+        return required_text(of, "worker_id"), required_text(of, "state")
+    except FieldError as error:
+        raise error.inside(where) from None
+
+
+def _assigned(of: _Connector) -> Iterator[tuple[int, str]]:
+    """Yield what workers have of a connector; what is not configured any more does not count."""
+    for number, (worker, state) in sorted(of.items.items()):
+        if state != _NOBODYS and (number == _CONNECTOR or number in of.numbers):
+            yield number, worker
+
+
+def _workers(connectors: list[_Connector]) -> dict[str, list[dict[str, Any]]]:
+    """Return what every worker has, by the names of connectors."""
+    held: dict[str, dict[str, list[int]]] = {}
+    for of in connectors:
+        for number, worker in _assigned(of):
+            held.setdefault(worker, {}).setdefault(of.name, []).append(number)
+    return {
+        worker: [{"connector": name, "items": numbers} for name, numbers in held[worker].items()]
+        for worker in sorted(held, key=java_string_key)
+    }
+
+
+def _written(of: _Connector) -> dict[str, Any]:
+    states = [{"item": number, "state": state} for number, (_, state) in sorted(of.items.items()) if state != "RUNNING"]
+    row: dict[str, Any] = {"name": of.name, "task_count": len(of.numbers), "states": states}
+    return row if of.kind is None else {**row, "type": of.kind}
+
+
+def _notes(connectors: list[_Connector]) -> Iterator[Note]:
+    yield Note(
+        "rest-only",
+        "REST does not tell who leads, whether a delay runs, or who is a member: workers without work are missing, and "
+        "what a lost worker ran still shows as running there. Of plans the counts are exact, not which items move",
+    )
+    unknown = {state: f"{of.name}" for of in connectors for _, state in of.items.values() if state not in _STATES}
+    for state, name in sorted(unknown.items()):
+        yield Note(
+            "unknown-state", f"the state {printable(state)} (of {printable(name)}) is not known: it counts as assigned"
+        )
+    stale = [
+        f"{of.name}-{number}" for of in connectors for number in sorted(of.items.keys() - of.numbers - {_CONNECTOR})
+    ]
+    if stale:
+        yield Note("stale-status", f"{_some(stale)} not configured any more, and left out", tuple(stale))
+    nobodys = [name for of in connectors for name in _nobodys(of)]
+    if nobodys:
+        yield Note("unassigned", f"{_some(nobodys)} run by nobody now", tuple(nobodys))
+
+
+def _nobodys(of: _Connector) -> Iterator[str]:
+    assigned = {number for number, _ in _assigned(of)}
+    for number in sorted({_CONNECTOR, *of.numbers} - assigned):
+        yield of.name if number == _CONNECTOR else f"{of.name}-{number}"
+
+
+def _some(names: list[str]) -> str:
+    first = printable(names[0])
+    return f"{first} is" if len(names) == 1 else f"{first} and {len(names) - 1} more are"

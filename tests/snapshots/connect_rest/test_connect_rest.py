@@ -1,0 +1,280 @@
+"""What REST says of a Connect group as a snapshot: exact in its counts, and asked for of nobody but who was named."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstream_plan.cli import run
+from kstream_plan.errors import ClusterError, SnapshotError, UsageError
+from kstream_plan.model.scenario import Join, Leave, Return, Scenario, Stop
+from kstream_plan.plans import HandOver, NobodyRuns, Plan, Revoke
+from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.snapshots.connect_log.history import checked_row, read_connect_logs
+from kstream_plan.snapshots.connect_rest.ask import Access, ask_status, checked_url
+from kstream_plan.snapshots.connect_rest.status import PATH, StatusRow, row_of_status
+from kstream_plan.snapshots.files.content import Limits, reading_within
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers.captured import REAL
+from tests.helpers.connect_rows import worker
+from tests.helpers.schemas import validator
+
+LIVE = REAL / "connect"
+SAVED = gzip.decompress((LIVE / "rest1.json.gz").read_bytes())
+#: A certificate for 127.0.0.1 that nobody trusts, and its key.
+CERTIFICATE = Path(__file__).parent / "server.pem"
+
+
+def read(content: Any, **config: int) -> StatusRow:
+    data = content if isinstance(content, bytes) else json.dumps(content).encode()
+    found = row_of_status(data, "rest.json", group_id="live", captured_at=None, config=config)
+    validator("snapshot").validate(found.row)
+    return found
+
+
+# --- what an answer is ------------------------------------------------------------------------------------------
+
+
+def _counts(made: Plan) -> list[tuple[int, int, int, int]]:
+    """Of every round when it is, and how many items stop, start, and are run by nobody."""
+    return [
+        (
+            rnd.at_ms,
+            sum(isinstance(step, Revoke) for step in rnd.steps),
+            sum(isinstance(step, HandOver) for step in rnd.steps),
+            sum(len(step.task_ids) for step in rnd.steps if isinstance(step, NobodyRuns)),
+        )
+        for rnd in made.rounds
+    ]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        lambda name: (Join(at_ms=0, instances=(worker("new"),)),),
+        lambda name: (Stop(at_ms=0, process_ids=(name("127.0.0.1:18083"),), crash=True),),
+        lambda name: (Leave(at_ms=0, process_ids=(name("127.0.0.1:18082"), name("127.0.0.1:18083"))),),
+        lambda name: (
+            Leave(at_ms=0, process_ids=(name("127.0.0.1:18083"),)),
+            Return(at_ms=12_000, process_ids=(name("127.0.0.1:18083"),)),
+        ),
+    ],
+)
+def test_counts_are_those_of_the_logs(events: Callable[[Callable[[str], str]], tuple[Any, ...]]) -> None:
+    logged = snapshot_from_row(checked_row(read_connect_logs([str(LIVE / "*.log*.gz")])[10]), "row")
+    hosts = {instance.host: instance.process_id for instance in logged.state.group.instances}
+    saved = snapshot_from_row(read(SAVED, scheduled_rebalance_max_delay_ms=40_000).row, "row")
+    by_log = plan_checked(logged, scenario=Scenario(events=events(lambda host: hosts[host])))
+    by_rest = plan_checked(saved, scenario=Scenario(events=events(str)))
+    assert _counts(by_rest) == _counts(by_log)
+    assert "counts-only" in {note.code for note in by_rest.assumptions}
+
+
+def test_who_leads_is_not_known_and_counts_as_somebody_who_stays() -> None:
+    saved = snapshot_from_row(read(SAVED).row, "row")
+    for name in ("127.0.0.1:18081", "127.0.0.1:18082", "127.0.0.1:18083"):
+        made = plan_checked(saved, scenario=Scenario(events=(Leave(at_ms=0, process_ids=(name,)),)))
+        assert [at for at, *_ in _counts(made)] == [0, 300_000]
+
+
+def _with(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(SAVED)
+    change(answer["alpha"])
+    return answer
+
+
+def _state(state: str) -> dict[str, Any]:
+    return _with(lambda of: of["status"]["tasks"][1].update(state=state))
+
+
+def test_a_failed_item_is_assigned_and_told() -> None:
+    found = read(_state("FAILED"))
+    captured = snapshot_from_row(found.row, "row")
+    assert [note.code for note in captured.warnings] == ["failed-items"]
+    assert sum(len(held.active) for held in captured.state.holdings) == 15
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "held"),
+    [
+        (_state("SLEEPING"), "unknown-state", 15),
+        (_state("UNASSIGNED"), "unassigned", 14),
+        (_with(lambda of: of["info"]["tasks"].pop()), "stale-status", 14),
+        (_with(lambda of: of["status"]["tasks"].pop()), "unassigned", 14),
+    ],
+)
+def test_what_is_odd_is_told(answer: dict[str, Any], code: str, held: int) -> None:
+    found = read(answer)
+    assert [note.code for note in found.notes] == ["rest-only", code]
+    captured = snapshot_from_row(found.row, "row")
+    assert sum(len(of.active) for of in captured.state.holdings) == held
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (SAVED[:1000], "cut off, or no JSON: line 1"),
+        (b"[" * 100_000, "cut off, or no JSON"),
+        (b'{"\xff": 1}', "no UTF-8"),
+        (["alpha"], "without expand=status&expand=info"),
+        ({"error_code": 409, "message": "Cannot complete request"}, "is an error: 'Cannot complete"),
+        ({}, "holds no connector"),
+        (_with(lambda of: of.pop("info")), "'alpha': info is missing: it was asked for without expand=info"),
+        (_with(lambda of: of.pop("status")), "without expand=status"),
+        (_with(lambda of: of["info"]["tasks"].pop(0)), "not numbered from 0 on"),
+        (_with(lambda of: of["status"]["connector"].pop("worker_id")), "status.connector.worker_id is missing"),
+        (_with(lambda of: of["status"]["tasks"][0].update(id="x")), r"status.tasks\[0\].id is 'x'"),
+        (_with(lambda of: of["status"].update(tasks="x")), "status.tasks is 'x'"),
+    ],
+)
+def test_another_answer_is_refused(content: Any, message: str) -> None:
+    with pytest.raises(SnapshotError, match=message) as error:
+        read(content)
+    assert error.value.where == "rest.json"
+    assert error.value.fix
+
+
+# --- asking for it ----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def serving(answer: Callable[[BaseHTTPRequestHandler], None], *, tls: bool = False) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer(self)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if tls:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(CERTIFICATE)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"http{'s' if tls else ''}://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def says(content: bytes, status: int = 200, length: int | None = None, **headers: str) -> Callable[[Any], None]:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        handler.send_header("Content-Length", str(len(content) if length is None else length))
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(content)
+
+    return answer
+
+
+def test_one_request_is_made_with_user_and_password() -> None:
+    seen = list[tuple[str, str | None]]()
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        seen.append((handler.path, handler.headers["Authorization"]))
+        says(SAVED)(handler)
+
+    with serving(answer) as url:
+        assert ask_status(checked_url(f"{url}/below/"), Access(user_info="user:pässword")) == SAVED
+    assert seen == [("/below" + PATH, f"Basic {base64.b64encode('user:pässword'.encode()).decode()}")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (says(b"", 401), "answers with status 401"),
+        (says(b"", 404), "answers with status 404"),
+        (says(b"", 302, Location="http://other.example:8083/x?token=secret"), "redirect .302. to other.example"),
+        (says(b"", 301, Location="http://[x"), "redirect .301. to another address"),
+        (says(SAVED, length=len(SAVED) + 1), "broke off in the middle"),
+        (says(SAVED * 20), "holds more than"),
+        (lambda handler: handler.wfile.write(b"SSH-2.0\r\n"), "does not answer as HTTP does"),
+        (lambda handler: handler.connection.close(), "answer|reached"),
+    ],
+)
+def test_what_is_no_answer_is_told_without_a_secret(answer: Callable[[Any], None], message: str) -> None:
+    with serving(answer) as url, reading_within(Limits(wait_ms=5_000, text_bytes=10_000)):
+        with pytest.raises(ClusterError, match=message) as error:
+            ask_status(checked_url(url), Access(user_info="user:secret"))
+        assert error.value.where == url
+        assert "secret" not in str(error.value)
+        assert error.value.fix
+
+
+def test_the_time_is_over_however_little_comes_at_a_time() -> None:
+    def drips(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+        try:
+            for _ in range(200):
+                handler.wfile.write(b"X: y\r\n")
+                handler.wfile.flush()
+                time.sleep(0.05)
+        except OSError:
+            return
+
+    begun = time.monotonic()
+    with serving(drips) as url, reading_within(Limits(wait_ms=300)):
+        with pytest.raises(ClusterError, match=r"has not answered within 0\.3 s"):
+            ask_status(checked_url(url), Access())
+        assert time.monotonic() - begun < 5
+
+
+def test_tls_is_checked() -> None:
+    with serving(says(SAVED), tls=True) as url, pytest.raises(ClusterError, match="cannot be reached by TLS"):
+        ask_status(checked_url(url), Access())
+    trusting = ssl.create_default_context(cafile=str(CERTIFICATE))
+    with serving(says(SAVED), tls=True) as url:
+        assert ask_status(checked_url(url), Access(trusting)) == SAVED
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://a", "http://", "a:8083", "http://a:x", "http://a:8083/?x", "http://u:p@a", "http://a\n"]
+)
+def test_what_is_no_address_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(UsageError) as error:
+        checked_url(url)
+    assert url == "http://" or url not in str(error.value)
+
+
+def test_a_running_worker_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    login, out = tmp_path / "client.properties", tmp_path / "connect.json"
+    login.write_text("basic.auth.user.info=user:secret\n", encoding="utf-8")
+    with serving(says(SAVED)) as url:
+        assert run(["snapshot", "--connect-url", url, "--command-config", str(login), "--out", str(out)]) == 0
+    row = json.loads(out.read_text(encoding="utf-8"))
+    assert (row["exact"], row["application_id"], len(row["instances"])) == (False, "connect", 3)
+    assert row["captured_at"] >= "2026"
+    assert "REST does not tell who leads" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--connect-status", "x", "--connect-log", "y"],
+        ["--connect-status", "x", "--list"],
+        ["--connect-status", "x", "--command-config", "y"],
+        ["--connect-url", "http://a:1", "--generation", "1"],
+        ["--connect-log", "x", "--streams-config", "y"],
+        ["--connect-log", "x", "--generation", "1", "--all"],
+        ["--connect-config", "x"],
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["snapshot", *arguments]) == 2
+    assert "Fix:" in capsys.readouterr().err
