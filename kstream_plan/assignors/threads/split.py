@@ -5,6 +5,7 @@ Source: page ``rules``, "Split over threads".
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import chain
 
 from kstream_plan.assignors.threads.consumer_split import split_over_consumers
@@ -13,12 +14,18 @@ from kstream_plan.model import Assignment, Copy, GroupState, Holding, Holdings, 
 from kstream_plan.model.holding_changes import times_in, unlike
 
 
-def split(state: GroupState, instances: Holdings, previous: tuple[GroupState, Assignment] | None) -> Holdings:
+def split(
+    state: GroupState,
+    instances: Holdings,
+    previous: tuple[GroupState, Assignment] | None,
+    told_otherwise: Collection[int] | None = None,
+) -> Holdings:
     """Split what each instance was given over its consumers.
 
     An instance's split depends on nothing but what it was given and what its consumers reported about that; where
     neither has changed since ``previous``, or everybody reported what it was given then (:func:`_stays`), its split is
-    taken from there.
+    taken from there. ``told_otherwise``: the instances of which consumers have reported other tasks since, where that
+    is known; how far behind is all the same to those who get back what they have.
 
     Returns:
         What each consumer of the group is given; who keeps what it owns of stateful tasks gets the very object.
@@ -29,28 +36,35 @@ def split(state: GroupState, instances: Holdings, previous: tuple[GroupState, As
         return split_stateless(group, instances, tuple(chain.from_iterable(found)), None)
     before, decision = previous
     given, held = Holdings.of(group, decision.instances), Holdings.of(group, decision.consumers)
-    stateful = _split_again(state, owned, instances.stateful, before, given.stateful, held.stateful)
+    if told_otherwise is None:
+        told_otherwise = _told_otherwise(state, before, instances.stateful)
+    stateful = _split_again(state, owned, instances.stateful, told_otherwise, given.stateful, held.stateful)
     return split_stateless(group, instances, stateful, (given, held))
+
+
+def _told_otherwise(state: GroupState, before: GroupState, instances: tuple[Holding, ...]) -> set[int]:
+    """Return the instances of which something else is reported of a task that they are given."""
+    found = set[int]()
+    for task, by in state.told_otherwise_since(before).items():
+        for instance in by:
+            if instance not in found and any(times_in(role, task) for role in instances[instance]):
+                found.add(instance)
+    return found
 
 
 def _split_again(
     state: GroupState,
     owned: tuple[Holding, ...],
     instances: tuple[Holding, ...],
-    before: GroupState,
+    told_otherwise: Collection[int],
     given: tuple[Holding, ...],
     held: tuple[Holding, ...],
 ) -> tuple[Holding, ...]:
     """Split the stateful tasks; those that were ``given`` to each instance ``before`` were ``held`` so by consumer."""
     group = state.group
-    told_otherwise = set[int]()
-    for task, by in state.told_otherwise_since(before).items():
-        for instance in by:
-            if instance not in told_otherwise and any(times_in(role, task) for role in instances[instance]):
-                told_otherwise.add(instance)
     given_otherwise = {i for i in unlike(instances, given) if instances[i] != given[i]}
     consumers = list(held)
-    for i in sorted(told_otherwise | given_otherwise):
+    for i in sorted(given_otherwise.union(told_otherwise)):
         if i not in given_otherwise and _stays(state, owned, i, instances[i], held):
             continue
         for consumer, mine in zip(group.consumers_of[i], _split_one(state, owned, i, instances[i]), strict=True):

@@ -62,6 +62,8 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         self._scale_down_timeout_ms = scale_down_timeout_ms
         self._rates = Rates()
         self._previous: tuple[GroupState, Assignment] | None = None
+        #: the instances that report other copies than in the round before
+        self._reseated: frozenset[int] = frozenset()
 
     def last(self, state: GroupState) -> LearnerTurn | None:
         """Return the round before the plan, of a group of this kind: what it began goes on."""
@@ -113,8 +115,8 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
 
     def _split(self, state: GroupState, instances: Holdings) -> Holdings:
         """Split over the consumers what each instance is to hold; where nothing has changed, as in the last round."""
-        same_group = self._previous is not None and self._previous[0].group is state.group
-        held = split(state, instances, self._previous if same_group else None)
+        previous = self._previous if self._previous is not None and self._previous[0].group is state.group else None
+        held = split(state, instances, previous, self._reseated)
         nowhere = Target((), ())
         self._previous = state, Assignment(instances=instances, consumers=held, probing_rebalance=False, target=nowhere)
         return held
@@ -139,6 +141,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         if lapse.idle:
             return turn.state
         state = turn.state
+        self._reseated = frozenset({copy.instance for of_task in turn.copies.values() for copy in of_task})
         spans = _without_absent(lapse.spans, state.group, turn.memory)
         after = state.followed_by(
             at_ms=lapse.from_ms,
@@ -150,7 +153,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
         """Let members come and go; who announces that it leaves, or is a static member, stays one until it is empty."""
-        self._config = taking.config
+        self._config, self._previous = taking.config, None
         memory, change = remembered_of(state), taking.change
         back = [one for one in change.joined if one.instance.process_id in memory.going]
         leaves = isinstance(change.event, Leave)
@@ -242,16 +245,18 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
     def _learners(self, state: GroupState, held: Holdings, memory: Remembered) -> list[disks.Seat]:
         """Return the learners of instances that run, as (task, instance), by instance."""
         absent = {state.group.instance_index[of] for of, _ in memory.absent}
-        found = (seat for seat in disks.learners_of(state, held) if seat[1] not in absent)
-        return sorted(found, key=lambda seat: (seat[1], seat[0]))
+        found = sorted([(instance, task) for task, instance in disks.learners_of(state, held)])
+        return [(task, instance) for instance, task in found if instance not in absent]
 
     def _told_ready(self, state: GroupState, memory: Remembered) -> GroupState:
         """Let the first learner be ready of which nobody knows when it is, unless one is."""
         limit = self._config.acceptable_recovery_lag
         learners = self._learners(state, Holdings.of(state.group, state.holdings), memory)
-        lags = {(task, copy.instance): copy.remaining for task, _ in learners for copy in state.copies[task]}
         unrated = [seat for seat in learners if not self._rated(state.group, seat)]
-        if not unrated or any(lags.get(seat, 0) <= limit for seat in learners):
+        if not unrated:
+            return state
+        lags = {(task, copy.instance): copy.remaining for task, _ in learners for copy in state.copies[task]}
+        if any(lags.get(seat, 0) <= limit for seat in learners):
             return state
         return disks.told_ready(state, unrated[0])
 
@@ -291,7 +296,7 @@ def _instances(group: Group, decision: LearnerDecision) -> list[Holding]:
     """Return what each instance is to hold, tasks in order."""
     number = len(group.instances)
     standby: list[list[int]] = [[] for _ in range(number)]
-    for task, standbys in enumerate(decision.standbys):
+    for task, standbys in enumerate(decision.standbys) if any(decision.standbys) else ():
         for instance in standbys:
             standby[instance].append(task)
     roles = _of_each(decision.owner, number), map(tuple, standby), _of_each(decision.learner, number)

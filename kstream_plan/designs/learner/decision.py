@@ -214,10 +214,13 @@ class _Draft:
 
     def keep_learners(self) -> None:
         """Let learners learn on whose tasks went to their previous owners (2)."""
-        staying = frozenset(self.staying)
-        for task, (instance, _) in self.before.items():
-            if self.rule[task] == "b" and instance in staying:
-                self._learn(task, instance)
+        staying, rule = frozenset(self.staying), self.rule
+        kept = {task: of for task, (of, _) in self.before.items() if rule[task] == "b" and of in staying}
+        self.learner[list(kept)] = list(kept.values())
+        self.learning += len(kept)
+        for task, instance in kept.items():
+            self.numerator[instance] += 1
+            self.numerator[self.reported.owner[task]] -= 1
 
     def _learn(self, task: int, instance: int) -> None:
         self.learner[task] = instance

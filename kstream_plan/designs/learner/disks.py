@@ -25,11 +25,12 @@ _ROUNDED = 2
 
 def cleaned(state: GroupState, at_ms: int, cleanup_delay_ms: int) -> GroupState:
     """Return a group without left-over state that is older than ``state.cleanup.delay.ms``."""
-    copies = {
-        task: tuple(copy for copy in of_task if not _is_over(copy, at_ms, cleanup_delay_ms))
-        for task, of_task in unsettled(state, {})
-        if any(_is_over(copy, at_ms, cleanup_delay_ms) for copy in of_task)
-    }
+    since_ms = at_ms - cleanup_delay_ms
+    copies = {}
+    for task, of_task in unsettled(state, {}):
+        over = [copy for copy in of_task if copy.lost_at_ms is not None and copy.lost_at_ms <= since_ms]
+        if over:
+            copies[task] = tuple(copy for copy in of_task if copy not in over)
     return state.with_copies(copies) if copies else state
 
 
@@ -64,7 +65,9 @@ def restored(state: GroupState, copies: Copies, spans: Sequence[Span]) -> dict[i
     restoring = {task: of for task, of in unsettled(state, copies, spans) if stopped or _restores(of)}
     left, found = Restoring.over(state.group, restoring, spans), dict(copies)
     for task, of_task in restoring.items():
-        found[task] = tuple([_later(state.group, task, copy, left, spans) for copy in of_task])
+        found[task] = tuple(
+            [copy if _runs(copy) and not stopped else _later(state.group, task, copy, left, spans) for copy in of_task]
+        )
     return found
 
 
@@ -83,7 +86,8 @@ def next_ready_ms(
 
     ``copies`` are all that restore, or that learn.
     """
-    lags = {seat: _remaining(copies, seat) for seat in learners}
+    remaining = {(task, copy.instance): copy.remaining for task, _ in learners for copy in copies[task]}
+    lags = {seat: remaining.get(seat, 0) for seat in learners}
     if min(lags.values()) <= limit:
         return at_ms
     steadily = ahead(at_ms + _NEVER_MS)
@@ -91,11 +95,11 @@ def next_ready_ms(
     if len(steadily) == 1 and not (steadily[0].stopped or any(steadily[0].produced(task) for task, _ in learners)):
         after_ms, instance = _steadily_ready(copies, lags, limit, steadily[0])
         lags = {seat: lag for seat, lag in lags.items() if seat[1] == instance}
-        copies = {task: of for task, of in copies.items() if any(copy.instance == instance for copy in of)}
+        copies = _of_instance(copies, instance, whole=steadily[0].rates.any_produce)
 
     def ready(to_ms: int) -> list[Seat]:
         left = Restoring.over(group, copies, ahead(to_ms))
-        return [seat for seat, lag in lags.items() if left.known(*seat) and left.left.get(seat, lag) <= limit]
+        return [seat for seat, lag in lags.items() if left.left.get(seat, lag) <= limit and left.known(*seat)]
 
     low_ms, high_ms = _around(lambda ms: bool(ready(ms)), at_ms, after_ms)
     if high_ms is None:
@@ -108,6 +112,16 @@ def next_ready_ms(
     last_ms = first_ms + int(1000 * _ROUNDED * sharing / rate) + 1
     together = len(ready(last_ms))
     return _first(lambda ms: len(ready(ms)) >= together, first_ms - 1, last_ms)
+
+
+def _of_instance(copies: Copies, instance: int, *, whole: bool) -> dict[int, tuple[Copy, ...]]:
+    """Return an instance's copies, by task; where something is written, with the others of their tasks (``whole``)."""
+    found = {}
+    for task, of_task in copies.items():
+        for copy in of_task:
+            if copy.instance == instance:
+                found[task] = of_task if whole else (copy,)
+    return found
 
 
 def _steadily_ready(copies: Copies, lags: Mapping[Seat, int], limit: int, span: Span) -> tuple[int, int]:
@@ -153,8 +167,8 @@ def _first(holds: Callable[[int], bool], low_ms: int, high_ms: int) -> int:
     return high_ms
 
 
-def _is_over(copy: Copy, at_ms: int, cleanup_delay_ms: int) -> bool:
-    return copy.consumer is None and copy.lost_at_ms is not None and at_ms - copy.lost_at_ms >= cleanup_delay_ms
+def _runs(copy: Copy) -> bool:
+    return copy.active and not copy.remaining and copy.lag == LATEST and copy.reporters == (copy.consumer,)
 
 
 def _restores(of_task: Sequence[Copy]) -> bool:
@@ -187,11 +201,8 @@ def _later(group: Group, task: int, copy: Copy, left: Restoring, spans: Sequence
     lag = LATEST if copy.active and not remaining else remaining
     if (lag, remaining) == (copy.lag, copy.remaining) and copy.reporters == (copy.consumer,):
         return copy
-    return copy._replace(lag=lag, reporters=(copy.consumer,), remaining=remaining)
-
-
-def _remaining(copies: Copies, seat: Seat) -> int:
-    return next((copy.remaining for copy in copies[seat[0]] if copy.instance == seat[1]), 0)
+    # one by one: this is done for every learner in every round
+    return Copy(copy.instance, lag, (copy.consumer,), remaining, *copy[4:])
 
 
 def learners_of(state: GroupState, holdings: Holdings) -> Iterator[Seat]:
