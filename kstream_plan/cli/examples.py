@@ -38,7 +38,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "snapshot --bootstrap-server broker:9092 --group orders --topology topology.txt",
         ),
         "schema": ("schema snapshot", "schema plan"),
-        "help": ("help", "help warm-now", "help terms --plain"),
+        "help": ("help", "help warm-now", "help probing end"),
     }
 )
 

@@ -160,6 +160,28 @@ def test_a_page_that_is_not_there_is_the_nearest_one(capsys: pytest.CaptureFixtu
     assert "kstream-plan help warm-now" in capsys.readouterr().err
 
 
+#: What users ask, and which page answers it.
+ASKED = {
+    "how long": "assign",
+    "bounce this instance": "restart-one",
+    "probing never end": "why",
+    "settings better": "compare",
+    "merge": "merge-gate",
+    "two pods": "simulate-scaleout",
+    "zone": "zone-loss",
+    "standbys": "change-standbys",
+    "logs Kubernetes": "kubernetes-logs",
+    "Connect five minutes": "connect-restart",
+    "TimelineHashMap": "streams-rules",
+}
+
+
+@pytest.mark.parametrize("words", ASKED)
+def test_words_of_a_question_lead_to_its_page(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["help", *words.split()]) == 0
+    assert f"({ASKED[words]}.md)" in capsys.readouterr().out.splitlines()[0]
+
+
 def test_a_page_on_a_terminal_goes_through_the_pager_if_it_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     paged: list[str] = []

@@ -38,6 +38,7 @@ def end_snapshot(plan: Plan) -> dict[str, Any]:
         "config": {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in asdict(plan.config_of(len(plan.rounds))).items()
+            if value is not None  # groups of another kind have it
         },
         "tasks": _tasks(plan, end),
         "instances": [_instance(plan, of, at) for of in end.instances],

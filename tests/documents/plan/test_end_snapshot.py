@@ -26,7 +26,9 @@ TIME = "2026-11-21T12:00:00.000Z"
 
 
 def end_of(made: Plan) -> Snapshot:
-    return snapshot_from_row(end_snapshot(made), "end.json")
+    snapshot = snapshot_from_row(end_snapshot(made), "end.json")
+    assert not [note for note in snapshot.warnings if "no setting" in note.message]
+    return snapshot
 
 
 def scale_out_of(name: str, restore: float | None, produce: float | None) -> tuple[Snapshot, Scenario]:
