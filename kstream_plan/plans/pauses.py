@@ -11,7 +11,7 @@ from itertools import accumulate, groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kstream_plan.model import Group, Holding, Holdings, Owners, WorkId, no_owners
+from kstream_plan.model import Group, Holding, Holdings, ItemName, Owners, WorkId, no_owners
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.replay import replay
@@ -220,7 +220,10 @@ def _single(
     for rnd in rounds:
         stopped_ms = rnd.at_ms - config.heartbeat_interval_ms
         running = tuple(held) if stopping else ()
+        gone = {step.process_id for step in rnd.member_steps if isinstance(step, MemberLeft)} if stopped.once else ()
         for consumer in sorted(stopping):
+            if group.instances[group.instance_of[consumer]].process_id in gone:
+                continue  # it has stopped before
             for task in running[consumer].active:
                 yield Pause(group.tasks[task].task_id, stopped_ms, rnd.at_ms)
         for at_ms, steps, held_then in _moments(group, rnd, held):
@@ -247,6 +250,9 @@ class _Stopped:
         self._group = group
         self._heartbeat_ms = heartbeat_interval_ms
         self._since: dict[WorkId, int] = {}
+        #: What a member ran that has gone stops once, at the latest with all others before the rebalance. (Plans of
+        #: applications count both, and so do those that were saved.)
+        self.once = bool(stopping) and any(isinstance(task.task_id, ItemName) for task in group.tasks[:1])
         self._stop_before = {
             (group.instances[group.instance_of[c]].process_id, group.consumer_ids[c]) for c in stopping
         }
@@ -275,7 +281,10 @@ class _Stopped:
         """Take in what an instance no longer runs, or runs again; yield the pauses that this ends."""
         if isinstance(step, MemberLeft):
             if step.process_id not in gone:
-                self._stop(_run_by(self._group, step.process_id, held), step.stopped_at_ms)
+                since_ms = step.stopped_at_ms
+                if self.once:
+                    since_ms = min(since_ms, at_ms - self._heartbeat_ms)
+                self._stop(_run_by(self._group, step.process_id, held), since_ms)
             gone.add(step.process_id)
         elif isinstance(step, InstanceLeaving) and step.absent_since_ms is not None:
             self._stop(_run_by(self._group, step.process_id, held), step.absent_since_ms)
