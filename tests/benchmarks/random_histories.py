@@ -53,8 +53,9 @@ def main() -> int:
     print(f"{done:,} rebalances of {histories:,} histories in {spent:.0f} s, {each}: {broken} broken")
     print(", ".join(f"{kind} {number:,}" for kind, number in sorted(verdicts.items())))
     for place, way in enumerate(WAYS):
-        of = f"{way.assignor} {way.protocol}" if way.design == "classic" else f"max_learners {way.max_learners}"
-        print(f"  {way.design} {of}: {of_way[place]:,}")
+        of = f"{way.assignor} {way.protocol}" if way.design is None else way.design
+        limit = f" max_learners {way.max_learners}" if way.design == "learner" else ""
+        print(f"  {of}{limit}: {of_way[place]:,}")
     return 1 if broken else 0
 
 

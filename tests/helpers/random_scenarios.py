@@ -7,6 +7,7 @@ import uuid
 from dataclasses import replace
 
 from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.designs import OF_GROUP_PROTOCOL
 from kstream_plan.model import (
     Consumer,
     Group,
@@ -41,6 +42,7 @@ from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers.memberships import settled
+from tests.helpers.random_broker_groups import connect_case, streams_case
 
 SESSION_TIMEOUT_MS = 45_000
 
@@ -267,11 +269,18 @@ WAYS = [
         for protocol in PROTOCOLS
     ),
     *(PlanOptions(design="learner", max_learners=limit, max_rounds=150) for limit in (None, 2)),
+    *(
+        PlanOptions(design=design, max_rounds=150)
+        for group_protocol in ("streams", "connect")
+        for design in OF_GROUP_PROTOCOL[group_protocol]
+    ),
 ]
+_CASES = {"streams": streams_case, **dict.fromkeys(OF_GROUP_PROTOCOL["connect"], connect_case)}
 
 
 def play_varied(seed: int) -> Plan:
     """The plan of a varied case, in the way whose turn it is."""
-    snapshot, scenario = varied_case(seed)
+    way = WAYS[seed % len(WAYS)]
+    snapshot, scenario = _CASES.get(way.design or "classic", varied_case)(seed)
     of = drawn(scenario, snapshot.state.group, 0)
-    return plan(snapshot, WAYS[seed % len(WAYS)], scenario=of)
+    return plan(snapshot, way, scenario=of)
