@@ -118,6 +118,8 @@ class Bounce:
     keep their disks. ``settings`` are new ones (names of ``AssignmentConfig``) that they come back with: they count
     from when one that has them leads.
 
+    Without ``surge``, ``new_instances`` are what Connect workers are when they come back, under other process ids.
+
     ``surge``: instead, so many of ``new_instances`` at a time (in the order of ``process_ids``, as many) join,
     with empty disks, and ``restart_ms`` later those that they stand in for stop for good.
     """

@@ -211,10 +211,19 @@ class _Draft:
         self.take(end(at_ms=at_ms, process_ids=first, where=event.where))
         self._renew(first, event)
         back_ms = at_ms + event.restart_ms
-        back = Return(at_ms=back_ms, process_ids=first, static=event.static, where=event.where)
+        new = tuple(str(of.process_id) for of in event.new_instances[:1])
+        back = Return(
+            at_ms=back_ms,
+            process_ids=first,
+            keeps_disk=not new,
+            static=event.static,
+            new_process_ids=new,
+            where=event.where,
+        )
         yield _Due(back_ms, due.place, due.step + 1, back)
         next_ms = back_ms + event.pause_ms
-        yield _Due(next_ms, due.place, due.step + 2, replace(event, at_ms=next_ms, process_ids=rest))
+        others = replace(event, at_ms=next_ms, process_ids=rest, new_instances=event.new_instances[1:])
+        yield _Due(next_ms, due.place, due.step + 2, others)
 
     def _surged(self, due: _Due, event: Bounce) -> Iterator[_Due]:
         """Let so many new instances join, and yield the end of the old ones, and the next step."""

@@ -75,7 +75,10 @@ class OverDraws(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """The same scenario with one other setting (name of ``AssignmentConfig``)."""
+    """The same scenario with one other setting (name of ``AssignmentConfig``).
+
+    ``paused_task_ms``: of Connect groups, how long all connectors and tasks stand still together; else ``None``.
+    """
 
     setting: str
     value: int
@@ -86,6 +89,7 @@ class WhatIf:
     moves: int
     peak_extra_copies: int
     cold_handovers: int
+    paused_task_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,12 @@ import random
 import re
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import Consumer, Group, Instance, is_uuid
+from kstream_plan.model import Consumer, Group, Instance, ItemName, is_uuid
 from kstream_plan.model.scenario import (
     ALL,
     Bounce,
@@ -31,17 +31,21 @@ from kstream_plan.model.scenario import (
     Threads,
     in_time,
 )
+from kstream_plan.planner.scenario_as_noticed import renamed
 from kstream_plan.simulation.instance_names import process_id_of
 
 _MOST_NAMED = 10
 
+#: Ids of Connect workers: the client id, and what the broker adds to it, anew for every process.
+_WORKER = re.compile(r"(.+-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.DOTALL | re.ASCII)
 #: ``orders-3``: ids that people number.
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})", re.DOTALL | re.ASCII)
 
 
 def is_random(scenario: Scenario, group: Group) -> bool:
     """Tell whether a scenario for this group has ids that nobody knows yet."""
-    return _next_number(group) is None and any(_open_ids(event) for event in scenario.events)
+    workers = _client_ids(group) is not None
+    return _next_number(group) is None and any(_open_ids(event, workers=workers) for event in scenario.events)
 
 
 def drawn(scenario: Scenario, group: Group, draw: int) -> Scenario:
@@ -49,6 +53,7 @@ def drawn(scenario: Scenario, group: Group, draw: int) -> Scenario:
 
     Ids are of the group's own style: random UUIDs, or the next numbers if the group's ids are numbered ones. New
     instances without a host get one, ``new-1``, ``new-2`` and so on in the order of joining; they may be named by it.
+    Connect workers, whose ids end with a UUID of the broker's, come back under another one.
 
     Raises:
         ScenarioError: a name stands for no instance, or for several, or for no subtopology.
@@ -64,7 +69,17 @@ def usual_threads(group: Group) -> int:
     return min(counts, key=lambda capacity: (-counts[capacity], capacity), default=1)
 
 
-def _open_ids(event: Event) -> bool:
+def _client_ids(group: Group) -> Mapping[str, str] | None:
+    """Return what the id of each worker begins with, by its id; ``None``: no workers, or not of Connect's style."""
+    found = {of.process_id: _WORKER.fullmatch(of.process_id) for of in group.instances}
+    if not found or not all(isinstance(task.task_id, ItemName) for task in group.tasks):
+        return None
+    return {name: match[1] for name, match in found.items() if match} if all(found.values()) else None
+
+
+def _open_ids(event: Event, *, workers: bool) -> bool:
+    if workers and isinstance(event, Return | Bounce):
+        return True
     if isinstance(event, Join):
         return any(isinstance(new, NewInstance) and new.process_id is None for new in event.instances)
     if isinstance(event, Bounce):
@@ -81,13 +96,13 @@ class _Ids:
         self._taken = set(group.instance_index)
         self._numbered = _next_number(group)
 
-    def next(self) -> str:
-        """Return an id that nobody has."""
+    def next(self, client_id: str = "") -> str:
+        """Return an id that nobody has; of a worker, with its ``client_id`` first."""
         while True:
             self._ordinal += 1
             if self._numbered is None:
                 bits = random.Random(self._seed + b"/%d" % self._ordinal).getrandbits(128)
-                name = str(uuid.UUID(int=bits, version=4))
+                name = f"{client_id}{uuid.UUID(int=bits, version=4)}"
             else:
                 name = f"{self._numbered[0]}{self._numbered[1] + self._ordinal - 1}"
             if name not in self._taken:
@@ -97,6 +112,8 @@ class _Ids:
 
 def _next_number(group: Group) -> tuple[str, int] | None:
     """Return what all ids begin with and the next free number, if they are numbered and no UUIDs."""
+    if _client_ids(group) is not None:
+        return None
     ids = [instance.process_id for instance in group.instances]
     matches = [None if is_uuid(name) else _NUMBERED.fullmatch(name) for name in ids]
     found = {match[1]: max(int(other[2]) for other in matches if other) for match in matches if match}
@@ -122,6 +139,8 @@ class _Cast:
         self._hosts = hosts
         self._new: dict[str, str] = {}
         self._running = {instance.process_id: None for instance in group.instances}
+        self._client_ids = _client_ids(group)
+        self._known = {instance.process_id: instance for instance in group.instances}
 
     def resolved(self, event: Event) -> Event:  # noqa: PLR0911 - one case per kind of event
         match event:
@@ -159,10 +178,12 @@ class _Cast:
 
     def _back(self, event: Return) -> Return:
         was = self._named(event.process_ids, event.where)
-        if event.keeps_disk:
+        if event.keeps_disk and self._client_ids is None:
             self._running |= dict.fromkeys(was)
             return replace(event, process_ids=was)
-        new = event.new_process_ids or tuple(self._ids.next() for _ in was)
+        new = event.new_process_ids or tuple(self._ids.next(self._client_id(of)) for of in was)
+        event = replace(event, keeps_disk=False)
+        self._known |= {new_id: renamed(self._known[of], new_id) for of, new_id in zip(was, new, strict=True)}
         self._running |= dict.fromkeys(new)
         names = dict(zip((*event.process_ids, *was), new * 2, strict=True))
         self._new |= names
@@ -170,8 +191,13 @@ class _Cast:
 
     def _bounced(self, event: Bounce) -> Bounce:
         was = self._named(event.process_ids, event.where)
-        if not event.surge:
+        if not event.surge and self._client_ids is None:
             return replace(event, process_ids=was)
+        if not event.surge:
+            back = self._back(Return(at_ms=event.at_ms, process_ids=was, where=event.where))
+            for process_id in was:
+                self._running.pop(process_id, None)
+            return replace(event, process_ids=was, new_instances=tuple(self._known[of] for of in back.new_process_ids))
         new = event.new_instances or tuple(map(self._stand_in, was))
         if event.surge < 0 or len(new) != len(was):
             what = f"{len(new)} instances stand in for {len(was)}, {event.surge} at a time"
@@ -199,13 +225,25 @@ class _Cast:
     def _instance(self, new: NewInstance | Instance) -> Instance:
         made = new if isinstance(new, Instance) else self._made(new)
         self._new[made.process_id] = made.process_id
+        self._known[made.process_id] = made
         if made.host is not None:
             self._new[made.host] = made.process_id
         return made
 
     def _made(self, new: NewInstance) -> Instance:
         named = new if new.host is not None else replace(new, host=next(self._hosts))
-        return _made(named, new.process_id or self._ids.next(), self._group)
+        return _made(named, new.process_id or self._ids.next(self._client_id(None, named.host)), self._group)
+
+    def _client_id(self, process_id: str | None, host: str | None = None) -> str:
+        """Return what the id of a worker that comes back begins with, or of a new one on a host; else nothing."""
+        if self._client_ids is None:
+            return ""
+        match = _WORKER.fullmatch(process_id or "")
+        if match is not None:
+            return match[1]
+        by_host = {f"connect-{of.host}-" for of in self._group.instances}
+        usual = next(iter(self._client_ids.values()))
+        return f"connect-{host}-" if by_host >= set(self._client_ids.values()) else usual
 
 
 def _made(new: NewInstance, process_id: str, group: Group) -> Instance:

@@ -76,6 +76,7 @@ def simulate(
         return plan_checked(snapshot, options, scenario=other, bounds=False, floor=False, ranges=False)
 
     made = plan_checked(snapshot, options, scenario=played, on_round=on_round, side_by_side=side_by_side)
+    shorter = others.shorter_delays(made, play) if what_ifs and made.is_of_workers else ()
     what_ifs = what_ifs and snapshot.group_protocol == "classic"  # there are no such settings elsewhere
     note = outage_note(made, played, play_other) if what_ifs else None
     if note is not None:
@@ -86,7 +87,7 @@ def simulate(
         scenario=played,
         draws=one_draw(made) if random and found is None else found,
         events=event_outcomes(made, played),
-        what_ifs=others.what_ifs(made, play, drawn_ms, long=long, side_by_side=side_by_side) if what_ifs else (),
+        what_ifs=others.what_ifs(made, play, drawn_ms, long=long, side_by_side=side_by_side) if what_ifs else shorter,
         cure=others.cure(made, play) if what_ifs else None,
     )
 

@@ -54,6 +54,15 @@ def _candidates(made: Plan, *, long: bool) -> Sequence[tuple[str, int]]:
     ]
 
 
+def shorter_delays(made: Plan, play: Play) -> tuple[WhatIf, ...]:
+    """Try a ``scheduled.rebalance.max.delay.ms`` of a minute, and none, where anything of a Connect group waits."""
+    delay_ms = made.config.scheduled_rebalance_max_delay_ms or 0
+    if made.protocol == "eager" or not made.summary.paused_task_ms:
+        return ()
+    tried = [value for value in (60_000, 0) if value < delay_ms]
+    return tuple(what_if(made.config, "scheduled_rebalance_max_delay_ms", value, play) for value in tried)
+
+
 def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> WhatIf:
     """Simulate one other value of one setting."""
     changed: dict[str, Any] = {setting: value}
@@ -68,6 +77,7 @@ def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> W
         moves=made.summary.moves,
         peak_extra_copies=made.summary.peak_extra_copies,
         cold_handovers=made.summary.cold_handovers,
+        paused_task_ms=made.summary.paused_task_ms if made.is_of_workers else None,
     )
 
 

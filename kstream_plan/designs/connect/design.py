@@ -118,11 +118,16 @@ def _notes(played: Played) -> Iterator[Note]:
         )
         yield Note("table-order-unknown", message)
     events = () if played.scenario is None else played.scenario.events
-    if any(isinstance(event, Bounce | Return) for event in events):
-        yield Note(
-            "restarted-workers",
-            "Who comes back is a new process with a new random member id, that holds and remembers nothing; it counts "
-            "under its old id here, so that others may keep an extra item",
-        )
+    back = [event for event in events if isinstance(event, Bounce | Return)]
+    if back:
+        what = "Who comes back is a new process with a new random member id, that holds and remembers nothing"
+        if all(event.new_instances if isinstance(event, Bounce) else event.new_process_ids for event in back):
+            decides = "; ids decide who leads next, and so whether there is a delay, and who keeps an extra item"
+        else:
+            decides = (
+                "; it counts under its old id here: under another one another worker may lead next, with a delay or "
+                "without, and others keep an extra item"
+            )
+        yield Note("restarted-workers", what + decides)
     if any(isinstance(event, Join) for event in events):
         yield Note("random-member-ids", "Member ids of new workers are random, and decide who keeps an extra item")

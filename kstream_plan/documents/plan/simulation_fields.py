@@ -38,7 +38,7 @@ from kstream_plan.model.scenario import (
     TaskCount,
     Threads,
 )
-from kstream_plan.model.settings import CONFIG_NAMES
+from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.plans.simulated import Draws, Range, WhatIf
 
@@ -120,7 +120,7 @@ def _own(codec: Codec[Any], description: str) -> Field:
 
 
 _TEXTS = list_of(TEXT)
-_SETTING = one_of(sorted({*CONFIG_NAMES, *GROUP_SETTINGS}))
+_SETTING = one_of(sorted({*CONFIG_NAMES, *CONNECT_GROUP_ONLY, *GROUP_SETTINGS}))
 FORM.record(
     NewSetting,
     name=_SETTING.said("As in `config`."),
@@ -168,7 +168,17 @@ FORM.record(
     task_counts=_own(list_of(FORM.of(TaskCount)), "Of connectors that are created, or have another number of tasks."),
     connectors=_own(_TEXTS, "Of connectors that are deleted."),
 )
-FORM.record(WhatIf, ref="what_if", setting=_SETTING)
+FORM.record(
+    WhatIf,
+    ref="what_if",
+    setting=_SETTING,
+    paused_task_ms=Field(
+        or_null(COUNT),
+        "Of a Connect group: how long all connectors and tasks stand still together.",
+        missing=None,
+        left_out=True,
+    ),
+)
 FORM.record(
     SimulationDocument,
     draws="What chance does where ids of new instances are random; null if nothing is.",

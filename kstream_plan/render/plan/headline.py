@@ -11,7 +11,7 @@ from kstream_plan.plans.activity import Activity, membership, only_return
 from kstream_plan.plans.loads import most_warmups, standbys_to_restore
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
 from kstream_plan.plans.plan import Left, shorter_than
-from kstream_plan.plans.simulated import Range
+from kstream_plan.plans.simulated import Draws, Range
 from kstream_plan.render.plan.moves import moves_fact
 from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.text.names import Names
@@ -111,13 +111,13 @@ def _verdict(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
     return Fact(label, (f"{after}: {reason}. {cold}{cause_sentence(plan, names)}",))
 
 
-def runs_facts(plan: Plan) -> list[Fact]:
+def runs_facts(plan: Plan, draws: Draws | None = None) -> list[Fact]:
     """Return by when every task of a streams group runs again: Stable only says that everybody was told.
 
-    Of a Connect group, what nobody runs meanwhile, and for how long.
+    Of a Connect group, what nobody runs meanwhile, and for how long, over all ``draws`` as well.
     """
     if plan.is_of_workers:
-        return _run_by_nobody(plan)
+        return _run_by_nobody(plan, draws)
     if plan.design != "streams":
         return []
     summary = plan.summary
@@ -134,7 +134,7 @@ def runs_facts(plan: Plan) -> list[Fact]:
     return [Fact("RUNS", (f"everything after {typical}{cold}", f"everything after {typical}"))]
 
 
-def _run_by_nobody(plan: Plan) -> list[Fact]:
+def _run_by_nobody(plan: Plan, draws: Draws | None) -> list[Fact]:
     waits = [(rnd, step) for rnd in plan.rounds for step in rnd.single_steps if isinstance(step, NobodyRuns)]
     waits = [(rnd, step) for rnd, step in waits if step.reason.code is not ReasonCode.NOT_CONFIGURED]
     if not waits:
@@ -145,7 +145,10 @@ def _run_by_nobody(plan: Plan) -> list[Fact]:
     lengths = [step.until_ms - rnd.at_ms for rnd, step in waits if step.until_ms is not None]
     longest_ms = max(*lengths, 0, plan.ends("longest_pause_ms")[1])
     what = f"runs up to {max(at_once.values()):,} connectors and tasks at once, ≤ {duration(longest_ms)} each"
-    return [Fact("NOBODY", (f"{what}; {duration(plan.summary.paused_task_ms)} in all", what))]
+    in_all = duration(plan.summary.paused_task_ms)
+    worst_ms = None if draws is None else draws.worst.get("max_pause_in_all")
+    worst = "" if worst_ms is None or draws is None else f" (≤ {duration(worst_ms)} in {count(draws.number, 'draw')})"
+    return [Fact("NOBODY", (f"{what}; {in_all} in all{worst}", f"{what}; {in_all}{worst}"))]
 
 
 def cold_phrase(plan: Plan, over_draws: Range | None = None) -> str:

@@ -106,7 +106,7 @@ def _facts(simulated: Simulation, found: Sequence[Activity], names: Names, recor
         *_noted(plan, OUTAGE, "OUTAGE", names),
         _takes(simulated, names),
         *_noted(plan, CLOSE_TO_TIME_OUT, "EITHER", names),
-        *runs_facts(plan),
+        *runs_facts(plan, simulated.draws),
         *next_facts(plan),
         relief_fact(plan),
         pauses_fact(plan, names, None if simulated.draws is None else simulated.draws.max_paused_ms),
@@ -280,4 +280,6 @@ def _what_if(of: WhatIf) -> str:
     value = _value(of)
     if of.verdict != "settled":
         return f"{value}: {of.verdict}"
+    if of.paused_task_ms is not None:
+        return f"{value}: nobody runs {duration(of.paused_task_ms)} in all"
     return f"{value}: ~{duration(of.duration_ms)}"
