@@ -26,7 +26,8 @@ _END_SECONDS = 35
 #: For what takes seconds on a machine that has nothing else to do.
 _MOST_SECONDS = 180
 _POLL_SECONDS = 1.0
-_LOG = (
+#: Lines with a date, as users have them.
+LOG_WITH_DATES = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS'Z'",
     "-Duser.timezone=UTC",
@@ -84,7 +85,7 @@ def started_broker(folder: Path, kafka_version: str) -> Iterator[Broker]:
     settings = folder / "server.properties"
     settings.write_text("".join(f"{name}={value}\n" for name, value in _settings(broker.address, folder).items()))
     _format(broker, settings)
-    command = ["-Xmx512m", "-XX:+UseSerialGC", *_LOG, "-cp", broker.class_path, "Watched", "kafka.Kafka"]
+    command = ["-Xmx512m", "-XX:+UseSerialGC", *LOG_WITH_DATES, "-cp", broker.class_path, "Watched", "kafka.Kafka"]
     with started(folder / "broker.log", *command, str(settings)) as process:
         until(lambda: broker.answers() or ended(process, folder / "broker.log"), "the broker to answer")
         yield broker
@@ -207,7 +208,14 @@ class Application:
             **self._settings,
         }
         arguments = [str(self.topology), *(f"{name}={value}" for name, value in settings.items())]
-        command = ["-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *_LOG, "-cp", self._broker.class_path]
+        command = [
+            "-Xmx192m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            *LOG_WITH_DATES,
+            "-cp",
+            self._broker.class_path,
+        ]
         log = self._folder / f"{instance}.log"
         process = self._running.enter_context(started(log, *command, "Watched", "Orders", *arguments))
         self._processes[instance] = process
