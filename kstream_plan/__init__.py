@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kstream_plan.documents.plan.files import read_plan_file as load_plans
     from kstream_plan.documents.plan.write import plan_json as to_json
     from kstream_plan.documents.policy_file import load_policy as load_policy
+    from kstream_plan.documents.results import read_results as read_results
     from kstream_plan.documents.said_and_happened import read_said_and_happened as read_said_and_happened
     from kstream_plan.documents.scenario_file import load_scenario as load_scenario
     from kstream_plan.documents.streams_config import load_streams_config as load_streams_config
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from kstream_plan.model.settings import AssignmentConfig as AssignmentConfig
     from kstream_plan.planner.options import PlanOptions as PlanOptions
     from kstream_plan.plans import Plan as Plan
+    from kstream_plan.plans.result import result_of as result_of
     from kstream_plan.plans.simulated import Simulation as Simulation
     from kstream_plan.policy.check import check_all as check_all
     from kstream_plan.policy.check import check_plan as check
@@ -61,6 +63,8 @@ if TYPE_CHECKING:
     from kstream_plan.render.diff.json_form import diff_json as diff_to_json
     from kstream_plan.render.diff.markdown import diff_markdown as diff_to_markdown
     from kstream_plan.render.diff.table import diff_table as diff_to_table
+    from kstream_plan.render.fleet import fleet_markdown as fleet_to_markdown
+    from kstream_plan.render.fleet import fleet_table as fleet_to_table
     from kstream_plan.render.plan.markdown import markdown as to_markdown
     from kstream_plan.render.plan.table import table as to_table
     from kstream_plan.render.simulation.drain import drain_markdown as drain_to_markdown
@@ -146,6 +150,10 @@ _PUBLIC = {
     "workers_drained_to_json": ("kstream_plan.render.simulation.drain_workers", "workers_drained_json"),
     "workers_drained_to_markdown": ("kstream_plan.render.simulation.drain_workers", "workers_drained_markdown"),
     "workers_drained_to_table": ("kstream_plan.render.simulation.drain_workers", "workers_drained_table"),
+    "fleet_to_markdown": ("kstream_plan.render.fleet", "fleet_markdown"),
+    "fleet_to_table": ("kstream_plan.render.fleet", "fleet_table"),
+    "read_results": ("kstream_plan.documents.results", "read_results"),
+    "result_of": ("kstream_plan.plans.result", "result_of"),
     "group_history": ("kstream_plan.snapshots.broker.source", "group_history"),
     "load_client_properties": ("kstream_plan.documents.client_properties", "load_client_properties"),
     "load_plans": ("kstream_plan.documents.plan.files", "read_plan_file"),
@@ -223,6 +231,8 @@ __all__ = [
     "drain_to_markdown",
     "drain_to_table",
     "drain_workers",
+    "fleet_to_markdown",
+    "fleet_to_table",
     "group_history",
     "load_client_properties",
     "load_plans",
@@ -236,8 +246,10 @@ __all__ = [
     "read_connect_logs",
     "read_leader_logs",
     "read_measurements",
+    "read_results",
     "read_said_and_happened",
     "read_topology",
+    "result_of",
     "running_group",
     "said_and_happened",
     "said_and_happened_to_json",

@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         ),
         "check": "Check what plans, saved or made now, do to a group against a policy; exit code 3 if they break it.",
         "show": "Show plans saved by --out or --output json.",
+        "fleet": "Show many applications at a glance, the worst first: results, saved plans, or snapshots to plan.",
         "diff": "Say what changed between two generations of a group, what it cost, and why.",
         "upgrade": "Print the rolling bounces to the cooperative protocol, member by member, and why there are two.",
         "snapshot": (

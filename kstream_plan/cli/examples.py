@@ -30,6 +30,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "check plan.json --policy policy.yaml --report junit=report.xml",
         ),
         "show": ("show plan.json", "show plan.json --round 3", "show plan.json --task 1_4"),
+        "fleet": ("fleet results", "fleet snapshots --where 'cold > 0' --top 20"),
         "diff": ("diff before.json after.json", "diff history.jsonl --from 7 --to 9", "diff plan.json history.jsonl"),
         "upgrade": ("upgrade orders.json --to cooperative", "upgrade orders.json --to cooperative --one-bounce"),
         "snapshot": (

@@ -8,6 +8,7 @@ from importlib import resources
 #: What there is a schema of: what is written, then what is read.
 KINDS = (
     "plan",
+    "results",
     "compare",
     "diff",
     "said-and-happened",
@@ -36,4 +37,8 @@ def load(kind: str) -> str:
         from kstream_plan.documents.plan.fields import schema  # noqa: PLC0415 - takes its time
 
         return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    if kind == "results":
+        from kstream_plan.documents.results import schema as results_schema  # noqa: PLC0415 - takes its time
+
+        return json.dumps(results_schema(), indent=2, ensure_ascii=False) + "\n"
     return (resources.files("kstream_plan.documents") / "schemas" / f"{kind}.json").read_text(encoding="utf-8")

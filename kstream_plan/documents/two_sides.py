@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,9 +14,11 @@ from kstream_plan.comparison.changes import Between, Side
 from kstream_plan.comparison.sides import Pair, are_rivals, plan_course, plan_side, snapshot_side, starts_at
 from kstream_plan.documents.plan.files import are_plans
 from kstream_plan.documents.plan.read import read_plans
-from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.documents.results import each_result, is_results_file
+from kstream_plan.errors import PlanFileError, SnapshotError, UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.plans import Plan
+from kstream_plan.plans.result import Result
 from kstream_plan.snapshots import reading
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES
 from kstream_plan.snapshots.files.content import at_hand, read_file, standard_input
@@ -98,7 +100,12 @@ def _content(path: str) -> bytes | None:
         return standard_input()
     local = local_path(path)
     try:
-        if local is None or not os.path.exists(local) or os.path.isdir(local):
+        if local is None or not os.path.exists(local):
+            return None
+        files = [file.path for file in check_paths([local]).local]
+        if all(map(is_results_file, files)):
+            return _lines_of_results(files)
+        if os.path.isdir(local):
             return None
         with open(at_hand(local), "rb") as file:
             head = file.read(HEAD_BYTES)
@@ -106,6 +113,15 @@ def _content(path: str) -> bytes | None:
     except OSError as error:
         what = f"cannot be read: {error.strerror or error}"
         raise SnapshotError(what, where=printable(path), fix="check the file") from None
+
+
+def _lines_of_results(files: Sequence[str]) -> bytes:
+    """Return the plans of results, one a line."""
+    results = [result for file in files for result in each_result(file, with_plan=True)]
+    errors = [result for result in results if isinstance(result, PlanFileError)]
+    if errors:
+        raise errors[0]
+    return "\n".join(result.plan for result in results if isinstance(result, Result) and result.plan).encode()
 
 
 def _size(source: _Source) -> float:

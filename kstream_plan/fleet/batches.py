@@ -43,13 +43,13 @@ def dealt(items: Sequence[Item], costs: Sequence[float], number: int) -> list[by
             batches.append([])
         batches[-1].append((place, item))
         so_far += cost
-    return [_packed(batch) for batch in batches]
+    return [packed(batch) for batch in batches]
 
 
 def worked(work: Callable[[Any], Any], batch: bytes, *, keep_going: bool) -> list[bytes]:
     """Do the work for every item of a batch; without ``keep_going`` the first error ends the batch."""
     answers = []
-    for place, item in _unpacked(batch):
+    for place, item in unpacked(batch):
         answer: Answer[Any]
         try:
             answer = Answer(place, work(item))
@@ -57,28 +57,30 @@ def worked(work: Callable[[Any], Any], batch: bytes, *, keep_going: bool) -> lis
             answer = Answer(place, error=error)
         except Exception:
             answer = Answer(place, unexpected=traceback.format_exc())
-        answers.append(_packed(answer))
+        answers.append(packed(answer))
         if answer.result is None and not keep_going:
             break
     return answers
 
 
-def answers(packed: Iterable[bytes]) -> Iterator[Answer[Any]]:
+def answers(batches: Iterable[bytes]) -> Iterator[Answer[Any]]:
     """Yield what came back.
 
     Raises:
         RuntimeError: something unexpected went wrong, with its traceback.
     """
-    for one in packed:
-        answer: Answer[Any] = _unpacked(one)
+    for one in batches:
+        answer: Answer[Any] = unpacked(one)
         if answer.unexpected:
             raise RuntimeError(f"on an executor:\n{answer.unexpected}")
         yield answer
 
 
-def _packed(of: Any) -> bytes:
+def packed(of: Any) -> bytes:
+    """Return what a value is sent as."""
     return zlib.compress(pickle.dumps(of, pickle.HIGHEST_PROTOCOL), _LEVEL)
 
 
-def _unpacked(of: bytes) -> Any:
+def unpacked(of: bytes) -> Any:
+    """Return the value that was sent."""
     return pickle.loads(zlib.decompress(of))

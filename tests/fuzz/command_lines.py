@@ -131,6 +131,10 @@ _TOO_SLOW = {
     "--connect-url",
 }
 _FITTING: dict[str, list[str]] = {
+    "--out-format": ["csv"],  # who writes the others is Spark
+    "--where": ["cold > 0", "left > 1h and outcome = moving", "cold", "no > 1", ""],
+    "--sort": ["cold", "restored", "application", "no"],
+    "--top": ["1", "0"],
     "--out": ["out.json", "out.json", "folder/out.json", "plan.json"],
     "--policy": ["policy.yaml", FILE],
     "--scenario": ["scenario.yaml", FILE],
@@ -171,6 +175,7 @@ _POSITIONAL: dict[str, list[list[str]]] = {
     "bounce": [["snapshot.json"], ["snapshot.json", "--restart", "20s"], [FILE]],
     "check": [["plan.json"], ["snapshot.json"], [FILE], ["plan.json", FILE], ["snapshot.json", "--policy", FILE]],
     "show": [["plan.json"], [FILE]],
+    "fleet": [["snapshot.json"], ["plan.json"], ["two.jsonl", "plan.json"], [FILE]],
     "help": [["assign"], ["nothing"], ["index", "--plain"]],
     "diff": [["plan.json"], ["plan.json", FILE], ["snapshot.json", "snapshot.json"], [FILE, "snapshot.json"], [FILE]],
     "upgrade": [["snapshot.json", "--to", "cooperative"], [FILE, "--to", "cooperative"]],

@@ -118,7 +118,7 @@ def answered(arguments: Sequence[str], files: Mapping[str, bytes], stdin: bytes 
 def _check_answer(answer: Answer, arguments: Sequence[str]) -> None:
     if answer.code not in _EXIT_CODES:
         raise Broken(f"exit code {answer.code}")
-    if answer.code in (1, 2) and answer.out and "--keep-going" not in arguments:
+    if answer.code in (1, 2) and answer.out and not _goes_on(arguments):
         raise Broken(f"exit code {answer.code} and something on stdout: {answer.out[:200]!r}")
     if "Traceback" in answer.err:
         raise Broken(f"a traceback: {answer.err[-300:]}")
@@ -206,3 +206,8 @@ def _streams(stdin: bytes) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
 
 def _peak_kib() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _goes_on(arguments: Sequence[str]) -> bool:
+    """Tell whether what is wrong with one application does not stop the others."""
+    return "--keep-going" in arguments or arguments[0] == "fleet"

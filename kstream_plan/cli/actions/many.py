@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, Type
 
 from kstream_plan.cli.actions.each_application import Work, application_id_of, each_application
 from kstream_plan.cli.actions.overrides import Overrides
+from kstream_plan.cli.actions.results import ResultsAsked, row_of_error, rows_of
 from kstream_plan.cli.progress import SILENCE, Report
+from kstream_plan.documents.results import spark_columns
 from kstream_plan.errors import KstreamPlanError, SnapshotError
 from kstream_plan.fleet.batches import Answer, answers, dealt, worked
 from kstream_plan.model import Snapshot
@@ -84,16 +86,23 @@ class Many(Generic[Item, Result]):
     """A job on all applications that are read. Being called while the session is open that read them, it may use that.
 
     The results are without their JSON, which :meth:`lines` has, in the same order. ``job`` is asked for when something
-    was read: what it takes may be loaded meanwhile.
+    was read: what it takes may be loaded meanwhile. ``results`` are written as a data set, which executors always do.
     """
 
     def __init__(
-        self, job: Callable[[], Job[Item, Result]], settings: Overrides, tell: Report, *, keep_going: bool
+        self,
+        job: Callable[[], Job[Item, Result]],
+        settings: Overrides,
+        tell: Report,
+        *,
+        keep_going: bool,
+        results: ResultsAsked | None = None,
     ) -> None:
         self._make_job = job
         self._settings = settings
         self._tell = tell
         self._keep_going = keep_going
+        self._results = results
         self._work: Work[Result] | None = None
         self._saved = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is gone with this
         self._sizes: list[int] = []
@@ -110,19 +119,27 @@ class Many(Generic[Item, Result]):
             KstreamPlanError: an application cannot be worked on, and nothing was said of going on.
             SparkError: Spark gave up.
         """
+        results = self._results
+        costs = [self._job.cost_ms(found) for found in outcomes if isinstance(found, Snapshot)]
+        if results is None and (len(costs) < 2 or sum(costs) < WORTH_MS):
+            return
         from kstream_plan.snapshots.spark.executors import executor_cores, on_executors  # noqa: PLC0415 - loads Spark
 
-        cores = executor_cores(spark)
-        costs = [self._job.cost_ms(found) for found in outcomes if isinstance(found, Snapshot)]
-        if len(costs) < 2 or cores < 2 or sum(costs) < WORTH_MS:
+        target, cores = None if results is None else results.checked(spark), executor_cores(spark)
+        if results is None and cores < 2:
             return
         self._settings.files.check_used([application_id_of(found) for found in outcomes])
         sent, errors = self._prepared(outcomes)
         batches = dealt([one.item for one in sent], [one.cost_ms for one in sent], _BATCHES_PER_CORE * cores)
         work = partial(worked, partial(_there, self._job.work), keep_going=self._keep_going)
         tell = partial(self._tell, f"working on {count(len(sent), 'application')}")
-        with on_executors(spark, work, batches, tell) as found:
-            self._work = self._collected(sent, errors, answers(found))
+        with on_executors(spark, work, batches) as found:
+            found.make(tell)
+            lighter = results.lighter if results is not None else None
+            done = self._collected(sent, errors, answers(found.fetched(lighter)))
+            if results is not None and target is not None:
+                target.write(found.frame(rows_of, spark_columns(), list(map(row_of_error, done.errors))), results.form)
+        self._work = done
 
     def done(self, outcomes: Sequence[Snapshot | SnapshotError]) -> Work[Result]:
         """Return what comes of the applications, working on them now if that is not done yet.

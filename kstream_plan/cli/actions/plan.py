@@ -15,6 +15,7 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import left_of
+from kstream_plan.plans.result import result_of
 from kstream_plan.render.plan.fleet import plan_line
 from kstream_plan.render.plan.headline import left_text
 from kstream_plan.render.plan.ranks import ranks
@@ -50,6 +51,7 @@ def _shown(
         json=f"{plan_json(plan, full=wanted.full)}\n" if wanted.json else "",
         text=plan_page(plan, wanted.form, wanted.page, verbose=wanted.verbose) if in_full else "",
         ranks=ranks(snapshot, width=wanted.page.width) if show_ranks else "",
+        result=result_of(plan) if wanted.result else None,
     )
 
 

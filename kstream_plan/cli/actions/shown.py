@@ -12,18 +12,20 @@ from kstream_plan.cli.actions.many import Many
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.output import OutputForm, Page, say, written_at_once
 from kstream_plan.cli.pages import together
+from kstream_plan.plans.result import Result
 from kstream_plan.render.plan.fleet import Line
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
 
 
 class Wanted(NamedTuple):
-    """What is wanted of each application: the form, JSON as well if it is ``saved``, and how much of it is told."""
+    """What is wanted of each application: the form, JSON as well if it is ``saved``, and its ``result``."""
 
     form: OutputForm
     page: Page
     saved: bool = False
     full: bool = False
     verbose: bool = False
+    result: bool = False
 
     @property
     def json(self) -> bool:
@@ -48,6 +50,7 @@ class Shown(NamedTuple):
     json: str = ""
     text: str = ""
     ranks: str = ""
+    result: Result | None = None
 
 
 #: An overview of several applications, as the form and the page have it.

@@ -28,6 +28,7 @@ from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.simulation.fleet import simulation_line
 from kstream_plan.render.simulation.json_form import simulation_json
@@ -37,7 +38,7 @@ from kstream_plan.simulation.simulate import simulate
 
 _PROTOCOLS = ("classic", "streams", "connect")
 #: What is asked of one simulation, not of a table of designs.
-_OF_ONE = ("draws_within", "full", "record_size", "verbose")
+_OF_ONE = ("draws_within", "full", "out_format", "record_size", "verbose")
 
 
 def simulate_and_deliver(paths: Sequence[str], asked: SimulatesSnapshots, scenario_of: ScenarioOf) -> ExitCode:
@@ -46,19 +47,21 @@ def simulate_and_deliver(paths: Sequence[str], asked: SimulatesSnapshots, scenar
     Raises:
         KstreamPlanError: something cannot be read, simulated or written.
     """
-    check_before_reading(asked, asked.out, several_designs=True)
+    results = asked.results
+    check_before_reading(asked, asked.out_file, several_designs=True)
     if len(asked.designs) > 1:
         return _designs_beside_each_other(paths, asked, scenario_of)
     settings = overrides(asked)
-    wanted = Wanted(asked.output, page(), saved=asked.out is not None, full=asked.full, verbose=asked.verbose)
+    saved, result = asked.out is not None, results is not None
+    wanted = Wanted(asked.output, page(), saved=saved, full=asked.full, verbose=asked.verbose, result=result)
     job = simulation_job(asked, wanted, scenario_of)
     with progress(quiet=asked.quiet) as tell:
         tell("reading")
-        many = Many(lambda: job, settings, tell, keep_going=asked.keep_going)
+        many = Many(lambda: job, settings, tell, keep_going=asked.keep_going, results=results)
         work = many.done(read_snapshots(paths, asked, protocols=_PROTOCOLS, then=many))
     for error in work.errors:
         report(error, debug=asked.debug)
-    deliver(many, work, wanted, asked.out, simulations_overview)
+    deliver(many, work, wanted, asked.out_file, simulations_overview)
     return first_that_applies([one.code for one in work.results], work.errors)
 
 
@@ -93,6 +96,7 @@ def _shown(asked: SimulatesSnapshots, wanted: Wanted, played: Played, at: Workpl
         outcome(simulated.plan, fail_on_changes=False),
         json=f"{simulation_json(simulated, full=wanted.full)}\n" if wanted.json else "",
         text=simulation_page(simulated, wanted.form, wanted.page, verbose=wanted.verbose) if in_full else "",
+        result=result_of(simulated.plan, simulated) if wanted.result else None,
     )
 
 

@@ -16,6 +16,7 @@ from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Triggered
 from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.saving import Saving
 from kstream_plan.cli.output import OutputForm, page, say
 from kstream_plan.cli.progress import progress
 from kstream_plan.errors import UsageError
@@ -28,12 +29,10 @@ if TYPE_CHECKING:
     from kstream_plan.model import Snapshot
 
 
-class AssignOptions(Triggered, PlansSnapshots):
+class AssignOptions(Saving, Triggered, PlansSnapshots):
     """What ``assign`` is asked."""
 
     paths: shared.Snapshots
-    output: shared.Output = OutputForm.TABLE
-    out: shared.Out = None
     full: shared.Full = False
     verbose: shared.Verbose = False
     replay: shared.Replay = False
@@ -53,12 +52,13 @@ def assign(asked: AssignOptions) -> None:
     """Plan what follows when a rebalance starts now, until the group has settled."""
     with expected_failures(debug=asked.debug):
         _check(asked)
+        results = asked.results
         settings = overrides(asked)
         with progress(quiet=asked.quiet) as tell:
             tell("reading")
             needed_then = ("kstream_plan.cli.actions.plan", module_of(asked.assignor))
             protocols = ("classic",) if asked.show_ranks else ("classic", "streams", "connect")
-            many = Many(lambda: _job(asked), settings, tell, keep_going=asked.keep_going)
+            many = Many(lambda: _job(asked), settings, tell, keep_going=asked.keep_going, results=results)
             outcomes = read_snapshots(asked.paths, asked, needed_then=needed_then, protocols=protocols, then=many)
             work = many.done(outcomes)
         for error in work.errors:
@@ -78,13 +78,14 @@ def _check(asked: AssignOptions) -> None:
         raise UsageError("--show-ranks is for people", fix="leave out --output json, or save the plan with --out")
     if asked.replay and asked.now is not None:
         raise UsageError("--replay begins when the decision was made", fix="leave out --now")
-    check_before_reading(asked, asked.out)
+    check_before_reading(asked, asked.out_file)
 
 
 def _wanted(asked: AssignOptions) -> Wanted:
     from kstream_plan.cli.actions.shown import Wanted  # noqa: PLC0415 - loaded while Java starts
 
-    return Wanted(asked.output, page(), saved=asked.out is not None, full=asked.full, verbose=asked.verbose)
+    saved, result = asked.out is not None, asked.out_format is not None
+    return Wanted(asked.output, page(), saved=saved, full=asked.full, verbose=asked.verbose, result=result)
 
 
 def _job(asked: AssignOptions) -> Job[Snapshot, Shown]:
@@ -100,6 +101,6 @@ def _deliver(many: Many[Snapshot, Shown], work: Work[Shown], asked: AssignOption
     from kstream_plan.cli.actions.shown import deliver  # noqa: PLC0415 - loaded while Java starts
     from kstream_plan.cli.pages import plans_overview, ranks_page  # noqa: PLC0415
 
-    deliver(many, work, _wanted(asked), asked.out, plans_overview)
+    deliver(many, work, _wanted(asked), asked.out_file, plans_overview)
     if asked.show_ranks and work.results:
         say(ranks_page([one.ranks for one in work.results], asked.output))

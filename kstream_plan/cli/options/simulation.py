@@ -9,8 +9,8 @@ import typer
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Bounded, PlansSnapshots
 from kstream_plan.cli.options.parameters import Options
+from kstream_plan.cli.options.saving import Saving
 from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, name, parser, whole_number
-from kstream_plan.cli.output import OutputForm
 from kstream_plan.cli.panels import INSTANCES, PLANNING
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.model.scenario import MOST_INSTANCES
@@ -127,11 +127,9 @@ class Simulating(Bounded, panel=PLANNING):
             help="Show restored bytes, too.",
         ),
     ] = None
-    output: shared.Output = OutputForm.TABLE
-    out: shared.Out = None
     full: shared.Full = False
     verbose: shared.Verbose = False
 
 
-class SimulatesSnapshots(Simulating, Chance, PlansSnapshots):
+class SimulatesSnapshots(Saving, Simulating, Chance, PlansSnapshots):
     """What every command takes that reads snapshots and simulates."""

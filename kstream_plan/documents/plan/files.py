@@ -6,7 +6,8 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from kstream_plan.documents.plan.read import SavedPlan, all_sound, each_saved
+from kstream_plan.documents.plan.read import NoPlanError, SavedPlan, all_sound, each_saved
+from kstream_plan.documents.results import each_result, is_results_file
 from kstream_plan.errors import PlanFileError
 from kstream_plan.plans import Plan
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES
@@ -34,6 +35,9 @@ def read_saved_file(path: str | Path) -> list[SavedPlan]:
 
 def each_saved_in(path: str | Path) -> Iterator[SavedPlan | PlanFileError]:
     """Yield every plan of one file, or what is wrong with it, if only that the file cannot be read."""
+    if is_results_file(path):
+        yield from _plans_of_results(path)
+        return
     try:
         data = read_file(path)
     except OSError as error:
@@ -42,11 +46,24 @@ def each_saved_in(path: str | Path) -> Iterator[SavedPlan | PlanFileError]:
     yield from each_saved(data, str(path))
 
 
+def _plans_of_results(path: str | Path) -> Iterator[SavedPlan | PlanFileError]:
+    """Yield the plan of every row of results; a row without one is what went wrong with its application."""
+    for number, result in enumerate(each_result(path, with_plan=True), 1):
+        where = f"{path}, row {number}"
+        if isinstance(result, PlanFileError):
+            yield result
+        elif result.plan is None:
+            application_id = result.application_id
+            yield NoPlanError(f"has no plan: {result.error}", where=where, application_id=application_id)
+        else:
+            yield from each_saved(result.plan.encode(), where)
+
+
 def is_plan_file(path: str | Path) -> bool:
-    """Tell by a look at its beginning whether a path is a file of saved plans; what cannot be read is none."""
+    """Tell by a look whether a path is a file of saved plans, or of results; what cannot be read is none."""
     try:
         with open(at_hand(path), "rb") as file:
-            return are_plans(file.read(HEAD_BYTES))
+            return are_plans(file.read(HEAD_BYTES)) or is_results_file(path)
     except OSError:
         return False
 

@@ -5,6 +5,7 @@ Unknown fields are ignored; what each round decided and left held is rebuilt fro
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
@@ -23,6 +24,8 @@ from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.replay import Outcome, replay
 from kstream_plan.plans.simulated import OverDraws, Simulation
 from kstream_plan.protocols import PROTOCOLS, gives_up
+
+_LOG = logging.getLogger(__name__)
 
 _MAJOR_VERSION = "1"
 _ROLES = tuple(Role)
@@ -60,6 +63,10 @@ def read_saved(data: bytes, where: str) -> list[SavedPlan]:
     return all_sound(each_saved(data, where))
 
 
+class NoPlanError(PlanFileError):
+    """A row of results of an application that could not be planned."""
+
+
 def all_sound(saved: Iterator[SavedPlan | PlanFileError]) -> list[SavedPlan]:
     """Return the plans.
 
@@ -68,6 +75,9 @@ def all_sound(saved: Iterator[SavedPlan | PlanFileError]) -> list[SavedPlan]:
     """
     found = []
     for one in saved:
+        if isinstance(one, NoPlanError):
+            _LOG.warning("%s", one)
+            continue
         if isinstance(one, PlanFileError):
             raise one
         found.append(one)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from py4j.protocol import Py4JError
 from pyspark import RDD, SparkContext, StorageLevel
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from kstream_plan.snapshots.spark.failures import executor_failure
 from kstream_plan.snapshots.spark.texts import explained
@@ -28,31 +28,58 @@ def executor_cores(spark: SparkSession) -> int:
     return int(spark.sparkContext.defaultParallelism)
 
 
+class Worked:
+    """What comes of every batch, kept on the executors' disks."""
+
+    def __init__(self, spark: SparkSession, worked: RDD[bytes], batches: int) -> None:
+        self._spark = spark
+        self._worked = worked
+        self._batches = batches
+
+    def make(self, on_done: OnDone) -> None:
+        """Have every batch worked on.
+
+        Raises:
+            SparkError: Spark gave up.
+        """
+        with explained({}, executor_failure):
+            _make(self._spark.sparkContext, self._worked, on_done, self._batches)
+
+    def fetched(self, lighter: Callable[[bytes], bytes] | None = None) -> Iterator[bytes]:
+        """Yield what came of the batches, in their order, never more at once than what came of one.
+
+        ``lighter`` is called there, and leaves out what is not needed here.
+
+        Raises:
+            SparkError: Spark gave up.
+        """
+        worked = self._worked if lighter is None else self._worked.map(lighter)
+        with explained({}, executor_failure):
+            yield from worked.toLocalIterator(prefetchPartitions=True)
+
+    def frame(
+        self, rows: Callable[[bytes], list[tuple[Any, ...]]], columns: str, more: Sequence[tuple[Any, ...]]
+    ) -> DataFrame:
+        """Return the rows that are in what came of the batches, and ``more``; ``columns`` are Spark's."""
+        context = self._spark.sparkContext
+        found = self._worked.flatMap(rows).coalesce(int(context.defaultParallelism))
+        there = context.parallelize(more, 1) if more else context.parallelize([], 1)
+        return self._spark.createDataFrame(context.union([found, there]), columns, verifySchema=False)
+
+
 @contextmanager
-def on_executors(
-    spark: SparkSession, work: OnBatch, batches: Sequence[bytes], on_done: OnDone = lambda _done, _all: None
-) -> Iterator[Iterator[bytes]]:
-    """Give what ``work`` returns for each batch, in the order of the batches, one after the other.
+def on_executors(spark: SparkSession, work: OnBatch, batches: Sequence[bytes]) -> Iterator[Worked]:
+    """Give what ``work`` returns for each batch, as long as the context lasts.
 
-    A batch that Spark tries again counts once. What comes back is kept on the executors' disks until the context ends,
-    so that there is never more of it here than what comes of one batch.
-
-    Raises:
-        SparkError: Spark gave up.
+    A batch that Spark tries again counts once.
     """
-    context = spark.sparkContext
-    worked = context.parallelize(batches, len(batches)).flatMap(work).persist(StorageLevel.DISK_ONLY)
+    worked = spark.sparkContext.parallelize(batches, len(batches) or 1).flatMap(work)
+    worked.persist(StorageLevel.DISK_ONLY)
     try:
-        yield _fetched(context, worked, on_done, len(batches))
+        yield Worked(spark, worked, len(batches))
     finally:
         with suppress(Py4JError, OSError):  # Java may be gone
             worked.unpersist()
-
-
-def _fetched(context: SparkContext, worked: RDD[bytes], on_done: OnDone, number: int) -> Iterator[bytes]:
-    with explained({}, executor_failure):
-        _make(context, worked, on_done, number)
-        yield from worked.toLocalIterator(prefetchPartitions=True)
 
 
 def _make(context: SparkContext, worked: RDD[bytes], on_done: OnDone, number: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import unquote
 
 from kstream_plan.errors import SparkError
@@ -72,6 +72,18 @@ def executor_failure(said: str, names: Mapping[str, str]) -> BrokenFileError | S
         fix = "give it more memory, or plan fewer applications at once with --application-id"
         return SparkError("a Python worker of Spark's died, perhaps for want of memory", fix=fix)
     return spark_failure(said, names, "Spark could not plan on its executors")
+
+
+def writing_failure(path: str) -> Callable[[str, Mapping[str, str]], SparkError]:
+    """Return what tells what an exception stands for that comes of writing to ``path``."""
+
+    def failure(said: str, names: Mapping[str, str]) -> SparkError:
+        found = spark_failure(said, names, "Spark could not write")
+        fix = "check the disk and who may write there, or see more with --debug"
+        known = isinstance(found, SparkError) and not found.what.startswith("Spark could not write")
+        return SparkError(found.what, where=f"--out {printable(path)}", fix=found.fix if known else fix)
+
+    return failure
 
 
 def start_failure(said: str, master: str) -> SparkError:

@@ -15,8 +15,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
-from kstream_plan.errors import KstreamPlanError
+from kstream_plan.errors import KstreamPlanError, SnapshotError
 from kstream_plan.snapshots.files.sources import Form, Input
+from kstream_plan.snapshots.rows.document_kind import WRITTEN
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.schema import Type, check_columns, spark_columns
 from kstream_plan.snapshots.spark.failures import plain_path, spark_failure, why_java_ended
@@ -107,6 +108,9 @@ def _parquet_frames(spark: SparkSession, paths: list[str]) -> list[DataFrame]:
 
 def _from_parquet(frame: DataFrame, row: Mapping[str, Type], keys: Mapping[str, Type], where: str) -> DataFrame:
     columns = {field.name: field.dataType for field in frame.schema.fields}
+    if columns.keys() >= {"kind", "outcome", "plan"}:
+        what, fix = WRITTEN["result"]
+        raise SnapshotError(f"is {what}, not a snapshot", where=where, fix=fix)
     check_columns(frame.schema.jsonValue(), row, where)
     known = {name: F.col(name) for name in row if name in columns}
     frame = frame.withColumn("file", file_column())

@@ -1,0 +1,80 @@
+"""Results as a data set, as a command is asked for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kstream_plan.documents.results import row_of
+from kstream_plan.errors import KstreamPlanError, UsageError
+from kstream_plan.fleet.batches import packed, unpacked
+from kstream_plan.plans.result import Result
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kstream_plan.snapshots.spark.data_set import DataSet
+
+#: A scheme of which a path has only one slash left.
+_SCHEME = re.compile(r"(\w[\w+.-]+):/(?=[^/])")
+
+
+class ResultsAsked(NamedTuple):
+    """Where results go, in which form, and whether they replace others; ``lighter`` leaves out what is not shown."""
+
+    path: str
+    form: str
+    overwrite: bool
+    lighter: Callable[[bytes], bytes] | None
+
+    def checked(self, spark: SparkSession) -> DataSet:
+        """Return the data set, which may be written.
+
+        Raises:
+            KstreamPlanError: it may not.
+        """
+        from kstream_plan.snapshots.spark.data_set import DataSet  # noqa: PLC0415 - loads Spark
+
+        target = DataSet(spark, self.path, overwrite=self.overwrite)
+        target.check()
+        return target
+
+
+def results_asked(out: Path | None, form: str | None, *, overwrite: bool, json_shown: bool) -> ResultsAsked | None:
+    """Return what is asked for of ``--out-format``; ``json_shown``: the JSON is to go to stdout as well.
+
+    Raises:
+        UsageError: options that do not go together.
+        KstreamPlanError: there is something already.
+    """
+    if form is None:
+        if overwrite:
+            raise UsageError("--overwrite replaces a data set", fix="give --out-format as well, or leave it out")
+        return None
+    if out is None:
+        raise UsageError("--out-format says how results are written", fix="name a folder for them with --out")
+    path = _SCHEME.sub(r"\1://", str(out), count=1)  # a path keeps one slash of two
+    if out.exists() and not overwrite:
+        fix = "name another folder, or replace it with --overwrite"
+        raise KstreamPlanError("exists already", where=f"--out {path}", fix=fix)
+    return ResultsAsked(path, form, overwrite, None if json_shown else without_json)
+
+
+def rows_of(answer: bytes) -> list[tuple[Any, ...]]:
+    """Return the row of an answer with its plan; none if it is an error, which rows are made of elsewhere."""
+    shown = unpacked(answer).result
+    return [] if shown is None else [row_of(replace(shown.result, plan=shown.json.rstrip("\n")))]
+
+
+def without_json(answer: bytes) -> bytes:
+    """Return an answer without what only its row needs."""
+    of = unpacked(answer)
+    return answer if of.result is None else packed(replace(of, result=of.result._replace(json="")))
+
+
+def row_of_error(error: KstreamPlanError) -> tuple[Any, ...]:
+    """Return the row of an application that is not planned."""
+    return row_of(Result(application_id=error.application_id, outcome="unreadable", error=str(error)))

@@ -1,0 +1,150 @@
+"""``fleet``: many applications at a glance, the worst first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Annotated, NamedTuple
+
+import typer
+
+from kstream_plan.cli.actions.many import Many
+from kstream_plan.cli.actions.overrides import overrides
+from kstream_plan.cli.actions.plan import plan_job
+from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
+from kstream_plan.cli.actions.shown import Wanted
+from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
+from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.groups import PlansSnapshots
+from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.shared import parser, whole_number
+from kstream_plan.cli.output import OutputForm, page, say
+from kstream_plan.cli.progress import progress
+from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
+from kstream_plan.documents.quantities import parse_duration
+from kstream_plan.documents.results import RESULT, each_result, is_results_file
+from kstream_plan.errors import KstreamPlanError, PlanFileError, SnapshotError
+from kstream_plan.fleet.figures import badness, by_figure
+from kstream_plan.fleet.where import Condition, check_name, conditions
+from kstream_plan.plans.result import Result, result_of
+from kstream_plan.render.fleet import fleet_markdown, fleet_table
+from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.sources import STDIN, check_paths
+
+
+class FleetOptions(PlansSnapshots):
+    """What ``fleet`` is asked."""
+
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RESULTS|SNAPSHOT...",
+            help="Results of --out-format, saved plans, and snapshots to plan first; - is standard input.",
+        ),
+    ]
+    where: Annotated[
+        str | None,
+        typer.Option("--where", metavar="CONDITION", help="Only these: 'cold > 0', 'left > 1h and outcome = moving'."),
+    ] = None
+    sort: Annotated[
+        str | None, typer.Option("--sort", metavar="FIGURE", help="By this, the largest first (default: worst first).")
+    ] = None
+    top: Annotated[
+        int | None, typer.Option("--top", metavar="N", parser=parser(whole_number, 1), help="So many at most.")
+    ] = None
+    output: shared.Output = OutputForm.TABLE
+
+
+@takes(FleetOptions)
+def fleet(asked: FleetOptions) -> None:
+    """Show many applications at a glance, the worst first: results, saved plans, or snapshots to plan."""
+    with expected_failures(debug=asked.debug):
+        check_before_reading(asked, None)
+        picked = () if asked.where is None else conditions(asked.where, parse_duration)
+        if asked.sort is not None:
+            check_name(asked.sort, "--sort")
+        sources = _sorted(asked.paths)
+        results = [*_saved(sources, asked.application_id or ()), *_planned(sources.snapshots, asked)]
+        if not results:
+            what = "there is none of these applications"
+            raise SnapshotError(what, where=", ".join(asked.paths), fix="check --application-id")
+        if all(result.outcome == "unreadable" for result in results):
+            raise KstreamPlanError(results[0].error or "", application_id=results[0].application_id)
+        say(_page(results, _chosen(results, picked, asked), asked.output))
+    raise typer.Exit(first_that_applies(map(_code, results)))
+
+
+class _Sources(NamedTuple):
+    results: tuple[str, ...]
+    plans: tuple[str, ...]
+    snapshots: tuple[str, ...]
+
+
+def _sorted(paths: Sequence[str]) -> _Sources:
+    """Tell results, saved plans and snapshots apart by looking at them; folders and globs may hold all of them."""
+    found = check_paths(paths)
+    results: list[str] = []
+    plans: list[str] = []
+    snapshots = [*found.remote, *([STDIN] if found.stdin else [])]
+    for file in found.local:
+        if is_results_file(file.path):
+            results.append(file.name)
+        else:
+            (plans if is_plan_file(file.path) else snapshots).append(file.name)
+    return _Sources(tuple(results), tuple(plans), tuple(snapshots))
+
+
+def _saved(sources: _Sources, application_ids: Sequence[str]) -> Iterator[Result]:
+    """Yield what was saved of the applications that are wanted; what cannot be read is a result, too."""
+    wanted = Selection(tuple(application_ids))
+    for file in sources.results:
+        for result in each_result(file, with_plan=False):
+            found = _unreadable(result) if isinstance(result, PlanFileError) else result
+            if found.application_id is None or wanted.wants(found.application_id):
+                yield found
+    for file in sources.plans:
+        for saved in each_saved_in(file):
+            found = _unreadable(saved) if isinstance(saved, PlanFileError) else result_of(saved.plan, saved.simulation)
+            if found.application_id is None or wanted.wants(found.application_id):
+                yield found
+
+
+def _planned(snapshots: Sequence[str], asked: FleetOptions) -> list[Result]:
+    """Plan what follows when a rebalance of each starts now; what goes wrong with one is its result."""
+    if not snapshots:
+        return []
+    asked = FleetOptions(**{**vars(asked), "keep_going": True})
+    settings = overrides(asked)
+    job = plan_job(asked.plan_options, Wanted(asked.output, page(), result=True))
+    with progress(quiet=asked.quiet) as tell:
+        tell("reading")
+        many = Many(lambda: job, settings, tell, keep_going=True)
+        work = many.done(read_snapshots(snapshots, asked, protocols=("classic", "streams", "connect"), then=many))
+    return [*(one.result for one in work.results if one.result is not None), *map(_unreadable, work.errors)]
+
+
+def _unreadable(error: KstreamPlanError) -> Result:
+    return Result(application_id=error.application_id, outcome="unreadable", error=str(error))
+
+
+def _chosen(results: Sequence[Result], picked: Sequence[Condition], asked: FleetOptions) -> list[Result]:
+    found = [result for result in results if all(condition.holds(result) for condition in picked)]
+    found.sort(key=badness if asked.sort is None else by_figure(asked.sort))
+    return found[: asked.top]
+
+
+def _page(results: Sequence[Result], shown: Sequence[Result], form: OutputForm) -> str:
+    if form is OutputForm.JSON:
+        lines = (json.dumps(RESULT.written(one), sort_keys=True, separators=(",", ":")) for one in shown)
+        return "".join(f"{line}\n" for line in lines)
+    if form is OutputForm.MARKDOWN:
+        return fleet_markdown(results, shown)
+    of = page()
+    return fleet_table(results, shown, width=of.width, colour=of.colour)
+
+
+def _code(result: Result) -> ExitCode:
+    if result.outcome == "unreadable":
+        return ExitCode.FAILED
+    return ExitCode.DONE if result.outcome in ("moving", "settled") else ExitCode.NOT_SETTLED

@@ -1,0 +1,52 @@
+"""Where the results of a command go beside stdout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kstream_plan.cli.actions.results import ResultsAsked, results_asked
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.parameters import Options
+from kstream_plan.cli.options.shared import one_of
+from kstream_plan.cli.output import OutputForm
+from kstream_plan.cli.panels import OUTPUT
+
+#: How results are written as a data set.
+FORMS = ("parquet", "jsonl")
+
+
+class Saving(Options, panel=OUTPUT):
+    """A file of JSON, or a data set of results."""
+
+    output: shared.Output = OutputForm.TABLE
+    out: shared.Out = None
+    out_format: Annotated[
+        str | None,
+        typer.Option(
+            "--out-format",
+            **one_of(FORMS),
+            help="--out is a folder then: a data set of one row per application, at any path Spark can write.",
+        ),
+    ] = None
+    overwrite: Annotated[bool, typer.Option("--overwrite", hidden=True, help="Replace the data set that is there.")] = (
+        False
+    )
+
+    @property
+    def out_file(self) -> Path | None:
+        """The file of JSON, if one is asked for."""
+        return self.out if self.out_format is None else None
+
+    @property
+    def results(self) -> ResultsAsked | None:
+        """The data set of results, if one is asked for.
+
+        Raises:
+            UsageError: options that do not go together.
+            KstreamPlanError: there is something already.
+        """
+        json_shown = self.output is OutputForm.JSON
+        return results_asked(self.out, self.out_format, overwrite=self.overwrite, json_shown=json_shown)

@@ -1,0 +1,182 @@
+"""Results as a data set: one flat row per application, with its plan. What a row holds, and rows read back from files.
+
+The files are those of a folder that Spark has written: JSON Lines or Parquet.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from kstream_plan.documents.codec import Codecs, Field, Json, WrongValueError
+from kstream_plan.errors import PlanFileError
+from kstream_plan.plans.result import Result
+from kstream_plan.snapshots.files.broken_files import HEAD_BYTES
+from kstream_plan.snapshots.files.content import at_hand, read_file
+from kstream_plan.snapshots.files.sources import check_paths
+from kstream_plan.snapshots.rows.document_kind import kind_of
+
+#: How a Parquet file begins.
+PARQUET_MAGIC = b"PAR1"
+FORMAT_VERSION = "1.0"
+_ROWS_AT_ONCE = 64
+
+_SAID = {
+    "format_version": "Major and minor version of this format.",
+    "kind": "What this is.",
+    "outcome": "`settled`: nothing follows; `moving`: it settles; else how it ends; `unreadable`: no plan.",
+    "application_id": "Whose group; null if it is `unreadable` and not even that can be told.",
+    "error": "Why there is no plan.",
+    "generation": "The snapshot's.",
+    "captured_at": "When the snapshot was taken, RFC 3339.",
+    "design": "How the group coordinates.",
+    "assignor": "Who decides.",
+    "protocol": "How work changes hands.",
+    "digest": "SHA-256 of the input, as in the plan.",
+    "snapshot_digest": "The same of the snapshot and its settings alone.",
+    "instances": "Instances that take part before.",
+    "instances_empty": "Those among them that hold nothing: they have just joined, or there is nothing for them.",
+    "instances_joining": "Instances that join in the plan.",
+    "instances_leaving": "Instances that are gone at its end.",
+    "tasks": "All tasks.",
+    "stateful_tasks": "Those with state.",
+    "spread": "Most minus least stateful tasks that an instance runs, as the first rebalance finds them.",
+    "standbys_missing": "So many fewer standbys there are than are asked for and instances allow.",
+    "settles_surely": "Whether it settles whatever is not known, and in every draw.",
+    "rebalances": "Rounds of the plan.",
+    "probing_rebalances": "Those that a probe starts.",
+    "duration_ms": "How long it takes, in the middle of all draws.",
+    "duration_ms_least": "The least that it may take.",
+    "duration_ms_most": "The most that is known of; it may take longer, unless `duration_is` is `estimate`.",
+    "duration_is": "What `duration_ms` is, as in the plan.",
+    "moves_least": "Stateful tasks that change owner, at least.",
+    "moves_most": "At most.",
+    "cold_handovers_least": "Hand-overs to a copy above the acceptable lag, at least.",
+    "cold_handovers_most": "At most.",
+    "max_paused_task_ms_least": "How long the task that stands still longest does so in all, at least.",
+    "max_paused_task_ms_most": "At most; with `pauses_are_least` it may be longer.",
+    "pauses_are_least": "Whether nobody knows how long what starts cold restores before it runs.",
+    "restored_records_least": "Records restored, at least; null: not known.",
+    "restored_records_most": "At most; null: not known.",
+    "peak_extra_copies": "Most warm-up and temporary copies at once.",
+    "draws": "So many draws of random ids these figures are over; null: nothing is random.",
+    "cause": "Why it does not settle.",
+    "cure": "A setting with which it was seen to settle, as name=value.",
+    "plan": "The saved plan, as `kstream-plan schema plan` has it.",
+}
+_NEEDED = {"format_version", "kind", "outcome"}
+
+_FIELDS: dict[str, Any] = {
+    name: said if name in _NEEDED else Field(description=said, missing=None) for name, said in _SAID.items()
+}
+#: How a row is read, written and described.
+RESULT = Codecs().record(
+    Result, "What comes of one application: one row of the data set that `--out-format` writes.", **_FIELDS
+)
+
+_SPARK_TYPES = {int: "bigint", bool: "boolean"}
+
+
+def schema() -> dict[str, Json]:
+    """Return the JSON Schema of a row."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:kstream-plan:schema:results:1.0",
+        "title": "kstream-plan results",
+        **RESULT.schema,
+    }
+
+
+def spark_columns() -> str:
+    """Return the columns of a row as Spark's schema."""
+    kinds = get_type_hints(Result)
+    columns = []
+    for one in fields(Result):
+        arguments = get_args(kinds[one.name])
+        columns.append(f"{one.name} {next((_SPARK_TYPES[of] for of in arguments if of in _SPARK_TYPES), 'string')}")
+    return ", ".join(columns)
+
+
+def row_of(result: Result) -> tuple[Any, ...]:
+    """Return a row's values in the order of its columns."""
+    return tuple(getattr(result, one.name) for one in fields(result))
+
+
+def is_results_file(path: str | Path) -> bool:
+    """Tell by a look whether a path is a file of results; what cannot be read is none."""
+    try:
+        with open(at_hand(path), "rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        return False
+    if not head.startswith(PARQUET_MAGIC):
+        return kind_of(head) == "result"
+    from pyarrow import ArrowException  # noqa: PLC0415 - only for Parquet
+    from pyarrow.parquet import read_schema  # noqa: PLC0415
+
+    try:
+        return {"kind", "outcome", "plan"} <= set(read_schema(at_hand(path)).names)
+    except (OSError, ArrowException):
+        return False
+
+
+def read_results(path: str | Path) -> list[Result]:
+    """Return the rows of a folder or file of results, without their plans, in the order of the files.
+
+    Raises:
+        PlanFileError: a file cannot be read, or is none of results.
+        SnapshotError: there is no such path.
+    """
+    found: list[Result] = []
+    for file in check_paths([str(path)]).local:
+        for result in each_result(file.path, with_plan=False):
+            if isinstance(result, PlanFileError):
+                raise result
+            found.append(result)
+    return found
+
+
+def each_result(path: str | Path, *, with_plan: bool) -> Iterator[Result | PlanFileError]:
+    """Yield every row of one file, or what is wrong with it; without its plan unless asked for.
+
+    A row of another major version, or one that is damaged, is such an error.
+    """
+    number = 0
+    try:
+        for row in _rows(path, with_plan):
+            number += 1
+            yield _result(row, f"{path}, row {number}")
+    except (OSError, ValueError) as error:
+        yield PlanFileError(f"cannot be read: {error}", where=str(path), fix="check the path")
+
+
+def _rows(path: str | Path, with_plan: bool) -> Iterator[Any]:
+    with open(at_hand(path), "rb") as file:
+        is_parquet = file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+    if not is_parquet:
+        for line in read_file(path).splitlines():
+            row = json.loads(line)
+            yield row if with_plan or not isinstance(row, dict) else {**row, "plan": None}
+        return
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only for Parquet
+
+    with ParquetFile(at_hand(path)) as file:
+        wanted = [name for name in file.schema_arrow.names if with_plan or name != "plan"]
+        for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=wanted):
+            yield from batch.to_pylist()
+
+
+def _result(row: Any, where: str) -> Result | PlanFileError:
+    try:
+        if not isinstance(row, dict) or row.get("kind") != "result":
+            raise WrongValueError("is no row of results")
+        if str(row.get("format_version")).split(".")[0] != FORMAT_VERSION.split(".", maxsplit=1)[0]:
+            raise WrongValueError(
+                f"is {row.get('format_version')!r}; this version reads {FORMAT_VERSION}", ".format_version"
+            )
+        return RESULT.read(row)
+    except WrongValueError as wrong:
+        return PlanFileError(str(wrong), where=where, fix="write the results again with --out-format")

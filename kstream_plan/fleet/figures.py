@@ -1,0 +1,75 @@
+"""What a fleet is sorted and picked by: figures of results under short names, the worst end where there are two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from kstream_plan.plans.result import Result
+
+#: What results are sorted by.
+SortKey: TypeAlias = Callable[[Result], tuple[Any, ...]]
+
+#: Short names, beside those of a result's own fields.
+SHORT: Mapping[str, str] = MappingProxyType(
+    {
+        "application": "application_id",
+        "joined": "instances_empty",
+        "left": "duration_ms_most",
+        "moves": "moves_most",
+        "cold": "cold_handovers_most",
+        "pause": "max_paused_task_ms_most",
+        "restored": "restored_records_most",
+        "standbys": "standbys_missing",
+    }
+)
+#: From the worst to the best.
+OUTCOMES = ("unreadable", "stuck", "cyclic", "unfinished", "moving", "settled")
+
+_LEFT_OUT = frozenset({"format_version", "kind", "plan"})
+NAMES = (*SHORT, *(name for name in Result.__dataclass_fields__ if name not in _LEFT_OUT))
+
+
+def value_of(result: Result, name: str) -> str | int | bool | None:
+    """Return a figure; ``None``: it is not known, or the result has none.
+
+    Raises:
+        KeyError: ``name`` is none of :data:`NAMES`.
+    """
+    if name not in NAMES:
+        raise KeyError(name)
+    value: str | int | bool | None = getattr(result, SHORT.get(name, name))
+    return value
+
+
+def badness(result: Result) -> tuple[int, int, float, float, str]:
+    """Return a key that sorts the worst result first.
+
+    By: how it ends (:data:`OUTCOMES`; what may not settle is before what does), most cold starts, longest, longest
+    pause, application id.
+    """
+    return (
+        2 * OUTCOMES.index(result.outcome) - (result.settles_surely is False),
+        -(result.cold_handovers_most or 0),
+        -(result.duration_ms_most or 0),
+        -(result.max_paused_task_ms_most or 0),
+        result.application_id or "",
+    )
+
+
+def is_bad(result: Result) -> bool:
+    """Tell whether it is one to act on: it does not settle, or might not, or tasks start cold, or nobody knows."""
+    return result.outcome not in ("moving", "settled") or not result.settles_surely or bool(result.cold_handovers_most)
+
+
+def by_figure(name: str) -> SortKey:
+    """Return the key that sorts by a figure: the largest first, what is not known before that; texts by alphabet."""
+
+    def key(result: Result) -> tuple[Any, ...]:
+        value = value_of(result, name)
+        if isinstance(value, str):
+            return True, 0, value, badness(result)
+        return value is not None, -(value or 0), "", badness(result)
+
+    return key

@@ -1,0 +1,154 @@
+"""One application of many in one flat row: the figures of its plan, or simulation, and how it ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from kstream_plan.plans.activity import membership
+from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.simulated import Range, Simulation
+
+#: What comes of an application: nothing follows, surely; how its plan ends (``moving``: settled); or there is none.
+Outcome: TypeAlias = Literal["settled", "moving", "stuck", "cyclic", "unfinished", "unreadable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What comes of one application; of one that is ``unreadable`` only that, its id if it is known, and ``error``.
+
+    Figures that hang on what nobody knows, or on chance, have both ends (``…_least``, ``…_most``). ``None``: not known.
+    ``settles_surely``: whatever is not known, and in every draw. ``instances`` are those before, among them
+    ``instances_empty``, which hold nothing: they have just joined, or there is nothing for them; ``instances_joining``
+    and ``instances_leaving`` come and go in the plan. ``spread``: most minus least stateful tasks that an instance runs
+    as the first rebalance finds them. ``standbys_missing``: so many fewer there are than ``num.standby.replicas`` asks
+    for and instances allow. ``plan`` is the saved plan, if it is to be kept.
+    """
+
+    format_version: str = "1.0"
+    kind: Literal["result"] = "result"
+    application_id: str | None
+    outcome: Outcome
+    error: str | None = None
+    generation: int | None = None
+    captured_at: str | None = None
+    design: str | None = None
+    assignor: str | None = None
+    protocol: str | None = None
+    digest: str | None = None
+    snapshot_digest: str | None = None
+    instances: int | None = None
+    instances_empty: int | None = None
+    instances_joining: int | None = None
+    instances_leaving: int | None = None
+    tasks: int | None = None
+    stateful_tasks: int | None = None
+    spread: int | None = None
+    standbys_missing: int | None = None
+    settles_surely: bool | None = None
+    rebalances: int | None = None
+    probing_rebalances: int | None = None
+    duration_ms: int | None = None
+    duration_ms_least: int | None = None
+    duration_ms_most: int | None = None
+    duration_is: str | None = None
+    moves_least: int | None = None
+    moves_most: int | None = None
+    cold_handovers_least: int | None = None
+    cold_handovers_most: int | None = None
+    max_paused_task_ms_least: int | None = None
+    max_paused_task_ms_most: int | None = None
+    pauses_are_least: bool | None = None
+    restored_records_least: int | None = None
+    restored_records_most: int | None = None
+    peak_extra_copies: int | None = None
+    draws: int | None = None
+    cause: str | None = None
+    cure: str | None = None
+    plan: str | None = None
+
+
+def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
+    """Return the row of a plan, or of the simulation that it is of."""
+    joining, leaving = membership(plan)
+    first = set(plan.first_members)
+    draws = None if simulated is None else simulated.draws
+    middle_ms = plan.summary.duration_ms if simulated is None else simulated.duration_ms
+    duration = _ends(plan, "duration_ms", None if draws is None else draws.duration_ms, middle_ms)
+    moves = _ends(plan, "moves", None if draws is None else draws.moves)
+    cold = _ends(plan, "cold_handovers", None if draws is None else draws.cold_handovers)
+    paused = _ends(plan, "max_paused_task_ms", None if draws is None else draws.max_paused_ms)
+    restored = _ends(plan, "restored_records", None if draws is None else draws.restored_records)
+    cure = None if simulated is None else simulated.cure
+    known = plan.summary.restored_records is not None
+    floor_ms = plan.summary.floor_ms if draws is None and plan.verdict.kind == "settled" else None
+    return Result(
+        application_id=plan.group.application_id,
+        outcome=_outcome(plan),
+        generation=plan.generation,
+        captured_at=plan.captured_at,
+        design=plan.design,
+        assignor=plan.assignor,
+        protocol=plan.protocol,
+        digest=plan.digest,
+        snapshot_digest=plan.snapshot_digest,
+        instances=len(first),
+        instances_empty=_empty(plan, first),
+        instances_joining=len(joining),
+        instances_leaving=len(leaving),
+        tasks=len(plan.group.tasks),
+        stateful_tasks=len(plan.group.stateful),
+        spread=plan.initial_balance.instance_spread,
+        standbys_missing=_standbys_missing(plan, len(first)),
+        settles_surely=plan.ends("settles")[0] == 1 and (simulated is None or simulated.settles),
+        rebalances=plan.summary.rebalances,
+        probing_rebalances=plan.summary.probing_rebalances,
+        duration_ms=middle_ms,
+        duration_ms_least=duration[0] if floor_ms is None else min(floor_ms, duration[0]),
+        duration_ms_most=duration[1],
+        duration_is=plan.summary.duration_is,
+        moves_least=moves[0],
+        moves_most=moves[1],
+        cold_handovers_least=cold[0],
+        cold_handovers_most=cold[1],
+        max_paused_task_ms_least=paused[0],
+        max_paused_task_ms_most=paused[1],
+        pauses_are_least=plan.pauses_are_least,
+        restored_records_least=restored[0] if known else None,
+        restored_records_most=restored[1] if known else None,
+        peak_extra_copies=plan.ends("peak_extra_copies")[1],
+        draws=None if draws is None else draws.number,
+        cause=_cause(plan),
+        cure=None if cure is None else f"{cure.setting}={cure.value}",
+    )
+
+
+def _ends(plan: Plan, figure: str, of_draws: Range | None, *more: int) -> tuple[int, int]:
+    return plan.ends(figure, *more, *(() if of_draws is None else (of_draws.least, of_draws.most)))
+
+
+def _outcome(plan: Plan) -> Outcome:
+    if plan.verdict.kind != "settled":
+        return plan.verdict.kind
+    return "moving" if plan.ends("rebalances")[1] else "settled"
+
+
+def _empty(plan: Plan, first: set[str]) -> int:
+    group = plan.group
+    return sum(
+        not any(any(plan.initial[consumer]) for consumer in consumers)
+        for instance, consumers in zip(group.instances, group.consumers_of, strict=True)
+        if instance.process_id in first
+    )
+
+
+def _standbys_missing(plan: Plan, instances: int) -> int:
+    wanted = min(plan.config.num_standby_replicas, max(0, instances - 1)) * len(plan.group.stateful)
+    return max(0, wanted - sum(len(held.standby) for held in plan.initial))
+
+
+def _cause(plan: Plan) -> str | None:
+    verdict = plan.verdict
+    if verdict.kind == "settled":
+        return None
+    return verdict.reason if verdict.cause is None else verdict.cause.message

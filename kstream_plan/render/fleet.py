@@ -1,0 +1,148 @@
+"""A fleet at a glance: how many applications are how, then each, worst first, with what to do about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+
+from kstream_plan.fleet.figures import OUTCOMES, is_bad
+from kstream_plan.plans.result import Result
+from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.plan.fleet import Column, markdown_overview
+from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
+from kstream_plan.render.text.numbers import count, duration
+from kstream_plan.render.text.page import coloured
+from kstream_plan.render.text.wrapping import padded, paragraph, wrapped
+
+_COLUMNS = (
+    Column("application"),
+    Column("instances", right=True),
+    Column("tasks", right=True),
+    Column("left", right=True),
+    Column("cold", right=True),
+    Column("pause", right=True),
+    Column("restored", right=True),
+)
+_UNITS = ("", "k", "M", "G", "T", "P", "E")
+
+
+def fleet_table(
+    all_results: Sequence[Result], shown: Sequence[Result], *, width: int = DEFAULT_WIDTH, colour: bool = False
+) -> str:
+    """Return how many of all results are how, and the ``shown`` ones, a line each and beneath it why, if they change.
+
+    Where a figure has two ends it is the worse one.
+    """
+    lines = paragraph(_heading(all_results, shown), width, "", "  ")
+    if shown:
+        lines += ["", *_lines(shown, width)]
+        lines += ["", *(line for text in _legend(shown) for line in paragraph(text, width, "", "  "))]
+    text = "\n".join(lines) + "\n"
+    return coloured(text) if colour else text
+
+
+def fleet_markdown(all_results: Sequence[Result], shown: Sequence[Result]) -> str:
+    """Return the same as Markdown, why in a column of its own."""
+    rows = [(*_cells(result, MARKDOWN), "; ".join(_why(result, MARKDOWN))) for result in shown]
+    return markdown_overview(_heading(all_results, shown), (*_COLUMNS, Column("why")), rows)
+
+
+def _heading(all_results: Sequence[Result], shown: Sequence[Result]) -> str:
+    found: Counter[str] = Counter(result.outcome for result in all_results)
+    parts = [f"{found[outcome]:,} {outcome}" for outcome in OUTCOMES if found[outcome]]
+    unsure = sum(result.outcome == "moving" and not result.settles_surely for result in all_results)
+    cold = sum(bool(result.cold_handovers_most) for result in all_results)
+    parts += [f"{unsure:,} of the moving may not settle"] if unsure else []
+    parts += [f"{cold:,} with cold starts"] if cold else []
+    more = f" ({len(shown):,} shown)" if len(shown) < len(all_results) else ""
+    return f"{count(len(all_results), 'application')}: {', '.join(parts)}{more}"
+
+
+def _legend(shown: Sequence[Result]) -> Iterator[str]:
+    yield "left, cold, pause, restored: the worse end of what is known; ≥: nobody knows how much more"
+    if any(result.duration_is == "probes" for result in shown):
+        yield "~ where no restore rate is known: if copies are ready at the next probe"
+
+
+def _lines(shown: Sequence[Result], width: int) -> Iterator[str]:
+    """Yield a line for each, beneath it why; a name that is too long has a line of its own."""
+    heads = tuple(column.head for column in _COLUMNS)
+    rows = [_cells(result, TERMINAL) for result in shown]
+    _, *widths = (max(map(cell_len, cells)) for cells in zip(heads, *rows, strict=True))
+    room = max(12, min(max(map(cell_len, (row[0] for row in rows))), width - 2 - sum(widths) - 2 * len(widths)))
+
+    def line(mark: str, cells: Sequence[str], name: str) -> str:
+        numbers = "  ".join(padded(cell, of, right=True) for cell, of in zip(cells[1:], widths, strict=True))
+        return f"{mark} {padded(name, room)}  {numbers}".rstrip()
+
+    yield line(" ", heads, heads[0])
+    for result, cells in zip(shown, rows, strict=True):
+        mark, name = "!" if is_bad(result) else " ", cells[0]
+        if cell_len(name) > room:
+            yield from wrapped([name], "", width, f"{mark} ", "  ")
+            mark, name = " ", ""
+        yield line(mark, cells, name)
+        if why := "; ".join(_why(result, TERMINAL)):
+            yield from paragraph(why, width, "    ", "    ")
+
+
+def _cells(result: Result, escape: Escape) -> tuple[str, ...]:
+    name = "(not known)" if result.application_id is None else escape.name(result.application_id)
+    if result.outcome == "unreadable":
+        return (name, "", "", "UNREADABLE", "", "", "")
+    joining, leaving = result.instances_joining or 0, result.instances_leaving or 0
+    instances = f"{result.instances:,}" + (f" +{joining:,}" if joining else "") + (f" -{leaving:,}" if leaving else "")
+    if result.outcome == "settled":
+        return (name, instances, f"{result.tasks:,}", "settled", "", "", "")
+    restored = result.restored_records_most
+    return (
+        name,
+        instances,
+        f"{result.tasks:,}",
+        _left(result),
+        f"{result.cold_handovers_most:,}",
+        ("≥ " if result.pauses_are_least else "") + duration(result.max_paused_task_ms_most or 0),
+        "?" if restored is None else _rounded_up(restored),
+    )
+
+
+def _left(result: Result) -> str:
+    """Return how long it takes at worst, or how it ends otherwise."""
+    kinds = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}
+    if result.outcome in kinds:
+        return kinds[result.outcome]
+    sign = "≥ " if result.duration_is in ("least", "floor") else "~"
+    return f"{sign}{duration(result.duration_ms_most or 0)}{'' if result.settles_surely else ' or not'}"
+
+
+def _rounded_up(number: int) -> str:
+    """Return a number in three digits at most, never less than it is."""
+    unit = 0
+    while number >= 1_000 and unit < len(_UNITS) - 1:
+        number, unit = -(-number // 1_000), unit + 1
+    return f"{number:,}{_UNITS[unit]}"
+
+
+def _why(result: Result, escape: Escape) -> Iterator[str]:
+    """Yield why something follows, what keeps it from settling, and what would cure that."""
+    if result.outcome == "unreadable":
+        yield escape.sentence(result.error or "")
+        return
+    if result.outcome == "settled":
+        return
+    if result.instances_empty:
+        yield f"{count(result.instances_empty, 'instance')} hold{'s' if result.instances_empty == 1 else ''} nothing"
+    if result.instances_joining:
+        yield f"{result.instances_joining:,} join"
+    if result.instances_leaving:
+        yield f"{result.instances_leaving:,} leave"
+    if (result.spread or 0) > 1:
+        yield f"loads differ by {count(result.spread or 0, 'task')}"
+    if result.standbys_missing:
+        yield f"{count(result.standbys_missing, 'standby')} missing"
+    if result.cause:
+        yield escape.sentence(result.cause)
+    if result.cure:
+        yield f"cure: {escape.sentence(result.cure)}"

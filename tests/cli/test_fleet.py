@@ -1,0 +1,130 @@
+"""Results as a data set, and a fleet at a glance: written whole or not at all, and read by whoever reads plans."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstream_plan.cli import run
+from kstream_plan.snapshots.spark import data_set
+from tests.helpers.fleets import fleet
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def applications(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("fleet") / "fleet.jsonl"
+    rows = list(fleet(4, tasks=4, seed=6))
+    rows[2]["tasks"][0]["end_offset_sum"] = "many"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return str(path)
+
+
+@pytest.fixture(scope="module", params=["parquet", "jsonl"])
+def results(request: pytest.FixtureRequest, applications: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    arguments = ["assign", applications, "--keep-going", "--quiet", "--output", "json"]
+    assert run([*arguments, "--out", str(folder / "plans.jsonl")]) == 1
+    assert run([*arguments, "--out", str(folder / "results"), "--out-format", request.param]) == 1
+    return folder
+
+
+def test_the_plans_in_it_are_those_of_a_file(results: Path, capsys: Capture) -> None:
+    shown = []
+    for name in ("results", "plans.jsonl"):
+        assert run(["show", str(results / name), "--output", "json"]) == 0
+        shown.append(capsys.readouterr())
+    assert shown[0].out == shown[1].out == (results / "plans.jsonl").read_text()
+    assert shown[0].err.count("has no plan") == 1
+    assert run(["check", str(results / "results"), "--keep-going", "--quiet"]) == 1
+    assert "4 applications: 1 not checked, 3 passed" in capsys.readouterr().out
+    assert run(["diff", str(results / "results"), str(results / "plans.jsonl")]) == 0
+    assert "3 applications" in capsys.readouterr().out
+
+
+def test_a_fleet_is_the_same_from_results_plans_and_snapshots(
+    results: Path, applications: str, capsys: Capture
+) -> None:
+    shown = []
+    for path in (str(results / "results"), applications):
+        assert run(["fleet", path, "--quiet"]) == 1
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+    assert shown[0].startswith("4 applications: 1 unreadable, 3 moving\n")
+    assert run(["fleet", str(results / "plans.jsonl"), "--where", "cold >= 0", "--sort", "left", "--top", "2"]) == 0
+    assert capsys.readouterr().out.startswith("3 applications: 3 moving (2 shown)\n")
+    assert run(["fleet", str(results / "results"), "--application-id", "*-00001", "--output", "json"]) == 0
+    (row,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (row["kind"], row["application_id"], row["plan"]) == ("result", "application-00001", None)
+
+
+def test_an_application_that_is_not_there_is_told(results: Path, capsys: Capture) -> None:
+    assert run(["fleet", str(results / "results"), "--application-id", "nobody"]) == 1
+    assert "there is none of these applications" in capsys.readouterr().err
+    assert run(["fleet", str(results / "results"), "--application-id", "application-00002"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "end_offset_sum is 'many'" in said.err
+
+
+def test_results_are_no_snapshots(results: Path, capsys: Capture) -> None:
+    assert run(["assign", str(results / "results"), "--quiet"]) == 1
+    assert "is a row of results, not a snapshot" in capsys.readouterr().err
+
+
+def kept(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_is_there_stays_unless_it_is_to_be_replaced(
+    applications: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "results"
+    command = ["assign", applications, "--quiet", "--keep-going", "--out", str(folder), "--out-format", "jsonl"]
+    folder.mkdir()
+    (folder / "mine.txt").write_text("mine")
+    for more, said in ((), "exists already"), (("--overwrite",), "is no data set that was written so"):
+        assert run([*command, *more]) == 1
+        assert said in capsys.readouterr().err
+        assert kept(tmp_path) == {"results/mine.txt": b"mine"}
+    (folder / "mine.txt").unlink()
+    folder.rmdir()
+    assert run(command) == 1
+    first = kept(tmp_path)
+    assert "results/_SUCCESS" in first
+
+    def fail(*_: Any) -> None:
+        raise OSError("no space")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(data_set.DataSet, "_rename", fail)
+        with pytest.raises(OSError, match="no space"):
+            run([*command, "--overwrite"])
+    assert kept(tmp_path) == first
+    assert run([*command, "--overwrite"]) == 1
+    assert kept(tmp_path).keys() != first.keys()
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
+
+
+def test_without_going_on_nothing_is_written(applications: str, tmp_path: Path) -> None:
+    command = ["assign", applications, "--quiet", "--out", str(tmp_path / "results"), "--out-format", "parquet"]
+    assert run(command) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--out-format", "parquet"], "name a folder for them with --out"),
+        (["--overwrite", "--out", "x"], "--overwrite replaces a data set"),
+    ],
+)
+def test_options_that_do_not_go_together(arguments: list[str], said: str, capsys: Capture) -> None:
+    assert run(["assign", "absent.json", *arguments]) == 2
+    assert said in capsys.readouterr().err

@@ -1,0 +1,55 @@
+"""A plan, or a simulation, as one row: no figure of it is better than what the plan says."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+
+from kstream_plan.plans import FigureRange
+from kstream_plan.plans.result import Result, result_of
+from tests.helpers import plan_cases, simulation_cases
+
+pytestmark = pytest.mark.xdist_group("simulations")
+
+
+@pytest.mark.parametrize("name", plan_cases.NAMES)
+def test_the_figures_are_the_plans(name: str) -> None:
+    plan = plan_cases.case(name)
+    row = result_of(plan)
+    ended = {"settled": "moving" if plan.ends("rebalances")[1] else "settled"}
+    assert row.outcome == ended.get(plan.verdict.kind, plan.verdict.kind)
+    assert (row.moves_least, row.moves_most) == plan.ends("moves")
+    assert (row.cold_handovers_least, row.cold_handovers_most) == plan.ends("cold_handovers")
+    assert row.restored_records_most is None or row.restored_records_most == plan.ends("restored_records")[1]
+    assert (row.cause is None) == (plan.verdict.kind == "settled")
+    assert (row.instances or 0) + (row.instances_joining or 0) == len(plan.group.instances)
+    for one in fields(Result):
+        if one.name.endswith("_least") and one.name != "pauses_are_least":
+            least, most = getattr(row, one.name), getattr(row, one.name.replace("_least", "_most"))
+            assert least is most is None or least <= most
+
+
+def test_both_ends_of_what_nobody_knows_are_there() -> None:
+    plan = plan_cases.case("scale-out")
+    ranges = (FigureRange("cold_handovers", 0, 8), FigureRange("settles", 0, 1), FigureRange("duration_ms", 1, 10**9))
+    row = result_of(replace(plan, summary=replace(plan.summary, ranges=ranges)))
+    assert (row.cold_handovers_least, row.cold_handovers_most) == (0, 8)
+    assert row.duration_ms_most == 10**9
+    assert row.settles_surely is False
+
+
+def test_a_simulation_has_the_ends_of_all_draws() -> None:
+    simulated = simulation_cases.case("add-two")
+    assert simulated.draws is not None
+    row = result_of(simulated.plan, simulated)
+    assert row.draws == simulated.draws.number
+    assert row.duration_ms == simulated.draws.duration_ms.median
+    for ends, of in (
+        ((row.moves_least, row.moves_most), simulated.draws.moves),
+        ((row.cold_handovers_least, row.cold_handovers_most), simulated.draws.cold_handovers),
+        ((row.duration_ms_least, row.duration_ms_most), simulated.draws.duration_ms),
+    ):
+        assert ends[0] is not None
+        assert ends[1] is not None
+        assert ends[0] <= of.least <= of.most <= ends[1]
