@@ -80,7 +80,7 @@ def design_of(snapshot: Snapshot, options: PlanOptions) -> Design:
     design = DESIGNS[name]
     if name not in fitting:
         what = f"a {snapshot.group_protocol} group cannot be planned by --design {name}"
-        raise UsageError(what, where=snapshot.state.group.application_id, fix=f"use {' or '.join(fitting)}")
+        raise UsageError(what, fix=f"use {' or '.join(fitting)}")
     return design(options)
 
 

@@ -126,3 +126,11 @@ def test_what_cannot_be_set_beside_each_other(
     error = " ".join(capsys.readouterr().err.split())
     assert message in error
     assert "Traceback" not in error
+
+
+def test_what_does_not_settle_has_figures_that_are_the_least(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "ten", SCENARIO, *ALL[:4], "--max-rounds", "5", "-q"]) == 0
+    text = capsys.readouterr().out
+    assert "STOPPED after" in text
+    assert text.count("≥") == 2 * 4
+    assert text.endswith("none of them settles\n")

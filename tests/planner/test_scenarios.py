@@ -521,3 +521,14 @@ def test_in_a_surge_one_joins_before_one_leaves() -> None:
     old = {instance.process_id for instance in _settled().state.group.instances}
     assert len(made.members) == len(old)
     assert not old & {process_id for process_id, _ in made.members}
+
+
+def test_a_scenario_that_is_cut_off_keeps_every_invariant_wherever_that_is() -> None:
+    """While the group waits for the next event nothing goes on, and still it has not settled."""
+    snapshot = _settled("scale-out")
+    scenario = read_scenario("events: [{at: 0s, stop: [i1]}, {at: 1h, stop: [i2]}]", "s.yaml")
+    played = drawn(scenario, snapshot.state.group, 0)
+    whole = plan(snapshot, scenario=played)
+    for rounds in range(1, len(whole.rounds)):
+        made = plan(snapshot, scenario=played, max_rounds=rounds)
+        assert (made.verdict.kind, broken_invariants(made)) == ("unfinished", ())

@@ -76,10 +76,13 @@ def leaving_is_over_in_time(subject: PlanView) -> Iterator[tuple[int | None, str
 def verdict_fits(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """Settled means: nothing withheld or learned and no probing at the end; any other verdict means the opposite.
 
-    A group that waits for a silent member only is stuck wherever the plan ends.
+    A group that waits for a silent member only is stuck wherever the plan ends, and a scenario may be cut off while the
+    group waits for its next event.
     """
     plan = subject.plan
     if plan.verdict.waits_for_a_member:
+        return
+    if plan.verdict.kind == "unfinished" and plan.digest != plan.snapshot_digest:
         return
     last = plan.rounds[-1] if plan.rounds else None
     going_on = last is not None and (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -130,45 +130,23 @@ def _columns(alike: Sequence[SameOutcome], escape: Escape) -> list[_Shown]:
 
 def _of_workers(alike: Sequence[SameOutcome]) -> list[_Shown]:
     """Return the figures of Connect groups: what stops and starts, and what nobody runs."""
-    figures = [of.one.figures for of in alike]
+    columns: Sequence[tuple[str, str, Callable[[Alternative], str]]] = (
+        ("rebal.", "rebalances", lambda of: _numbers(of.figures.rebalances)),
+        ("stopped", "connectors and tasks that rebalances stop, each time", lambda of: _numbers(of.figures.stopped)),
+        ("started", "those that they start", lambda of: _numbers(of.figures.started)),
+        (
+            "task-s",
+            "seconds x tasks that nobody runs, without what stopping and starting takes",
+            lambda of: _so_far(of, _seconds(of.figures.paused_task_ms)),
+        ),
+        ("conn.-s", "seconds x connectors", lambda of: _so_far(of, _seconds(of.figures.paused_connector_ms))),
+        ("pause", "worst standstill of one", lambda of: _so_far(of, _pause(of))),
+        ("at once", "most that stand still at the same time", lambda of: _so_far(of, f"{of.figures.paused_at_once:,}")),
+        ("moves", "connectors and tasks that change worker, of the least", _moves),
+    )
     return [
-        _Shown(Column("rebal.", right=True), "rebalances", tuple(_numbers(of.rebalances) for of in figures)),
-        _Shown(
-            Column("stopped", right=True),
-            "connectors and tasks that rebalances stop, each time",
-            tuple("" if of.stopped is None else _numbers(of.stopped) for of in figures),
-        ),
-        _Shown(
-            Column("started", right=True),
-            "those that they start",
-            tuple("" if of.started is None else _numbers(of.started) for of in figures),
-        ),
-        _Shown(
-            Column("task-s", right=True),
-            "seconds x tasks that nobody runs",
-            tuple(_seconds(of.one, of.one.figures.paused_task_ms) for of in alike),
-        ),
-        _Shown(
-            Column("conn.-s", right=True),
-            "seconds x connectors",
-            tuple(
-                ""
-                if of.one.figures.paused_connector_ms is None
-                else _seconds(of.one, of.one.figures.paused_connector_ms)
-                for of in alike
-            ),
-        ),
-        _Shown(Column("pause", right=True), "worst standstill of one", tuple(_pause(of.one) for of in alike)),
-        _Shown(
-            Column("at once", right=True),
-            "most that stand still at the same time",
-            _counts(of.paused_at_once for of in figures),
-        ),
-        _Shown(
-            Column("moves", right=True),
-            "connectors and tasks that change worker, of the least",
-            tuple(f"{_numbers(of.moves)}/{of.least_moves:,}" for of in figures),
-        ),
+        _Shown(Column(head, right=True), meaning, tuple(cell(of.one) for of in alike))
+        for head, meaning, cell in columns
     ]
 
 
@@ -193,7 +171,7 @@ def _of_state(alike: Sequence[SameOutcome]) -> list[_Shown]:
         _Shown(
             Column("moves", right=True),
             "stateful tasks that change instance, of the least",
-            tuple(f"{_numbers(of.moves)}/{of.least_moves:,}" for of in figures),
+            tuple(_moves(of.one) for of in alike),
         ),
         _Shown(
             Column("pause", right=True),
@@ -256,14 +234,23 @@ def _balanced(of: Alternative) -> str:
     return f"{said} ({duration(least)}-{duration(most)})" if median and duration(least) != duration(most) else said
 
 
-def _numbers(of: Range) -> str:
+def _numbers(of: Range | None) -> str:
+    if of is None:
+        return ""
     return f"{of.median:,}" if of.least == of.most else f"{of.median:,} ({of.least:,}-{of.most:,})"
 
 
-def _seconds(of: Alternative, ms: Range) -> str:
-    """Return a time of tasks in seconds, each of a second; at least that where not everything runs again."""
-    seconds = Range(*(round(one / 1000) for one in ms))
-    return _numbers(seconds) if of.settles else f"≥ {_numbers(seconds)}"
+def _moves(of: Alternative) -> str:
+    return f"{_numbers(of.figures.moves)}/{of.figures.least_moves:,}"
+
+
+def _seconds(ms: Range | None) -> str:
+    return "" if ms is None else _numbers(Range(*(round(one / 1000) for one in ms)))
+
+
+def _so_far(of: Alternative, text: str) -> str:
+    """Return a figure of standstills, as the least where not everything runs again."""
+    return text if of.settles or text.startswith("≥") else f"≥ {text}"
 
 
 def _pause(of: Alternative) -> str:
