@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from kstream_plan.snapshots.spark.signals import signals_afterwards
+
 _PREFIX = "kstream-plan-"
 #: Holds a lock as long as the folder is used, which the system releases whenever and however the process ends.
 _LOCK = ".in-use"
@@ -22,13 +24,16 @@ _YOUNG_SECONDS = 60
 def temporary_folder() -> Iterator[Path]:
     """Give a new folder that is deleted with its context; delete those of ours whose process was killed."""
     _delete_left_behind()
-    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
-        lock = os.open(Path(folder, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield Path(folder)
-        finally:
+    with signals_afterwards():
+        folder = tempfile.TemporaryDirectory(prefix=_PREFIX)
+        lock = os.open(Path(folder.name, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        yield Path(folder.name)
+    finally:
+        with signals_afterwards():  # one that came within the deletion would leave the rest
             os.close(lock)
+            folder.cleanup()
 
 
 def _delete_left_behind() -> None:

@@ -64,3 +64,20 @@ def test_what_is_new_or_not_of_this_kind_is_left_alone(place: Path) -> None:
     with temporary_folder():
         assert new.exists()
         assert other.exists()
+
+
+def test_a_folder_is_deleted_whole_though_a_signal_comes_meanwhile(tmp_path: Path) -> None:
+    program = (
+        "import os, shutil, signal, sys\n"
+        "from kstream_plan.snapshots.files.temporary import temporary_folder\n"
+        "signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))\n"
+        "def rmdir(*arguments, original=os.rmdir, **options):\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    original(*arguments, **options)\n"
+        "with temporary_folder() as folder:\n"
+        "    (folder / 'inside').mkdir()\n"
+        "    os.rmdir = rmdir\n"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, check=False, timeout=60)
+    assert (done.returncode, list(tmp_path.iterdir())) == (143, [])
