@@ -8,8 +8,8 @@ decides who gets a task there. Only orders are reproduced here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -160,7 +160,8 @@ class PriorityQueue(Generic[T]):
 
     def is_level(self) -> bool:
         """Tell whether all keys are equal."""
-        return not self._keys or self._keys.count(self._keys[0]) == len(self._keys)
+        keys = self._keys
+        return not keys or (keys[0] == keys[-1] and keys.count(keys[0]) == len(keys))
 
     def offer(self, item: T) -> None:
         """Add an item."""
@@ -216,45 +217,77 @@ class PriorityQueue(Generic[T]):
         items[position], keys[position] = item, key
 
 
-def given_out_in_turn(items: Sequence[T], key: Callable[[T], Any], *, evenly: bool) -> Iterator[T]:
-    """Yield what a ``PriorityQueue`` gives out if everything is offered again, with another key, before the next poll.
+def given_out_in_turn(
+    items: Sequence[int], key: Callable[[int], Any], *, evenly: bool
+) -> Generator[int, bool | None, None]:
+    """Yield what a ``PriorityQueue`` gives out whose items, none negative, were added one by one.
+
+    Whatever was yielded is offered again, with a key that has grown, before the next poll. It may be refused by sending
+    true: then the next one is polled, -1 if there is none. When one has been taken, or after -1, those that were polled
+    are offered again, the last one first.
 
     Once all keys are equal and every one grows by as much, what comes out until they are so again is a matter of the
     places in the array only, and so is the array then: no key is looked at any more.
 
     Args:
-        items: offered one by one at first.
-        key: what items are compared by; that of what was yielded last has grown by the next time.
+        items: what is in it.
+        key: what items are compared by.
         evenly: whether all keys grow by the same amount every time.
     """
-    queue: PriorityQueue[T] = PriorityQueue((), key)
+    queue: PriorityQueue[int] = PriorityQueue((), key)
     for item in items:
         queue.offer(item)
-    while not (evenly and queue.is_level()):
-        item = queue.poll()
-        yield item
-        queue.offer(item)
-    order, then = _level_turn(len(items))
-    array = list(queue)
     while True:
-        yield from [array[place] for place in order]
-        array = [array[place] for place in then]
+        if evenly and queue.is_level():
+            array, turn = list(queue), -1
+            order, then = _level_turn(len(array))
+            while turn < 0:
+                for at, place in enumerate(order):
+                    if (yield array[place]):
+                        turn = at
+                        break
+                else:
+                    array = [array[place] for place in then]
+            queue = PriorityQueue((array[place] for place in _after(len(array), turn)), key)
+            polled, refused = [queue.poll()], True
+        else:
+            polled = [queue.poll()]
+            refused = bool((yield polled[0]))
+        while refused and len(queue):
+            polled.append(queue.poll())
+            refused = bool((yield polled[-1]))
+        if refused:
+            yield -1
+        for item in reversed(polled):
+            queue.offer(item)
 
 
 @cache
 def _level_turn(size: int) -> tuple[Sequence[int], Sequence[int]]:
     """Return in which order places of a level queue come out, and what places the array is made of after that."""
     keys = [0] * size
-    queue: PriorityQueue[int] = PriorityQueue((), keys.__getitem__)
-    for place in range(size):
-        queue.offer(place)
-    order = []
-    for _ in range(size):
+    queue: PriorityQueue[int] = PriorityQueue(range(size), keys.__getitem__)
+    return tuple(_turns(queue, keys, size)), tuple(queue)
+
+
+@lru_cache(maxsize=512)
+def _after(size: int, turns: int) -> Sequence[int]:
+    """Return which places of a level queue its array is made of after some turns, at most as many as there are."""
+    keys = [0] * size
+    queue: PriorityQueue[int] = PriorityQueue(range(size), keys.__getitem__)
+    _turns(queue, keys, turns)
+    return tuple(queue)
+
+
+def _turns(queue: PriorityQueue[int], keys: list[int], number: int) -> list[int]:
+    """Poll so many times, offer what was polled again with a larger key, and return it."""
+    polled = []
+    for _ in range(number):
         place = queue.poll()
-        order.append(place)
-        keys[place] = 1
+        keys[place] += 1
         queue.offer(place)
-    return tuple(order), tuple(queue)
+        polled.append(place)
+    return polled
 
 
 def remove_from_heap(heap: list[int], item: int) -> None:

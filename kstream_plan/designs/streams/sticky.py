@@ -5,11 +5,11 @@ Source: page ``streams-rules``, "The assignor sticky", whose steps are named her
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from kstream_plan.assignors.java.collections import PriorityQueue, given_out_in_turn
+from kstream_plan.assignors.java.collections import given_out_in_turn
 from kstream_plan.assignors.java.text_maps import HashMapOrder, hash_map_order
 from kstream_plan.model.java_hash import java_string_key
 
@@ -217,36 +217,34 @@ class _Draft:
 
     def place_actives(self) -> None:
         """Place the active tasks: with their owners, where a copy is, where the load is least (steps 1 to 3)."""
-        left = []
-        for task in self.tasks.by_partition:
-            at = self.owner.get(task)
-            if at is not None and self.count[at] < self.active_quota:
-                self._grant_by_name(task, at, active=True)
-            else:
-                left.append(task)
-        rest = []
-        for task in left:
-            at = self._best(self.copies.get(task, ()))
-            if at is not None and self.count[at] < self.active_quota:
-                self._grant_by_name(task, at, active=True)
-            else:
-                rest.append(task)
-        evenly = len(set(self.size)) == 1
-        queue = given_out_in_turn(range(len(self.size)), self.load.__getitem__, evenly=evenly)
-        for task, process in zip(sorted(rest), queue, strict=False):
+        left = self._keep(self.tasks.by_partition, self.owner, self.owner.get)
+        rest = self._keep(left, self.copies, lambda task: self._best(self.copies.get(task, ())))
+        for task, process in zip(sorted(rest), self._processes_in_turn(), strict=False):
             self._grant_least_loaded(task, process, active=True)
+
+    def _keep(
+        self, tasks: Sequence[int], known: Mapping[int, object], had: Callable[[int], int | None]
+    ) -> Sequence[int]:
+        """Grant tasks to who ``had`` them, if the quota allows; return the others. ``known``: all that somebody had."""
+        if not known:
+            return tasks
+        others = []
+        for task in tasks:
+            at = had(task)
+            if at is not None and self.count[at] < self.active_quota:
+                self._grant_by_name(task, at, active=True)
+            else:
+                others.append(task)
+        return others
 
     def place_standbys(self, replicas: int) -> None:
         """Place the standbys: with previous owners, where a copy is, where the load is least (steps 4 to 7)."""
-        left: list[tuple[int, int]] = []
+        missing: dict[int, int] = {}
         stateful, somebody_had = self.tasks.stateful, self.owner.keys() | self.copies.keys()
-        for task in reversed(self.tasks.by_partition):
-            if not stateful[task]:
-                continue
-            missing = self._give_back(task, replicas) if task in somebody_had else replicas
-            if missing:
-                left.append((task, missing))
-        self._spread_standbys(sorted(left, reverse=True))
+        for task in self.tasks.by_partition[::-1]:
+            if stateful[task]:
+                missing[task] = self._give_back(task, replicas) if task in somebody_had else replicas
+        self._spread_standbys(missing)
 
     def _give_back(self, task: int, replicas: int) -> int:
         """Grant standbys of a task to those who have had it; return how many are missing still."""
@@ -265,32 +263,24 @@ class _Draft:
         at = self._best(self.copies.get(task, ()), task)
         return at if at is not None and self.count[at] < self.total_quota else None
 
-    def _spread_standbys(self, left: Iterable[tuple[int, int]]) -> None:
+    def _spread_standbys(self, missing: Mapping[int, int]) -> None:
         """Grant every standby to the least loaded process that lacks the task, as long as there is one (step 7)."""
-        queue: PriorityQueue[int] = PriorityQueue((), self.load.__getitem__)
-        for process in range(len(self.size)):
-            queue.offer(process)
-        for task, missing in left:
-            for _ in range(missing):
-                process = queue.poll()
-                if task not in self.held[process]:
-                    self._grant_least_loaded(task, process, active=False)
-                    queue.offer(process)
-                elif not self._grant_beyond(process, queue, task):
+        turns, held = self._processes_in_turn(), self.held
+        process = next(turns)
+        for task in sorted(missing, reverse=True):
+            for _ in range(missing[task]):
+                while process >= 0 and task in held[process]:
+                    process = turns.send(True)
+                if process < 0:
+                    process = next(turns)
                     break
-
-    def _grant_beyond(self, first: int, queue: PriorityQueue[int], task: int) -> bool:
-        """Grant a standby to the next process that lacks the task, if there is one; ``first`` has it."""
-        polled, granted = [first], False
-        while len(queue) and not granted:
-            process = queue.poll()
-            granted = task not in self.held[process]
-            if granted:
                 self._grant_least_loaded(task, process, active=False)
-            polled.append(process)
-        for process in reversed(polled):
-            queue.offer(process)
-        return granted
+                process = next(turns)
+
+    def _processes_in_turn(self) -> Generator[int, bool | None, None]:
+        """Yield the least loaded process, again and again."""
+        evenly = len(set(self.size)) == 1
+        return given_out_in_turn(range(len(self.size)), self.load.__getitem__, evenly=evenly)
 
 
 def _quota(pool: Sequence[int]) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from collections.abc import Sequence
 from heapq import heapify, heappop
-from itertools import islice
 from typing import Any
 
 import pytest
@@ -116,24 +116,36 @@ def test_without_equal_items_heapq_keeps_the_same_array(data: st.DataObject) -> 
             remove_from_heap(heap, item)
 
 
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=20), st.booleans(), st.integers(1, 3))
-def test_what_is_given_out_in_turn_is_what_a_queue_gives_out(keys: list[int], evenly: bool, more: int) -> None:
-    """The next turns are known beforehand once all keys are equal; keys that grow by different amounts never are."""
-    grow = [more if evenly else more + place % 2 for place in range(len(keys))]
-    expected, of_queue = [], keys.copy()
-    queue = PriorityQueue((), of_queue.__getitem__)
-    for place in range(len(keys)):
-        queue.offer(place)
-    for _ in range(5 * len(keys) + 40):
-        place = queue.poll()
-        expected.append(place)
-        of_queue[place] += grow[place]
-        queue.offer(place)
-    found, of_turns = [], keys.copy()
-    for place in islice(given_out_in_turn(range(len(keys)), of_turns.__getitem__, evenly=evenly), len(expected)):
-        found.append(place)
-        of_turns[place] += grow[place]
-    assert found == expected
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=20),
+    st.booleans(),
+    st.integers(1, 3),
+    st.floats(0, 0.5),
+    st.randoms(),
+)
+def test_what_is_given_out_in_turn_is_what_a_queue_gives_out(
+    keys: list[int], evenly: bool, more: int, refusing: float, chance: random.Random
+) -> None:
+    """Turns are known beforehand once all keys are equal, until one is refused; keys that grow unevenly never are."""
+    size = len(keys)
+    queue = PriorityQueue[int]((), keys.__getitem__)
+    for item in range(size):
+        queue.offer(item)
+    turns = given_out_in_turn(range(size), keys.__getitem__, evenly=evenly)
+    found = next(turns)
+    for _ in range(5 * size + 40):
+        refused = {item for item in range(size) if chance.random() < refusing}
+        polled = [queue.poll()]
+        while polled[-1] in refused and len(queue):
+            polled.append(queue.poll())
+        while found >= 0 and found in refused:
+            found = turns.send(True)
+        assert found == (-1 if polled[-1] in refused else polled[-1])
+        if found >= 0:
+            keys[found] += more if evenly else more + found % 2
+        for item in reversed(polled):
+            queue.offer(item)
+        found = next(turns)
 
 
 @given(st.lists(st.sampled_from(range(len(COLLIDING))), unique=True), st.data())
