@@ -14,16 +14,13 @@ from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Simulation, event_outcomes
 from kstream_plan.simulation import what_ifs as others
-from kstream_plan.simulation.draws import OnDraw, draws, one_draw, together, usual_number, work_of_one_ms
+from kstream_plan.simulation.draws import OnDraw, at_once, draws, one_draw, together, usual_number, work_of_one_ms
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.outages import outage_note
-from kstream_plan.simulation.processes import side_by_side as played_side_by_side
 
 #: Where one play takes longer than that, few other settings are tried.
 _LONG_MS = 15_000
-#: Where one play takes longer than that, what else may be is played by other processes at the same time.
-_WORTH_SHARING_MS = 4_000
 
 
 def simulate(
@@ -68,8 +65,7 @@ def simulate(
         )
     played = drawn(scenario, group, found.shown if found else 0)
 
-    long_ms = work_of_one_ms(group, snapshot.config)
-    side_by_side = partial(played_side_by_side, workers if long_ms > _WORTH_SHARING_MS else 1)
+    side_by_side = at_once(group, snapshot.config, workers)
     play = partial(_under, snapshot, options, played)
 
     def play_other(other: Scenario) -> Plan:
@@ -81,7 +77,7 @@ def simulate(
     note = outage_note(made, played, play_other) if what_ifs else None
     if note is not None:
         made = replace(made, warnings=(note, *made.warnings))
-    drawn_ms, long = found.duration_ms if found else None, long_ms > _LONG_MS
+    drawn_ms, long = found.duration_ms if found else None, work_of_one_ms(group, snapshot.config) > _LONG_MS
     return Simulation(
         plan=made,
         scenario=played,

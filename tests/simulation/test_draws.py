@@ -19,7 +19,6 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.simulated import Figures
 from kstream_plan.plans.stops import Stops
 from kstream_plan.simulation import draws, processes
-from kstream_plan.simulation import simulate as simulation
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.scale_out import scale_out
@@ -97,7 +96,7 @@ def test_what_else_may_be_and_other_settings_are_the_same_by_any_number_of_proce
     assert alone.plan.summary.floor_ms is not None
     assert alone.plan.summary.ranges
     assert alone.what_ifs
-    monkeypatch.setattr(simulation, "_WORTH_SHARING_MS", 0)
+    monkeypatch.setattr(draws, "_WORTH_SHARING_MS", 0)
     assert simulate(before, TWO_MORE, number_of_draws=1, workers=2) == alone
 
 

@@ -95,7 +95,7 @@ def _checked(standard: Standard, asked: CheckOptions, of: _ToCheck, at: Workplac
 
 def _make(of: _ToCheck, asked: CheckOptions, at: Workplace) -> _Made:
     if of.scenario is None:
-        plan = plan_one(of.snapshot, asked.plan_options, at.tell, at.place)
+        plan = plan_one(of.snapshot, asked.plan_options, at)
         return _Made(plan, None, lambda: f"{plan_json(plan, full=asked.full)}\n")
     options, processes = asked.plan_options, at.processes
     simulated = simulate_one(of.snapshot, of.scenario, options, asked, at.tell, processes, what_ifs=False)

@@ -20,7 +20,7 @@ from kstream_plan.render.plan.fleet import plan_line
 from kstream_plan.render.plan.headline import left_text
 from kstream_plan.render.plan.ranks import ranks
 from kstream_plan.render.text.numbers import count
-from kstream_plan.simulation.draws import work_of_one_ms
+from kstream_plan.simulation.draws import at_once, work_of_one_ms
 from kstream_plan.simulation.one_plan import plan_checked
 
 #: A plan that takes so long to play, and has so many probes to go, is told of before it is played.
@@ -43,7 +43,7 @@ def cost_of_plan_ms(snapshot: Snapshot) -> float:
 def _shown(
     options: PlanOptions, wanted: Wanted, fail_on_changes: bool, show_ranks: bool, snapshot: Snapshot, at: Workplace
 ) -> Shown:
-    plan = plan_one(snapshot, options, at.tell, at.place)
+    plan = plan_one(snapshot, options, at)
     in_full = wanted.in_full(only=at.only)
     return Shown(
         plan_line(plan, wanted.escape),
@@ -55,15 +55,20 @@ def _shown(
     )
 
 
-def plan_one(snapshot: Snapshot, options: PlanOptions, tell: Report, place: str = "") -> Plan:
-    """Plan one application, in this ``place``; ``tell`` is told how far it is.
+def plan_one(snapshot: Snapshot, options: PlanOptions, at: Workplace) -> Plan:
+    """Plan one application.
 
     Raises:
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
-    what = f"planning {snapshot.state.group.application_id}{place}"
-    tell(what)
-    return plan_checked(snapshot, options, on_round=on_long_plan(what, tell, snapshot))
+    what = f"planning {snapshot.state.group.application_id}{at.place}"
+    at.tell(what)
+    return plan_checked(
+        snapshot,
+        options,
+        on_round=on_long_plan(what, at.tell, snapshot),
+        side_by_side=at_once(snapshot.state.group, snapshot.config, at.processes),
+    )
 
 
 def on_long_plan(what: str, tell: Report, snapshot: Snapshot) -> OnRound:
