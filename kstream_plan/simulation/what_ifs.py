@@ -55,12 +55,17 @@ def _candidates(made: Plan, *, long: bool) -> Sequence[tuple[str, int]]:
 
 
 def shorter_delays(made: Plan, play: Play) -> tuple[WhatIf, ...]:
-    """Try a ``scheduled.rebalance.max.delay.ms`` of a minute, and none, where anything of a Connect group waits."""
+    """Try a ``scheduled.rebalance.max.delay.ms`` of a minute, and none, in a Connect group; told is what helps."""
     delay_ms = made.config.scheduled_rebalance_max_delay_ms or 0
     if made.protocol == "eager" or not made.summary.paused_task_ms:
         return ()
-    tried = [value for value in (60_000, 0) if value < delay_ms]
-    return tuple(what_if(made.config, "scheduled_rebalance_max_delay_ms", value, play) for value in tried)
+    found = [
+        what_if(made.config, "scheduled_rebalance_max_delay_ms", value, play)
+        for value in (60_000, 0)
+        if value < delay_ms
+    ]
+    now_ms = made.summary.paused_task_ms
+    return tuple(one for one in found if one.verdict != "settled" or (one.paused_task_ms or 0) < now_ms)
 
 
 def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> WhatIf:

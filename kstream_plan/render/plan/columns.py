@@ -90,9 +90,15 @@ def _columns(story: Story, gap: str, *, with_records: bool, short: bool) -> list
     columns = [
         _Column(("", "at".rjust(at_width)), tuple((line.at,) for line in lines), right=True),
         _Column(("", "gen"), tuple((line.generations,) for line in lines)),
-        _Column(("why; warm-ups", "ready"), tuple(_why(line) for line in lines), is_list=True),
+        _Column(
+            ("why; warm-ups", "ready") if story.with_state else ("", "why"),
+            tuple(_why(line) for line in lines),
+            is_list=True,
+        ),
         _list_column(cut_over, [(line.cut_over, line.cut_over_counts) for line in lines], gap),
     ]
+    if not story.with_state:
+        return columns
     if any(line.stateless for line in lines):
         columns.append(_Column(("+ no", "state"), tuple((line.stateless,) for line in lines), right=True))
     columns.append(_list_column(warm_up, [(line.warm_up, line.warm_up_counts) for line in lines], gap))

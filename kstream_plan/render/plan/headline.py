@@ -40,7 +40,7 @@ def headline(plan: Plan, found: Sequence[Activity], names: Names) -> list[Fact]:
         *next_facts(plan),
         moves_fact(plan, found, names),
         pauses_fact(plan, names),
-        restore_fact(plan),
+        *([] if plan.is_of_workers else [restore_fact(plan)]),
         *rates_facts(plan),
     ]
 
@@ -51,10 +51,11 @@ def title(plan: Plan, names: Names) -> Fact:
     joined, left = membership(plan)
     after = len(group.instances) - len(left)
     before = len(group.instances) - len(joined)
-    members = f"{before} → {count(after, 'instance')}" if joined or left else count(after, "instance")
+    noun = "worker" if plan.is_of_workers else "instance"
+    members = f"{before} → {count(after, noun)}" if joined or left else count(after, noun)
     changes = [f"{several(names.instances(ids))} {word}" for ids, word in ((joined, "new"), (left, "gone")) if ids]
     who = f"{members} ({'; '.join(changes)})" if changes else members
-    tasks = tasks_phrase(len(group.stateful), len(group.stateless))
+    tasks = work_phrase(plan)
     which = generation(plan.generation)
     at = f", {names.escape_message(to_the_second(plan.captured_at))}" if plan.captured_at else ""
     label = names.escape(plan.group.application_id)
@@ -74,6 +75,13 @@ def to_the_second(captured_at: str) -> str:
     return f"{captured_at[:19].replace('T', ' ')}Z"
 
 
+def work_phrase(plan: Plan) -> str:
+    """Return how much work it is about: ``24 stateful + 6 stateless tasks``, ``15 connectors and tasks``."""
+    if plan.is_of_workers:
+        return count(len(plan.group.tasks), "connector or task", "connectors and tasks")
+    return tasks_phrase(len(plan.group.stateful), len(plan.group.stateless))
+
+
 def tasks_phrase(stateful: int, stateless: int) -> str:
     """Return ``24 stateful + 6 stateless tasks``."""
     if not stateful and not stateless:
@@ -88,17 +96,17 @@ def _verdict(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
     how_long = _how_long(plan)
     made_of, short_made_of = _rebalances(plan, found)
     total = _total(plan)
-    cold = cold_phrase(plan) + other_end(plan)
+    cold = (cold_phrase(plan) + other_end(plan)).removeprefix(". ")
     short_cold = cold if cold != cold_starts(0, 0) else "0 cold"
     probes = f", {count(summary.probing_rebalances, 'probe')}" if plan.probes else ""
     if kind == "settled":
         return Fact(
             "SETTLES",
             (
-                f"{how_long}: {made_of}. {cold}",
-                f"{how_long}: {short_made_of}. {cold}",
-                f"{how_long}: {short_made_of}. {short_cold}",
-                f"{how_long}: {total}{probes}. {short_cold}",
+                _ended(f"{how_long}: {made_of}", cold),
+                _ended(f"{how_long}: {short_made_of}", cold),
+                _ended(f"{how_long}: {short_made_of}", short_cold),
+                _ended(f"{how_long}: {total}{probes}", short_cold),
             )[: 4 if summary.duration_is != "probes" else 3],
         )
     label = {"stuck": "STUCK", "cyclic": "CYCLES", "unfinished": "STOPPED"}[kind]
@@ -108,7 +116,11 @@ def _verdict(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
     after = f"after {duration(summary.duration_ms)} and {count(summary.rebalances, 'rebalance')}"
     if plan.verdict.is_over:
         after = f"for {how_long.removeprefix('in ')}, {count(summary.rebalances, 'rebalance')}"
-    return Fact(label, (f"{after}: {reason}. {cold}{cause_sentence(plan, names)}",))
+    return Fact(label, (f"{_ended(f'{after}: {reason}', cold)}{cause_sentence(plan, names)}",))
+
+
+def _ended(text: str, cold: str) -> str:
+    return f"{text}. {cold}" if cold else text
 
 
 def runs_facts(plan: Plan, draws: Draws | None = None) -> list[Fact]:
@@ -152,7 +164,12 @@ def _run_by_nobody(plan: Plan, draws: Draws | None) -> list[Fact]:
 
 
 def cold_phrase(plan: Plan, over_draws: Range | None = None) -> str:
-    """Return how many tasks start cold, both ends where nobody knows how many; over all draws the most as well."""
+    """Return how many tasks start cold, both ends where nobody knows how many; over all draws the most as well.
+
+    Nothing of a Connect group: what it runs has no state.
+    """
+    if plan.is_of_workers:
+        return ""
     least, most = plan.ends("cold_handovers")
     if over_draws is None or over_draws.most <= most:
         return cold_starts(least, most)

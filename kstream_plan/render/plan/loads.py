@@ -27,7 +27,7 @@ def load_changes(plan: Plan, names: Names) -> tuple[tuple[str, ...], str]:
     if len(shown) < len(before):
         items.append(_others(before, after, set(shown)))
     legend = "stateful" + (" + stateless" if with_stateless else "") + (" / copies" if with_copies else "")
-    legend += _missing(plan)
+    legend = ("connectors and tasks" if plan.is_of_workers else legend) + _missing(plan)
     return tuple(items), legend + (f"; … = {names.escape(names.common)}" if names.common else "")
 
 
@@ -69,5 +69,7 @@ def _others(before: list[Load], after: list[Load], shown: set[int]) -> str:
 
 
 def counted(plan: Plan) -> str:
-    """Return what is counted."""
+    """Return what is counted; an item is a connector or a task of Kafka Connect."""
+    if plan.is_of_workers:
+        return "item"
     return "stateless task" if plan.group.stateless and not plan.group.stateful else "stateful task"

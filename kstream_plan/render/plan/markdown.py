@@ -57,9 +57,10 @@ def fact_list(facts: Sequence[Fact]) -> str:
 
 def _time_table(story: Story) -> str:
     with_stateless = any(line.stateless for line in story.lines)
-    heads = ["at", "gen", "why; warm-ups ready", f"cut over: old stops, {story.pause}, new starts"]
+    why = "why; warm-ups ready" if story.with_state else "why"
+    heads = ["at", "gen", why, f"cut over: old stops, {story.pause}, new starts"]
     heads += ["stateless"] if with_stateless else []
-    heads += ["warm up: old runs on meanwhile", "records to restore"]
+    heads += ["warm up: old runs on meanwhile", "records to restore"] if story.with_state else []
     rows = []
     for line in story.lines:
         cells = [
@@ -69,7 +70,8 @@ def _time_table(story: Story) -> str:
             _listed(line.cut_over, line.cut_over_counts),
         ]
         cells += [line.stateless] if with_stateless else []
-        rows.append([*cells, _listed(line.warm_up, line.warm_up_counts), line.records])
+        cells += [_listed(line.warm_up, line.warm_up_counts), line.records] if story.with_state else []
+        rows.append(cells)
     if story.ending is not None:
         at, what = story.ending
         rows.append([at, "", what, *[""] * (len(heads) - 3)])

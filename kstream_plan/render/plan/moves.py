@@ -19,7 +19,8 @@ def moves_fact(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
     if not stateful:
         return stateless_moves_fact(plan)
     if not plan.ends("moves")[1] and not plan.ends("hops")[1]:
-        return Fact("MOVES", (f"none: {count(stateful, 'stateful task')} stay where they are",))
+        all_of = "all connectors and tasks" if plan.is_of_workers else count(stateful, "stateful task")
+        return Fact("MOVES", (f"none: {all_of} stay where they are",))
     hops = hops_phrase(plan, found)
     least_cold, most_cold = plan.ends("cold_handovers")
     if most_cold:
@@ -28,7 +29,13 @@ def moves_fact(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
         warm, all_warm = "all warm", "all warmed up first" if summary.warmups >= summary.hops else "all warm"
     where, where_short = _where_to(plan, names)
     least = f"; least {summary.lower_bounds.moves:,}"
-    head = f"{summary.moves:,}{beside(*plan.ends('moves'))} of {stateful:,} stateful{hops}"
+    moves = f"{summary.moves:,}{beside(*plan.ends('moves'))}"
+    if plan.is_of_workers:
+        return Fact(
+            "MOVES",
+            (f"{moves} of {stateful:,}{hops}{where}{least}", f"{moves} of {stateful:,}{hops}{where_short}{least}"),
+        )
+    head = f"{moves} of {stateful:,} stateful{hops}"
     return Fact(
         "MOVES",
         (

@@ -24,7 +24,10 @@ from kstream_plan.render.text.page import Fact
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What the table and the Markdown form show, in this order; ``loads`` are the items of one list."""
+    """What the table and the Markdown form show, in this order; ``loads`` are the items of one list.
+
+    ``with_state``: copies warm up and are restored; connectors and tasks of Kafka Connect have none.
+    """
 
     title: Fact
     facts: tuple[Fact, ...]
@@ -36,6 +39,7 @@ class Story:
     loads_legend: str
     remarks: tuple[str, ...]
     legend: str
+    with_state: bool = True
 
 
 def tell(plan: Plan, names: Names, draws: OverDraws | None = None) -> Story:
@@ -55,6 +59,7 @@ def tell(plan: Plan, names: Names, draws: OverDraws | None = None) -> Story:
         loads_legend=loads_legend,
         remarks=remarks(plan, found, names),
         legend=_legend(plan, found),
+        with_state=not plan.is_of_workers,
     )
 
 
@@ -121,6 +126,8 @@ def _balance(plan: Plan) -> Fact:
     now = loads(plan, initial=True)
     least, most = (f"{number:.3g}" for number in least_and_most_per_thread(plan))
     load = least if least == most else f"{least} to {most}"
+    if plan.is_of_workers:
+        return Fact("BALANCE", (f"{span(min(at.stateful for at in now), max(at.stateful for at in now))} per worker",))
     return Fact("BALANCE", (f"{_each(now)} per instance; {load} per thread", _each(now)))
 
 

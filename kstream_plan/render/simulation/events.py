@@ -70,7 +70,9 @@ def _with_members(event: Join | Leave | Stop | Return | Bounce | Threads, names:
         case Return():
             ids, what = (
                 list(event.process_ids),
-                "returns|return" if event.keeps_disk else "returns without its disk|return without their disks",
+                "returns|return"
+                if event.keeps_disk or not names.have_disks
+                else "returns without its disk|return without their disks",
             )
         case Bounce():
             how = "leaves and returns|leave and return" if event.leaves else "is bounced|are bounced"

@@ -24,7 +24,7 @@ from kstream_plan.render.plan.headline import (
     range_fact,
     restore_fact,
     runs_facts,
-    tasks_phrase,
+    work_phrase,
 )
 from kstream_plan.render.plan.moves import hops_phrase, stateless_moves_fact
 from kstream_plan.render.plan.picture import Picture, picture
@@ -111,7 +111,7 @@ def _facts(simulated: Simulation, found: Sequence[Activity], names: Names, recor
         relief_fact(plan),
         pauses_fact(plan, names, None if simulated.draws is None else simulated.draws.max_paused_ms),
         _moves(simulated, found),
-        _restore(simulated, record_size),
+        *([] if plan.is_of_workers else [_restore(simulated, record_size)]),
         *rates_facts(plan),
         *([balance_fact(plan)] if plan.group.tasks else []),
     ]
@@ -129,15 +129,17 @@ def _title(plan: Plan, names: Names) -> Fact:
     group = plan.group
     joined, left = membership(plan)
     before, after = len(group.instances) - len(joined), len(group.instances) - len(left)
-    members = f"{before} → {count(after, 'instance')}" if joined or left else count(after, "instance")
+    noun = "worker" if plan.is_of_workers else "instance"
+    members = f"{before} → {count(after, noun)}" if joined or left else count(after, noun)
     changes = []
     if joined:
         new = [instance for instance in group.instances if instance.process_id in set(joined)]
-        changes.append(f"{several(names.instances(joined))}: {_threads(new)}, empty disk")
+        what = " new" if plan.is_of_workers else f": {_threads(new)}, empty disk"
+        changes.append(f"{several(names.instances(joined))}{what}")
     if left:
         changes.append(f"{several(names.instances(left))} gone")
     who = f"{members} ({'; '.join(changes)})" if changes else members
-    tasks = tasks_phrase(len(group.stateful), len(group.stateless))
+    tasks = work_phrase(plan)
     start = f"From {generation(plan.generation)}" if plan.generation else generation(0).capitalize()
     return Fact(
         names.escape(group.application_id),
@@ -154,12 +156,13 @@ def _takes(simulated: Simulation, names: Names) -> Fact:
     plan, draws = simulated.plan, simulated.draws
     summary = plan.summary
     cold = cold_phrase(plan, None if draws is None else draws.cold_handovers) + other_end(plan)
+    cold = cold.removeprefix(". ")
     label = _VERDICTS[plan.verdict.kind]
     if plan.verdict.kind != "settled":
         tasks = several([names.task(task_id) for task_id in plan.verdict.tasks])
         reason = f"{names.escape_message(plan.verdict.reason)}{f' ({tasks})' if tasks else ''}"
         when = "for" if plan.verdict.is_over else "after"
-        after = f"{when} {duration(summary.duration_ms)}: {reason}. {cold}"
+        after = f"{when} {duration(summary.duration_ms)}: {reason}{f'. {cold}' if cold else ''}"
         return Fact(label, (f"{after}{cause_sentence(plan, names)}",))
     took = _over_all(plan, "duration_ms", None if draws is None else draws.duration_ms)
     between = durations(took.least, took.most)
@@ -172,6 +175,8 @@ def _takes(simulated: Simulation, names: Names) -> Fact:
     probes = f", {_ranged(probing, 'probe')}" if plan.probes else ""
     rebalances = _ranged(of_all, "rebalance")
     only, short = count(of_all.median, "rebalance"), cold.replace(" starts", "")
+    if not cold:
+        return Fact(label, (f"{long}, {rebalances}", f"{long}, {only}"))
     return Fact(label, (f"{long}{probes}, {rebalances}. {cold}", f"{long}{probes}, {only}. {short}"))
 
 
@@ -194,7 +199,8 @@ def _moves(simulated: Simulation, found: Sequence[Activity]) -> Fact:
     hops = hops_phrase(simulated.plan, found)
     copies = simulated.plan.ends("peak_extra_copies")[1]
     peak = f"; ≤ {count(copies, 'copy', 'copies')} beside the wanted ones at once" if copies else ""
-    head = f"{moves} of {stateful:,} stateful{hops}, least {summary.lower_bounds.moves:,}"
+    of_what = "" if simulated.plan.is_of_workers else " stateful"
+    head = f"{moves} of {stateful:,}{of_what}{hops}, least {summary.lower_bounds.moves:,}"
     return Fact("MOVES", (f"{head}{peak}", head))
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
 
-from kstream_plan.model import Group, Instance, WorkId
+from kstream_plan.model import Group, Instance, ItemName, WorkId
 from kstream_plan.plans import Seat
 from kstream_plan.render.text.escape import TERMINAL, Escape, printable
 
@@ -24,11 +24,12 @@ class Names:
 
     Instances go by host or pod name where known, else by the shortest unique prefix of their id; a domain, then a
     beginning, that all of them share is left out (``common`` is that beginning, empty if there is none). ``earlier`` is
-    the same group with other consumers, which are named too.
+    the same group with other consumers, which are named too. ``have_disks``: the instances keep state, unlike workers.
     """
 
     def __init__(self, group: Group, escape: Escape = TERMINAL, earlier: Group | None = None) -> None:
         self._escape, self._escape_sentence = escape
+        self.have_disks = not group.tasks or not all(isinstance(task.task_id, ItemName) for task in group.tasks)
         self._short, self.common = _short_names(group.instances)
         self._topics = _first_topics(group)
         self._areas = _areas(group.instances)
