@@ -140,10 +140,10 @@ def test_what_plans_do_not_take(
         (["--vary", "max.warmup.replicas=2", "--vary", "max_warmup_replicas=4"], 2, "is varied twice"),
         (["--vary", "assignor=magic"], 2, "'magic' is no assignor. Fix: use one of balanced, high-availability"),
         (["--vary", f"max.warmup.replicas={','.join(map(str, range(1, 1002)))}"], 2, "1,001 alternatives are more"),
-        (["--vary", "max.warmup.replica=2"], 1, "is no setting. Fix: is it max.warmup.replicas?"),
-        (["--vary", "max.warmup.replicas=many"], 1, "is 'many', not a whole number"),
-        (["--vary", "max.warmup.replicas=0"], 1, "max.warmup.replicas"),
-        (["--vary", "probing.rebalance.interval.ms=soon"], 1, "probing.rebalance.interval.ms is 'soon'"),
+        (["--vary", "max.warmup.replica=2"], 2, "is no setting. Fix: is it max.warmup.replicas?"),
+        (["--vary", "max.warmup.replicas=many"], 2, "is 'many', not a whole number"),
+        (["--vary", "max.warmup.replicas=0"], 2, "max.warmup.replicas"),
+        (["--vary", "probing.rebalance.interval.ms=soon"], 2, "probing.rebalance.interval.ms is 'soon'"),
         (["--vary", "max.warmup.replicas=2", "--draws", "3"], 2, "--draws goes with --add, --to or --scenario"),
         (["--vary", "max.warmup.replicas=2", "--add", "1", "--to", "9"], 2, "--add and --to say the same thing"),
         (["--scenario", "no.yaml", "--scenario", "no.yaml"], 1, "no.yaml"),
@@ -162,6 +162,21 @@ def test_bad_input_is_one_error_before_anything_is_read(
     assert out == ""
     assert message in err
     assert err.count("kstream-plan: error") == 1
+
+
+def test_plans_and_snapshots_are_not_mixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = saved(tmp_path, "one.json", capsys, "assign", "scale-out")
+    assert run(["compare", "x.json", plan, "--vary", "max.warmup.replicas=2,4"]) == 2
+    assert f"{plan}: is a saved plan, which is compared with plans only" in capsys.readouterr().err
+
+
+def test_what_is_marked_says_what_starts_cold_all_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    late = tmp_path / "late.yaml"
+    late.write_text("version: 1\nevents:\n  - {at: 0s, bounce: {restart: 43s}}\n", encoding="utf-8")
+    assert run(["compare", "scale-out", "--scenario", str(late), "--vary", "max.warmup.replicas=2,8", "-q"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "! starts tasks cold, or may" in told
+    assert "with the fewest cold starts, though 16 tasks would start cold;" in told
 
 
 def test_a_policy_puts_first_what_keeps_to_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,8 +30,9 @@ def axes_of(varied: Sequence[str], scenarios: Sequence[Path] = ()) -> list[list[
     """Return the axes: one per ``NAME=VALUE,…`` in the order given, then the scenarios, if there are several.
 
     Raises:
-        UsageError: it is not of that form, a name or value is given twice, or there are too many alternatives.
-        ConfigError: a name is no setting, a value is out of its range, or a scenario cannot be read.
+        UsageError: it is not of that form, a name is no setting, a value is out of its range, a name or value is given
+            twice, or there are too many alternatives.
+        ConfigError: a scenario cannot be read.
     """
     axes = [_axis(text) for text in varied]
     names = [axis[0].change.name for axis in axes]
@@ -74,16 +75,22 @@ def _variant(name: str, value: str) -> Variant:
             raise UsageError(f"{value!r} is not a number from 1", where="--vary", fix=f"write --vary {name}=1,2,4")
         return Variant(change=Change(name, str(int(value))), options=(("max_learners", int(value)),))
     where = f"--vary {name}"
-    known, found = setting_value(Setting(name, _in_milliseconds(name, value, where), 1), "--vary", where)
+    try:
+        known, found = setting_value(Setting(name, _in_milliseconds(name, value), 1), "--vary", where)
+    except ValueError as error:
+        raise UsageError(f"{name} is {value!r}: {error}", where=where, fix="write 300000 or 5m") from None
+    except ConfigError as error:
+        raise UsageError(error.what, where=error.where, fix=error.fix) from None
     told = ",".join(found) if isinstance(found, tuple) else str(found)
     return Variant(change=Change(kafka_name(known), told), settings=((known, found),))
 
 
-def _in_milliseconds(name: str, value: str, where: str) -> str:
-    """Return a duration like ``5m`` as Kafka has it; any other value as it is."""
+def _in_milliseconds(name: str, value: str) -> str:
+    """Return a duration like ``5m`` as Kafka has it; any other value as it is.
+
+    Raises:
+        ValueError: it is no duration.
+    """
     if not name.replace("_", ".").endswith(".ms") or value.isdigit():
         return value
-    try:
-        return str(parse_duration(value))
-    except ValueError as error:
-        raise ConfigError(f"{name} is {value!r}: {error}", where=where, fix="write 300000 or 5m") from None
+    return str(parse_duration(value))

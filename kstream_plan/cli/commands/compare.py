@@ -124,6 +124,11 @@ def _played(asked: CompareOptions, standard: Standard | None) -> Work[Sequence[S
     Raises:
         KstreamPlanError: something cannot be read or played.
     """
+    plans = [path for path in asked.paths if is_plan_file(path)]
+    if plans:
+        what = "is a saved plan, which is compared with plans only"
+        fix = "plan the snapshots with assign --out FILE, or give no plans"
+        raise UsageError(what, where=plans[0], fix=fix)
     check_before_reading(asked, None)
     axes, settings, scenario_of = axes_of(asked.vary or (), asked.scenario or ()), overrides(asked), _scenario_of(asked)
     if "learner" not in asked.designs and any(text.startswith("max.learners=") for text in asked.vary or ()):

@@ -270,10 +270,22 @@ def _is_bad(of: Alternative) -> bool:
 
 def _below(alike: Sequence[SameOutcome], width: int) -> list[str]:
     best, conclusion = fastest(alike), _conclusion(alike)
+    bad = _why_bad(alike)
+    marks = ["", *paragraph(f"! {' or '.join(bad)}", width, "", "  ")] if bad else []
     if not conclusion:
-        return []
+        return marks
     lines = to_deploy(best[0]) if best else []
-    return ["", *paragraph(conclusion, width), *(wrap for line in lines for wrap in _setting(line, width))]
+    return [*marks, "", *paragraph(conclusion, width), *(wrap for line in lines for wrap in _setting(line, width))]
+
+
+def _why_bad(alike: Sequence[SameOutcome]) -> list[str]:
+    """Say what some of the alternatives do that are marked as bad."""
+    reasons = {
+        "does not settle": any(not of.one.settles for of in alike),
+        "breaks the policy": any(of.one.kept is False for of in alike),
+        "starts tasks cold, or may": any(of.one.figures.cold_handovers.most for of in alike),
+    }
+    return [reason for reason, holds in reasons.items() if holds]
 
 
 def _setting(line: str, width: int) -> list[str]:
@@ -289,7 +301,8 @@ def _conclusion(alike: Sequence[SameOutcome]) -> str:
         return "none of them settles" + (" and keeps to the policy" if alike[0].one.kept is not None else "")
     word = "least stands still" if best[0].one.plan.is_of_workers else "the fastest"
     draft = ", by a design that no release has" if _is_draft(best[0]) else ""
-    told, deploys = f"{_FASTEST} {word}{_of_which(best[0].one, alike)}{draft}", bool(to_deploy(best[0]))
+    told = f"{_FASTEST} {word}{_of_which(best[0].one, alike)}{draft}{_cold(best[0].one)}"
+    deploys = bool(to_deploy(best[0]))
     if len(best) == 1:
         return f"{told}{'; to deploy it:' if deploys else ''}"
     if best[0].one.plan.is_of_workers:
@@ -313,6 +326,13 @@ def _draw_by_draw(best: Sequence[SameOutcome]) -> str:
 
 def _plain(of: SameOutcome) -> str:
     return printable(folded([one.changes for one in of.alternatives]))
+
+
+def _cold(best: Alternative) -> str:
+    """Say of what is marked how much starts cold all the same."""
+    cold = best.figures.cold_handovers
+    up_to = "" if cold.least == cold.most else "up to "
+    return f", though {up_to}{count(cold.most, 'task')} would start cold" if cold.most else ""
 
 
 def _of_which(best: Alternative, alike: Sequence[SameOutcome]) -> str:

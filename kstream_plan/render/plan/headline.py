@@ -276,16 +276,17 @@ _START_NAMES = {
 }
 
 
-def pauses_fact(plan: Plan, names: Names, over_draws: Range | None = None) -> Fact:
-    """Return what stands still, for how long, and which task most.
-
-    ``over_draws`` is how long the worst one stands still over all draws, in the middle and at most.
-    """
+def pauses_fact(plan: Plan, names: Names, draws: Draws | None = None) -> Fact:
+    """Return what stands still, for how long, and which task most; of ``draws`` the most of each counts."""
     if plan.verdict.waits_for_a_member and not plan.verdict.is_over:
         waiting = count(len(plan.verdict.tasks), "task")
         return Fact("PAUSES", (f"{waiting} still from the beginning on, and nobody knows until when",))
     found, worst = plan.pauses, plan.summary.max_paused_task
     longest_ms, most_at_once = plan.ends("longest_pause_ms")[1], plan.ends("paused_tasks_at_once")[1]
+    over_draws = None if draws is None else draws.max_paused_ms
+    if draws is not None:
+        longest_ms = max(longest_ms, draws.worst.get("max_pause_per_handover") or 0)
+        most_at_once = max(most_at_once, draws.worst.get("max_paused_tasks_at_once") or 0)
     if worst is None or not found.times:
         if not most_at_once:
             return Fact("PAUSES", ("none: no running task is stopped",))

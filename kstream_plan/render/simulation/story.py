@@ -109,7 +109,7 @@ def _facts(simulated: Simulation, found: Sequence[Activity], names: Names, recor
         *runs_facts(plan, simulated.draws),
         *next_facts(plan),
         relief_fact(plan),
-        pauses_fact(plan, names, None if simulated.draws is None else simulated.draws.max_paused_ms),
+        pauses_fact(plan, names, simulated.draws),
         _moves(simulated, found),
         *([] if plan.is_of_workers else [_restore(simulated, record_size)]),
         *rates_facts(plan),

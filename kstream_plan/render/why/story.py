@@ -43,6 +43,10 @@ class WhyStory:
     remarks: tuple[str, ...]
 
 
+_AS_DECIDED = "made again the decision comes out as it was made, instance by instance"
+_NOT_AS_DECIDED = "made again it comes out another way than it was made: what follows is not what was decided"
+
+
 def tell_why(answers: Why, names: Names) -> WhyStory:
     """Put the answers into words: those about the task or the instance that was asked about, else about the group."""
     facts: list[Fact] = []
@@ -57,8 +61,8 @@ def tell_why(answers: Why, names: Names) -> WhyStory:
     remarks = [names.escape_message(note.message) for note in answers.plan.warnings]
     if about_all:
         remarks = [*plan_remarks(answers.plan, events(answers.plan), names)]
-    if answers.as_decided is False:
-        remarks.insert(0, "made again it comes out another way than it was made: what follows is not what was decided")
+    if answers.as_decided is not None:
+        remarks.insert(0, _AS_DECIDED if answers.as_decided else _NOT_AS_DECIDED)
     return WhyStory(_title(answers, names), tuple(facts), tuple(remarks))
 
 

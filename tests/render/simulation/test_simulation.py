@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -66,6 +67,20 @@ def test_a_saved_simulation_is_shown_like_any_plan(name: str) -> None:
     simulated = simulation_cases.case(name)
     [read] = read_plans(simulation_json(simulated).encode(), "plan.json")
     assert table(read) == table(simulated.plan)
+
+
+def test_what_stands_still_at_once_is_that_of_the_worst_draw() -> None:
+    before = captured_scenarios.before("scale-out")
+    simulated = simulate(before, scale_out(before.state.group, add=2), number_of_draws=12, what_ifs=False)
+    assert simulated.draws is not None
+    worst = simulated.draws.worst["max_paused_tasks_at_once"]
+    shown = simulated.plan.ends("paused_tasks_at_once")[1]
+    told = re.search(r"PAUSES +~[\d.-]+ s each, ≤ (\d+)", simulation_table(simulated))
+    assert told is not None
+    assert int(told[1]) == worst >= shown
+
+    more = replace(simulated.draws, worst={**simulated.draws.worst, "max_paused_tasks_at_once": shown + 7})
+    assert f"each, ≤ {shown + 7} " in simulation_table(replace(simulated, draws=more))
 
 
 def test_the_bound_has_a_range_where_chance_decides_who_gets_the_larger_share() -> None:
