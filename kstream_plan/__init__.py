@@ -76,6 +76,9 @@ if TYPE_CHECKING:
     from kstream_plan.render.simulation.json_form import simulation_json as simulation_to_json
     from kstream_plan.render.simulation.markdown import simulation_markdown as simulation_to_markdown
     from kstream_plan.render.simulation.table import simulation_table as simulation_to_table
+    from kstream_plan.render.switch import switch_json as switch_to_json
+    from kstream_plan.render.switch import switch_markdown as switch_to_markdown
+    from kstream_plan.render.switch import switch_table as switch_to_table
     from kstream_plan.render.upgrade import upgrade_json as upgrade_to_json
     from kstream_plan.render.upgrade import upgrade_markdown as upgrade_to_markdown
     from kstream_plan.render.upgrade import upgrade_table as upgrade_to_table
@@ -92,6 +95,7 @@ if TYPE_CHECKING:
     from kstream_plan.simulation.one_plan import plan_checked as plan
     from kstream_plan.simulation.scale_out import scale_out as scale_out
     from kstream_plan.simulation.simulate import simulate as simulate
+    from kstream_plan.simulation.switch import switch as switch
     from kstream_plan.simulation.why import why as why
     from kstream_plan.snapshots import read as read
     from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster as KafkaCluster
@@ -176,6 +180,10 @@ _PUBLIC = {
     "simulation_to_markdown": ("kstream_plan.render.simulation.markdown", "simulation_markdown"),
     "simulation_to_table": ("kstream_plan.render.simulation.table", "simulation_table"),
     "snapshot_side": ("kstream_plan.comparison.sides", "snapshot_side"),
+    "switch": ("kstream_plan.simulation.switch", "switch"),
+    "switch_to_json": ("kstream_plan.render.switch", "switch_json"),
+    "switch_to_markdown": ("kstream_plan.render.switch", "switch_markdown"),
+    "switch_to_table": ("kstream_plan.render.switch", "switch_table"),
     "to_json": ("kstream_plan.documents.plan.write", "plan_json"),
     "to_markdown": ("kstream_plan.render.plan.markdown", "markdown"),
     "to_table": ("kstream_plan.render.plan.table", "table"),
@@ -262,6 +270,10 @@ __all__ = [
     "simulation_to_markdown",
     "simulation_to_table",
     "snapshot_side",
+    "switch",
+    "switch_to_json",
+    "switch_to_markdown",
+    "switch_to_table",
     "to_json",
     "to_markdown",
     "to_table",

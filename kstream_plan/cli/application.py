@@ -44,7 +44,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "show": "Show plans saved by --out or --output json.",
         "fleet": "Show many applications at a glance, the worst first: results, saved plans, or snapshots to plan.",
         "diff": "Say what changed between two generations of a group, what it cost, and why.",
-        "upgrade": "Print the rolling bounces to the cooperative protocol, member by member, and why there are two.",
+        "upgrade": "Print the way to another protocol: the bounces to cooperative, or the switch to a streams group.",
         "snapshot": (
             "Make snapshots of a group: from its leader's log, or of the running group and its broker's own records."
         ),

@@ -32,7 +32,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "show": ("show plan.json", "show plan.json --round 3", "show plan.json --task 1_4"),
         "fleet": ("fleet results", "fleet snapshots --where 'cold > 0' --top 20"),
         "diff": ("diff before.json after.json", "diff history.jsonl --from 7 --to 9", "diff plan.json history.jsonl"),
-        "upgrade": ("upgrade orders.json --to cooperative", "upgrade orders.json --to cooperative --one-bounce"),
+        "upgrade": (
+            "upgrade orders.json --to cooperative",
+            "upgrade orders.json --to streams --broker-version 4.3 --add 2 --restore-rate 5000/s",
+        ),
         "snapshot": (
             "snapshot --leader-log orders.log --streams-config app.properties --out orders.json",
             "snapshot --leader-log orders.log --list",

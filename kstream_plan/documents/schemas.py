@@ -13,6 +13,7 @@ KINDS = (
     "diff",
     "said-and-happened",
     "upgrade",
+    "switch",
     "check",
     "drain",
     "drain-workers",

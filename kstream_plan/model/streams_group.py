@@ -52,7 +52,8 @@ class BrokerMember:
 class BrokerGroup:
     """A streams group as its broker knows it, beside who holds what.
 
-    ``members`` are in the order of the broker's table, if ``ordered``; else by id.
+    ``members`` are in the order of the broker's table, if ``ordered``; else by id. Who else is of the group
+    joins when a plan begins.
     ``target_age_ms`` is how long ago the target was computed; ``None``: longer than any interval. ``state`` is the
     group's, as the broker names it.
     """

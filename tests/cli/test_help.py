@@ -34,6 +34,8 @@ OF_THEIR_OWN = {
     ("snapshot", "--to"): "up to this time",
     ("snapshot", "--generation"): "connect-log",
     ("upgrade", "--to"): "protocol",
+    ("upgrade", "--add"): "default: 2",
+    ("upgrade", "--draws"): "for each",
     ("diff", "--verbose"): "task",
     ("compare", "--scenario"): "compared",
     ("compare", "--policy"): "which of them keep",

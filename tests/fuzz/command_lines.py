@@ -178,7 +178,11 @@ _POSITIONAL: dict[str, list[list[str]]] = {
     "fleet": [["snapshot.json"], ["plan.json"], ["two.jsonl", "plan.json"], [FILE]],
     "help": [["assign"], ["nothing"], ["index", "--plain"]],
     "diff": [["plan.json"], ["plan.json", FILE], ["snapshot.json", "snapshot.json"], [FILE, "snapshot.json"], [FILE]],
-    "upgrade": [["snapshot.json", "--to", "cooperative"], [FILE, "--to", "cooperative"]],
+    "upgrade": [
+        ["snapshot.json", "--to", "cooperative"],
+        [FILE, "--to", "cooperative"],
+        [FILE, "--to", "streams", "--broker-version", "4.3", "--draws", "1"],
+    ],
     "snapshot": [
         ["--leader-log", "leader.log"],
         ["--leader-log", FILE],

@@ -18,7 +18,6 @@ from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, page, say, written_at_once
 from kstream_plan.cli.progress import progress
-from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.render.bounce import best_scenario, bounce_json, bounce_markdown, bounce_table
@@ -26,23 +25,12 @@ from kstream_plan.simulation.bounces import Bounces
 from kstream_plan.simulation.bounces import bounce as bounces_of
 from kstream_plan.simulation.processes import processors
 
-#: A stop, the start of a JVM, and joining.
-_USUAL_RESTART_MS = 40_000
-
 
 class BounceOptions(Rounds, PlansSnapshots):
     """What ``bounce`` is asked."""
 
     paths: shared.Snapshots
-    restart: Annotated[
-        int | None,
-        typer.Option(
-            "--restart",
-            metavar="DURATION",
-            parser=shared.parser(parse_duration, 1, show="{}ms".format),
-            help="How long an instance is away: from its stop until it joins again (default: 40s).",
-        ),
-    ] = None
+    restart: shared.Restart = None
     output: shared.Output = OutputForm.TABLE
     out: Annotated[
         Path | None,
@@ -63,7 +51,7 @@ def bounce(asked: BounceOptions) -> None:
                 name = found.state.group.application_id
                 return bounces_of(
                     found,
-                    _USUAL_RESTART_MS if asked.restart is None else asked.restart,
+                    shared.USUAL_RESTART_MS if asked.restart is None else asked.restart,
                     asked.plan_options,
                     workers=processors(),
                     on_way=lambda done, of: tell(f"{name}: way {done} of {of}", done, of),

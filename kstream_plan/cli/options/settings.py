@@ -35,6 +35,17 @@ def _positive_rate(text: str) -> float:
     return value
 
 
+RestoreRate = Annotated[
+    float | None,
+    typer.Option(
+        "--restore-rate",
+        metavar="RATE",
+        parser=parser(_positive_rate),
+        help="Records restored per instance: 5000/s. Without it, what restores makes the time a floor.",
+    ),
+]
+
+
 class Settings(Options, panel=SETTINGS):
     """The application's settings, by their names in :class:`AssignmentConfig` without ``_ms``, and its rates."""
 
@@ -73,14 +84,7 @@ class Settings(Options, panel=SETTINGS):
     state_cleanup_delay: Annotated[
         int | None, _duration("state_cleanup_delay", "How long left-over state is kept.", rare=True)
     ] = None
-    restore_rate: Annotated[
-        float | None,
-        typer.Option(
-            metavar="RATE",
-            parser=parser(_positive_rate),
-            help="Records restored per instance: 5000/s. Without it, what restores makes the time a floor.",
-        ),
-    ] = None
+    restore_rate: RestoreRate = None
     produce_rate: Annotated[
         float | None,
         typer.Option(metavar="RATE", parser=parser(parse_rate), hidden=True, help="Records written per task: 100/s."),

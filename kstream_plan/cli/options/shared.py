@@ -172,3 +172,19 @@ Debug = Annotated[
 ]
 #: How long ago something may have been, or how long something may take.
 A_WHILE = {"metavar": "DURATION", "parser": parser(parse_duration)}
+
+BrokerVersion = Annotated[
+    str | None,
+    typer.Option("--broker-version", metavar="RELEASE", help="Of a streams group's brokers: 4.2, 4.3 or 4.4."),
+]
+Restart = Annotated[
+    int | None,
+    typer.Option(
+        "--restart",
+        metavar="DURATION",
+        parser=parser(parse_duration, 1, show="{}ms".format),
+        help="How long an instance is away: from its stop until it joins again (default: 40s).",
+    ),
+]
+#: A stop, the start of a JVM, and joining.
+USUAL_RESTART_MS = 40_000

@@ -34,10 +34,7 @@ class SnapshotOptions(Measuring, Limited):
             help="Saved text of kafka-streams-groups.sh --describe: --members, --state, --offsets, each --verbose.",
         ),
     ] = None
-    broker_version: Annotated[
-        str | None,
-        typer.Option("--broker-version", metavar="RELEASE", help="Of a streams group's brokers: 4.2, 4.3 or 4.4."),
-    ] = None
+    broker_version: shared.BrokerVersion = None
     connect_log: Annotated[
         list[str] | None,
         typer.Option(

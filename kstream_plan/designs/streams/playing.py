@@ -123,8 +123,10 @@ class StreamsCoordinator(Coordinator[Turn]):
         return replace(self._turn(state, at_ms, members), silent=True)
 
     def changes_nothing(self, turn: Turn) -> bool:
-        """Tell whether the target is what everybody holds."""
+        """Tell whether the target is what everybody holds, and no other one is wanted."""
         broker = playing_of(turn.state).broker
+        if broker.group_epoch > broker.target_epoch:
+            return False
         held = {of: (frozenset(member.active), member.standby) for of, member in broker.members.items()}
         return not turn.steps and all(
             held[of] == (target.active, target.standby) for of, target in broker.targets.items()
@@ -188,7 +190,7 @@ class StreamsCoordinator(Coordinator[Turn]):
         back = {arrival.instance.process_id for arrival in change.joined}
         away = {of.member_id for of in play.fenced if of.process_id not in back}
         joining = tuple(
-            (of, process, _brought(found, process, play))
+            (of, process, _brought(found, process, broker))
             for of, process in _members(taking.group)
             if of not in beats and of not in away
         )
@@ -245,6 +247,7 @@ class StreamsCoordinator(Coordinator[Turn]):
         if asked:
             broker.ask()
         members = [member.member_id for member in start.group.members]
+        missing = [one for one in _members(state.group) if one[0] not in broker.members]
         beats = spread_beats(members, self._config.heartbeat_interval_ms, from_now=asked)
         silent = silent_members(start.group, self._config, self._pace)
         self._age_ms = start.group.target_age_ms
@@ -256,6 +259,8 @@ class StreamsCoordinator(Coordinator[Turn]):
                 task: seat(state, of)
                 for task, of in owned_by(state, broker, self._numbers(state.group, broker)).items()
             },
+            joining=tuple((of, process_id, _brought(state, process_id, broker)) for of, process_id in missing),
+            trigger=Trigger.JOIN if missing else Trigger.MANUAL,
             silent=silent,
             begins=not asked and not is_stable(broker),
             untold=tuple(pending(state, broker, self._numbers(state.group, broker))),
@@ -391,12 +396,12 @@ def _members(group: Group) -> list[tuple[str, str]]:
     return [(of, process_id) for process_id, of in group.consumer_index]
 
 
-def _brought(state: GroupState, process_id: str, play: Playing) -> tuple[tuple[int, int], ...]:
+def _brought(state: GroupState, process_id: str, broker: GroupCoordinator) -> tuple[tuple[int, int], ...]:
     """Return the offsets of the directories that an instance finds again, by the broker's number of the task (4.4)."""
-    if not BROKER_VERSIONS[play.broker_version]:
+    if not broker.settings.by_current:
         return ()
     group, found = state.group, list[tuple[int, int]]()
-    for number, name in enumerate(play.broker.tasks.names):
+    for number, name in enumerate(broker.tasks.names):
         task = group.task_index_by_text[name]
         for copy in state.copies[task]:
             if copy.instance == group.instance_index[process_id] and copy.remaining < MAX_LONG:

@@ -1,0 +1,272 @@
+"""A classic group that may become a streams group: the switch itself, and what then happens, on either side."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Literal, NamedTuple, TypeAlias
+
+from kstream_plan.designs.classic import MODELS
+from kstream_plan.designs.streams.design import Streams
+from kstream_plan.errors import UsageError
+from kstream_plan.model import Rates, Snapshot
+from kstream_plan.model.scenario import Bounce, Event, Join, NewInstance, Scenario, Stop
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.planner.plan import input_digest
+from kstream_plan.plans import HandOver, Plan, Promote
+from kstream_plan.plans.simulated import Range
+from kstream_plan.simulation.draws import usual_number
+from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.streams_twin import check_tasks, running, settled, starting
+
+What: TypeAlias = Literal["switch", "join", "bounce", "crash"]
+Side: TypeAlias = Literal["classic", "streams"]
+#: Called with how many plans are made, and of how many.
+OnPlan: TypeAlias = Callable[[int, int], None]
+
+_STANDBYS = (0, 1, 2)
+#: So many draws there are at most: what varies is where tasks go, and hardly how many.
+_MOST_DRAWS = 10
+_PLANS_OF_A_DRAW = 12
+_QUICK = PlanOptions(bounds=False, floor=False, ranges=False)
+#: Settings of an application that have no effect in a streams group, with what a classic group has of them.
+_WITHOUT_EFFECT = (
+    "acceptable_recovery_lag",
+    "max_warmup_replicas",
+    "num_standby_replicas",
+    "probing_rebalance_interval_ms",
+    "rack_aware_assignment_tags",
+    "rack_aware_assignment_strategy",
+    "rack_aware_assignment_traffic_cost",
+    "rack_aware_assignment_non_overlap_cost",
+    "heartbeat_interval_ms",
+    "session_timeout_ms",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchFigures:
+    """What one thing that happens comes to; of all draws the middle, the least and the most.
+
+    ``slowest_ms`` is how long the slowest task that starts cold restores before it runs, ``paused_ms`` how long a task
+    stands still at most, restores not counted. ``runs_ms`` is when every task runs where it stays, restores included.
+    ``None``: not known; ``at_least_ms`` is then the least of it. ``settled`` of ``draws`` settle.
+    """
+
+    draws: int
+    settled: int
+    rebalances: Range
+    cold_handovers: Range
+    restored_records: Range | None
+    slowest_ms: Range | None
+    paused_ms: Range
+    runs_ms: Range | None
+    at_least_ms: Range
+
+
+class SwitchRow(NamedTuple):
+    """What happens, with so many standbys of each task, on one side, and what that comes to."""
+
+    what: What
+    standbys: int
+    side: Side
+    figures: SwitchFigures
+
+
+class WithoutEffect(NamedTuple):
+    """A setting that has no effect in a streams group: its name in Kafka's spelling, the value, and whether it is set.
+
+    ``is_set``: it differs from Kafka's default.
+    """
+
+    name: str
+    value: str
+    is_set: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """Whether to switch: what the switch takes, and what happens on either side.
+
+    ``away_ms`` is how long nobody runs before the instances start anew. ``instance`` (process id) is the one that is
+    bounced and crashes: it runs most. ``static_members``: there are some. ``standbys``: so many are asked for now.
+    """
+
+    snapshot: Snapshot
+    broker_version: str
+    add: int
+    restart_ms: int
+    away_ms: int
+    instance: str
+    standbys: int
+    static_members: bool
+    without_effect: tuple[WithoutEffect, ...]
+    rows: tuple[SwitchRow, ...]
+    draws: int
+    models: str
+    snapshot_digest: str
+
+    @property
+    def rates_known(self) -> bool:
+        """Whether any restore rate is."""
+        return self.snapshot.rates.any_restore
+
+
+def with_restore_rate(snapshot: Snapshot, per_second: float) -> Snapshot:
+    """Return the snapshot with a restore rate of every instance, in records per second, given by hand."""
+    return replace(snapshot, rates=replace(snapshot.rates, restore_per_instance=per_second))
+
+
+def switch(
+    snapshot: Snapshot,
+    broker_version: str,
+    *,
+    add: int = 2,
+    restart_ms: int = 40_000,
+    number_of_draws: int | None = None,
+    on_plan: OnPlan = lambda _done, _all: None,
+) -> Switch:
+    """Play the switch of a classic group to a broker's release, and what happens, by either protocol.
+
+    Both sides begin settled, every copy caught up, with 0, 1 and 2 standbys, as far as there are instances for them.
+
+    Raises:
+        UsageError: the group is no classic one, has no instances, or tasks that a broker could not deal out.
+        PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
+    """
+    group = snapshot.state.group
+    if snapshot.group_protocol != "classic":
+        what = f"it is a {snapshot.group_protocol} group"
+        raise UsageError(what, where=group.application_id, fix="give a snapshot of a classic group")
+    if not group.instances:
+        raise UsageError("nobody runs it", where=group.application_id, fix="give a snapshot of the running group")
+    check_tasks(group)
+    standbys = [number for number in _STANDBYS if number < len(group.instances)]
+    usual = max(1, min(_MOST_DRAWS, usual_number(group, snapshot.config) // _PLANS_OF_A_DRAW))
+    draws = number_of_draws or usual
+    instance = _busiest(snapshot)
+    events: dict[What, Event] = {
+        "join": Join(at_ms=0, instances=tuple(NewInstance() for _ in range(add))),
+        "bounce": Bounce(at_ms=0, process_ids=(instance,), restart_ms=restart_ms),
+        "crash": Stop(at_ms=0, process_ids=(instance,), crash=True),
+    }
+    away_ms = max(restart_ms, snapshot.config.session_timeout_ms)
+    play = _Play(snapshot, broker_version, events, draws, away_ms)
+    rows = []
+    for done, row in enumerate(play.rows(standbys), start=1):
+        rows.append(row)
+        on_plan(done, len(standbys) * (2 * len(events) + 1))
+    order = {what: place for place, what in enumerate(("switch", *events))}
+    return Switch(
+        snapshot=snapshot,
+        broker_version=broker_version,
+        add=add,
+        restart_ms=restart_ms,
+        away_ms=away_ms,
+        instance=instance,
+        standbys=snapshot.config.num_standby_replicas,
+        static_members=any(of.group_instance_id for one in group.instances for of in one.consumers),
+        without_effect=tuple(_without_effect(snapshot.config)),
+        rows=tuple(sorted(rows, key=lambda row: (order[row.what], row.standbys, row.side))),
+        draws=draws,
+        models=f"{MODELS}; {Streams.models}",
+        snapshot_digest=input_digest(snapshot.state, snapshot.config, snapshot.rates),
+    )
+
+
+class _Play(NamedTuple):
+    """What is played; private to one switch."""
+
+    snapshot: Snapshot
+    broker_version: str
+    events: dict[What, Event]
+    draws: int
+    away_ms: int
+
+    def rows(self, standbys: Sequence[int]) -> Iterator[SwitchRow]:
+        """Play everything."""
+        for number in standbys:
+            starts = [starting(self.snapshot, self.broker_version, number, draw) for draw in range(self.draws)]
+            started = [plan_checked(of, _QUICK, scenario=Scenario(events=())) for of in starts]
+            yield SwitchRow("switch", number, "streams", _figures(started, self.away_ms, stood_still=True))
+            streams = [running(of, made.final) for of, made in zip(starts, started, strict=True)]
+            classic = [self._settled_classic(number)] * self.draws
+            sides: tuple[tuple[Side, Sequence[Snapshot]], ...] = (("classic", classic), ("streams", streams))
+            for what, event in self.events.items():
+                for side, groups in sides:
+                    yield SwitchRow(what, number, side, _figures(self._played(groups, event)))
+
+    def _settled_classic(self, standbys: int) -> Snapshot:
+        config = replace(self.snapshot.config, num_standby_replicas=standbys)
+        at_once = replace(self.snapshot, config=config, rates=Rates(restore_per_instance=inf))
+        return settled(self.snapshot, plan_checked(at_once, _QUICK).final, standbys)
+
+    def _played(self, groups: Sequence[Snapshot], event: Event) -> list[Plan]:
+        """Play it once for each draw; without new instances a classic group does the same in each."""
+        found, scenario = list[Plan](), Scenario(events=(event,))
+        same = groups[0].group_protocol == "classic" and not isinstance(event, Join)
+        for draw, group in enumerate(groups[:1] if same else groups):
+            found.append(plan_checked(group, _QUICK, scenario=drawn(scenario, group.state.group, draw)))
+        return found
+
+
+def _busiest(snapshot: Snapshot) -> str:
+    """Return the process id of the instance that runs most stateful tasks, the first of several."""
+    group, held = snapshot.state.group, tuple(snapshot.state.holdings)
+    counts = [sum(len(held[of].active) for of in consumers) for consumers in group.consumers_of]
+    return group.instances[counts.index(max(counts))].process_id
+
+
+def _figures(plans: Sequence[Plan], away_ms: int = 0, *, stood_still: bool = False) -> SwitchFigures:
+    """Return what plans come to; ``stood_still``: nobody has run anything for ``away_ms`` when they begin."""
+    summaries = [made.summary for made in plans]
+    least = [away_ms + summary.duration_ms for summary in summaries]
+    return SwitchFigures(
+        draws=len(plans),
+        settled=sum(made.verdict.kind == "settled" for made in plans),
+        rebalances=_range([summary.rebalances for summary in summaries]),
+        cold_handovers=_range([summary.cold_handovers for summary in summaries]),
+        restored_records=_known([summary.restored_records for summary in summaries]),
+        slowest_ms=_known([summary.max_cold_restore_ms for summary in summaries]),
+        paused_ms=_range(least if stood_still else [made.figure("max_paused_task_ms") or 0 for made in plans]),
+        runs_ms=_known([None if (by_ms := _runs_by_ms(made)) is None else away_ms + by_ms for made in plans]),
+        at_least_ms=_range(least),
+    )
+
+
+def _runs_by_ms(made: Plan) -> int | None:
+    """Return when every task runs where it stays; of a classic group at the latest, ``None`` if not known."""
+    summary = made.summary
+    if made.verdict.kind != "settled":
+        return None
+    if made.design == "streams":
+        return summary.runs_by_ms
+    if summary.duration_is != "estimate" or (summary.cold_handovers and summary.max_cold_restore_ms is None):
+        return None
+    cold = [
+        rnd.ends_ms
+        for rnd in made.rounds
+        if any(isinstance(step, HandOver | Promote) and not step.caught_up for step in rnd.single_steps)
+    ]
+    return max(summary.duration_ms, max(cold, default=0) + (summary.max_cold_restore_ms or 0))
+
+
+def _range(values: Sequence[int]) -> Range:
+    return Range(statistics.median_low(values), min(values), max(values))
+
+
+def _known(values: Sequence[int | None]) -> Range | None:
+    known = [value for value in values if value is not None]
+    return _range(known) if len(known) == len(values) else None
+
+
+def _without_effect(config: AssignmentConfig) -> Iterator[WithoutEffect]:
+    usual = AssignmentConfig()
+    for name in _WITHOUT_EFFECT:
+        value = getattr(config, name)
+        text = ",".join(value) if isinstance(value, tuple) else str(value)
+        yield WithoutEffect(name.replace("_", "."), text, value != getattr(usual, name))

@@ -1,0 +1,135 @@
+"""Whether to become a streams group: the switch itself, and what happens on either side, in figures and in words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kstream_plan.errors import UsageError
+from kstream_plan.model import Rates, Snapshot
+from kstream_plan.plans.simulated import Range
+from kstream_plan.render.switch import switch_json, switch_markdown, switch_table
+from kstream_plan.simulation.switch import Switch, switch
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import captured_scenarios
+from tests.helpers.goldens import assert_golden
+from tests.helpers.schemas import validator
+from tests.helpers.snapshot_rows import row
+from tests.helpers.streams_rows import row as streams_row
+from tests.helpers.streams_rows import snapshot as streams_snapshot
+
+
+def orders(**rates: float) -> Snapshot:
+    return replace(captured_scenarios.before("scale-out"), rates=Rates(**rates))  # type: ignore[arg-type]
+
+
+def with_time_out(of: Snapshot, timeout_ms: int) -> Snapshot:
+    return replace(of, config=replace(of.config, session_timeout_ms=timeout_ms))
+
+
+@pytest.fixture(scope="module")
+def both() -> dict[str, Switch]:
+    """To brokers of 4.3, which know no disks, and of 4.4, which do."""
+    of = with_time_out(orders(restore_per_instance=1_000.0), 45_000)
+    return {release: switch(of, release, number_of_draws=2) for release in ("4.3", "4.4")}
+
+
+def figure(found: Switch, what: str, standbys: int, side: str) -> Any:
+    [row] = [row for row in found.rows if (row.what, row.standbys, row.side) == (what, standbys, side)]
+    return row.figures
+
+
+def test_every_scenario_is_there_on_both_sides_with_every_number_of_standbys(both: dict[str, Switch]) -> None:
+    rows = [(row.what, row.standbys, row.side) for row in both["4.3"].rows]
+    sides = [
+        (what, n, side) for what in ("join", "bounce", "crash") for n in (0, 1, 2) for side in ("classic", "streams")
+    ]
+    assert rows == [*(("switch", n, "streams") for n in (0, 1, 2)), *sides]
+    assert all(row.figures.settled == row.figures.draws for found in both.values() for row in found.rows)
+
+
+def test_a_scale_out_is_all_warm_and_long_on_one_side_and_cold_and_short_on_the_other(both: dict[str, Switch]) -> None:
+    for standbys in (0, 1, 2):
+        classic, streams = (figure(both["4.3"], "join", standbys, side) for side in ("classic", "streams"))
+        assert classic.cold_handovers == Range(0, 0, 0)
+        assert streams.cold_handovers.least > 0
+        assert streams.rebalances.most <= 2 < classic.rebalances.least
+        assert streams.runs_ms.most < classic.runs_ms.least
+
+
+def test_only_brokers_of_4_4_know_who_has_what_on_its_disk(both: dict[str, Switch]) -> None:
+    """In the switch nobody is a member any more: before 4.4 tasks are dealt out as if every disk were empty."""
+    of = captured_scenarios.before("scale-out").state
+    older, newer = (figure(both[release], "switch", 0, "streams") for release in ("4.3", "4.4"))
+    assert newer.cold_handovers.most < len(of.group.stateful) // 2 < older.cold_handovers.least
+    away_ms = both["4.3"].away_ms
+    assert older.paused_ms.least > away_ms == 45_000
+    assert older.runs_ms.least == older.at_least_ms.least + older.slowest_ms.least
+
+
+def test_a_bounce_is_two_targets_at_least_and_leaves_at_once(both: dict[str, Switch]) -> None:
+    classic, streams = (figure(both["4.3"], "bounce", 0, side) for side in ("classic", "streams"))
+    assert streams.rebalances.least >= 2 > classic.rebalances.most
+    assert streams.paused_ms.most < classic.paused_ms.most
+    assert classic.draws == 1  # nothing in it is random
+
+
+def test_without_a_restore_rate_only_the_least_is_known() -> None:
+    found = switch(orders(), "4.4", number_of_draws=1)
+    figures = figure(found, "join", 0, "streams")
+    assert figures.runs_ms is None
+    text = switch_table(found)
+    assert "≥ " in text
+    assert "No restore rate is known" in text
+
+
+@pytest.mark.parametrize("release", ["4.3", "4.4"])
+def test_the_pages(both: dict[str, Switch], release: str) -> None:
+    found = both[release]
+    assert_golden(f"switch/scale-out-{release}.txt", switch_table(found, width=80))
+    assert_golden(f"switch/scale-out-{release}.md", switch_markdown(found))
+    assert max(map(len, switch_table(found, width=80).splitlines())) <= 80
+
+
+def test_the_document(both: dict[str, Switch]) -> None:
+    text = switch_json(both["4.3"])
+    document = json.loads(text)
+    validator("switch").validate(document)
+    assert text == switch_json(
+        switch(with_time_out(orders(restore_per_instance=1_000.0), 45_000), "4.3", number_of_draws=2)
+    )
+    assert document["offline"] is True
+    assert {one["name"] for one in document["without_effect"] if one["is_set"]} >= {"acceptable.recovery.lag"}
+
+
+def test_brokers_before_4_4_refuse_static_members_and_4_2_0_is_not_to_be_used() -> None:
+    seats = row()
+    seats["instances"][0]["consumers"][0]["group_instance_id"] = "a-1"
+    of = snapshot_from_row(seats, "here")
+    text = " ".join(switch_table(switch(of, "4.2", number_of_draws=1)).split())
+    assert "take out group.instance.id: brokers before 4.4 refuse static members" in text
+    assert "4.2.1 or later, not 4.2.0" in text
+    assert "take out group.instance.id" not in switch_table(switch(of, "4.4", number_of_draws=1))
+
+
+def test_more_standbys_than_brokers_take_are_told_and_so_few_instances_take_fewer() -> None:
+    of = orders()
+    found = switch(replace(of, config=replace(of.config, num_standby_replicas=3)), "4.3", number_of_draws=1)
+    assert "brokers take 2 for a group at most" in " ".join(switch_table(found).split())
+    assert "streams.num.standby.replicas=2" in switch_table(found, width=200)
+
+
+def test_what_is_no_classic_group_cannot_switch() -> None:
+    seats = {"a": [{"consumer_id": "m-a", "position": 0, "active": ["0_0"]}]}
+    with pytest.raises(UsageError, match="it is a streams group"):
+        switch(streams_snapshot(streams_row("4.3", seats, {"0": (1, True, 10)})), "4.3")
+
+
+def test_tasks_that_a_broker_could_not_deal_out_are_refused() -> None:
+    seats = row()
+    seats["tasks"].append({"task_id": "0_2", "stateful": True, "end_offset_sum": 10})
+    with pytest.raises(UsageError, match="the broker deals out all"):
+        switch(snapshot_from_row(seats, "here"), "4.3")
