@@ -101,7 +101,7 @@ class Draft:
         self.reported: list[dict[str, tuple[Any, ...]]] = [
             {member: tuple(items[kind]) for member, items in of.members.items()} for kind in (0, 1)
         ]
-        self.active: list[set[Any]] = [{item for items in kind.values() for item in items} for kind in self.reported]
+        self.active: list[set[Any]] = [set().union(*kind.values()) for kind in self.reported]
         self.next: list[dict[str, list[Any]]] = [
             {member: list(items) for member, items in kind.items()} for kind in self.reported
         ]
@@ -111,12 +111,7 @@ class Draft:
     def take_away(self, of_deleted: Sequence[Iterable[Any]]) -> None:
         """Revoke what was deleted, and what two have from both (steps 4 and 5)."""
         for kind in (0, 1):
-            seen: set[Any] = set()
-            twice: set[Any] = set()
-            for items in self.reported[kind].values():
-                twice |= seen.intersection(items)
-                seen.update(items)
-            deleted = frozenset(of_deleted[kind])
+            twice, deleted = self._reported_twice(kind), frozenset(of_deleted[kind])
             if not deleted and not twice:
                 continue
             for member, items in self.reported[kind].items():
@@ -126,6 +121,17 @@ class Draft:
                     self.revoke[kind][member] += gone
                     taken = set(gone)
                     self.next[kind][member] = [item for item in items if item not in taken]
+
+    def _reported_twice(self, kind: int) -> set[Any]:
+        """Return what two members report."""
+        if len(self.active[kind]) == sum(map(len, self.reported[kind].values())):
+            return set()
+        seen: set[Any] = set()
+        twice: set[Any] = set()
+        for items in self.reported[kind].values():
+            twice |= seen.intersection(items)
+            seen.update(items)
+        return twice
 
     def _in_table_order(self, kind: int, items: Sequence[Any]) -> list[Any]:
         order: Callable[..., list[Any]] = copied_task_order if kind else copied_order
@@ -180,7 +186,11 @@ class Draft:
         assigned: list[dict[str, tuple[Any, ...]]] = [{}, {}]
         for kind in (0, 1):
             for member, items in self.next[kind].items():
-                kept = {*self.reported[kind][member]}.difference(deleted[kind])
+                reported = self.reported[kind][member]
+                if not deleted[kind] and tuple(items) == reported[len(reported) - len(items) :]:
+                    assigned[kind][member] = ()  # it keeps what it has, or loses the first of it
+                    continue
+                kept = {*reported}.difference(deleted[kind])
                 assigned[kind][member] = tuple(item for item in items if item not in kept)
         return ConnectAnswer(
             assigned={member: Items(assigned[0][member], assigned[1][member]) for member in self.of_round.members},

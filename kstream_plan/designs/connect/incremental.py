@@ -67,7 +67,8 @@ class _Draft(Draft):
             lost = previous - active - deleted
             self.deleted.append(deleted)
             self.lost.append(tasks_in_order(lost) if kind else in_order(lost))
-            self.created.append([item for item in self.configured[kind] if item not in previous and item not in active])
+            created = (configured - previous) - active
+            self.created.append([item for item in self.configured[kind] if item in created] if created else [])
 
     # -- step 6 --------------------------------------------------------------------------------------------------
 
@@ -123,11 +124,9 @@ class _Draft(Draft):
 
     def answered(self) -> ConnectAnswer:
         """Return what the members are told, and what the leader remembers (steps 10 and 11)."""
-        revocation = [frozenset(item for items in kind.values() for item in items) for kind in self.revoke]
+        revocation = [frozenset().union(*kind.values()) for kind in self.revoke]
         previous = [
-            frozenset(item for items in self.next[kind].values() for item in items) - revocation[kind]
-            | frozenset(self.lost[kind])
-            for kind in (0, 1)
+            (frozenset().union(*self.next[kind].values()) - revocation[kind]).union(self.lost[kind]) for kind in (0, 1)
         ]
         memory = LeaderMemory(
             previous=ItemSets(*previous),
