@@ -175,4 +175,4 @@ def plan_course(plan: Plan, first: int, last: int) -> Between:
                 needs = None if warm is None or cold is None else warm + cold
                 is_held = isinstance(step, Promote) or key in held
                 starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
-    return Between(starts=starts, restored=restored, pauses_ms=plan.pauses_between(first, last).ms)
+    return Between(starts=starts, restored=restored, pauses_ms=plan.paused_ms_between(first, last))

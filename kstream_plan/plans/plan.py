@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
-from kstream_plan.model import Group, Holding, Note, Target
+from kstream_plan.model import Group, Holding, Note, Target, WorkId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
@@ -175,6 +176,22 @@ class Plan:
                 and not self.ends("max_cold_restore_ms")[1]
             )
         )
+
+    def paused_ms_between(self, first: int, last: int) -> Mapping[WorkId, int]:
+        """Return how long each task stands still for the rounds after number ``first``, up to number ``last``.
+
+        Of a Connect group, how long it does in that time: what a round leaves to nobody starts rounds later.
+        """
+        if not self.is_of_workers:
+            return self.pauses_between(first, last).ms
+        from_ms = self.rounds[first - 1].at_ms if first else 0
+        until_ms = self.rounds[last - 1].at_ms if last else 0
+        paused = Counter[WorkId]()
+        for pause in self.pauses:
+            length_ms = min(pause.to_ms, until_ms) - max(pause.from_ms, from_ms)
+            if length_ms > 0:
+                paused[pause.task_id] += length_ms
+        return paused
 
     def pauses_between(self, first: int, last: int) -> Pauses:
         """Return the pauses that follow from the rounds after number ``first``, up to number ``last``."""

@@ -1,0 +1,53 @@
+"""Differences between rounds and plans of Connect groups: what nobody runs in between is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kstream_plan.comparison.diff import compare
+from kstream_plan.comparison.sides import plan_course, plan_side
+from kstream_plan.model.scenario import Event, Join, Leave, Scenario
+from kstream_plan.plans import Plan
+from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.diff.table import diff_table
+from kstream_plan.simulation.one_plan import plan_checked
+from tests.helpers.connect_rows import even, snapshot, worker
+from tests.helpers.schemas import validator
+
+
+def _plan(*events: Event) -> Plan:
+    return plan_checked(snapshot(even(3)), scenario=Scenario(events=events))
+
+
+LEFT = _plan(Leave(at_ms=60_000, process_ids=("w1",)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (0, 1, ["5 run by nobody", "PAUSES   none"]),
+        (1, 2, ["5 started that nobody ran", "PAUSES   ~25m00s over all tasks, worst c1 (connector) 5m00s"]),
+        (0, 2, ["5 of 15 tasks moved", "PAUSES   ~25m00s over all tasks, worst c1 (connector) 5m00s"]),
+    ],
+)
+def test_what_nobody_runs_between_two_rounds_is_told(old: int, new: int, told: list[str]) -> None:
+    found = compare(plan_side(LEFT, old), plan_side(LEFT, new), plan_course(LEFT, old, new))
+    text = diff_table(found)
+    assert all(one in text for one in told), text
+    validator("diff").validate(json.loads(diff_json(found)))
+
+
+def test_what_moves_when_a_worker_joins_is_down_between_the_rounds() -> None:
+    joined = _plan(Join(at_ms=0, instances=(worker("w9"),)))
+    assert joined.paused_ms_between(0, 2) == joined.pauses.ms
+    assert sorted(joined.paused_ms_between(1, 2).values()) == [3_000] * 3
+    assert joined.paused_ms_between(2, 2) == {}
+
+
+def test_the_time_between_all_rounds_adds_up() -> None:
+    events = [Leave(at_ms=60_000, process_ids=("w1",)), Join(at_ms=90_000, instances=(worker("w9"),))]
+    made = _plan(*events)
+    parts = [made.paused_ms_between(place, place + 1) for place in range(len(made.rounds))]
+    assert sum(sum(part.values()) for part in parts) == made.summary.paused_task_ms
