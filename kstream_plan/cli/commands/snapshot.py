@@ -43,6 +43,7 @@ from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.model.times import format_time
 from kstream_plan.render.generations import HistoryLine, connect_history, history
 from kstream_plan.snapshots.broker.describe_text import rows_from_text
+from kstream_plan.snapshots.broker.streams_rows import without_effect
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs
@@ -164,6 +165,7 @@ def _group_settings_in(path: Path) -> Mapping[str, Any]:
     file = load_streams_config(path)
     for warning in file.warnings:
         talk(f"warning: {warning}")
+    _warn(without_effect(tuple(file.overrides)))
     return file.group
 
 

@@ -180,11 +180,17 @@ def _config(settings: Mapping[str, str], given: GivenOfGroup) -> tuple[dict[str,
     notes = []
     if differing:
         notes.append(Note("settings-differ", f"what the brokers tell of the group counts: {', '.join(differing)}"))
-    if given.of_application:
-        without = ", ".join(name.replace("_", ".") for name in given.of_application)
-        message = f"{without}: a setting of the application has no effect in a streams group"
-        notes.append(Note("no-effect-in-streams-group", message, tuple(given.of_application)))
+    notes += without_effect(given.of_application)
     return config, notes
+
+
+def without_effect(of_application: Sequence[str]) -> list[Note]:
+    """Warn of settings of the application, by fields of ``AssignmentConfig``, that are given for a streams group."""
+    if not of_application:
+        return []
+    names = ", ".join(name.replace("_", ".") for name in of_application)
+    message = f"{names}: a setting of the application has no effect in a streams group"
+    return [Note("no-effect-in-streams-group", message, tuple(of_application))]
 
 
 def _release_notes(answer: StreamsGroupAnswer, release: str, given: GivenOfGroup) -> Iterator[Note]:

@@ -61,6 +61,18 @@ def test_without_a_topology_standbys_tell_what_keeps_state() -> None:
         rows_from_text([("saved", without)], "4.4", lambda _of: None, lambda _of: None)
 
 
+def test_settings_of_the_application_are_told_to_have_no_effect(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "app.properties"
+    file.write_text("num.standby.replicas=2\nstreams.num.standby.replicas=1\n")
+    base = ["--describe-text", str(REAL / "k43-base.txt"), "--broker-version", "4.3", "--streams-config", str(file)]
+    assert run(["snapshot", *base]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["config"] == {"streams_num_standby_replicas": 1}
+    assert "warning: num.standby.replicas: a setting of the application has no effect in a streams group" in err
+
+
 def test_the_command_writes_a_row_or_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     base = str(REAL / "k43-base.txt")
     assert run(["snapshot", "--describe-text", base]) == 2
