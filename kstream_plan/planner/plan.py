@@ -249,6 +249,13 @@ class _Case:
             both = self._sides_of_the_time_out(made, design, self.options.of_one_play())
             ends += map(_ends, both)
             warnings = (*warnings, _close_to_time_out(*both, tuple(self.outside.close_by_ms)))
+        options = self.options.of_one_play()
+        other_beginnings = [
+            plan(self.snapshot, other, options, scenario=self.scenario, enough=self.enough)
+            for other in design.other_beginnings(self.snapshot)
+        ]
+        ends += map(_ends, other_beginnings)
+        warnings = (*warnings, *_not_firm(made, other_beginnings))
         for code in (LEFT_OVER_CLEANUP, LATE_FOLLOW_UP):
             others = found.get(code, [])
             if [*_ranges([first, *others])]:
@@ -327,6 +334,16 @@ class _Case:
         )
         rates = replace(self.snapshot.rates, restore_per_instance=inf)
         return replace(self, outside=outside).played(design.soonest(), rates, ready=True)[2]
+
+
+def _not_firm(made: Plan, others: Sequence[Plan]) -> Iterator[Note]:
+    """Say which tasks end elsewhere if what nobody knows is otherwise."""
+    owners = [{task: of for of, held in enumerate(one.final) for task in held.active} for one in (made, *others)]
+    differ = [task for task in owners[0] if len({of.get(task) for of in owners}) > 1]
+    if differ:
+        names = tuple(str(made.group.tasks[task].task_id) for task in sorted(differ))
+        message = f"Where these end is one of several, for nobody knows what decides it: {', '.join(names)}"
+        yield Note("placement-not-firm", message, names)
 
 
 def _close_to_time_out(within: Plan, beyond: Plan, process_ids: tuple[str, ...]) -> Note:

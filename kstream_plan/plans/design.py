@@ -288,6 +288,10 @@ class Design(ABC):
         """Return the same design with rebalances that come late, where that may change what they find."""
         return self
 
+    def other_beginnings(self, _snapshot: Snapshot) -> Sequence[Design]:
+        """Return the same design with what nobody knows of how the group is at first taken otherwise."""
+        return ()
+
     @abstractmethod
     def coordinator(self, config: AssignmentConfig) -> Coordinator[Any]:
         """Begin to coordinate a group with these settings."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import random
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -26,6 +27,7 @@ class Streams(Design):
     """A broker of one of two rule sets that decides, and members that come to their targets one by one."""
 
     pace: Pace = Pace.TYPICAL
+    order: int = 0
     name: ClassVar[str] = "streams"
     models: ClassVar[str] = "Kafka brokers 4.2-4.4, streams groups (KIP-1071)"
     assignor: ClassVar[str] = "sticky"
@@ -36,8 +38,9 @@ class Streams(Design):
 
     def start(self, state: GroupState, scenario: Scenario | None) -> GroupState:
         """Let the broker's half begin where the snapshot has it; without a scenario a target is computed now."""
-        group = state.memory
-        assert isinstance(group, BrokerGroup)
+        known = state.memory
+        assert isinstance(known, BrokerGroup)
+        group = _in_order(known, self.order)
         found = replace(seated(state), memory=Start(group=group, asks_now=scenario is None))
         return begun(found, _offsets(group, state.group))
 
@@ -67,6 +70,12 @@ class Streams(Design):
         """Return the same design with heartbeats a whole interval after there is anything to hear."""
         return replace(self, pace=Pace.LATEST)
 
+    def other_beginnings(self, snapshot: Snapshot) -> Sequence[Streams]:
+        """Return the same design with other orders of the broker's table, if nobody knows which it is."""
+        group = snapshot.state.memory
+        assert isinstance(group, BrokerGroup)
+        return () if group.ordered else tuple(replace(self, order=order) for order in range(1, _ORDERS))
+
     def coordinator(self, config: AssignmentConfig) -> StreamsCoordinator:
         """Begin to coordinate a group with these settings."""
         return StreamsCoordinator(config, self.pace)
@@ -74,6 +83,20 @@ class Streams(Design):
     def assumptions(self, played: Played) -> tuple[Note, ...]:
         """Say what a plan takes for granted about members and their heartbeats."""
         return tuple(_notes(played))
+
+
+#: So many orders of the broker's table are played where it is not known.
+_ORDERS = 5
+
+
+def _in_order(group: BrokerGroup, order: int) -> BrokerGroup:
+    """Return the group with its table in one of several orders: as read, the other way round, then drawn ones."""
+    members = list(group.members)
+    if order == 1:
+        members.reverse()
+    elif order:
+        random.Random(order).shuffle(members)
+    return replace(group, members=tuple(members))
 
 
 def _is_static(group: Group, process_id: str) -> bool:
@@ -122,7 +145,10 @@ def _notes(played: Played) -> Iterator[Note]:
     run = {names[task] for held in played.state.holdings for task in held.active}
     yield from silence.notes(group, played.snapshot.config, run)
     if not group.ordered:
-        message = "The order of the broker's table is not known: which task goes where may differ where it breaks ties"
+        message = (
+            f"The order of the broker's table is not known, and it breaks ties: {_ORDERS} orders were played, and "
+            "figures that differ are between their ends"
+        )
         yield Note("table-order-unknown", message)
     if played.unrated:
         message = "No restore rate is known, or no end offset: by when every task runs again is not"

@@ -235,3 +235,30 @@ def test_a_classic_group_has_no_settings_of_streams_groups() -> None:
             snapshot_from_row(classic_row(), "here"),
             scenario=Scenario(events=(ConfigChange(at_ms=0, settings=(("streams_num_standby_replicas", 1),)),)),
         )
+
+
+def in_one_bin(*, ordered: bool, ids: str = "Aa BB") -> Snapshot:
+    """Four members; by default their ids have the same hash, so that they share every bin of Java's tables."""
+    first, second = ids.split()
+    members = [first * 4, first * 3 + second, first * 2 + second * 2, second * 4]
+    tasks = [f"0_{number}" for number in range(9)]
+    seats: dict[str, list[dict[str, Any]]] = {"p0": [], "p1": []}
+    for place, member in enumerate(members):
+        seat = {"consumer_id": member, "active": tasks[place::4]} | ({"position": place} if ordered else {})
+        seats[f"p{place // 2}"].append(seat)
+    return snapshot(row("4.3", seats, {"0": (9, True, 60_000)}))
+
+
+def test_where_tasks_go_is_not_firm_if_the_order_of_the_table_is_not_known_and_decides_it() -> None:
+    leaves = Leave(at_ms=0, process_ids=("p0",))
+    known, unknown = (play(in_one_bin(ordered=ordered), leaves) for ordered in (True, False))
+    assert not any(note.code == "placement-not-firm" for note in known.warnings)
+    (told,) = (note for note in unknown.warnings if note.code == "placement-not-firm")
+    assert {*told.subjects} <= {str(task.task_id) for task in unknown.group.tasks}
+    assert told.subjects
+    assert (
+        "5 orders were played"
+        in next(note for note in unknown.assumptions if note.code == "table-order-unknown").message
+    )
+    apart = play(in_one_bin(ordered=False, ids="x yzw"), leaves)  # ids that share no bin: the order decides nothing
+    assert not any(note.code == "placement-not-firm" for note in apart.warnings)
