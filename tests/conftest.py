@@ -39,18 +39,19 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    at_least = 4 if _with_kafka(config) else 1
+    at_least = 4 if _asks_for("kafka", config) else 1
     for_spark = "spark" not in (config.option.markexpr or "")
     return max(at_least, min(processors, _MOST_WORKERS) + for_spark)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what runs Kafka itself unless its marker asks for it; keep together what shares something costly."""
-    if not _with_kafka(config):
-        left_out = [item for item in items if item.get_closest_marker("kafka")]
-        items[:] = [item for item in items if not item.get_closest_marker("kafka")]
-        config.hook.pytest_deselected(items=left_out)
+    """Leave out what runs Kafka or a cluster unless a marker asks for it; keep together what shares something."""
+    for marker in ("kafka", "cluster"):
+        if not _asks_for(marker, config):
+            left_out = [item for item in items if item.get_closest_marker(marker)]
+            items[:] = [item for item in items if not item.get_closest_marker(marker)]
+            config.hook.pytest_deselected(items=left_out)
     in_file = Counter(item.path for item in items)
     for item in items:
         if item.get_closest_marker("spark") and not item.get_closest_marker("xdist_group"):
@@ -68,9 +69,9 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-def _with_kafka(config: pytest.Config) -> bool:
+def _asks_for(marker: str, config: pytest.Config) -> bool:
     asked = config.option.markexpr or ""
-    return "kafka" in asked and "not kafka" not in asked
+    return marker in asked and f"not {marker}" not in asked
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from py4j.protocol import Py4JError
 from pyspark import RDD, SparkContext, StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
+from kstream_plan.snapshots.files.temporary import temporary_folder
 from kstream_plan.snapshots.spark.failures import executor_failure
+from kstream_plan.snapshots.spark.shipped import package_archive
 from kstream_plan.snapshots.spark.texts import explained
 
 #: What is done with a batch: by its name in the worker, so that a function of a module, or a ``partial`` of one.
@@ -71,15 +74,19 @@ class Worked:
 def on_executors(spark: SparkSession, work: OnBatch, batches: Sequence[bytes]) -> Iterator[Worked]:
     """Give what ``work`` returns for each batch, as long as the context lasts.
 
-    A batch that Spark tries again counts once.
+    A batch that Spark tries again counts once. Executors on other machines are sent this package; what it needs has to
+    be installed there.
     """
-    worked = spark.sparkContext.parallelize(batches, len(batches) or 1).flatMap(work)
-    worked.persist(StorageLevel.DISK_ONLY)
-    try:
-        yield Worked(spark, worked, len(batches))
-    finally:
-        with suppress(Py4JError, OSError):  # Java may be gone
-            worked.unpersist()
+    context = spark.sparkContext
+    with temporary_folder() as folder:
+        if not context.master.startswith("local"):
+            context.addPyFile(str(package_archive(Path(folder))))
+        worked = context.parallelize(batches, len(batches) or 1).flatMap(work).persist(StorageLevel.DISK_ONLY)
+        try:
+            yield Worked(spark, worked, len(batches))
+        finally:
+            with suppress(Py4JError, OSError):  # Java may be gone
+                worked.unpersist()
 
 
 def _make(context: SparkContext, worked: RDD[bytes], on_done: OnDone, number: int) -> None:

@@ -241,7 +241,9 @@ def _session(gateway: JavaGateway, settings: Mapping[str, str]) -> SparkSession:
     )
     try:
         with interrupts_as_before():
-            context = SparkContext(conf=conf, gateway=gateway, environment={"PYTHONPATH": _PACKAGES})
+            local = settings["spark.master"].startswith("local")
+            environment = {"PYTHONPATH": _PACKAGES} if local else {}
+            context = SparkContext(conf=conf, gateway=gateway, environment=environment)
         # it would print a traceback when Java is gone, which tells it how far Python workers are
         context._accumulatorServer.handle_error = lambda *_request: None
         return SparkSession.builder.config(conf=conf).getOrCreate()
