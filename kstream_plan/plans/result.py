@@ -151,4 +151,8 @@ def _cause(plan: Plan) -> str | None:
     verdict = plan.verdict
     if verdict.kind == "settled":
         return None
-    return verdict.reason if verdict.cause is None else verdict.cause.message
+    if verdict.cause is None:
+        return verdict.reason
+    task_id, process_id = verdict.cause.task_id, verdict.cause.process_id
+    instance = plan.group.instances[plan.group.instance_index[process_id]]
+    return f"{task_id} waits for {instance.host or process_id}: {verdict.cause.message}"

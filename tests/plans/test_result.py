@@ -39,6 +39,16 @@ def test_both_ends_of_what_nobody_knows_are_there() -> None:
     assert row.settles_surely is False
 
 
+def test_the_cause_names_the_task_and_the_instance_that_it_waits_for() -> None:
+    stuck = [plan for plan in map(plan_cases.case, plan_cases.NAMES) if plan.verdict.cause is not None]
+    assert stuck
+    for plan in stuck:
+        assert plan.verdict.cause is not None
+        instance = plan.group.instances[plan.group.instance_index[plan.verdict.cause.process_id]]
+        said = f"{plan.verdict.cause.task_id} waits for {instance.host or instance.process_id}: "
+        assert (result_of(plan).cause or "").startswith(said)
+
+
 def test_a_simulation_has_the_ends_of_all_draws() -> None:
     simulated = simulation_cases.case("add-two")
     assert simulated.draws is not None
