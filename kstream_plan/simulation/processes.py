@@ -48,11 +48,11 @@ def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> I
             while running:
                 yield running.popleft().result()
                 running.extend(pool.submit(_played, draw) for draw in islice(draws_left, 1))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            if running:  # nobody wants what is being simulated any more, and it may take minutes
-                for worker in set(multiprocessing.active_children()) - others:
-                    worker.terminate()
+        except BaseException:
+            # nobody wants what is being simulated any more, and it may take minutes
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.terminate()
+            raise
 
 
 @contextmanager

@@ -119,6 +119,24 @@ def test_draws_that_nobody_wants_any_more_are_not_waited_for() -> None:
         worker.join()  # would never return
 
 
+def test_the_last_draw_that_is_interrupted_is_not_waited_for() -> None:
+    def interrupt(_number: int, _frame: object) -> None:
+        raise InterruptedError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        outcomes = draws.in_processes(_never_done_but_once, 2, 2)
+        assert next(outcomes).settled
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(InterruptedError):
+            next(outcomes)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    for worker in multiprocessing.active_children():
+        worker.join(20)
+        assert not worker.is_alive()
+
+
 def test_draws_of_a_process_that_was_killed_end_with_it() -> None:
     killed = (
         "import math, os, signal\n"
