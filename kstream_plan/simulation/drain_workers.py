@@ -53,7 +53,8 @@ class WorkersDrained:
 
     ``ways`` are that and others, in the order of :class:`StandStill`. ``wait_ms`` is when all that is under way has
     settled, ``later`` the same as the first way from then on; both are ``None`` if nothing is (or it does not settle).
-    ``leader_stops``: the leader is among them.
+    ``leader_stops``: the leader is among them. ``in_turn``: it goes first, the others in a rebalance of their own, as
+    that is worse than all in one, and nobody knows which it will be.
     """
 
     plan: Plan
@@ -64,6 +65,7 @@ class WorkersDrained:
     wait_ms: int | None
     later: StandStill | None
     leader_stops: bool
+    in_turn: bool
 
     @property
     def waits(self) -> bool:
@@ -97,15 +99,23 @@ def drain_workers(
     delayed = any(worker.joins_at_ms is not None for worker in cluster.workers)
     under_way = delayed and bool(waiting.rounds) and waiting.verdict.kind == "settled"
     wait_ms = waiting.rounds[-1].at_ms + snapshot.config.heartbeat_interval_ms if under_way else None
-    made = played(leave)
+    made, stops = played(leave), [leave]
+    leader = None if snapshot.state.leader is None else group.instances[snapshot.state.leader].process_id
+    others = tuple(of for of in process_ids if of != leader)
+    if leader in process_ids and others and _waits(made):
+        first = Leave(at_ms=0, process_ids=(str(leader),))
+        in_turn = [first, Leave(at_ms=snapshot.config.heartbeat_interval_ms, process_ids=others)]
+        found = played(*in_turn)
+        if found.summary.paused_task_ms > made.summary.paused_task_ms:
+            made, stops = found, in_turn
     ways = [
         _stand_still("stopped", made),
-        _stand_still("killed", played(Stop(at_ms=0, process_ids=process_ids, crash=True))),
-        _stand_still("restarted", played(leave, Return(at_ms=MINUTE_MS, process_ids=process_ids))),
+        _stand_still("killed", played(*(Stop(at_ms=of.at_ms, process_ids=of.process_ids, crash=True) for of in stops))),
+        _stand_still("restarted", played(*stops, Return(at_ms=MINUTE_MS, process_ids=process_ids))),
     ]
     for way, delay_ms in (("delay-60s", MINUTE_MS), ("delay-0s", 0)):
         if _waits(made) and delay_ms < (snapshot.config.scheduled_rebalance_max_delay_ms or 0):
-            ways.append(_stand_still(way, played(leave, max_delay_ms=delay_ms)))
+            ways.append(_stand_still(way, played(*stops, max_delay_ms=delay_ms)))
     return WorkersDrained(
         plan=made,
         process_ids=process_ids,
@@ -113,8 +123,11 @@ def drain_workers(
         ways=tuple(ways),
         waiting=waiting,
         wait_ms=wait_ms,
-        later=None if wait_ms is None else _stand_still("stopped", played(replace(leave, at_ms=wait_ms)), wait_ms),
-        leader_stops=snapshot.state.leader in [group.instance_index[of] for of in process_ids],
+        later=None
+        if wait_ms is None
+        else _stand_still("stopped", played(*(replace(of, at_ms=of.at_ms + wait_ms) for of in stops)), wait_ms),
+        leader_stops=leader in process_ids,
+        in_turn=len(stops) > 1,
     )
 
 
@@ -150,7 +163,7 @@ def _drained(made: Plan, gone: Sequence[str]) -> Iterator[DrainedItem]:
         step.task_id: step.to.process_id
         for rnd in reversed(made.rounds)
         for step in rnd.single_steps
-        if isinstance(step, HandOver)
+        if isinstance(step, HandOver) and step.to.process_id not in gone
     }
     for process_id in gone:
         for consumer in group.consumers_of[group.instance_index[process_id]]:

@@ -50,6 +50,16 @@ def test_there_is_no_delay_for_what_the_leader_ran() -> None:
     assert "who leads next remembers nothing" in told
 
 
+def test_if_the_leader_stops_with_others_the_worse_order_counts() -> None:
+    found = drain_workers(snapshot(even(4)), ["w0", "w3"])
+    assert found.in_turn
+    assert {way.longest_ms for way in found.ways if way.way in ("stopped", "restarted")} == {DELAY_MS}
+    told = workers_drained_table(found, width=160)
+    assert "NOBODY RUNS" in told
+    assert "the leader goes first, the others a rebalance later" in told
+    assert "remembers nothing" not in told
+
+
 def test_by_the_eager_protocol_everything_stands_still_for_a_rebalance_and_nothing_waits() -> None:
     found = drain_workers(snapshot(even(3, config={"connect_protocol": "eager"})), ["w1"])
     assert [way.way for way in found.ways] == ["stopped", "killed", "restarted"]

@@ -111,7 +111,8 @@ def _facts(found: WorkersDrained, names: Names) -> list[Fact]:
     if now.runs_after_ms is not None:
         after = f"after ~{duration(now.runs_after_ms)}" if now.runs_after_ms > _round_ms(found) else _within(found)
         more = f"; {others:,} that others run stand still as well" if others and len(facts) == 1 else ""
-        more += "; no delay: who leads next remembers nothing" if found.leader_stops and found.waits else ""
+        no_delay = found.leader_stops and found.waits and not found.in_turn
+        more += "; no delay: who leads next remembers nothing" if no_delay else ""
         facts.append(Fact("AGAIN", (f"all run {after}; {count(now.rebalances, 'rebalance')}{more}",)))
     return [*facts, _wait(found)]
 
@@ -139,6 +140,7 @@ def _about_ways(found: WorkersDrained) -> str:
     noticed = duration(found.plan.config.session_timeout_ms)
     more = f"each rebalance takes up to {duration(_round_ms(found))} more"
     waits = f"scheduled.rebalance.max.delay.ms is {delay}" if found.waits else "nothing waits for who is gone"
+    waits += "; the leader goes first, the others a rebalance later, the worse order" if found.in_turn else ""
     return f"{waits}; who is killed counts as gone after {noticed}; {more}"
 
 
