@@ -19,7 +19,7 @@ _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
 #: So alike is a misspelt name to the right one.
 _TYPO_LIKENESS = 0.9
 #: What tells that a file is a worker's, though all that rebalances go by may be Kafka's defaults.
-_IDENTITY = frozenset({"group_id", "bootstrap_servers"})
+_IDENTITY = frozenset({"group_id", "config_storage_topic"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from kstream_plan.documents.connect_config import load_connect_config
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model.times import format_time
 from kstream_plan.render.generations import ConnectLine
+from kstream_plan.render.text.numbers import count
 from kstream_plan.snapshots.connect_log.history import ConnectEntry, checked_row, read_connect_logs
 from kstream_plan.snapshots.connect_rest.ask import Access, ask_status, checked_url
 from kstream_plan.snapshots.connect_rest.status import row_of_status
@@ -136,13 +137,27 @@ def connect_entries(asked: SnapshotOptions, in_range: Callable[[int], bool]) -> 
     return list({entry.group_id: entry for entry in chosen}.values())
 
 
-def connect_rows(entries: Sequence[ConnectEntry]) -> list[Mapping[str, Any]]:
+def connect_rows(entries: Sequence[ConnectEntry], *, all_of_them: bool) -> list[Mapping[str, Any]]:
     """Return the rows of generations, and warn once of each thing that is not known of them.
 
+    Args:
+        entries: the generations.
+        all_of_them: each has to have a row; else those that have none are left out, with a warning, but for all.
+
     Raises:
-        SnapshotError: one cannot be planned from.
+        SnapshotError: one, or every one, cannot be planned from.
     """
-    rows = [checked_row(entry) for entry in entries]
+    rows, errors = list[Mapping[str, Any]](), list[SnapshotError]()
+    for entry in entries:
+        try:
+            rows.append(checked_row(entry))
+        except SnapshotError as error:
+            errors.append(error)
+    if errors and (all_of_them or not rows):
+        raise errors[0]
+    if errors:
+        left_out = count(len(errors), "generation")
+        talk(f"warning: {left_out} left out, the first of them: {errors[0].where}: {errors[0].what}")
     for message in dict.fromkeys(note.message for entry in entries for note in entry.notes):
         talk(f"warning: {message}")
     return rows

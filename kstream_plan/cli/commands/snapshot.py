@@ -121,7 +121,7 @@ def _of_connect(asked: SnapshotOptions) -> None:
     if asked.listed:
         say(connect_history([connect_line(entry) for entry in entries]))
     else:
-        _deliver(connect_rows(entries), asked.out)
+        _deliver(connect_rows(entries, all_of_them=not asked.wants_history), asked.out)
 
 
 def _of_text(asked: SnapshotOptions) -> None:

@@ -29,6 +29,8 @@ from kstream_plan.snapshots.rows.fields import printable, shown
 #: Tells from the beginning of a file whether it is plainly a log, which is read elsewhere.
 IsALog: TypeAlias = Callable[[bytes], bool]
 
+#: What is in the logs of Kafka Connect's workers.
+OF_A_WORKER = b"[Worker clientId="
 #: Standard input among the paths.
 STDIN = "-"
 
@@ -206,7 +208,8 @@ def form_of(head: Head, name: str, is_a_log: IsALog) -> Form:
         raise BrokenFileError(name, "is empty", _EMPTY_FIX)
     if b'"application_id"' not in text and is_a_log(text):
         log = STDIN if name == "standard input" else printable(name)
-        fix = f"make a snapshot of it: kstream-plan snapshot --leader-log {log} | kstream-plan assign -"
+        option = "--connect-log" if OF_A_WORKER in text else "--leader-log"
+        fix = f"make a snapshot of it: kstream-plan snapshot {option} {log} | kstream-plan assign -"
         raise BrokenFileError(name, "is a log, not a snapshot", fix)
     if text[:1] not in (b"{", b"["):
         what = f"is neither JSON nor Parquet: it begins with {shown(text[:20])[1:]}"

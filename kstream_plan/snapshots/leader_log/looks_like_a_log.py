@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from kstream_plan.snapshots.files.sources import OF_A_WORKER
 from kstream_plan.snapshots.leader_log.envelope import TEXT_FIELDS, TIME_FIELDS, starts_a_record
 from kstream_plan.snapshots.leader_log.messages import is_marked
 
@@ -12,9 +13,9 @@ _LINES = 5
 
 
 def is_a_log(head: bytes) -> bool:
-    """Tell from the beginning of a file: it has a message of the assignor, or its first lines are records of a log."""
+    """Tell from the beginning of a file: it has a message of an assignor, or its first lines are records of a log."""
     text = head.decode("utf-8", "replace")
-    if is_marked(text):
+    if is_marked(text) or OF_A_WORKER in head:
         return True
     return any(_is_record(line) for line in text[:4096].splitlines()[:_LINES])
 

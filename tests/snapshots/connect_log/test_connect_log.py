@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from kstream_plan.cli import run
 from kstream_plan.designs.connect.cluster import ConnectCluster
 from kstream_plan.designs.connect.frozen import frozen, later, table_bins, thawed
 from kstream_plan.errors import SnapshotError
@@ -333,3 +334,34 @@ def test_java_and_the_delay_are_read_at_the_start(tmp_path: Path) -> None:
     first = read(tmp_path, w1=begins + live("w1.log"))[0]
     assert [instance["java"] for instance in first.row["instances"]] == [21]
     assert first.row["config"]["scheduled_rebalance_max_delay_ms"] == 60_000
+
+
+# --- the command ------------------------------------------------------------------------------------------------
+
+
+def test_a_history_leaves_out_what_cannot_be_planned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    logs = live_logs(tmp_path, on_info)
+    assert run(["snapshot", "--connect-log", logs, "--all"]) == 0
+    shown = capsys.readouterr()
+    generations = [json.loads(line)["generation"] for line in shown.out.splitlines()]
+    assert generations == [*range(1, 12), 14, 15]
+    assert "2 generations left out" in shown.err
+
+
+def test_a_worker_s_log_is_no_snapshot_and_its_settings_are_no_application_s(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    live_logs(tmp_path, on_info)
+    assert run(["assign", str(tmp_path / "w1.log")]) == 1
+    assert "kstream-plan snapshot --connect-log" in capsys.readouterr().err
+    settings = tmp_path / "app.properties"
+    settings.write_text("application.id=x\nbootstrap.servers=a:1\n", encoding="utf-8")
+    assert run(["snapshot", "--connect-log", str(tmp_path / "w1.log"), "--connect-config", str(settings)]) == 1
+    assert "holds no setting of a Connect worker" in capsys.readouterr().err
+
+
+def test_the_list_says_what_cannot_be_planned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "w2.log").write_text(live("w2.log"), encoding="utf-8")
+    assert run(["snapshot", "--connect-log", str(tmp_path), "--list"]) == 0
+    shown = capsys.readouterr().out
+    assert "generation 8: the log of its leader is missing or cut" in shown
