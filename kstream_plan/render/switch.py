@@ -196,6 +196,8 @@ def _remarks(found: Switch, escape: Escape) -> list[str]:
     remarks = [f"Settings of the application without effect in a streams group: {escape.sentence(told)}"]
     if found.standbys > _MOST_STANDBYS:
         remarks.append(f"num.standby.replicas is {found.standbys}: brokers take {_MOST_STANDBYS} for a group at most")
+    if len(found.snapshot.state.group.instances) == 1:
+        remarks.append("There is one instance: while it is restarted, or after a crash, nobody runs anything")
     if _more_cold(found.rows):
         remarks.append(
             "A streams group has no warm-ups: a task that moves to an instance without a copy stands still while it "

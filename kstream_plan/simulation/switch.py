@@ -149,11 +149,10 @@ def switch(
     usual = max(1, min(_MOST_DRAWS, usual_number(group, snapshot.config) // _PLANS_OF_A_DRAW))
     draws = number_of_draws or usual
     instance = _busiest(snapshot)
-    events: dict[What, Event] = {
-        "join": Join(at_ms=0, instances=tuple(NewInstance() for _ in range(add))),
-        "bounce": Bounce(at_ms=0, process_ids=(instance,), restart_ms=restart_ms),
-        "crash": Stop(at_ms=0, process_ids=(instance,), crash=True),
-    }
+    events: dict[What, Event] = {"join": Join(at_ms=0, instances=tuple(NewInstance() for _ in range(add)))}
+    if len(group.instances) > 1:  # else nobody is left to take over
+        events["bounce"] = Bounce(at_ms=0, process_ids=(instance,), restart_ms=restart_ms)
+        events["crash"] = Stop(at_ms=0, process_ids=(instance,), crash=True)
     away_ms = max(restart_ms, snapshot.config.session_timeout_ms)
     play = _Play(snapshot, broker_version, events, draws, away_ms)
     rows = []

@@ -133,3 +133,11 @@ def test_tasks_that_a_broker_could_not_deal_out_are_refused() -> None:
     seats["tasks"].append({"task_id": "0_2", "stateful": True, "end_offset_sum": 10})
     with pytest.raises(UsageError, match="the broker deals out all"):
         switch(snapshot_from_row(seats, "here"), "4.3")
+
+
+def test_of_a_single_instance_only_a_join_is_played() -> None:
+    seats = row()
+    seats["instances"], seats["lags"] = seats["instances"][:1], []
+    found = switch(snapshot_from_row(seats, "here"), "4.3", number_of_draws=1)
+    assert {(one.what, one.standbys) for one in found.rows} == {("switch", 0), ("join", 0)}
+    assert "There is one instance" in switch_table(found)
