@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
@@ -87,8 +88,14 @@ def _played(number: int) -> Any:
 
 
 def side_by_side(workers: int, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
-    """Return what comes of each of these plays, played by so many processes at once: all of it can be pickled."""
-    return list(in_processes(partial(_one_of, tuple(plays)), len(plays), workers))
+    """Return what comes of each of these plays, played by so many processes at once: all of it can be pickled.
+
+    If one of the processes is killed, as it is where there is too little memory, they are played here, one by one.
+    """
+    try:
+        return list(in_processes(partial(_one_of, tuple(plays)), len(plays), workers))
+    except BrokenProcessPool:
+        return [play() for play in plays]
 
 
 def _one_of(plays: Sequence[Callable[[], _Played]], number: int) -> _Played:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import subprocess
 import sys
 import threading
 import uuid
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -125,7 +127,7 @@ def test_the_last_draw_that_is_interrupted_is_not_waited_for() -> None:
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        outcomes = draws.in_processes(_never_done_but_once, 2, 2)
+        outcomes = processes.in_processes(_never_done_but_once, 2, 2)
         assert next(outcomes).settled
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         with pytest.raises(InterruptedError):
@@ -135,6 +137,17 @@ def test_the_last_draw_that_is_interrupted_is_not_waited_for() -> None:
     for worker in multiprocessing.active_children():
         worker.join(20)
         assert not worker.is_alive()
+
+
+def test_what_a_killed_process_should_have_played_is_played_here() -> None:
+    plays = [partial(_killed_elsewhere, number) for number in range(3)]
+    assert processes.side_by_side(2, plays) == [0, 1, 2]
+
+
+def _killed_elsewhere(number: int) -> int:
+    if number and multiprocessing.parent_process() is not None:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
 
 
 def test_draws_of_a_process_that_was_killed_end_with_it() -> None:
