@@ -34,20 +34,18 @@ _RATE = re.compile(rf"({_NUMBER})(?:/(s|m|h))?", re.ASCII)
 
 
 def parse_duration(text: str) -> int:
-    """Return the milliseconds of ``90s``, ``10m``, ``1.5h``, ``1m30s``, ``250ms``; only 0 needs no unit.
+    """Return the milliseconds of ``90s``, ``10m``, ``1.5h``, ``1m30s``, ``250ms``; a bare number is milliseconds.
 
     Raises:
         ValueError: ``text`` is no such duration, not whole milliseconds, or beyond 64 bits.
     """
     text = text.strip()
     if _BARE.fullmatch(text):
-        if int(text):  # whoever writes 40 means seconds, and Kafka milliseconds
-            raise ValueError(f"{text!r} is not a duration without its unit: {text}s or {text}ms")
-        milliseconds = Decimal(0)
+        milliseconds = Decimal(text)
     elif _DURATION.fullmatch(text):
         milliseconds = sum((Decimal(n) * _MS_PER_UNIT[unit] for n, unit in _PART.findall(text)), Decimal(0))
     else:
-        raise ValueError(f"{text!r} is not a duration like 90s, 10m, 1.5h or 250ms")
+        raise ValueError(f"{text!r} is not a duration like 90s, 10m, 1.5h or 250ms (a bare number is milliseconds)")
     if milliseconds != int(milliseconds) or milliseconds > MAX_LONG:
         raise ValueError(f"{text!r} is not a whole number of milliseconds within 64 bits")
     return int(milliseconds)
