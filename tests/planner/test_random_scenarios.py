@@ -58,6 +58,11 @@ def test_every_design_assignor_and_protocol_keeps_every_invariant(first: int) ->
         assert broken_invariants(made) == (), f"seed {seed}\n{_history(made)}"
 
 
+def test_a_target_that_waits_for_its_interval_does_not_make_a_history_endless() -> None:
+    """Of a streams group: a target was wanted since before the last one was computed."""
+    assert play_varied(5_000_220).verdict.kind == "settled"
+
+
 def test_every_task_runs_once_all_has_settled(played: Mapping[int, Plan]) -> None:
     settled = [made for made in played.values() if made.verdict.kind == "settled"]
     assert len(settled) > 0.6 * len(played)

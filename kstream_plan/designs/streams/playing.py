@@ -286,7 +286,8 @@ class StreamsCoordinator(Coordinator[Turn]):
         broker, interval_ms = play.broker, self._config.heartbeat_interval_ms
         due_ms, beats = broker.due_at_ms(), dict(play.beats)
         known_ms = play.computes_at_ms
-        computes_at_ms = None if due_ms is None else max(at_ms, due_ms) if known_ms is None else known_ms
+        # a target that is wanted since before the last one was computed waits for the interval, too
+        computes_at_ms = None if due_ms is None else max(due_ms, at_ms if known_ms is None else known_ms)
         waits = due_ms is not None and len(self._wanted(group, broker)) < len(group.tasks)
         for member_id in broker.table.order():
             of, member = beats[member_id], broker.members[member_id]
