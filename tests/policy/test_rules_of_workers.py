@@ -104,3 +104,17 @@ def test_of_draws_that_were_saved_before_there_was_the_rule_nothing_is_known() -
     found = checked(draws=draws, max_pause_in_all=10**9, max_pause_per_task=10**9)
     (finding,) = found.of(Status.ERROR)
     assert (finding.rule, finding.measured) == ("max_pause_in_all", None)
+
+
+@pytest.mark.parametrize("remembers", [True, False])
+def test_what_may_wait_for_a_delay_that_nobody_knows_of_passes_no_rule_about_pauses(remembers: bool) -> None:
+    of = even(3)
+    if remembers:
+        of["instances"].append({"process_id": "w9", "java": 17, "held": []})
+    else:
+        of["instances"].pop()
+    limits = {"max_pause_per_task": 600_000, "max_pause_per_handover": 600_000, "max_pause_in_all": 9_000_000}
+    found = checked(plan_checked(snapshot(of)), **limits)
+    assert [one.status for one in found.findings if one.rule in limits] == [
+        Status.PASSED if remembers else Status.ERROR
+    ] * 3

@@ -41,6 +41,8 @@ _JAVA = 17
 #: From this Java on tables are sized otherwise.
 _NEW_JAVA = 19
 _CONNECTOR = -1
+#: Of what runs, or does not because somebody wants it so.
+_WANTED_STATES = frozenset({"RUNNING", "PAUSED", "STOPPED", "RESTARTING"})
 
 
 def read_connect(
@@ -64,9 +66,13 @@ def read_connect(
     if "java" in java.missing:
         notes.append(Note("java-assumed", f"Workers that do not say so run Java {_JAVA}"))
     _check_held(workers, counts)
-    if protocol != "eager" and leader is not None:
-        workers, told = _with_leaders_memory(workers, leader, generation)
-        notes += told
+    if protocol != "eager":
+        told = list[Note]()
+        if leader is not None:
+            workers, told = _with_leaders_memory(workers, leader, generation)
+            notes += told
+        if told or leader is None:
+            failed += _perhaps_delayed(workers, counts, config)
     group = Group.of(application_id, work_of(counts), instances)
     held = {worker.member_id: worker.held for worker in workers}
     number = group.task_index_by_text
@@ -122,7 +128,7 @@ def _read_config(row: Row, *, as_text: bool) -> tuple[AssignmentConfig, str, lis
 
 def _read_connectors(row: Row) -> tuple[tuple[tuple[str, int], ...], list[Note]]:
     counts: dict[str, int] = {}
-    failed = list[str]()
+    failed, idle = list[str](), list[str]()
     for place, item in enumerate(optional_rows(row, "connectors")):
         try:
             name = required_text(item, "name")
@@ -131,8 +137,11 @@ def _read_connectors(row: Row) -> tuple[tuple[tuple[str, int], ...], list[Note]]
                 raise FieldError("task_count", "is missing", "give the number of its tasks, 0 if it has none")
             for one in optional_rows(item, "states"):
                 of = optional_integer(one, "item", _CONNECTOR)
-                if optional_text(one, "state") == "FAILED":
-                    failed.append(name if of in (None, _CONNECTOR) else f"{name}-{of}")
+                state, item_name = optional_text(one, "state"), name if of in (None, _CONNECTOR) else f"{name}-{of}"
+                if state == "FAILED":
+                    failed.append(item_name)
+                elif state is not None and state not in _WANTED_STATES:
+                    idle.append(f"{item_name} {shown(state)}")
         except FieldError as error:
             raise error.inside(f"connectors[{place}]") from None
         if name in counts:
@@ -142,6 +151,9 @@ def _read_connectors(row: Row) -> tuple[tuple[tuple[str, int], ...], list[Note]]
     if failed:
         message = f"{', '.join(failed)}: FAILED, and assigned all the same: a rebalance does not start it again"
         notes.append(Note("failed-items", message, tuple(failed)))
+    if idle:
+        message = f"{', '.join(idle)}: not running by its state; where a worker has it, it counts as running there"
+        notes.append(Note("idle-items", message, tuple(idle)))
     return tuple(sorted(counts.items(), key=lambda one: java_string_key(one[0]))), notes
 
 
@@ -262,6 +274,22 @@ def _check_held(workers: Sequence[ConnectWorker], counts: Sequence[tuple[str, in
                 what = f"holds {shown(name)}, and so does {shown(holders[name])}: duplicates are not planned"
                 raise FieldError(path, what, "capture the group again after the next rebalance")
             holders[name] = worker.member_id
+
+
+def _perhaps_delayed(
+    workers: Sequence[ConnectWorker], counts: Sequence[tuple[str, int]], config: AssignmentConfig
+) -> list[Note]:
+    """Warn of work that nobody runs, if it is not known what the leader remembers of it."""
+    configured, held = set(all_items(counts).names()), {name for worker in workers for name in worker.held.names()}
+    delay_ms = config.scheduled_rebalance_max_delay_ms or 0
+    if configured == held or not delay_ms:
+        return []
+    message = (
+        f"{len(configured - held)} of {len(configured)} connectors and tasks are run by nobody, and what the leader "
+        f"remembers of them is not known: they count as new. If a worker has gone, they wait up to {delay_ms / 1000:g} "
+        "s (scheduled.rebalance.max.delay.ms). The workers' logs tell (snapshot --connect-log)"
+    )
+    return [Note("delay-unknown", message)]
 
 
 def _with_leaders_memory(

@@ -29,7 +29,8 @@ from kstream_plan.snapshots.rows.times import optional_time
 
 #: The states of a member, as brokers name them.
 _MEMBER_STATES = ("STABLE", "UNREVOKED_TASKS", "UNRELEASED_TASKS")
-_STABLE = "stable"
+_STABLE, _NOT_READY = "stable", "notready"
+_WITH_MEMBERS, _WITHOUT_MEMBERS = (_STABLE, "reconciling", "assigning", _NOT_READY), ("empty", "dead")
 #: The largest value of a setting: Kafka's ``int``.
 _MOST = 2**31 - 1
 _RELEASE = re.compile(r"(\d{1,4}\.\d{1,4})(?:[.-].*)?", re.ASCII)
@@ -78,6 +79,7 @@ def read_broker_group(row: Row, group: Group, generation: int, captured_at_ms: i
     state, target_at_ms = optional_text(row, "group_state"), optional_time(row, "target_at")
     target_epoch = optional_integer(row, "target_epoch")
     known = _broker_version(row)
+    _check_state(state)
     _check_tasks(group)
     found, positions = [], []
     stable = (state is None or state.lower() == _STABLE) and target_epoch in (None, generation)
@@ -99,6 +101,26 @@ def read_broker_group(row: Row, group: Group, generation: int, captured_at_ms: i
         members=tuple(_in_table_order(found, positions)),
         ordered=None not in positions,
     )
+
+
+def _check_state(state: str | None) -> None:
+    if state is None or state.lower() in _WITH_MEMBERS:
+        return
+    if state.lower() in _WITHOUT_MEMBERS:
+        what = f"is {shown(state)}, but there are members"
+        raise FieldError("group_state", what, "describe the group while it runs")
+    raise FieldError("group_state", f"is {shown(state)}, which no streams group is", "write Stable or Reconciling, say")
+
+
+def state_notes(memory: BrokerGroup | None) -> tuple[Note, ...]:
+    """Warn of a group whose brokers deal out nothing."""
+    if memory is None or (memory.state or "").lower() != _NOT_READY:
+        return ()
+    message = (
+        "The group is NotReady: its brokers deal out nothing until the topics of its topology are there. What follows "
+        "is what they do then"
+    )
+    return (Note("group-not-ready", message),)
 
 
 def _broker_version(row: Row) -> str:
