@@ -9,6 +9,8 @@ from kstream_plan.plans import Plan
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, number, worst_first
 
+_UNKNOWN = Measurement(None, (Offence(None),))
+
 
 def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the time from now to the last rebalance; to blame is the first round beyond the limit.
@@ -17,8 +19,8 @@ def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     plan knows the least alone, or the group's brokers deal out nothing yet, it is unknown.
     """
     plan = subject.plan
-    if plan.summary.duration_is == "least" or _warns_of(plan, "group-not-ready"):
-        return Measurement(None, (Offence(None),))
+    if plan.summary.duration_is == "least" or _says(plan, "group-not-ready", "revocations-unknown"):
+        return _UNKNOWN
     if plan.design == "streams":
         return _until_everything_runs(plan, limit)
     late = next((rnd for rnd in plan.rounds if rnd.at_ms > number(limit)), None)
@@ -28,19 +30,20 @@ def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 def _until_everything_runs(plan: Plan, limit: LimitValue) -> Measurement:
     if plan.summary.runs_by_ms is None:
-        return Measurement(None, (Offence(None),))
+        return _UNKNOWN
     by_ms = plan.ends("runs_by_ms")[1]
     return Measurement(by_ms, (Offence(by_ms),) if by_ms > number(limit) else ())
 
 
-def _warns_of(plan: Plan, code: str) -> bool:
-    return any(note.code == code for note in plan.warnings)
+def _says(plan: Plan, *codes: str) -> bool:
+    """Tell whether a plan says one of these things that nobody knows: how long something waits."""
+    return any(note.code in codes for note in (*plan.warnings, *plan.assumptions))
 
 
 def pause_per_task(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure how long the worst task stands still in all."""
-    if _warns_of(subject.plan, "delay-unknown"):
-        return Measurement(None, (Offence(None),))
+    if _says(subject.plan, "delay-unknown", "revocations-unknown"):
+        return _UNKNOWN
     found = subject.plan.pauses
     too_long = {task_id: total for task_id, total in found.ms.items() if total > number(limit)}
     last = {pause.task_id: pause.to_ms for pause in found if pause.task_id in too_long} if too_long else {}
@@ -57,8 +60,8 @@ def _pauses(times: int) -> str:
 
 def pause_per_handover(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the longest single pause."""
-    if _warns_of(subject.plan, "delay-unknown"):
-        return Measurement(None, (Offence(None),))
+    if _says(subject.plan, "delay-unknown", "revocations-unknown"):
+        return _UNKNOWN
     found = subject.plan.pauses
     offences = (
         Offence(pause.length_ms, subject.round_at(pause.to_ms), pause.task_id)
@@ -70,8 +73,8 @@ def pause_per_handover(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 def pause_in_all(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Add up how long all tasks stand still; to blame is the first round by which that is too long."""
-    if _warns_of(subject.plan, "delay-unknown"):
-        return Measurement(None, (Offence(None),))
+    if _says(subject.plan, "delay-unknown", "revocations-unknown"):
+        return _UNKNOWN
     found = subject.plan.pauses
     total = sum(found.ms.values())
     if total <= number(limit):
@@ -86,8 +89,8 @@ def pause_in_all(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 def paused_at_once(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure how many tasks stand still at the same time; to blame are the rounds that stop too many."""
-    if _warns_of(subject.plan, "delay-unknown"):
-        return Measurement(None, (Offence(None),))
+    if _says(subject.plan, "delay-unknown", "revocations-unknown"):
+        return _UNKNOWN
     changes: Counter[int] = Counter()
     for (from_ms, to_ms), tasks in subject.plan.pauses.spans.items():
         changes[from_ms] += tasks

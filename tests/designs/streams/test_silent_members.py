@@ -19,6 +19,7 @@ from kstream_plan.plans import CauseCode, HandOver, Plan, Revoke, Trigger
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
 from kstream_plan.policy.limits import Policy
+from kstream_plan.policy.rules import RULES, MeasuredPlan
 from kstream_plan.render.plan.table import table
 from kstream_plan.simulation.one_plan import plan_checked
 from tests.helpers.streams_rows import joining, row, snapshot
@@ -128,6 +129,10 @@ def test_where_nobody_says_who_is_to_give_up_what_that_is_told() -> None:
     (told,) = (note for note in made.assumptions if note.code == "revocations-unknown")
     assert told.subjects == ("m-a",)
     assert told.message.startswith("0_1: run by nobody")
+    for rule in ("max_duration", "max_pause_per_task", "max_pause_per_handover"):
+        found = RULES[rule].worst(MeasuredPlan(made), 600_000)
+        assert found.value is None
+        assert found.offences
 
 
 @st.composite
