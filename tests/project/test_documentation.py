@@ -156,8 +156,8 @@ def test_a_page_is_shown_as_it_is_written(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_page_that_is_not_there_is_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["help", "warmnow"]) == 2
-    assert "kstream-plan help warm-now" in capsys.readouterr().err
+    assert run(["help", "exitcodes"]) == 2
+    assert "kstream-plan help exit-codes" in capsys.readouterr().err
 
 
 #: What users ask, and which page answers it.
@@ -173,6 +173,15 @@ ASKED = {
     "logs Kubernetes": "kubernetes-logs",
     "Connect five minutes": "connect-restart",
     "TimelineHashMap": "streams-rules",
+    "what if a whole zone is lost": "zone-loss",
+    "May I restart pod 3 right now?": "restart-one",
+    "probing never ends": "why",
+    "which settings would make a migration faster": "compare",
+    "CI": "merge-gate",
+    "standby 0 to 1": "change-standbys",
+    "CronJob": "kubernetes-logs",
+    "2000 applications Spark": "fleet",
+    "should we switch to streams groups": "should-i-switch",
 }
 
 

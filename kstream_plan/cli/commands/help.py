@@ -21,6 +21,24 @@ _INDEX = "index"
 _QUESTION = re.compile(r"^- .*(?:\n  .*)*", re.MULTILINE)
 #: What a page answers.
 _ASKS = re.compile(r"^> (.*)", re.MULTILINE)
+#: The pages that a question names.
+_ANSWERS = re.compile(r"\(([\w-]+)\.md\)")
+_WORD = re.compile(r"[a-z0-9]+")
+#: Words that say nothing of what is asked.
+_FILLERS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        a about all an and are be can do does for from get happens has have how i if in into is it its make may me my
+        now of on one or our right s should so t that the their them then there this to us want we what when where which
+        who whole why will with would you your
+        """,
+    )
+)
+#: A beginning of so many letters is a word's, with an ending of at most so many more.
+_STEM, _ENDING = 3, 3
+#: So many questions at most.
+_MOST = 5
 #: A link to a page that is called by its name.
 _LINK = re.compile(r"\[([\w-]+)\]\(\1\.md\)")
 
@@ -42,28 +60,56 @@ def help(
 
 
 def _found(words: Sequence[str]) -> str:
-    """Return the page of this name, else the questions that have all of these words, else those of the pages that do.
+    """Return the page of this name, else the questions that these words fit best, the best one first.
+
+    A word of a question counts as much as it is rare among them, one of a page that answers it a third of that.
 
     Raises:
-        UsageError: there are none.
+        UsageError: no question or page has any of them.
     """
     known = page_names()
     if len(words) == 1 and words[0] in known:
         return page_text(words[0])
-    questions = _QUESTION.findall(page_text(_INDEX))
-    asked = [one for one in questions if _has(one, words)]
-    if not asked:
-        pages = {name: page_text(name) for name in known if name != _INDEX}
-        asked = [f"- {_ASKS.findall(text)[0]} [{name}]({name}.md)" for name, text in pages.items() if _has(text, words)]
-    if not asked:
+    wanted = [word for text in words for word in sorted(_words_of(text))]
+    pages = {name: page_text(name) for name in known}
+    questions = _QUESTION.findall(pages[_INDEX])
+    answers = ["\n".join(pages[name] for name in _ANSWERS.findall(one)) for one in questions]
+    if _fitting(wanted, (questions, 1.0)):
+        shown = [questions[place] for place in _fitting(wanted, (questions, 1.0), (answers, 1 / 3))]
+    else:
+        asks = [f"- {_ASKS.findall(text)[0]} [{name}]({name}.md)" for name, text in pages.items()]
+        shown = [asks[place] for place in _fitting(wanted, (list(pages.values()), 1.0))]
+    if not shown:
         near = get_close_matches("-".join(words), known, n=1)
         fix = f"kstream-plan help {near[0]}" if near else "kstream-plan help lists the pages by question"
         raise UsageError(f"no page is called {' '.join(words)!r}, and none has the words", fix=fix)
-    return "".join(f"{one}\n" for one in asked)
+    return "".join(f"{one}\n" for one in shown)
 
 
-def _has(text: str, words: Sequence[str]) -> bool:
-    return all(word.lower() in text.lower() for word in words)
+def _fitting(wanted: Sequence[str], *texts: tuple[Sequence[str], float]) -> list[int]:
+    """Return the places of the texts that have most of these words, the best first.
+
+    Each comes with what a word in it counts, shared among all that have the word.
+    """
+    fits = [0.0] * len(texts[0][0])
+    for of, share in texts:
+        words = list(map(_words_of, of))
+        for word in wanted:
+            having = [place for place, has in enumerate(words) if any(_is_the_same(word, other) for other in has)]
+            for place in having:
+                fits[place] += share / len(having)
+    best = sorted(range(len(fits)), key=lambda place: (-fits[place], place))[:_MOST]
+    return [place for place in best if fits[place] > max(fits) / 3]
+
+
+def _words_of(text: str) -> set[str]:
+    return {word for word in _WORD.findall(text.lower()) if word not in _FILLERS}
+
+
+def _is_the_same(word: str, other: str) -> bool:
+    """Tell whether one word is the other, or begins with it: end, ends."""
+    short, long = sorted((word, other), key=len)
+    return word == other or (len(short) >= _STEM and long.startswith(short) and len(long) - len(short) <= _ENDING)
 
 
 def page_names() -> list[str]:
