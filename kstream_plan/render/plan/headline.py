@@ -137,9 +137,8 @@ def runs_facts(plan: Plan, draws: Draws | None = None) -> list[Fact]:
         return [Fact("RUNS", ("nobody knows when everything does",))]
     if summary.runs_by_ms is None:
         least = duration(plan.ends("duration_ms")[0])
-        return [
-            Fact("RUNS", (f"everything after ≥ {least}: how long cold starts restore is unknown (--restore-rate)",))
-        ]
+        missing = "--restore-rate" if plan.rates.restore is None else "end offsets"
+        return [Fact("RUNS", (f"everything after ≥ {least}: how long cold starts restore is unknown ({missing})",))]
     runs, slowest = durations(*plan.ends("runs_by_ms")), durations(*plan.ends("max_cold_restore_ms"))
     typical = f"~{duration(summary.runs_by_ms)}{f' ({runs})' if runs != duration(summary.runs_by_ms) else ''}"
     cold = f"; the slowest cold start restores {slowest}" if plan.ends("max_cold_restore_ms")[1] else ""
