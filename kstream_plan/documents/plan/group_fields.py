@@ -83,7 +83,7 @@ def _setting(low: int, high: int) -> Codec[int]:
 
 def _task(task_id: WorkId, stateful: bool, end_offset_sum: int | None, topics: tuple[str, ...]) -> Task:
     if topics and isinstance(task_id, ItemName):
-        raise WrongValueError(f"are there, but {task_id} is no task id", ".topics")
+        raise WrongValueError(f"are there, but {str(task_id)!r} is no task id", ".topics")
     if len(topics) > 1 and len(set(topics)) < len(topics):
         raise WrongValueError("name a topic twice", ".topics")
     sources = () if isinstance(task_id, ItemName) else [Partition(topic, task_id.partition) for topic in topics]

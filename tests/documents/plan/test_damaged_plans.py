@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 
 from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.sides import plan_course, plan_side
-from kstream_plan.documents.plan.read import SavedPlan, read_saved
+from kstream_plan.documents.plan.read import SavedPlan, read_plans, read_saved
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.errors import PlanFileError
@@ -40,7 +40,8 @@ from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.simulation.markdown import simulation_markdown
 from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
-from tests.helpers import check_cases, plan_cases, simulation_cases
+from kstream_plan.simulation.one_plan import plan
+from tests.helpers import check_cases, connect_rows, plan_cases, simulation_cases
 from tests.helpers.schemas import validator
 
 pytestmark = pytest.mark.xdist_group("simulations")
@@ -237,3 +238,12 @@ def _harmless(text: str, *, is_markdown: bool = False) -> None:
     assert all(line.isprintable() for line in text.split("\n"))
     if is_markdown:
         assert "<script" not in MarkdownIt("commonmark").enable("table").render(text)
+
+
+def test_a_name_of_several_lines_is_told_on_one() -> None:
+    document = json.loads(plan_json(plan(connect_rows.snapshot(connect_rows.even()))))
+    task = document["tasks"][0]
+    task["task_id"], task["topics"] = "a\nb", ["t"]
+    with pytest.raises(PlanFileError) as error:
+        read_plans(json.dumps(document).encode(), "saved")
+    assert r"'a\nb' is no task id" in str(error.value)
