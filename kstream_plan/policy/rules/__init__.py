@@ -25,21 +25,35 @@ def _all_records(plan: Plan) -> int | None:
     return sum(task.end_offset_sum for task in stateful) if all(task.end_offset_known for task in stateful) else None
 
 
+#: A plan that says one of these tells of work that waits, nobody knows for how long.
+_WAITS = ("delay-unknown", "revocations-unknown")
+
 #: Rule → how it is measured, in the order in which they are told.
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "must_settle": Rule(Kind.SWITCH, endings.settles, figure="settles"),
-        "max_duration": Rule(Kind.DURATION, times.duration, figure="duration_ms"),
+        "max_duration": Rule(
+            Kind.DURATION,
+            times.duration,
+            figure="duration_ms",
+            unknown_with=("group-not-ready", "revocations-unknown"),
+        ),
         "max_rebalances": Rule(Kind.COUNT, amounts.rebalances, figure="rebalances"),
         "max_moves": Rule(Kind.COUNT, amounts.moves, _stateful, figure="moves"),
         "max_warmups": Rule(Kind.COUNT, amounts.warmups, _stateful, figure="warmups", of_state=True),
         "max_cold_handovers": Rule(
             Kind.COUNT, amounts.cold_handovers, _stateful, figure="cold_handovers", of_state=True
         ),
-        "max_pause_per_task": Rule(Kind.DURATION, times.pause_per_task, figure="max_paused_task_ms"),
-        "max_pause_per_handover": Rule(Kind.DURATION, times.pause_per_handover, figure="longest_pause_ms"),
-        "max_pause_in_all": Rule(Kind.DURATION, times.pause_in_all, figure="paused_task_ms"),
-        "max_paused_tasks_at_once": Rule(Kind.COUNT, times.paused_at_once, _tasks, figure="paused_tasks_at_once"),
+        "max_pause_per_task": Rule(
+            Kind.DURATION, times.pause_per_task, figure="max_paused_task_ms", unknown_with=_WAITS
+        ),
+        "max_pause_per_handover": Rule(
+            Kind.DURATION, times.pause_per_handover, figure="longest_pause_ms", unknown_with=_WAITS
+        ),
+        "max_pause_in_all": Rule(Kind.DURATION, times.pause_in_all, figure="paused_task_ms", unknown_with=_WAITS),
+        "max_paused_tasks_at_once": Rule(
+            Kind.COUNT, times.paused_at_once, _tasks, figure="paused_tasks_at_once", unknown_with=_WAITS
+        ),
         "max_restored_records": Rule(
             Kind.RECORDS, amounts.restored_records, _all_records, figure="restored_records", of_state=True
         ),

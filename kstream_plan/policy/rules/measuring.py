@@ -80,6 +80,9 @@ class MeasuredPlan:
         return self.plan.rounds[max(found - 1, 0)].number
 
 
+#: Of what nobody knows, which keeps to no limit.
+UNKNOWN = Measurement(None, (Offence(None),))
+
 Measure: TypeAlias = Callable[[MeasuredPlan, LimitValue], Measurement]
 
 
@@ -90,7 +93,7 @@ class Rule(NamedTuple):
     limit that makes sense; ``at_least``: the limit is a minimum, not a maximum; ``of_input``: it is about what the
     plan was made from, so that another plan's figure says nothing about it. ``figure``: the one of a plan that it is
     about, where that may be a range. ``of_state``: it is about copies of state, so that it does not apply where no work
-    has any.
+    has any. ``unknown_with``: what a plan may say (codes of its warnings and assumptions) that makes it unknown.
     """
 
     kind: Kind
@@ -101,6 +104,7 @@ class Rule(NamedTuple):
     of_input: bool = False
     figure: str = ""
     of_state: bool = False
+    unknown_with: tuple[str, ...] = ()
 
     def applies(self, plan: Plan) -> bool:
         """Tell whether there can be anything in the plan that the rule is about: connectors and tasks have no state."""
@@ -108,8 +112,11 @@ class Rule(NamedTuple):
 
     def worst(self, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
         """Measure a plan; where what is limited hangs on what nobody knows, the worse end counts."""
+        plan = subject.plan
+        if self.unknown_with and any(note.code in self.unknown_with for note in (*plan.warnings, *plan.assumptions)):
+            return UNKNOWN
         shown = self.measure(subject, limit)
-        ends = next((one for one in subject.plan.summary.ranges if one.figure == self.figure), None)
+        ends = next((one for one in plan.summary.ranges if one.figure == self.figure), None)
         if ends is None or shown.value is None:
             return shown
         worse = self.worst_of((shown.value, ends.low, ends.high))

@@ -7,20 +7,18 @@ from itertools import accumulate
 
 from kstream_plan.plans import Plan
 from kstream_plan.policy.limits import LimitValue
-from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, number, worst_first
-
-_UNKNOWN = Measurement(None, (Offence(None),))
+from kstream_plan.policy.rules.measuring import UNKNOWN, MeasuredPlan, Measurement, Offence, number, worst_first
 
 
 def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the time from now to the last rebalance; to blame is the first round beyond the limit.
 
     Of a streams group it is the time until everything runs, for Stable only says that everybody was told. Where the
-    plan knows the least alone, or the group's brokers deal out nothing yet, it is unknown.
+    plan knows the least alone, it is unknown.
     """
     plan = subject.plan
-    if plan.summary.duration_is == "least" or _says(plan, "group-not-ready", "revocations-unknown"):
-        return _UNKNOWN
+    if plan.summary.duration_is == "least":
+        return UNKNOWN
     if plan.design == "streams":
         return _until_everything_runs(plan, limit)
     late = next((rnd for rnd in plan.rounds if rnd.at_ms > number(limit)), None)
@@ -30,20 +28,13 @@ def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 def _until_everything_runs(plan: Plan, limit: LimitValue) -> Measurement:
     if plan.summary.runs_by_ms is None:
-        return _UNKNOWN
+        return UNKNOWN
     by_ms = plan.ends("runs_by_ms")[1]
     return Measurement(by_ms, (Offence(by_ms),) if by_ms > number(limit) else ())
 
 
-def _says(plan: Plan, *codes: str) -> bool:
-    """Tell whether a plan says one of these things that nobody knows: how long something waits."""
-    return any(note.code in codes for note in (*plan.warnings, *plan.assumptions))
-
-
 def pause_per_task(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure how long the worst task stands still in all."""
-    if _says(subject.plan, "delay-unknown", "revocations-unknown"):
-        return _UNKNOWN
     found = subject.plan.pauses
     too_long = {task_id: total for task_id, total in found.ms.items() if total > number(limit)}
     last = {pause.task_id: pause.to_ms for pause in found if pause.task_id in too_long} if too_long else {}
@@ -60,8 +51,6 @@ def _pauses(times: int) -> str:
 
 def pause_per_handover(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the longest single pause."""
-    if _says(subject.plan, "delay-unknown", "revocations-unknown"):
-        return _UNKNOWN
     found = subject.plan.pauses
     offences = (
         Offence(pause.length_ms, subject.round_at(pause.to_ms), pause.task_id)
@@ -73,8 +62,6 @@ def pause_per_handover(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 def pause_in_all(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Add up how long all tasks stand still; to blame is the first round by which that is too long."""
-    if _says(subject.plan, "delay-unknown", "revocations-unknown"):
-        return _UNKNOWN
     found = subject.plan.pauses
     total = sum(found.ms.values())
     if total <= number(limit):
@@ -89,8 +76,6 @@ def pause_in_all(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 def paused_at_once(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure how many tasks stand still at the same time; to blame are the rounds that stop too many."""
-    if _says(subject.plan, "delay-unknown", "revocations-unknown"):
-        return _UNKNOWN
     changes: Counter[int] = Counter()
     for (from_ms, to_ms), tasks in subject.plan.pauses.spans.items():
         changes[from_ms] += tasks

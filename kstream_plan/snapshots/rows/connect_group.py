@@ -57,7 +57,7 @@ def read_connect(
     _refuse(row)
     notes = list[Note]()
     config, protocol, unknown = _read_config(row, as_text=config_as_text)
-    counts, failed = _read_connectors(row)
+    counts, warnings = _read_connectors(row)
     given = optional_rows(row, "instances")
     if not given:
         raise FieldError("instances", "holds no worker", "give at least one")
@@ -72,7 +72,7 @@ def read_connect(
             workers, told = _with_leaders_memory(workers, leader, generation)
             notes += told
         if told or leader is None:
-            failed += _perhaps_delayed(workers, counts, config)
+            warnings += _perhaps_delayed(workers, counts, config)
     group = Group.of(application_id, work_of(counts), instances)
     held = {worker.member_id: worker.held for worker in workers}
     number = group.task_index_by_text
@@ -96,7 +96,7 @@ def read_connect(
         state=state,
         config=config,
         captured_at=None if captured_at_ms is None else format_time(captured_at_ms),
-        warnings=(*unknown, *failed),
+        warnings=(*unknown, *warnings),
         assumptions=tuple(notes),
         group_protocol="connect",
     )
