@@ -73,6 +73,26 @@ def test_an_application_that_is_not_there_is_told(results: Path, capsys: Capture
     assert "end_offset_sum is 'many'" in said.err
 
 
+def test_what_cannot_be_read_among_others_is_an_error_too(
+    results: Path, applications: str, tmp_path: Path, capsys: Capture
+) -> None:
+    """It has its place in the table, which may go to where nobody looks."""
+    log, damaged = "examples/connect/worker-1.log", tmp_path / "damaged.json"
+    damaged.write_text((results / "plans.jsonl").read_text()[:200])
+    for paths, told in (
+        ([str(results / "results")], [applications]),
+        ([str(results / "plans.jsonl"), log], [log]),
+        ([applications, str(damaged), log], [str(damaged), log, applications]),
+    ):
+        assert run(["fleet", *paths, "--quiet"]) == 1
+        said = capsys.readouterr()
+        assert "UNREADABLE" in said.out
+        error, *others = said.err.splitlines()
+        assert error.startswith("kstream-plan: error: ")
+        assert all(other.startswith("  also: ") for other in others)
+        assert [name in line for name, line in zip(told, [error, *others], strict=True)] == [True] * len(told)
+
+
 def test_results_are_no_snapshots(results: Path, capsys: Capture) -> None:
     assert run(["assign", str(results / "results"), "--quiet"]) == 1
     assert "is a row of results, not a snapshot" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from kstream_plan.cli.actions.plan import plan_job
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.shown import Wanted
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
-from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
@@ -24,7 +24,7 @@ from kstream_plan.cli.progress import progress
 from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.documents.results import RESULT, each_result, is_results_file
-from kstream_plan.errors import KstreamPlanError, PlanFileError, SnapshotError
+from kstream_plan.errors import KstreamPlanError, PlanFileError, SnapshotError, together
 from kstream_plan.fleet.figures import badness, by_figure
 from kstream_plan.fleet.where import Condition, check_name, conditions
 from kstream_plan.plans.result import Result, result_of
@@ -69,8 +69,11 @@ def fleet(asked: FleetOptions) -> None:
         if not results:
             what = "there is none of these applications"
             raise SnapshotError(what, where=", ".join(asked.paths), fix="check --application-id")
-        if all(result.outcome == "unreadable" for result in results):
-            raise KstreamPlanError(results[0].error or "", application_id=results[0].application_id)
+        errors = [KstreamPlanError(result.error or "") for result in results if result.outcome == "unreadable"]
+        if len(errors) == len(results):
+            raise together(errors)
+        if errors:
+            report(together(errors), debug=asked.debug)
         say(_page(results, _chosen(results, picked, asked), asked.output))
     raise typer.Exit(first_that_applies(map(_code, results)))
 
