@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kstream_plan.designs.learner import disks
 from kstream_plan.designs.learner.design import Learner
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import Group, Rates
+from kstream_plan.model import LATEST, Copy, Group, GroupState, Holding, Holdings, Rates, Task, TaskId
 from kstream_plan.model.scenario import Event, Join, Leave, Return, Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
@@ -35,6 +36,7 @@ from kstream_plan.plans import (
     Trigger,
 )
 from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.plans.restoring import Span
 from kstream_plan.render.simulation.drain import drain_table
 from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.simulation.drain import drain
@@ -109,6 +111,18 @@ def test_without_a_restore_rate_the_time_is_the_least() -> None:
     assert made.summary.duration_ms == 0
     assert [rnd.trigger for rnd in made.rounds] == [Trigger.JOIN, Trigger.LEARNER_READY, Trigger.LEARNER_READY]
     assert any(note.code == "learners-ready-at-once" for note in made.assumptions)
+
+
+def test_a_task_that_changed_its_thread_is_reported_by_the_new_one() -> None:
+    """Else the next split gives it back to a thread that has it no more."""
+    members = Group.of("walk", [Task(task_id=TaskId(0, 1), stateful=True, end_offset_sum=100)], [instance("S1", 2)])
+    whole = Copy(0, LATEST, (0,), consumer=0, active=True)
+    before = GroupState(
+        group=members, generation=1, at_ms=0, holdings=(Holding((0,)), Holding()), copies=((whole,),), leader=0
+    )
+    held = Holdings.of(members, (Holding(), Holding((0,))))
+    [copy] = disks.restored(before, disks.seated(before, held, 0), [Span(Rates(), 1_000)])[0]
+    assert (copy.consumer, copy.reporters, copy.lag) == (1, (1,), LATEST)
 
 
 def test_a_balanced_group_at_rest_is_left_alone() -> None:

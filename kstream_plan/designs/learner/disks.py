@@ -63,8 +63,8 @@ def restored(state: GroupState, copies: Copies, spans: Sequence[Span]) -> dict[i
     """Return those tasks' copies that are otherwise after these spans of time; ``copies`` in place of the state's."""
     stopped = any(span.stopped for span in spans)
     restoring = {task: of for task, of in unsettled(state, copies, spans) if stopped or _restores(of)}
-    left, found = Restoring.over(state.group, restoring, spans), dict(copies)
-    for task, of_task in restoring.items():
+    left, found = Restoring.over(state.group, restoring, spans), {}
+    for task, of_task in {**copies, **restoring}.items():
         found[task] = tuple(
             [copy if _runs(copy) and not stopped else _later(state.group, task, copy, left, spans) for copy in of_task]
         )
