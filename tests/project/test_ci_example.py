@@ -1,8 +1,9 @@
-"""The workflows in ``examples/ci`` run as they stand; only what is GitHub's, or the cluster's, is stood in for."""
+"""Workflows and jobs in ``examples`` and on pages run as they stand; only GitHub and the cluster are stood in for."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from kstream_plan.documents.policy_file import load_policy
 from kstream_plan.render.check.markdown import MARK
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+PAGE = Path(__file__).parents[2] / "kstream_plan/pages/kubernetes-logs.md"
 _STAND_INS = {
     "pip": "exit 0",
     "kubectl": f'cat "{EXAMPLES}/leader-log/orders.log"',
@@ -177,3 +179,60 @@ def test_the_check_of_a_pull_request(
     done = here.run(steps["Check"])
     assert "orders 5 → 6 instances" in done.stdout
     assert "before: " in done.stdout
+
+
+def _cron_job() -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all((EXAMPLES / "kubernetes/cronjob.yaml").read_text(encoding="utf-8")))
+
+
+def test_the_page_has_the_manifest_as_it_is_and_its_parts_fit_together() -> None:
+    manifest, _, _ = (EXAMPLES / "kubernetes/cronjob.yaml").read_text(encoding="utf-8").partition("\n---")
+    assert manifest.partition("\n")[2] in PAGE.read_text(encoding="utf-8")
+    job, claim, account, role, binding = _cron_job()
+    pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    config, snapshots = pod["volumes"]
+    assert config["configMap"]["name"] == "kstream-plan"
+    assert "create configmap kstream-plan " in PAGE.read_text(encoding="utf-8")
+    assert snapshots["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+    assert {one["mountPath"] for one in pod["containers"][0]["volumeMounts"]} == {"/config", "/snapshots"}
+    assert pod["serviceAccountName"] == account["metadata"]["name"] == binding["subjects"][0]["name"]
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert f"--uid {pod['securityContext']['runAsUser']} " in (EXAMPLES / "kubernetes/Dockerfile").read_text()
+
+
+@pytest.mark.spark
+def test_the_cron_job_checks_the_newest_snapshot(
+    checkout: Path, spark: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = _Steps(checkout, monkeypatch, capsys)
+    (container,) = _cron_job()[0]["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    shell, options, script = container["command"]
+    assert (shell, options) == ("bash", "-ec")
+    (checkout / "snapshots").mkdir()
+    folders = {"/config": checkout, "/tmp": checkout, "/snapshots": checkout / "snapshots"}
+    script = re.sub("|".join(folders), lambda found: str(folders[found[0]]), script)
+    policy = checkout / "policy.yaml"
+    policy.write_text("version: 1\ndefaults: {max_pause_per_task: 20s}\n")
+    done = here.run(script)
+    assert done.returncode == 3, done.stderr
+    assert "max_pause_per_task" in done.stdout
+    policy.write_text("version: 1\ndefaults: {max_pause_per_task: 1h}\n")
+    (checkout / "bin/kubectl").write_text("#!/bin/sh\necho nothing happened\n")
+    done = here.run(script)
+    assert done.returncode == 0, "the last snapshot stays"
+    (checkout / "bin/kubectl").write_text("#!/bin/sh\nexit 1\n")
+    assert here.run(script).returncode == 1
+
+
+@pytest.mark.spark
+def test_the_ci_job_on_the_page_checks_the_published_snapshot(
+    checkout: Path, spark: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    job = yaml.safe_load(text[text.index("name: kstream-plan\non:") :].partition("```")[0])
+    steps = [step["run"] for step in job["jobs"]["check"]["steps"] if "run" in step]
+    here = _Steps(checkout, monkeypatch, capsys)
+    here.run(_steps("snapshot.yml")["Snapshot"])
+    (checkout / "policy.yaml").write_text("version: 1\ndefaults: {max_pause_per_task: 20s}\n")
+    codes = [here.run(step.replace("24h", "9000d")).returncode for step in steps]
+    assert codes == [0, 0, 3]

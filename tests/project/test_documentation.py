@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
@@ -12,10 +13,12 @@ from pathlib import Path
 
 import click
 import pytest
+from rich.console import Console
 from typer.main import get_command
 
 from kstream_plan.cli import run
 from kstream_plan.cli.application import COMMANDS, application
+from kstream_plan.cli.terminal_markdown import TerminalMarkdown
 from kstream_plan.plans import Step
 from kstream_plan.version import __version__
 from tests.helpers.goldens import WRITE
@@ -27,6 +30,8 @@ PAGES = {file.stem: file for file in sorted((ROOT / "kstream_plan" / "pages").gl
 PICTURE = ROOT / "kstream_plan" / "pages" / "simulate-scaleout.svg"
 DOCUMENTS = [README, *PAGES.values()]
 _CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
+#: A command after a prompt, and the lines on which it goes on.
+_TYPED = re.compile(r"^\$ kstream-plan ((?:.*\\\n)*.*)$", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
 
@@ -55,9 +60,7 @@ def test_a_document_shows_what_its_commands_print(
     monkeypatch.setattr("kstream_plan.cli.progress._A_WHILE_S", float("inf"))  # a busy machine is no news
     text = _text(document)
     for session in _CONSOLE.findall(text):
-        shown = "".join(
-            _run(command, capsys) for command in re.findall(r"^\$ kstream-plan (.*)$", session, re.MULTILINE)
-        )
+        shown = "".join(_run(command, capsys) for command in _TYPED.findall(session))
         if os.environ.get(WRITE) == "1":
             text = text.replace(session, shown)
         else:
@@ -68,7 +71,7 @@ def test_a_document_shows_what_its_commands_print(
 
 def _run(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     """Return the command and what it prints; with ``> FILE`` its output is in the file."""
-    arguments, _, target = command.partition(" > ")
+    arguments, _, target = command.replace("\\\n", " ").partition(" > ")
     run(shlex.split(arguments))
     captured = capsys.readouterr()
     if target:
@@ -131,12 +134,21 @@ def test_every_command_has_a_page() -> None:
 def test_commands_for_a_shell_have_options_that_exist() -> None:
     options = {name: {one for of in command.params for one in of.opts} for name, command in commands().items()}
     for document in DOCUMENTS:
-        for line in "\n".join(re.findall(r"```sh\n(.*?)```", _text(document), re.DOTALL)).splitlines():
+        shown = "\n".join(re.findall(r"```sh\n(.*?)```", _text(document), re.DOTALL))
+        for line in re.sub(r"\\\n\s*", " ", shown).splitlines():
             for called in re.findall(r"kstream-plan ([^|>#]+)", line.strip()):
                 name, *rest = shlex.split(called)
                 if name in options:
                     given = {one.partition("=")[0] for one in rest if one.startswith("--")}
                     assert given <= options[name], (document.name, line)
+
+
+@pytest.mark.parametrize("document", PAGES.values(), ids=lambda one: one.stem)
+def test_what_is_typed_or_copied_fits_on_a_screen(document: Path) -> None:
+    text = _text(document)
+    blocks = re.findall(r"^ *```sh\n(.*?)```", text, re.DOTALL | re.MULTILINE)
+    blocks += [f"$ kstream-plan {command}" for command in _TYPED.findall(text)]
+    assert [line for block in blocks for line in block.splitlines() if len(line) > 80] == []
 
 
 def test_every_page_says_what_it_answers_and_is_listed_by_question() -> None:
@@ -164,10 +176,12 @@ def test_a_page_that_is_not_there_is_the_nearest_one(capsys: pytest.CaptureFixtu
 ASKED = {
     "how long": "assign",
     "bounce this instance": "restart-one",
+    "restart pod": "restart-one",
     "probing never end": "why",
     "settings better": "compare",
     "merge": "merge-gate",
-    "two pods": "simulate-scaleout",
+    "two pods": "scale-out",
+    "adding two instances cost": "simulate-scaleout",
     "zone": "zone-loss",
     "standbys": "change-standbys",
     "logs Kubernetes": "kubernetes-logs",
@@ -182,6 +196,22 @@ ASKED = {
     "CronJob": "kubernetes-logs",
     "2000 applications Spark": "fleet",
     "should we switch to streams groups": "should-i-switch",
+    **dict.fromkeys(("stuck", "loop", "endless", "hang", "rebalance storm", "never settles"), "migration-does-not-end"),
+    **dict.fromkeys(("scale up", "backlog", "autoscaler", "HPA"), "scale-out"),
+    **dict.fromkeys(("AZ", "rack", "zone outage"), "zone-loss"),
+    **dict.fromkeys(("deploy", "rollout", "StatefulSet"), "rolling-restart"),
+    **dict.fromkeys(("max.warmup.replicas", "probing.rebalance.interval.ms"), "compare"),
+    "scale down": "scale-in",
+    "node drain": "drain",
+    "worker restart": "connect-restart",
+    "lag": "warm-now",
+    "is the restore done": "warm-now",
+    "cold start": "assign",
+    "downtime": "assign",
+    "KIP-441": "designs",
+    "KIP-848": "trust",
+    "KIP-1071": "streams-groups",
+    "KIP-415": "kafka-connect",
 }
 
 
@@ -203,6 +233,17 @@ def test_a_page_on_a_terminal_goes_through_the_pager_if_it_is_long(monkeypatch: 
     run(["help", "check"])
     assert "wrong usage" in said[0]
     assert "max_pause_per_task" in paged[0]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_on_a_narrow_terminal_is_all_there(page: str) -> None:
+    console = Console(width=80, file=io.StringIO())
+    console.print(TerminalMarkdown(_text(PAGES[page])))
+    shown = console.file.getvalue()
+    assert shown.count("…") == _text(PAGES[page]).count("…")
+    lines = {line.rstrip() for line in shown.splitlines()}
+    for line in "".join(_CONSOLE.findall(_text(PAGES[page]))).splitlines():
+        assert line in lines or len(line) > 80
 
 
 def test_the_crontab_line_keeps_what_is_whole(tmp_path: Path) -> None:
@@ -237,7 +278,7 @@ def test_ci_calls_the_readme_s_own_test_command() -> None:
 
 
 def test_every_step_kind_is_told() -> None:
-    for step in Step.__args__:  # type: ignore[attr-defined]
+    for step in Step.__args__:
         kind = step.__dataclass_fields__["kind"].default
         assert f"| `{kind}` |" in _text(PAGES["plans"])
 

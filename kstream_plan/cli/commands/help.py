@@ -18,12 +18,9 @@ from kstream_plan.errors import UsageError
 
 #: The page that lists the others by question.
 _INDEX = "index"
-_QUESTION = re.compile(r"^- .*(?:\n  .*)*", re.MULTILINE)
-#: What a page answers.
+#: What a page answers: its question, and others that mean the same.
 _ASKS = re.compile(r"^> (.*)", re.MULTILINE)
-#: The pages that a question names.
-_ANSWERS = re.compile(r"\(([\w-]+)\.md\)")
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(r"kip-\d+|[a-z0-9]+")
 #: Words that say nothing of what is asked.
 _FILLERS = frozenset(
     re.findall(
@@ -35,12 +32,10 @@ _FILLERS = frozenset(
         """,
     )
 )
-#: A beginning of so many letters is a word's, with an ending of at most so many more.
+#: A beginning of so many letters is a word's, with an ending of at most so many more, and shorter than it.
 _STEM, _ENDING = 3, 3
 #: So many questions at most.
 _MOST = 5
-#: A link to a page that is called by its name.
-_LINK = re.compile(r"\[([\w-]+)\]\(\1\.md\)")
 
 
 def help(
@@ -60,40 +55,33 @@ def help(
 
 
 def _found(words: Sequence[str]) -> str:
-    """Return the page of this name, else the questions that these words fit best, the best one first.
+    """Return the page of this name, else what is asked by the pages that these words fit best, the best one first.
 
-    A word of a question counts as much as it is rare among them, one of a page that answers it a third of that.
+    A word counts as much as it is rare among the questions, one of the rest of a page a third of that.
 
     Raises:
-        UsageError: no question or page has any of them.
+        UsageError: no page has any of them.
     """
     known = page_names()
     if len(words) == 1 and words[0] in known:
         return page_text(words[0])
     wanted = [word for text in words for word in sorted(_words_of(text))]
-    pages = {name: page_text(name) for name in known}
-    questions = _QUESTION.findall(pages[_INDEX])
-    answers = ["\n".join(pages[name] for name in _ANSWERS.findall(one)) for one in questions]
-    if _fitting(wanted, (questions, 1.0)):
-        shown = [questions[place] for place in _fitting(wanted, (questions, 1.0), (answers, 1 / 3))]
-    else:
-        asks = [f"- {_ASKS.findall(text)[0]} [{name}]({name}.md)" for name, text in pages.items()]
-        shown = [asks[place] for place in _fitting(wanted, (list(pages.values()), 1.0))]
+    pages = [page_text(name) for name in known]
+    asked = [_ASKS.findall(text) for text in pages]
+    questions = [" ".join([name, *asks]) for name, asks in zip(known, asked, strict=True)]
+    shown = [f"- {asked[at][0]} [{known[at]}]({known[at]}.md)\n" for at in _fitting(wanted, questions, pages)]
     if not shown:
         near = get_close_matches("-".join(words), known, n=1)
         fix = f"kstream-plan help {near[0]}" if near else "kstream-plan help lists the pages by question"
         raise UsageError(f"no page is called {' '.join(words)!r}, and none has the words", fix=fix)
-    return "".join(f"{one}\n" for one in shown)
+    return "".join(shown)
 
 
-def _fitting(wanted: Sequence[str], *texts: tuple[Sequence[str], float]) -> list[int]:
-    """Return the places of the texts that have most of these words, the best first.
-
-    Each comes with what a word in it counts, shared among all that have the word.
-    """
-    fits = [0.0] * len(texts[0][0])
-    for of, share in texts:
-        words = list(map(_words_of, of))
+def _fitting(wanted: Sequence[str], questions: Sequence[str], pages: Sequence[str]) -> list[int]:
+    """Return the places of those that have most of these words, the best first."""
+    fits = [0.0] * len(pages)
+    for texts, share in ((questions, 1.0), (pages, 1 / 3)):
+        words = list(map(_words_of, texts))
         for word in wanted:
             having = [place for place, has in enumerate(words) if any(_is_the_same(word, other) for other in has)]
             for place in having:
@@ -109,7 +97,8 @@ def _words_of(text: str) -> set[str]:
 def _is_the_same(word: str, other: str) -> bool:
     """Tell whether one word is the other, or begins with it: end, ends."""
     short, long = sorted((word, other), key=len)
-    return word == other or (len(short) >= _STEM and long.startswith(short) and len(long) - len(short) <= _ENDING)
+    ending = len(long) - len(short)
+    return word == other or (len(short) >= _STEM and long.startswith(short) and ending <= min(_ENDING, len(short) - 1))
 
 
 def page_names() -> list[str]:
@@ -126,11 +115,12 @@ def page_text(name: str) -> str:
 def _show(text: str) -> None:
     """Show Markdown on the terminal, in the pager where it is longer than the screen."""
     from rich.console import Console  # noqa: PLC0415 - takes its time
-    from rich.markdown import Markdown  # noqa: PLC0415
+
+    from kstream_plan.cli.terminal_markdown import TerminalMarkdown  # noqa: PLC0415
 
     shape = page()
     console = Console(width=shape.width, no_color=not shape.colour)
-    rendered = Markdown(_LINK.sub(r"**\1**", text), hyperlinks=False)
+    rendered = TerminalMarkdown(text)
     with console.capture() as captured:
         console.print(rendered)
     if captured.get().count("\n") < console.height:
