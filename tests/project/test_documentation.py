@@ -237,9 +237,9 @@ def test_a_page_on_a_terminal_goes_through_the_pager_if_it_is_long(monkeypatch: 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_on_a_narrow_terminal_is_all_there(page: str) -> None:
-    console = Console(width=80, file=io.StringIO())
-    console.print(TerminalMarkdown(_text(PAGES[page])))
-    shown = console.file.getvalue()
+    written = io.StringIO()
+    Console(width=80, file=written).print(TerminalMarkdown(_text(PAGES[page])))
+    shown = written.getvalue()
     assert shown.count("…") == _text(PAGES[page]).count("…")
     lines = {line.rstrip() for line in shown.splitlines()}
     for line in "".join(_CONSOLE.findall(_text(PAGES[page]))).splitlines():
@@ -278,7 +278,7 @@ def test_ci_calls_the_readme_s_own_test_command() -> None:
 
 
 def test_every_step_kind_is_told() -> None:
-    for step in Step.__args__:
+    for step in Step.__args__:  # type: ignore[attr-defined]
         kind = step.__dataclass_fields__["kind"].default
         assert f"| `{kind}` |" in _text(PAGES["plans"])
 
