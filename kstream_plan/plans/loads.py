@@ -89,16 +89,17 @@ def busiest_changes(plan: Plan) -> list[tuple[int, int]]:
     """Return how much the busiest instance runs from when on (milliseconds), change by change.
 
     What is being handed over has no owner for a moment: a change counts, from the rebalance that begins it, where the
-    last of its follow-ups leaves another load.
+    last of its follow-ups leaves another load. Of a Connect group a change counts when it is one: a worker that is back
+    may get its work minutes later.
     """
     changes: list[tuple[int, int]] = []
-    last = busiest_first(plan)
+    last, folds = busiest_first(plan), not plan.is_of_workers
     for index, loads_then in enumerate(after(plan, plan.rounds)):
         load = max(loads_then, default=0)
         follows = index + 1 < len(plan.rounds) and plan.rounds[index + 1].trigger is Trigger.FOLLOW_UP
-        if load != last and not follows:
+        if load != last and not (folds and follows):
             start = index
-            while start > 0 and plan.rounds[start].trigger is Trigger.FOLLOW_UP:
+            while folds and start > 0 and plan.rounds[start].trigger is Trigger.FOLLOW_UP:
                 start -= 1
             changes.append((load, plan.rounds[start].at_ms))
             last = load

@@ -15,7 +15,7 @@ from kstream_plan.model import Group, Holding, Holdings, ItemName, Owners, WorkI
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.replay import replay
-from kstream_plan.plans.rounds import Round
+from kstream_plan.plans.rounds import Round, Trigger
 from kstream_plan.plans.seats import Role
 from kstream_plan.plans.stateless_steps import Places, StatelessChanges, single_steps
 from kstream_plan.plans.steps import (
@@ -128,6 +128,22 @@ class Pauses:
             stopped[index] += len({task for pauses in together for task in pauses.places.tolist()})
         return stopped
 
+    def unrun_from(self, starts_ms: Sequence[int]) -> list[int]:
+        """Return how much of a Connect group nobody runs from each of these times, of rounds, until the next one.
+
+        What stops for a round, and runs again right at it, counts to that round's time. There has to be at least one.
+        """
+        unheard_ms = self.rounds.config.heartbeat_interval_ms
+        found: list[set[WorkId]] = [set() for _ in starts_ms]
+        for pause in self.rounds.single():
+            first, last = (
+                max(0, bisect_right(starts_ms, at_ms) - 1)
+                for at_ms in (min(pause.from_ms + unheard_ms, pause.to_ms), pause.to_ms)
+            )
+            for place in range(first, last + (first == last or starts_ms[last] < pause.to_ms)):
+                found[place].add(pause.task_id)
+        return list(map(len, found))
+
     def _of_stateless(self, found: Iterable[StatelessPauses]) -> Iterator[Pause]:
         group = self.rounds.group
         for places, from_ms, to_ms in found:
@@ -142,12 +158,16 @@ def pauses_of(
     stopping: Collection[int],
     config: AssignmentConfig,
     outages: Sequence[Outage] = (),
+    *,
+    heard_at_once: bool = False,
 ) -> Pauses:
     """Find every pause that ends within the rounds.
 
     A task that is withheld stands still from the round in which it is revoked until it starts; one whose instance has
     gone, from then on. The consumers in ``stopping`` stop all they run when they hear of a rebalance, by heartbeat,
-    whether they get it back or not. What an instance runs when an outage begins stands still until that is over.
+    whether they get it back or not. What an instance runs when an outage begins stands still until that is over. A
+    round of a Connect group counts as played when all have heard of what it comes from, by heartbeat: a worker that has
+    gone had stopped that much before.
 
     Args:
         group: the group.
@@ -156,8 +176,9 @@ def pauses_of(
         stopping: consumers that give up everything before they join a rebalance.
         config: its ``heartbeat_interval_ms`` is the typical time that such a consumer waits.
         outages: those that the group does not notice; no round ends during one.
+        heard_at_once: leave out the time until all workers have heard that one has gone.
     """
-    found = PausedRounds(group, initial, tuple(rounds), frozenset(stopping), config, tuple(outages))
+    found = PausedRounds(group, initial, tuple(rounds), frozenset(stopping), config, tuple(outages), heard_at_once)
     ms, times, spans = _added_up(found.single())
     if found.apart:
         more = _stateless_added_up(group, found.stateless())
@@ -185,6 +206,7 @@ class PausedRounds(NamedTuple):
     stopping: frozenset[int]
     config: AssignmentConfig
     outages: tuple[Outage, ...]
+    heard_at_once: bool
 
     @property
     def apart(self) -> bool:
@@ -193,7 +215,7 @@ class PausedRounds(NamedTuple):
 
     def single(self) -> Iterator[Pause]:
         """Yield those that are told one by one, in the order of their ends."""
-        found = _single(self.group, self.initial, self.rounds, self.stopping, self.config, apart=self.apart)
+        found = _single(self)
         if not self.outages:
             return found
         in_outages = _in_outages(self.group, self.initial, self.rounds, self.outages)
@@ -206,19 +228,15 @@ class PausedRounds(NamedTuple):
         return iter(())
 
 
-def _single(
-    group: Group,
-    initial: Sequence[Holding],
-    rounds: Sequence[Round],
-    stopping: Collection[int],
-    config: AssignmentConfig,
-    *,
-    apart: bool,
-) -> Iterator[Pause]:
-    """Yield the pauses that the steps tell; ``apart``: without those of stateless tasks that are numbers."""
-    held, stopped = initial, _Stopped(group, stopping, config.heartbeat_interval_ms)
-    for rnd in rounds:
-        stopped_ms = rnd.at_ms - config.heartbeat_interval_ms
+def _single(of: PausedRounds) -> Iterator[Pause]:
+    """Yield the pauses that the steps tell, without those of stateless tasks that are numbers."""
+    group, stopping, heartbeat_ms = of.group, of.stopping, of.config.heartbeat_interval_ms
+    of_workers = of.config.scheduled_rebalance_max_delay_ms is not None
+    held, stopped = of.initial, _Stopped(group, stopping, heartbeat_ms)
+    for rnd in of.rounds:
+        follows = rnd.trigger is Trigger.FOLLOW_UP
+        stopped.unheard_ms = heartbeat_ms if of_workers and not (of.heard_at_once or follows) else 0
+        stopped_ms = rnd.at_ms - heartbeat_ms
         running = tuple(held) if stopping else ()
         gone = {step.process_id for step in rnd.member_steps if isinstance(step, MemberLeft)} if stopped.once else ()
         for consumer in sorted(stopping):
@@ -227,7 +245,7 @@ def _single(
             for task in running[consumer].active:
                 yield Pause(group.tasks[task].task_id, stopped_ms, rnd.at_ms)
         for at_ms, steps, held_then in _moments(group, rnd, held):
-            yield from stopped.until(at_ms, single_steps(steps) if apart else steps, held_then)
+            yield from stopped.until(at_ms, single_steps(steps) if of.apart else steps, held_then)
         held = rnd.assigned
 
 
@@ -250,6 +268,8 @@ class _Stopped:
         self._group = group
         self._heartbeat_ms = heartbeat_interval_ms
         self._since: dict[WorkId, int] = {}
+        #: How long before the time of a round its members stopped that are told to have gone then.
+        self.unheard_ms = 0
         #: What a member ran that has gone stops once, at the latest with all others before the rebalance. (Plans of
         #: applications count both, and so do those that were saved.)
         self.once = bool(stopping) and any(isinstance(task.task_id, ItemName) for task in group.tasks[:1])
@@ -281,7 +301,7 @@ class _Stopped:
         """Take in what an instance no longer runs, or runs again; yield the pauses that this ends."""
         if isinstance(step, MemberLeft):
             if step.process_id not in gone:
-                since_ms = step.stopped_at_ms
+                since_ms = step.stopped_at_ms - self.unheard_ms
                 if self.once:
                     since_ms = min(since_ms, at_ms - self._heartbeat_ms)
                 self._stop(_run_by(self._group, step.process_id, held), since_ms)

@@ -184,7 +184,7 @@ class Plan:
         """
         if not self.is_of_workers:
             return self.pauses_between(first, last).ms
-        from_ms = self.rounds[first - 1].at_ms if first else 0
+        from_ms = self.rounds[first - 1].at_ms if first else -self.config.heartbeat_interval_ms
         until_ms = self.rounds[last - 1].at_ms if last else 0
         paused = Counter[WorkId]()
         for pause in self.pauses:
@@ -197,7 +197,7 @@ class Plan:
         """Return the pauses that follow from the rounds after number ``first``, up to number ``last``."""
         rounds = self.rounds[first:last]
         held = self.rounds[first - 1].assigned if first else self.initial
-        from_ms = self.rounds[first - 1].at_ms if first else 0
+        from_ms = self.rounds[first - 1].at_ms if first else -self.config.heartbeat_interval_ms
         until_ms = inf if last >= len(self.rounds) else self.rounds[last].at_ms
         outages = [outage for outage in self.outages if from_ms <= outage.from_ms < until_ms]
         return pauses_of(self.group, held, rounds, self.stopping, self.config, outages)

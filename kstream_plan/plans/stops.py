@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kstream_plan.model.connect_group import is_connector
+from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.steps import HandOver, MemberLeft, Revoke
 
@@ -13,7 +14,8 @@ class Stops(NamedTuple):
     """What stands still: how often, and for how long over all tasks, connectors apart.
 
     ``stopped`` are the items of a Connect group that rebalances stop while somebody runs them, each time, and
-    ``started`` those that they start; of other groups both are 0.
+    ``started`` those that they start; of other groups both are 0. Of a Connect group it counts from rebalance to
+    rebalance: until all have heard of what a rebalance comes from, it is the same by any design.
     """
 
     pauses: int
@@ -27,7 +29,10 @@ def stops_of(plan: Plan) -> Stops:
     """Count what stands still in a plan, from the beginning to its end."""
     if not plan.is_of_workers:
         return Stops(len(plan.pauses), plan.summary.paused_task_ms)
-    of_connectors_ms = sum(ms for task_id, ms in plan.pauses.ms.items() if is_connector(str(task_id)))
+    found = pauses_of(
+        plan.group, plan.initial, plan.rounds, plan.stopping, plan.config, plan.outages, heard_at_once=True
+    )
+    of_connectors_ms = sum(ms for task_id, ms in found.ms.items() if is_connector(str(task_id)))
     stopped = started = 0
     held = plan.initial
     for rnd in plan.rounds:
@@ -45,7 +50,7 @@ def stops_of(plan: Plan) -> Stops:
         held = rnd.assigned
     return Stops(
         pauses=len(plan.pauses),
-        paused_task_ms=plan.summary.paused_task_ms - of_connectors_ms,
+        paused_task_ms=sum(found.ms.values()) - of_connectors_ms,
         paused_connector_ms=of_connectors_ms,
         stopped=stopped,
         started=started,

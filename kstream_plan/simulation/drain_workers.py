@@ -14,6 +14,7 @@ from kstream_plan.model.scenario import Event, Leave, Return, Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, Plan
+from kstream_plan.plans.pauses import Pause
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.one_plan import plan_checked
 
@@ -152,8 +153,15 @@ def _stand_still(way: str, made: Plan, from_ms: int = 0) -> StandStill:
         longest_ms=max(of_item.values(), default=0),
         item_ms=sum(of_item.values()),
         at_once=max(accumulate(changes[at_ms] for at_ms in sorted(changes)), default=0),
-        runs_after_ms=max((pause.to_ms for pause in pauses), default=from_ms) - from_ms if settled else None,
+        runs_after_ms=_runs_after_ms(made, pauses, from_ms) if settled else None,
     )
+
+
+def _runs_after_ms(made: Plan, pauses: Sequence[Pause], from_ms: int) -> int:
+    """Return when the last one runs again: until all have heard that somebody stopped, time is not counted in plans."""
+    if not pauses:
+        return 0
+    return max(pause.to_ms for pause in pauses) - from_ms + made.config.heartbeat_interval_ms
 
 
 def _drained(made: Plan, gone: Sequence[str]) -> Iterator[DrainedItem]:

@@ -98,8 +98,9 @@ def _notes(played: Played) -> Iterator[Note]:
     seconds = played.snapshot.config.heartbeat_interval_ms / 1000
     yield Note(
         "rejoin-by-heartbeat",
-        f"A rebalance that follows at once comes {seconds:g} s later: by then all workers have heard of it. "
-        "The first one, and one at the end of a delay, count as taking no time, and take up to that",
+        f"Workers hear of a rebalance within {seconds:g} s: one that follows at once comes so much later, and what a "
+        "worker ran that goes stands still for that as well. A rebalance has the time of what it comes from, and takes "
+        "effect up to that later; at the end of a delay all join by themselves",
     )
     group = played.snapshot.state.memory
     assert isinstance(group, ConnectGroup)

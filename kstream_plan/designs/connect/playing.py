@@ -86,7 +86,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
             return None
         if again_ms <= turn.at_ms:
             return Due(self._followed_up_ms(turn.at_ms), Trigger.FOLLOW_UP, begun=True)
-        return Due(again_ms, Trigger.FOLLOW_UP)
+        return Due(again_ms, Trigger.DEADLINE)
 
     def later(self, turn: ConnectTurn, lapse: Lapse) -> GroupState:
         """Return the group as the next round finds it; a round that is not told of was never played."""

@@ -36,9 +36,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             Kind.DURATION,
             times.duration,
             figure="duration_ms",
-            unknown_with=("group-not-ready", "revocations-unknown"),
+            unknown_with=("group-not-ready", *_WAITS),
         ),
-        "max_rebalances": Rule(Kind.COUNT, amounts.rebalances, figure="rebalances"),
+        "max_rebalances": Rule(Kind.COUNT, amounts.rebalances, figure="rebalances", unknown_with=("delay-unknown",)),
         "max_moves": Rule(Kind.COUNT, amounts.moves, _stateful, figure="moves"),
         "max_warmups": Rule(Kind.COUNT, amounts.warmups, _stateful, figure="warmups", of_state=True),
         "max_cold_handovers": Rule(

@@ -222,7 +222,8 @@ def _tasks(tasks: tuple[WorkId, ...], names: Names) -> str:
 def _members(plan: Plan) -> str:
     before, after = len(plan.first_members), len(plan.members)
     changed = {*plan.first_members} != {process_id for process_id, _ in plan.members}
-    return f"{before:,} → {count(after, 'instance')}" if changed else count(after, "instance")
+    who = count(after, "worker" if plan.is_of_workers else "instance")
+    return f"{before:,} → {who}" if changed else who
 
 
 def _some(broken: int, rules: int) -> str:

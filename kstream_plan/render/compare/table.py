@@ -136,7 +136,7 @@ def _of_workers(alike: Sequence[SameOutcome]) -> list[_Shown]:
         ("started", "those that they start", lambda of: _numbers(of.figures.started)),
         (
             "task-s",
-            "seconds x tasks that nobody runs, without what stopping and starting takes",
+            "seconds x tasks that nobody runs, without the time until all have heard of a rebalance",
             lambda of: _so_far(of, _seconds(of.figures.paused_task_ms)),
         ),
         ("conn.-s", "seconds x connectors", lambda of: _so_far(of, _seconds(of.figures.paused_connector_ms))),

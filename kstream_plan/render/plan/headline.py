@@ -78,7 +78,7 @@ def to_the_second(captured_at: str) -> str:
 def work_phrase(plan: Plan) -> str:
     """Return how much work it is about: ``24 stateful + 6 stateless tasks``, ``15 connectors and tasks``."""
     if plan.is_of_workers:
-        return count(len(plan.group.tasks), "connector or task", "connectors and tasks")
+        return _items(len(plan.group.tasks))
     return tasks_phrase(len(plan.group.stateful), len(plan.group.stateless))
 
 
@@ -146,20 +146,33 @@ def runs_facts(plan: Plan, draws: Draws | None = None) -> list[Fact]:
 
 
 def _run_by_nobody(plan: Plan, draws: Draws | None) -> list[Fact]:
-    waits = [(rnd, step) for rnd in plan.rounds for step in rnd.single_steps if isinstance(step, NobodyRuns)]
-    waits = [(rnd, step) for rnd, step in waits if step.reason.code is not ReasonCode.NOT_CONFIGURED]
-    if not waits:
-        return []
-    at_once = Counter[int]()
-    for rnd, step in waits:
-        at_once[rnd.number] += len(step.task_ids)
-    lengths = [step.until_ms - rnd.at_ms for rnd, step in waits if step.until_ms is not None]
-    longest_ms = max(*lengths, 0, plan.ends("longest_pause_ms")[1])
-    what = f"runs up to {max(at_once.values()):,} connectors and tasks at once, ≤ {duration(longest_ms)} each"
-    in_all = duration(plan.summary.paused_task_ms)
-    worst_ms = None if draws is None else draws.worst.get("max_pause_in_all")
-    worst = "" if worst_ms is None or draws is None else f" (≤ {duration(worst_ms)} in {count(draws.number, 'draw')})"
-    return [Fact("NOBODY", (f"{what}; {in_all} in all{worst}", f"{what}; {in_all}{worst}"))]
+    facts = list[Fact]()
+    waiting = next((len(note.subjects) for note in plan.warnings if note.code == "delay-unknown"), 0)
+    if waiting:
+        most = duration(plan.config.scheduled_rebalance_max_delay_ms or 0)
+        what = f"runs {_items(waiting)} now"
+        facts.append(Fact("NOBODY", (f"{what}; until when is not known: up to {most} if a worker has gone",)))
+    at_once, longest_ms = plan.ends("paused_tasks_at_once")[1], plan.ends("longest_pause_ms")[1]
+    for rnd in plan.rounds:
+        steps = [step for step in rnd.single_steps if isinstance(step, NobodyRuns)]
+        waits = [step for step in steps if step.reason.code is not ReasonCode.NOT_CONFIGURED]
+        at_once = max(at_once, sum(len(step.task_ids) for step in waits))
+        longest_ms = max([longest_ms, *(step.until_ms - rnd.at_ms for step in waits if step.until_ms is not None)])
+    worst = ""
+    if draws is not None:
+        at_once = max(at_once, draws.worst.get("max_paused_tasks_at_once") or 0)
+        longest_ms = max(longest_ms, draws.worst.get("max_pause_per_handover") or 0)
+        in_all_ms = draws.worst.get("max_pause_in_all")
+        worst = "" if in_all_ms is None else f" (≤ {duration(in_all_ms)} in {count(draws.number, 'draw')})"
+    if at_once:
+        what = f"runs up to {_items(at_once)} at once, ≤ {duration(longest_ms)} each"
+        in_all = duration(plan.summary.paused_task_ms)
+        facts.append(Fact("NOBODY", (f"{what}; {in_all} in all{worst}", f"{what}; {in_all}{worst}")))
+    return facts
+
+
+def _items(number: int) -> str:
+    return count(number, "connector or task", "connectors and tasks")
 
 
 def cold_phrase(plan: Plan, over_draws: Range | None = None) -> str:
@@ -239,7 +252,7 @@ def _total(plan: Plan) -> str:
 
 def _rebalances(plan: Plan, found: Sequence[Activity]) -> tuple[str, str]:
     summary = plan.summary
-    starts = Counter(_start_name(event) for event in found if event.probe is None)
+    starts = Counter(_start_name(event, plan) for event in found if event.probe is None)
     follow_ups = summary.rebalances - len(found)
     parts = [count(number, *name) for name, number in starts.items()]
     apart = f" ({interval(plan.config.probing_rebalance_interval_ms)} apart)"
@@ -252,9 +265,11 @@ def _rebalances(plan: Plan, found: Sequence[Activity]) -> tuple[str, str]:
     )
 
 
-def _start_name(event: Activity) -> tuple[str, str]:
+def _start_name(event: Activity, plan: Plan) -> tuple[str, str]:
     """Return what started an event, once and several times."""
     trigger = event.rounds[0].trigger
+    if plan.is_of_workers and trigger in _START_NAMES_OF_WORKERS:
+        return _START_NAMES_OF_WORKERS[trigger]
     if event.resized:
         return "thread change", "thread changes"
     if trigger is Trigger.LEARNER_READY:
@@ -272,6 +287,10 @@ _START_NAMES = {
     Trigger.FOLLOW_UP: "hand-over",
     Trigger.PROBING: "probe",
     Trigger.DEADLINE: "deadline",
+}
+_START_NAMES_OF_WORKERS = {
+    Trigger.DEADLINE: ("end of a delay", "ends of delays"),
+    Trigger.FOLLOW_UP: ("follow-up",) * 2,
 }
 
 
@@ -386,10 +405,15 @@ def _copies_to_restore(plan: Plan) -> str:
 
 
 def balance_fact(plan: Plan) -> Fact:
-    """Return KIP-441's figures (:class:`~kstream_plan.plans.Balance`), as found by the first rebalance → at the end."""
+    """Return KIP-441's figures (:class:`~kstream_plan.plans.Balance`), as found by the first rebalance → at the end.
+
+    Of a Connect group it is the one that Connect evens out.
+    """
     before = plan.initial_balance
     after = plan.rounds[-1].balance if plan.rounds else before
     instance = _change(before.balance_factor, after.balance_factor)
+    if plan.is_of_workers:
+        return Fact("BALANCE", (f"connectors and tasks per worker, most - least: {instance}",))
     subtopology = _change(before.subtopology_task_spread, after.subtopology_task_spread)
     literal = _change(before.subtopology_spread, after.subtopology_spread)
     return Fact(

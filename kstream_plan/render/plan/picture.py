@@ -18,6 +18,7 @@ from kstream_plan.render.text.numbers import clock, count
 from kstream_plan.render.text.wrapping import padded, paragraph
 
 _PAUSED = "tasks paused"
+_NOBODY = "nobody runs"
 
 #: Up to so many instances are all shown; of more, the ten that change most.
 _ALL = 12
@@ -54,7 +55,8 @@ class PictureColumn:
 class Picture:
     """Every column, before anything decides which of them fit; ``others`` says of which instances there is no row.
 
-    ``heads`` is what the heads of the columns tell: numbers of probes, where there are any.
+    ``heads`` is what the heads of the columns tell: numbers of probes, where there are any. ``paused``: what is counted
+    below them.
     """
 
     instances: tuple[str, ...]
@@ -62,6 +64,7 @@ class Picture:
     others: str
     legend: str
     heads: str = "probe"
+    paused: str = _PAUSED
 
 
 def picture(plan: Plan, found: Sequence[Activity], names: Names) -> Picture:
@@ -74,12 +77,13 @@ def picture(plan: Plan, found: Sequence[Activity], names: Names) -> Picture:
         others=others,
         legend=_legend(plan, columns),
         heads="probe" if plan.probes else "why",
+        paused=_NOBODY if plan.is_of_workers else _PAUSED,
     )
 
 
 def picture_lines(of: Picture, width: int) -> list[str]:
     """Return the lines of the picture, at most ``width`` columns wide."""
-    left = max(cell_len(label) for label in [*of.instances, _PAUSED]) + 1
+    left = max(cell_len(label) for label in [*of.instances, of.paused]) + 1
     cell = max(max(len(text) for text in (column.head, column.at, *column.cells)) for column in of.columns) + 1
     kept = kept_columns(of.columns, max(1, (width - left - 1) // cell))
     head, *rows = [_line(label, texts, left, cell) for label, *texts in _table(of, kept)]
@@ -106,7 +110,7 @@ def _table(of: Picture, kept: Sequence[PictureColumn]) -> list[list[str]]:
     rows = [[of.heads, *(column.head for column in kept)], ["at", *(column.at for column in kept)]]
     rows += [[label, *(column.cells[place] for column in kept)] for place, label in enumerate(of.instances)]
     if any(column.paused for column in kept):
-        rows.append([_PAUSED, *(column.paused or "0" for column in kept)])
+        rows.append([of.paused, *(column.paused or "0" for column in kept)])
     return rows
 
 
@@ -140,7 +144,8 @@ def _rows(plan: Plan, names: Names) -> tuple[list[int], str]:
 def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> list[PictureColumn]:
     ids = [plan.group.instances[index].process_id for index in shown]
     absent = set(membership(plan)[0])
-    paused = plan.pauses.tasks_between([event.rounds[0].at_ms for event in found])
+    starts_ms = [event.rounds[0].at_ms for event in found]
+    paused = plan.pauses.unrun_from(starts_ms) if plan.is_of_workers else plan.pauses.tasks_between(starts_ms)
     columns = []
     loads = after(plan, [event.rounds[-1] for event in found])
     for event, paused_tasks, counts in zip(found, paused, loads, strict=True):

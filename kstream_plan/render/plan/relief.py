@@ -16,14 +16,15 @@ _MOST_RELIEFS = 6
 def relief_fact(plan: Plan) -> Fact:
     """Return how many tasks the busiest instance runs, and when that changes for good or worse."""
     now, changes = busiest_first(plan), busiest_changes(plan)
+    who = "busiest worker" if plan.is_of_workers else "busiest instance"
     if not changes:
-        return Fact("RELIEF", (f"none: the busiest instance runs {count(now, counted(plan))} throughout",))
+        return Fact("RELIEF", (f"none: the {who} runs {count(now, counted(plan))} throughout",))
     tasks = f"{count(now, counted(plan))} now"
     texts = [told(changes, number) for number in range(_MOST_RELIEFS, 2, -1)]
     return Fact(
         "RELIEF",
         (
-            f"busiest instance runs {tasks}, {texts[0]}",
+            f"{who} runs {tasks}, {texts[0]}",
             f"busiest runs {tasks}, {texts[0]}",
             *(f"busiest: {tasks}, {text}" for text in dict.fromkeys(texts)),
             *relief_in_short(now, changes),

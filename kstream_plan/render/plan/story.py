@@ -107,6 +107,8 @@ def settled_facts(plan: Plan, names: Names) -> list[Fact]:
         nothing = "a rebalance now changes nothing, and nothing that happens starts another"
         return [head, Fact("SETTLED", (f"{nothing}{other_end(plan)}",)), pauses_fact(plan, names)]
     nothing = f"a rebalance now changes nothing: 0 moves, 0 pauses{', no probes' if plan.probes else ''}"
+    if any(note.code == "counts-only" for note in plan.assumptions):
+        nothing = "a rebalance now changes nothing, unless a delay runs, or a worker has gone: REST does not tell"
     verdict = Fact("SETTLED", (f"{nothing}{other_end(plan)}",))
     if not plan.group.tasks:
         return [head, verdict, Fact("TASKS", ("none, so there is nothing to plan",))]
@@ -114,8 +116,7 @@ def settled_facts(plan: Plan, names: Names) -> list[Fact]:
         head,
         verdict,
         _balance(plan),
-        balance_fact(plan)._replace(label=""),
-        *([] if plan.is_of_workers else [_copies(plan, names)]),
+        *([] if plan.is_of_workers else [balance_fact(plan)._replace(label=""), _copies(plan, names)]),
         *rates_facts(plan),
         _settings(plan, names),
         *_next(plan),

@@ -131,14 +131,14 @@ def _within(found: WorkersDrained) -> str:
 
 
 def _round_ms(found: WorkersDrained) -> int:
-    """Return what a round takes at most, which counts as no time in a plan."""
+    """Return how long it takes until all have heard of a rebalance."""
     return found.plan.config.heartbeat_interval_ms
 
 
 def _about_ways(found: WorkersDrained) -> str:
     delay = duration(found.plan.config.scheduled_rebalance_max_delay_ms or 0)
     noticed = duration(found.plan.config.session_timeout_ms)
-    more = f"each rebalance takes up to {duration(_round_ms(found))} more"
+    more = f"the {duration(_round_ms(found))} until all have heard that somebody is gone are counted in"
     waits = f"scheduled.rebalance.max.delay.ms is {delay}" if found.waits else "nothing waits for who is gone"
     waits += "; the leader goes first, the others a rebalance later, the worse order" if found.in_turn else ""
     return f"{waits}; who is killed counts as gone after {noticed}; {more}"

@@ -193,13 +193,21 @@ def _notes(connectors: list[_Connector]) -> Iterator[Note]:
         yield Note("stale-status", f"{_some(stale)} not configured any more, and left out", tuple(stale))
     nobodys = [name for of in connectors for name in _nobodys(of)]
     if nobodys:
-        yield Note("unassigned", f"{_some(nobodys)} run by nobody now", tuple(nobodys))
+        yield Note("unassigned", f"{_some(nobodys)} run by nobody now{_gone(connectors)}", tuple(nobodys))
 
 
 def _nobodys(of: _Connector) -> Iterator[str]:
     assigned = {number for number, _ in _assigned(of)}
     for number in sorted({_CONNECTOR, *of.numbers} - assigned):
         yield of.name if number == _CONNECTOR else f"{of.name}-{number}"
+
+
+def _gone(connectors: list[_Connector]) -> str:
+    """Return which workers had something that nobody has, and have nothing else."""
+    here = {worker for of in connectors for _, worker in _assigned(of)}
+    had = {worker for of in connectors for worker, state in of.items.values() if state == _NOBODYS}
+    gone = sorted(map(printable, had - here))
+    return f"; {_some(gone)} without work now: stopped, or back and waiting for the delay" if gone else ""
 
 
 def _some(names: list[str]) -> str:

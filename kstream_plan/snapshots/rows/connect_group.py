@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -41,6 +42,8 @@ _JAVA = 17
 #: From this Java on tables are sized otherwise.
 _NEW_JAVA = 19
 _CONNECTOR = -1
+#: So many names are told of a longer list.
+_MOST_NAMES = 8
 #: Of what runs, or does not because somebody wants it so.
 _WANTED_STATES = frozenset({"RUNNING", "PAUSED", "STOPPED", "RESTARTING"})
 
@@ -66,13 +69,14 @@ def read_connect(
     if "java" in java.missing:
         notes.append(Note("java-assumed", f"Workers that do not say so run Java {_JAVA}"))
     _check_held(workers, counts)
+    warnings += _twice(given, instances)
     if protocol != "eager":
         told = list[Note]()
         if leader is not None:
             workers, told = _with_leaders_memory(workers, leader, generation)
             notes += told
         if told or leader is None:
-            warnings += _perhaps_delayed(workers, counts, config)
+            warnings += _perhaps_delayed(workers, counts, config, exact=leader is not None)
     group = Group.of(application_id, work_of(counts), instances)
     held = {worker.member_id: worker.held for worker in workers}
     number = group.task_index_by_text
@@ -149,10 +153,10 @@ def _read_connectors(row: Row) -> tuple[tuple[tuple[str, int], ...], list[Note]]
         counts[name] = number
     notes = []
     if failed:
-        message = f"{', '.join(failed)}: FAILED, and assigned all the same: a rebalance does not start it again"
+        message = f"{_some(failed)}: FAILED, and assigned all the same: a rebalance does not start it again"
         notes.append(Note("failed-items", message, tuple(failed)))
     if idle:
-        message = f"{', '.join(idle)}: not running by its state; where a worker has it, it counts as running there"
+        message = f"{_some(idle)}: not running by its state; where a worker has it, it counts as running there"
         notes.append(Note("idle-items", message, tuple(idle)))
     return tuple(sorted(counts.items(), key=lambda one: java_string_key(one[0]))), notes
 
@@ -276,20 +280,65 @@ def _check_held(workers: Sequence[ConnectWorker], counts: Sequence[tuple[str, in
             holders[name] = worker.member_id
 
 
+def _twice(given: Sequence[Row], instances: Sequence[Instance]) -> list[Note]:
+    """Warn of what a worker holds twice, and of workers at one address."""
+    notes, twice = list[Note](), list[str]()
+    for item in given:
+        groups = optional_rows(item, "held")
+        held = [(of["connector"], number) for of in groups for number in optional_list(of, "items")]
+        twice += [
+            of if number == _CONNECTOR else f"{of}-{number}"
+            for (of, number), times in Counter(held).items()
+            if times > 1
+        ]
+    if twice:
+        message = f"{_some(twice)}: twice in what one worker holds; it counts once, at its first place"
+        notes.append(Note("held-twice", message, tuple(twice)))
+    shared = [host for host, times in Counter(of.host for of in instances if of.host).items() if times > 1]
+    if shared:
+        message = (
+            f"Several workers are at {_some(shared)}, and all of them count: one may be a process of before, which is "
+            "a member until session.timeout.ms has passed, and what it ran is run by nobody"
+        )
+        notes.append(Note("same-address", message, tuple(shared)))
+    return notes
+
+
 def _perhaps_delayed(
-    workers: Sequence[ConnectWorker], counts: Sequence[tuple[str, int]], config: AssignmentConfig
+    workers: Sequence[ConnectWorker], counts: Sequence[tuple[str, int]], config: AssignmentConfig, *, exact: bool
 ) -> list[Note]:
-    """Warn of work that nobody runs, if it is not known what the leader remembers of it."""
+    """Warn of work that nobody runs, if it is not known what the leader remembers of it.
+
+    Where it is not even ``exact`` who runs what, so does what no settled group has.
+    """
     configured, held = set(all_items(counts).names()), {name for worker in workers for name in worker.held.names()}
     delay_ms = config.scheduled_rebalance_max_delay_ms or 0
-    if configured == held or not delay_ms:
+    if not delay_ms:
         return []
-    message = (
-        f"{len(configured - held)} of {len(configured)} connectors and tasks are run by nobody, and what the leader "
-        f"remembers of them is not known: they count as new. If a worker has gone, they wait up to {delay_ms / 1000:g} "
-        "s (scheduled.rebalance.max.delay.ms). The workers' logs tell (snapshot --connect-log)"
-    )
-    return [Note("delay-unknown", message)]
+    waits = f"up to {delay_ms / 1000:g} s (scheduled.rebalance.max.delay.ms)"
+    if configured != held:
+        unrun = f"{len(configured - held)} of {len(configured)} connectors and tasks are run by nobody"
+        message = (
+            f"{unrun}, and what the leader remembers of them is not known: they count as new. If a worker has gone, "
+            f"they wait {waits}"
+        )
+    elif not exact and any(
+        max(kind) - min(kind) > 1 for kind in zip(*(map(len, worker.held) for worker in workers), strict=True)
+    ):
+        message = (
+            "A worker has two connectors, or two tasks, more than another one, as in no group that has settled: a "
+            f"rebalance is under way, or a delay runs, in which something waits {waits}"
+        )
+    else:
+        return []
+    names = tuple(sorted(configured - held, key=java_string_key))
+    return [Note("delay-unknown", f"{message}. The workers' logs tell (snapshot --connect-log)", names)]
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return names, the first of many."""
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _with_leaders_memory(

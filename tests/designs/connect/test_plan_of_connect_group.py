@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,12 @@ from kstream_plan.errors import ScenarioError, SnapshotError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Bounce, ConfigChange, Join, Leave, Return, Scenario, Stop
 from kstream_plan.plans import HandOver, NobodyRuns, Plan, Revoke, Trigger
+from kstream_plan.plans.loads import busiest_changes
 from kstream_plan.plans.replay import replay
 from kstream_plan.render.plan.table import table
+from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.simulate import simulate
 from tests.benchmarks.replay_vectors import records, replays
 from tests.helpers.connect_rows import even, row, snapshot, worker
 from tests.helpers.connect_scenarios import scenarios
@@ -81,11 +85,11 @@ def test_a_worker_joins_and_what_moves_is_down_between_two_rounds() -> None:
 
 def test_what_a_lost_worker_ran_is_run_by_nobody_until_the_delay_has_passed() -> None:
     made = play(even(), Stop(at_ms=10_000, process_ids=("w1",), crash=True))
-    assert story(made) == [(20_000, Trigger.LEAVE, 0, 0, 5), (320_000, Trigger.FOLLOW_UP, 0, 5, 0)]
+    assert story(made) == [(20_000, Trigger.LEAVE, 0, 0, 5), (320_000, Trigger.DEADLINE, 0, 5, 0)]
     assert made.summary.max_paused_task is not None
-    assert made.summary.max_paused_task.ms == 310_000
+    assert made.summary.max_paused_task.ms == 313_000
     told = table(made, verbose=True)
-    assert "NOBODY   runs up to 5 connectors and tasks at once, ≤ 5m10s each; 25m50s in all" in told
+    assert "NOBODY   runs up to 5 connectors and tasks at once, ≤ 5m13s each; 26m05s in all" in told
     assert "nobody runs c1 (connector) c1-0" in told
     assert "state" not in " ".join(note.message for note in made.assumptions)
 
@@ -96,14 +100,40 @@ def test_a_worker_that_is_back_gets_nothing_before_the_delay_has_passed() -> Non
     assert story(made) == [
         (20_000, Trigger.LEAVE, 0, 0, 5),
         (60_000, Trigger.JOIN, 0, 0, 5),
-        (320_000, Trigger.FOLLOW_UP, 0, 5, 0),
+        (320_000, Trigger.DEADLINE, 0, 5, 0),
     ]
     assert {step.to.process_id for step in made.rounds[-1].steps if isinstance(step, HandOver)} == {"w1"}
 
 
-def test_there_is_no_delay_if_the_leader_is_gone() -> None:
+def test_there_is_no_delay_if_the_leader_is_gone_and_its_work_stands_still_until_all_have_heard() -> None:
     made = play(even(), Leave(at_ms=1_000, process_ids=("w0",)))
     assert story(made) == [(1_000, Trigger.LEAVE, 0, 5, 0)]
+    assert "NOBODY   runs up to 5 connectors and tasks at once, ≤ 3.0 s each; 15.0 s in all" in table(made)
+    made = play(even(), Stop(at_ms=1_000, process_ids=("w0",), crash=True))
+    assert story(made) == [(11_000, Trigger.LEAVE, 0, 5, 0)]
+    assert "NOBODY   runs up to 5 connectors and tasks at once, ≤ 13.0 s each; 1m05s in all" in table(made)
+
+
+def test_who_goes_while_a_rebalance_is_under_way_was_heard_of_by_its_end() -> None:
+    joins, goes = Join(at_ms=0, instances=(worker("w2"),)), Leave(at_ms=1_000, process_ids=("w1",))
+    made = play(even(config={"scheduled_rebalance_max_delay_ms": 0}), joins, goes)
+    assert made.rounds[1].at_ms == 3_000
+    assert {pause[1:] for pause in made.pauses if pause.from_ms > 0} == {(1_000, 3_000)}
+
+
+def test_relief_and_what_nobody_runs_have_the_time_at_which_work_starts_not_that_of_the_loss() -> None:
+    made = play(even(3), Leave(at_ms=60_000, process_ids=("w1",)))
+    assert busiest_changes(made) == [(8, 360_000)]
+    assert made.pauses.unrun_from([rnd.at_ms for rnd in made.rounds]) == [5, 0]
+    joined = play(even(), Join(at_ms=10_000, instances=(worker("w2"),)))
+    assert joined.pauses.unrun_from([10_000]) == [2]
+    eager = play(even(3, config={"connect_protocol": "eager"}), Leave(at_ms=0, process_ids=("w0",)))
+    assert eager.pauses.unrun_from([0]) == [15]
+    told = simulation_table(simulate(snapshot(even(3)), Scenario(events=(Leave(at_ms=60_000, process_ids=("w1",)),))))
+    assert [line.split() for line in told.splitlines() if line.startswith((" why", " nobody runs"))] == [
+        ["why", "leave", "over"],
+        ["nobody", "runs", "5", "0"],
+    ]
 
 
 def test_a_second_loss_shares_the_first_ones_delay() -> None:
@@ -133,7 +163,7 @@ def test_a_delay_that_runs_already_goes_on() -> None:
         "members": ["w0", "w1"],
     }
     made = play(running, Join(at_ms=30_000, instances=(worker("w9"),)))
-    assert story(made) == [(30_000, Trigger.JOIN, 0, 0, 5), (60_000, Trigger.FOLLOW_UP, 0, 5, 0)]
+    assert story(made) == [(30_000, Trigger.JOIN, 0, 0, 5), (60_000, Trigger.DEADLINE, 0, 5, 0)]
     assert {step.to.process_id for step in made.rounds[-1].steps if isinstance(step, HandOver)} == {"w9"}
     assert (made.summary.paused_task_ms, made.pauses.longest_ms, made.pauses.most_at_once) == (5 * 60_000, 60_000, 5)
     assert "NOBODY   runs up to 5 connectors and tasks at once, ≤ 1m00s each; 5m00s in all" in table(made)
@@ -176,6 +206,19 @@ def test_duplicates_unlike_configurations_and_a_missing_leader_are_refused() -> 
     for given_row, message in ((twice, "duplicates"), (behind, "different offsets"), (nobody, "no leader")):
         with pytest.raises(SnapshotError, match=message):
             snapshot(given_row)
+
+
+def test_what_is_held_twice_and_workers_at_one_address_are_told() -> None:
+    of = even()
+    of["instances"][1]["held"][0]["items"].append(-1)
+    for worker_of in of["instances"]:
+        worker_of["host"] = "10.0.0.1:8083"
+    found = snapshot(of)
+    assert {note.code: note.subjects for note in found.warnings} == {
+        "held-twice": ("c1",),
+        "same-address": ("10.0.0.1:8083",),
+    }
+    assert found.state == replace(snapshot(even()).state, group=found.state.group)
 
 
 def test_events_that_workers_do_not_know_are_refused() -> None:

@@ -98,6 +98,18 @@ def _state(state: str) -> dict[str, Any]:
     return _with(lambda of: of["status"]["tasks"][1].update(state=state))
 
 
+def test_who_has_stopped_is_named_by_what_nobody_runs() -> None:
+    answer = json.loads(SAVED)
+    for of in answer.values():
+        for item in (of["status"]["connector"], *of["status"]["tasks"]):
+            if item["worker_id"] == "127.0.0.1:18083":
+                item["state"] = "UNASSIGNED"
+    found = read(answer)
+    (note,) = (note for note in found.notes if note.code == "unassigned")
+    assert note.message.endswith("; 127.0.0.1:18083 is without work now: stopped, or back and waiting for the delay")
+    assert "delay-unknown" in {note.code for note in snapshot_from_row(found.row, "row").warnings}
+
+
 def test_a_failed_item_is_assigned_and_told() -> None:
     found = read(_state("FAILED"))
     captured = snapshot_from_row(found.row, "row")
