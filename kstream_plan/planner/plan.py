@@ -37,6 +37,7 @@ from kstream_plan.plans.design import (
 )
 from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED, pauses_of
+from kstream_plan.plans.plan import ENDLESS, PAUSES
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.summary import FIGURES
 
@@ -262,7 +263,7 @@ class _Case:
                 ends += others
             else:
                 warnings = tuple(note for note in warnings if note.code != code)
-        return summary, tuple(_ranges(ends, *found.get(_COLDEST, ()))), warnings
+        return summary, tuple(_ranges(ends, *found.get(_COLDEST, ()))), (*warnings, *_endless(ends))
 
     def _plays(self, made: Plan, design: Design, outcome: Rehearsal) -> Mapping[str, Sequence[Callable[[], Ends]]]:
         """Return what else may be, each to be played, by the warning that says so, if one does."""
@@ -382,6 +383,15 @@ def _ranges(plays: Sequence[Ends], coldest: Ends | None = None) -> Iterator[Figu
         ends = [end for play in of if (end := play[figure]) is not None]
         if len(ends) == len(of) and min(ends) != max(ends):
             yield FigureRange(figure, min(ends), max(ends))
+
+
+def _endless(plays: Sequence[Ends]) -> Iterator[Note]:
+    """Warn of times that are known in the first play, and not in every other one."""
+    known = (figure for figure in (*PAUSES, "runs_by_ms") if plays[0][figure] is not None)
+    figures = tuple(figure for figure in known if any(play[figure] is None for play in plays))
+    if figures:
+        message = "It may also be that nobody knows how long tasks stand still, or when everything runs"
+        yield Note(ENDLESS, message, figures)
 
 
 def _now_ms(snapshot: Snapshot, options: PlanOptions) -> int:

@@ -18,6 +18,11 @@ from kstream_plan.plans.steps import MemberJoined
 from kstream_plan.plans.summary import Summary
 from kstream_plan.plans.verdict import Verdict
 
+#: The code of the warning of figures that nobody knows in one play of what may be, though they are known in others.
+ENDLESS = "worst-unknown"
+#: The figures of how long, and how many, tasks stand still.
+PAUSES = ("paused_task_ms", "max_paused_task_ms", "longest_pause_ms", "paused_tasks_at_once")
+
 
 class Left(NamedTuple):
     """What is left of a plan, or all of it, counted from its queue and not simulated.
@@ -123,6 +128,8 @@ class Plan:
 
     def figure(self, name: str) -> int | None:
         """Return a figure that may be a range (:data:`~kstream_plan.plans.summary.FIGURES`); ``None``: not known."""
+        if name in PAUSES and self.verdict.is_never_over:
+            return None
         match name:
             case "max_paused_task_ms":
                 return max(self.pauses.ms.values(), default=0)
@@ -145,6 +152,12 @@ class Plan:
         known = [one for one in self.summary.ranges if one.figure == name]
         values = [*of_draws, *([] if shown is None else [shown]), *(end for one in known for end in one[1:])]
         return min(values, default=0), max(values, default=0)
+
+    def may_be_endless(self, name: str) -> bool:
+        """Tell whether nobody knows how large a figure gets at worst, though some may be told of it."""
+        if self.figure(name) is None:
+            return True
+        return any(note.code == ENDLESS and name in note.subjects for note in self.warnings)
 
     @property
     def max_paused_stateful_ms(self) -> int:

@@ -53,7 +53,8 @@ class ReasonCode(StrEnum):
     DEALT_OUT_NEXT = "dealt-out-next"
     #: Who has least of its kind gets it, or one that came back while it was kept.
     LEAST_LOADED = "least-loaded"
-    #: Nobody has run it since before the plan: who has least of its kind gets it, or one that came back meanwhile.
+    #: Nobody has run it since before the plan: in a Connect group who has least of its kind gets it, or one that came
+    #: back meanwhile.
     STOOD_STILL = "stood-still"
     #: It is not configured (yet, or any more), so that nobody is to run it.
     NOT_CONFIGURED = "not-configured"

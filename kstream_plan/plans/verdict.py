@@ -55,4 +55,9 @@ class Verdict:
     @property
     def waits_for_a_member(self) -> bool:
         """Whether it is a silent member that keeps the group, and not a copy."""
-        return self.is_over or (self.cause is not None and self.cause.code is CauseCode.OVERDUE_OWNER)
+        return self.is_over or self.is_never_over
+
+    @property
+    def is_never_over(self) -> bool:
+        """Whether the group waits for a silent member, and nobody knows until when."""
+        return self.cause is not None and self.cause.code is CauseCode.OVERDUE_OWNER

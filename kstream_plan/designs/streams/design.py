@@ -41,6 +41,8 @@ class Streams(Design):
         known = state.memory
         assert isinstance(known, BrokerGroup)
         group = _in_order(known, self.order)
+        if self.pace is Pace.LATEST:
+            group = silence.with_one_silent(group, _run(state))
         found = replace(seated(state), memory=Start(group=group, asks_now=scenario is None))
         return begun(found, _offsets(group, state.group))
 
@@ -141,9 +143,7 @@ def _notes(played: Played) -> Iterator[Note]:
         yield Note(
             "restarted-members", f"Who is closed leaves at once, a leave for each thread; who comes back {again}"
         )
-    names = [str(task.task_id) for task in played.state.group.tasks]
-    run = {names[task] for held in played.state.holdings for task in held.active}
-    yield from silence.notes(group, played.snapshot.config, run)
+    yield from silence.notes(group, played.snapshot.config, _run(played.state))
     if not group.ordered:
         message = (
             f"The order of the broker's table is not known, and it breaks ties: {_ORDERS} orders were played, and "
@@ -154,6 +154,11 @@ def _notes(played: Played) -> Iterator[Note]:
         message = "No restore rate is known, or no end offset: by when every task runs again is not"
         yield Note("no-restore-rate", message, played.unrated)
     yield Note("copies-caught-up", "Copies that are assigned count as caught up, unless their lag or offset is known")
+
+
+def _run(state: GroupState) -> set[str]:
+    """Return the names of the tasks that are run."""
+    return {str(state.group.tasks[task].task_id) for held in state.holdings for task in held.active}
 
 
 def _offsets(group: BrokerGroup, planned: Group) -> dict[tuple[int, int], int]:

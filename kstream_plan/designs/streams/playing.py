@@ -218,7 +218,7 @@ class StreamsCoordinator(Coordinator[Turn]):
             )
         if verdict.kind != "unfinished":
             verdict = self._silenced(turn) or verdict
-        known, ends = self._cold.known, verdict.is_over or not verdict.waits_for_a_member
+        known, ends = self._cold.known, verdict.is_over or verdict.kind == "settled"
         return Ending(
             verdict,
             max_cold_ms=self._cold.max_ms if known else None,

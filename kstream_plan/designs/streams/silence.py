@@ -7,6 +7,7 @@ it was told; then it lets the member go, with all that it holds, and computes a 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from kstream_plan.designs.streams.beats import Pace
 from kstream_plan.designs.streams.reconciliation import MemberState, ReconciledMember
 from kstream_plan.model import Note, WorkId
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.streams_group import BrokerGroup, BrokerMember
+from kstream_plan.model.streams_group import BrokerGroup, BrokerMember, TaskNames
 from kstream_plan.plans import Cause, CauseCode, Verdict
 
 #: After so many heartbeat intervals whoever was told to give up tasks should have said that it has.
@@ -75,15 +76,45 @@ def notes(group: BrokerGroup, config: AssignmentConfig, run: Collection[str]) ->
             "meanwhile, nor any before"
         )
         yield Note("owner-silent", message, told)
-    behind = tuple(of.member_id for of in group.members if of.state is None and of.epoch < group.target_epoch)
-    lost = {task for of in group.members for task in of.target.active}.difference(run)
-    if behind and lost:
+    behind, lost = _unknown_revocations(group, run)
+    if lost:
         message = (
-            f"{', '.join(sorted(lost))}: run by nobody. Who was told to give them up, and has not said that it has, is "
+            f"{', '.join(lost)}: run by nobody. Who was told to give them up, and has not said that it has, is "
             f"not known; they count as given up. One of {', '.join(behind)} that never says so makes them wait until "
             f"the broker fences it, {timeout}"
         )
         yield Note("revocations-unknown", message, behind)
+
+
+def with_one_silent(group: BrokerGroup, run: Collection[str]) -> BrokerGroup:
+    """Return the same with one member that never says that it has given up what nobody runs, if there may be one.
+
+    Of those that it may be it is the one that runs most, for all of that goes elsewhere when it is fenced.
+    """
+    behind, lost = _unknown_revocations(group, run)
+    may_be = [of for of in group.members if of.member_id in behind and {*lost}.difference(of.target.active)]
+    if not may_be:
+        return group
+    silent = max(may_be, key=lambda of: len(of.target.active))
+    revoking = TaskNames(tuple(task for task in lost if task not in silent.target.active))
+    changed = replace(silent, state=MemberState.UNREVOKED_TASKS, revoking=revoking)
+    return replace(group, members=tuple(changed if of is silent else of for of in group.members))
+
+
+def _unknown_revocations(group: BrokerGroup, run: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return who may have been told to give up tasks, and which tasks nobody runs that somebody else is to.
+
+    Whoever has reached the target's epoch has given up what it was told to.
+    """
+    lost = sorted({task for of in group.members for task in of.target.active}.difference(run))
+    pending = {task for of in group.members for task in of.revoking.active}
+    behind = [of for of in group.members if of.epoch < group.target_epoch and _may_have_been_told(of)]
+    may_wait = [task for task in lost if task not in pending and any(task not in of.target.active for of in behind)]
+    return tuple(of.member_id for of in behind if may_wait), tuple(may_wait)
+
+
+def _may_have_been_told(member: BrokerMember) -> bool:
+    return member.state is None or (member.state == MemberState.UNREVOKED_TASKS and not any(member.revoking))
 
 
 def never_over(

@@ -83,15 +83,16 @@ _MOVES_AWAY = Reason(ReasonCode.MOVES_AWAY)
 
 def _start(state: GroupState, task: int, consumer: int, is_copy: bool, owner: Seat | None, limit: int) -> Step:
     group, to, task_id = state.group, seat(state, consumer), _name(state, task)
+    stood_still = Reason(ReasonCode.STOOD_STILL) if owner is None else None
     if owner is not None and owner.process_id == to.process_id and owner.consumer_id != to.consumer_id:
         return ThreadMove(task_id, owner, to, Reason(ReasonCode.THREADS_EVENED_OUT))
     if not group.tasks[task].stateful:
-        why = Reason(ReasonCode.STATELESS_EVENED_OUT)
+        why = stood_still or Reason(ReasonCode.STATELESS_EVENED_OUT)
         return HandOver(task_id, _still_there(state, owner), to, True, 0, why)
     whole = group.tasks[task].end_offset_sum
     left = to_restore(group, state.copies[task], task, group.instance_of[consumer])
     ready = left is not None and left <= limit and (left < whole or not whole)
-    why = Reason(ReasonCode.TARGET_CAUGHT_UP if ready else ReasonCode.BROKER_DECIDES)
+    why = stood_still or Reason(ReasonCode.TARGET_CAUGHT_UP if ready else ReasonCode.BROKER_DECIDES)
     if is_copy and _still_there(state, owner) is None:
         return Promote(task_id, _standby(state, consumer), to, ready, left, why)
     return HandOver(task_id, _still_there(state, owner), to, ready, left, why)

@@ -61,7 +61,7 @@ _WHY = {
     ReasonCode.DEALT_OUT_NEXT: "It is dealt out in the rebalance that follows.",
     ReasonCode.LEAST_LOADED: "Who has least of its kind gets it, or one that came back while it was kept.",
     ReasonCode.NOT_CONFIGURED: "It is not configured yet, or any more: nobody is to run it.",
-    ReasonCode.STOOD_STILL: "The same, and nobody has run it since before the plan: it counts as paused from 0.",
+    ReasonCode.STOOD_STILL: "Nobody has run it since before the plan: it counts as paused from 0.",
 }
 FORM.record(
     Reason,

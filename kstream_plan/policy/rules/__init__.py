@@ -25,8 +25,10 @@ def _all_records(plan: Plan) -> int | None:
     return sum(task.end_offset_sum for task in stateful) if all(task.end_offset_known for task in stateful) else None
 
 
+#: A plan that says this comes of a group that contradicts itself.
+_IN_DOUBT = ("group-not-as-told",)
 #: A plan that says one of these tells of work that waits, nobody knows for how long.
-_WAITS = ("delay-unknown", "revocations-unknown")
+_WAITS = ("delay-unknown", "revocations-unknown", "not-dealt-out", *_IN_DOUBT)
 
 #: Rule → how it is measured, in the order in which they are told.
 RULES: Mapping[str, Rule] = MappingProxyType(
@@ -38,11 +40,18 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             figure="duration_ms",
             unknown_with=("group-not-ready", *_WAITS),
         ),
-        "max_rebalances": Rule(Kind.COUNT, amounts.rebalances, figure="rebalances", unknown_with=("delay-unknown",)),
-        "max_moves": Rule(Kind.COUNT, amounts.moves, _stateful, figure="moves"),
+        "max_rebalances": Rule(
+            Kind.COUNT, amounts.rebalances, figure="rebalances", unknown_with=("delay-unknown", *_IN_DOUBT)
+        ),
+        "max_moves": Rule(Kind.COUNT, amounts.moves, _stateful, figure="moves", unknown_with=_IN_DOUBT),
         "max_warmups": Rule(Kind.COUNT, amounts.warmups, _stateful, figure="warmups", of_state=True),
         "max_cold_handovers": Rule(
-            Kind.COUNT, amounts.cold_handovers, _stateful, figure="cold_handovers", of_state=True
+            Kind.COUNT,
+            amounts.cold_handovers,
+            _stateful,
+            figure="cold_handovers",
+            of_state=True,
+            unknown_with=_IN_DOUBT,
         ),
         "max_pause_per_task": Rule(
             Kind.DURATION, times.pause_per_task, figure="max_paused_task_ms", unknown_with=_WAITS
@@ -55,7 +64,12 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             Kind.COUNT, times.paused_at_once, _tasks, figure="paused_tasks_at_once", unknown_with=_WAITS
         ),
         "max_restored_records": Rule(
-            Kind.RECORDS, amounts.restored_records, _all_records, figure="restored_records", of_state=True
+            Kind.RECORDS,
+            amounts.restored_records,
+            _all_records,
+            figure="restored_records",
+            of_state=True,
+            unknown_with=_IN_DOUBT,
         ),
         "max_peak_extra_copies": Rule(
             Kind.COUNT, amounts.peak_extra_copies, _stateful, figure="peak_extra_copies", of_state=True

@@ -116,6 +116,8 @@ class Rule(NamedTuple):
         if self.unknown_with and any(note.code in self.unknown_with for note in (*plan.warnings, *plan.assumptions)):
             return UNKNOWN
         shown = self.measure(subject, limit)
+        if self.figure and plan.may_be_endless(self.figure):
+            return shown if shown.value is None else UNKNOWN
         ends = next((one for one in plan.summary.ranges if one.figure == self.figure), None)
         if ends is None or shown.value is None:
             return shown

@@ -27,7 +27,7 @@ def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 
 def _until_everything_runs(plan: Plan, limit: LimitValue) -> Measurement:
-    if plan.summary.runs_by_ms is None:
+    if plan.may_be_endless("runs_by_ms"):
         return UNKNOWN
     by_ms = plan.ends("runs_by_ms")[1]
     return Measurement(by_ms, (Offence(by_ms),) if by_ms > number(limit) else ())

@@ -133,14 +133,20 @@ def runs_facts(plan: Plan, draws: Draws | None = None) -> list[Fact]:
     if plan.design != "streams":
         return []
     summary = plan.summary
-    if plan.verdict.waits_for_a_member and not plan.verdict.is_over:
+    if plan.verdict.is_never_over:
         return [Fact("RUNS", ("nobody knows when everything does",))]
+    if plan.verdict.kind == "unfinished":
+        return [Fact("RUNS", (f"everything after ≥ {duration(summary.duration_ms)}: the plan does not get there",))]
     if summary.runs_by_ms is None:
         least = duration(plan.ends("duration_ms")[0])
         missing = "--restore-rate" if plan.rates.restore is None else "end offsets"
         return [Fact("RUNS", (f"everything after ≥ {least}: how long cold starts restore is unknown ({missing})",))]
     runs, slowest = durations(*plan.ends("runs_by_ms")), durations(*plan.ends("max_cold_restore_ms"))
     typical = f"~{duration(summary.runs_by_ms)}{f' ({runs})' if runs != duration(summary.runs_by_ms) else ''}"
+    if plan.verdict.is_over:  # by a time-out that the member has told its broker alone
+        typical = f"≥ {duration(summary.runs_by_ms)} ({duration(plan.ends('runs_by_ms')[0])} if it says so now)"
+    if plan.may_be_endless("runs_by_ms"):
+        typical += ", or nobody knows when"
     cold = f"; the slowest cold start restores {slowest}" if plan.ends("max_cold_restore_ms")[1] else ""
     return [Fact("RUNS", (f"everything after {typical}{cold}", f"everything after {typical}"))]
 
@@ -296,7 +302,7 @@ _START_NAMES_OF_WORKERS = {
 
 def pauses_fact(plan: Plan, names: Names, draws: Draws | None = None) -> Fact:
     """Return what stands still, for how long, and which task most; of ``draws`` the most of each counts."""
-    if plan.verdict.waits_for_a_member and not plan.verdict.is_over:
+    if plan.verdict.is_never_over:
         waiting = count(len(plan.verdict.tasks), "task")
         return Fact("PAUSES", (f"{waiting} still from the beginning on, and nobody knows until when",))
     found, worst = plan.pauses, plan.summary.max_paused_task
@@ -305,14 +311,17 @@ def pauses_fact(plan: Plan, names: Names, draws: Draws | None = None) -> Fact:
     if draws is not None:
         longest_ms = max(longest_ms, draws.worst.get("max_pause_per_handover") or 0)
         most_at_once = max(most_at_once, draws.worst.get("max_paused_tasks_at_once") or 0)
+    endless = ", or nobody knows how long" if plan.may_be_endless("longest_pause_ms") else ""
     if worst is None or not found.times:
+        if endless:
+            return Fact("PAUSES", (f"none{endless}",))
         if not most_at_once:
             return Fact("PAUSES", ("none: no running task is stopped",))
         tasks = count(most_at_once, "task")
         return Fact("PAUSES", (f"none, or ≤ {tasks} at once for ≤ {duration(longest_ms)}: it is not known which",))
     if plan.pauses_are_least:
         return _least_pauses(plan, names)
-    each = f"~{durations(found.shortest_ms, longest_ms)} each, ≤ {most_at_once:,}"
+    each = f"~{durations(found.shortest_ms, longest_ms)} each{endless}, ≤ {most_at_once:,}"
     at_once = f"{each} {'task' if most_at_once == 1 else 'tasks'} at once"
     sum_of = duration(worst.ms if over_draws is None else over_draws.median)
     between = durations(*plan.ends("max_paused_task_ms", *(over_draws or ())))

@@ -132,7 +132,7 @@ _REASONS = {
     ReasonCode.DEALT_OUT_NEXT: "it is dealt out in the next rebalance",
     ReasonCode.LEAST_LOADED: "who has least gets it, or who came back",
     ReasonCode.NOT_CONFIGURED: "it is not configured",
-    ReasonCode.STOOD_STILL: "nobody has run it since before the plan; who has least gets it, or who came back",
+    ReasonCode.STOOD_STILL: "nobody has run it since before the plan",
 }
 
 

@@ -46,6 +46,7 @@ class _Group:
     state: str | None = None
     group_epoch: int | None = None
     target_epoch: int | None = None
+    members_target_epoch: int | None = None
     partitions: dict[str, int] = field(default_factory=dict)
 
 
@@ -121,9 +122,7 @@ def _add(table: str, words: list[str], line: str, group: _Group) -> None:
         group.partitions[words[1]] = max(group.partitions.get(words[1], 0), int(words[2]) + 1)
     else:
         cells = line.split(None, 8)
-        target_epoch, epoch = int(cells[1]), int(cells[5])
-        if group.target_epoch is None or not group.state:
-            group.target_epoch = target_epoch
+        group.members_target_epoch, epoch = int(cells[1]), int(cells[5])
         group.members.append(_Member(cells[3], epoch, cells[6], cells[7], _roles(cells[8] if len(cells) > 8 else "")))
 
 
@@ -146,15 +145,16 @@ def _row(
 ) -> DescribedRow:
     names = {field_name: name for name, (field_name, *_) in GROUP_SETTINGS.items()}
     tasks, notes = _tasks(group_id, group, topology)
-    group_epoch = group.target_epoch if group.group_epoch is None else group.group_epoch
+    listed = _when_listed(group)
+    notes += listed.notes
     row: dict[str, Any] = {
         "format_version": "1.0",
         "application_id": group_id,
         "group_protocol": "streams",
         "broker_version": broker_version,
-        "generation": group_epoch,
-        "target_epoch": group.target_epoch,
-        "group_state": group.state,
+        "generation": listed.group_epoch,
+        "target_epoch": listed.target_epoch,
+        "group_state": listed.state,
         "config": {names[name]: value for name, value in (settings or {}).items()},
         "tasks": tasks,
         "instances": _instances(group),
@@ -167,12 +167,35 @@ def _row(
             "defaults will count. Give --streams-config"
         )
         notes.append(Note("no-config", message))
-    if group.state is not None and group.state != "Stable":
-        message = f"the group is {printable(group.state)}: how far each member has come is not in the tool's text"
+    if listed.state is not None and listed.state != "Stable":
+        message = f"the group is {printable(listed.state)}: how far each member has come is not in the tool's text"
         notes.append(Note("not-stable", message))
     if group.state is None:
         notes.append(Note("no-state", "--state --verbose is not there: the group counts as Stable"))
     return DescribedRow(row, tuple(notes))
+
+
+class _Moment(NamedTuple):
+    """The group when its members were listed; ``state`` is ``None`` if nobody told it then."""
+
+    state: str | None
+    group_epoch: int
+    target_epoch: int
+    notes: tuple[Note, ...] = ()
+
+
+def _when_listed(group: _Group) -> _Moment:
+    """Return the group when its members were listed: what they hold and are to hold is of then, and counts."""
+    target_epoch = group.members_target_epoch or 0
+    group_epoch = max(target_epoch, group.group_epoch or 0)
+    if group.target_epoch in (None, target_epoch):
+        return _Moment(group.state, group_epoch, target_epoch)
+    message = (
+        f"--state tells of target {group.target_epoch}, --members of target {target_epoch}: they are of two moments. "
+        "The members count, and what has come since is not known: save both again, one right after the other"
+    )
+    state = "Assigning" if group_epoch > target_epoch else None
+    return _Moment(state, group_epoch, target_epoch, (Note("two-moments", message),))
 
 
 def _standbys(group: _Group) -> int:

@@ -40,7 +40,7 @@ from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable
 from kstream_plan.snapshots.rows.lags import LagSource, read_lag_rows
 from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts
 from kstream_plan.snapshots.rows.rates import read_rates
-from kstream_plan.snapshots.rows.streams_group import read_broker_group, read_group_config, state_notes
+from kstream_plan.snapshots.rows.streams_group import group_notes, read_broker_group, read_group_config
 from kstream_plan.snapshots.rows.tasks import TaskRow, complete_tasks, read_task_rows
 from kstream_plan.snapshots.rows.times import optional_time
 
@@ -122,6 +122,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
     held_now = holdings if decision is None or decision.consumers is None else decision.consumers
     ages = read_copies_since(row, group, header.captured_at_ms)
     broker_group = read_broker_group(row, group, header.generation, header.captured_at_ms) if streams else None
+    broker_notes = () if broker_group is None else tuple(group_notes(broker_group, group, holdings))
     state = GroupState(
         group=group,
         generation=header.generation,
@@ -136,7 +137,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         config=config,
         captured_at=None if header.captured_at_ms is None else format_time(header.captured_at_ms),
         rates=read_rates(row, group) if lags is None else rates_of(lags.stores, group, config.acceptable_recovery_lag),
-        warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes, *state_notes(broker_group)),
+        warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes, *broker_notes),
         assumptions=assumptions,
         coverage=coverage(reports, held_now, group, header.captured_at_ms),
         measured_lags=_from(LagSource.METRICS, reports),

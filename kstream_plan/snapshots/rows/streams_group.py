@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from kstream_plan.model import Group, Note
+from kstream_plan.model import Group, Holding, Note
 from kstream_plan.model.java_hash import java_string_key
 from kstream_plan.model.settings import CONFIG_NAMES, MAX_LONG, AssignmentConfig
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS, BrokerGroup, BrokerMember, TaskNames
@@ -78,16 +78,17 @@ def read_broker_group(row: Row, group: Group, generation: int, captured_at_ms: i
     """
     state, target_at_ms = optional_text(row, "group_state"), optional_time(row, "target_at")
     target_epoch = optional_integer(row, "target_epoch")
+    target_epoch = generation if target_epoch is None else target_epoch
     known = _broker_version(row)
     _check_state(state)
     _check_tasks(group)
     found, positions = [], []
-    stable = (state is None or state.lower() == _STABLE) and target_epoch in (None, generation)
+    stable = _is_stable(state) and target_epoch == generation
     for number, instance in enumerate(row["instances"]):
         process_id = normal_process_id(instance["process_id"])
         for place, seat in enumerate(instance["consumers"]):
             try:
-                found.append(_member(seat, process_id, group, generation, known, stable=stable))
+                found.append(_member(seat, process_id, group, target_epoch, known, stable=stable))
                 positions.append(optional_integer(seat, "position"))
             except FieldError as error:
                 raise error.inside(f"instances[{number}].consumers[{place}]") from None
@@ -95,7 +96,7 @@ def read_broker_group(row: Row, group: Group, generation: int, captured_at_ms: i
     return BrokerGroup(
         broker_version=known,
         group_epoch=generation,
-        target_epoch=generation if target_epoch is None else target_epoch,
+        target_epoch=target_epoch,
         target_age_ms=None if None in (target_at_ms, captured_at_ms) else captured_at_ms - target_at_ms,  # type: ignore[operator]
         state=state,
         members=tuple(_in_table_order(found, positions)),
@@ -112,15 +113,54 @@ def _check_state(state: str | None) -> None:
     raise FieldError("group_state", f"is {shown(state)}, which no streams group is", "write Stable or Reconciling, say")
 
 
-def state_notes(memory: BrokerGroup | None) -> tuple[Note, ...]:
-    """Warn of a group whose brokers deal out nothing."""
-    if memory is None or (memory.state or "").lower() != _NOT_READY:
-        return ()
-    message = (
-        "The group is NotReady: its brokers deal out nothing until the topics of its topology are there. What follows "
-        "is what they do then"
-    )
-    return (Note("group-not-ready", message),)
+def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) -> Iterator[Note]:
+    """Warn of brokers that deal out nothing, of what cannot all be true of a group, and of what nobody is to run."""
+    if (memory.state or "").lower() == _NOT_READY:
+        message = (
+            "The group is NotReady: its brokers deal out nothing until the topics of its topology are there. What "
+            "follows is what they do then"
+        )
+        yield Note("group-not-ready", message)
+    names = [str(task.task_id) for task in group.tasks]
+    held = {
+        of: TaskNames(*(tuple(sorted(names[task] for task in role)) for role in (holding.active, holding.standby)))
+        for of, holding in zip(group.consumer_ids, holdings, strict=True)
+    }
+    members = tuple(of.member_id for of in memory.members if _contradicts(of, held[of.member_id], memory))
+    if members:
+        who, is_ = ", ".join(members), "is" if len(members) == 1 else "are"
+        told = (
+            f"the group is told to be {memory.state}" if memory.state else "no group_state says otherwise than Stable"
+        )
+        if not _is_stable(memory.state):
+            told = f"{is_} told to be STABLE"
+        message = (
+            f"{who}: {told}, but what {'it holds is' if len(members) == 1 else 'they hold is'} not what a target that "
+            "everybody has reached gives. The group was described at two moments, or the row was edited: what comes of "
+            "it, and how long that takes, is not known for sure. Describe the group again"
+        )
+        yield Note("group-not-as-told", message, members)
+    dealt_out = {task for of in memory.members for task in of.target.active}.union(*(of.active for of in held.values()))
+    left_out = tuple(name for name in names if name not in dealt_out)
+    if left_out and memory.group_epoch == memory.target_epoch:
+        message = (
+            f"{', '.join(left_out)}: nobody runs {'it' if len(left_out) == 1 else 'them'}, and nobody is to: the "
+            "brokers know fewer tasks by now, or the row is not whole. What follows counts from a target that has all"
+        )
+        yield Note("not-dealt-out", message, left_out)
+
+
+def _is_stable(state: str | None) -> bool:
+    """Tell whether a group is told to be Stable; one that tells nothing counts as such."""
+    return state is None or state.lower() == _STABLE
+
+
+def _contradicts(member: BrokerMember, held: TaskNames, group: BrokerGroup) -> bool:
+    """Tell whether a member is not where it, or its group, says."""
+    arrived = member.target == held and member.epoch == group.target_epoch and member.state in (None, "STABLE")
+    if _is_stable(group.state):
+        return not arrived
+    return member.state == "STABLE" and member.epoch == group.target_epoch and not arrived
 
 
 def _broker_version(row: Row) -> str:
@@ -152,7 +192,7 @@ def _check_tasks(group: Group) -> None:
 
 
 def _member(
-    seat: Row, process_id: str, group: Group, generation: int, broker_version: str, *, stable: bool
+    seat: Row, process_id: str, group: Group, target_epoch: int, broker_version: str, *, stable: bool
 ) -> BrokerMember:
     if optional_text(seat, "group_instance_id") is not None and not BROKER_VERSIONS[broker_version]:
         what = f"is {shown(seat['group_instance_id'])}, but brokers of {broker_version} refuse static members"
@@ -160,24 +200,37 @@ def _member(
     _no_warmups(seat)
     current = TaskNames(*(tuple(sorted(optional_list(seat, role))) for role in TaskNames._fields))
     target = _roles(seat, "target", group)
-    if target is None and not stable:
-        what = "is missing, though the group is not Stable"
-        raise FieldError("target", what, "give what each member is to hold, or capture the group when it is Stable")
+    if target is None:
+        if not stable:
+            what = "is missing, though the group is not Stable"
+            raise FieldError("target", what, "give what each member is to hold, or capture the group when it is Stable")
+        target = current
     state = optional_text(seat, "member_state")
     if state is not None and state not in _MEMBER_STATES:
         raise FieldError("member_state", f"is {shown(state)}", f"write one of {', '.join(_MEMBER_STATES)}")
+    revoking = _roles(seat, "revoking", group) or TaskNames()
+    if any(revoking) and state not in (None, "UNREVOKED_TASKS"):
+        what = f"is {shown(state)}, but the member is revoking tasks"
+        raise FieldError("member_state", what, "write UNREVOKED_TASKS, or leave revoking empty")
+    state = "UNREVOKED_TASKS" if any(revoking) else state
     epoch = optional_integer(seat, "member_epoch")
     return BrokerMember(
         member_id=seat["consumer_id"],
         process_id=process_id,
-        epoch=generation if epoch is None else epoch,
+        epoch=_likely_epoch(target_epoch, state, stable=stable, arrived=target == current) if epoch is None else epoch,
         state=state,
-        target=current if target is None else target,
-        revoking=_roles(seat, "revoking", group) or TaskNames(),
+        target=target,
+        revoking=revoking,
         offsets=tuple(
             sorted(_each(optional_rows(seat, "task_offsets"), "task_offsets", lambda item: _offset(item, group)))
         ),
     )
+
+
+def _likely_epoch(target_epoch: int, state: str | None, *, stable: bool, arrived: bool) -> int:
+    """Return the epoch of a member that tells none: one that may have to give up tasks still counts as behind."""
+    there = state == "UNRELEASED_TASKS" or (arrived and (stable or state == "STABLE"))
+    return target_epoch if there else target_epoch - 1
 
 
 def _no_warmups(seat: Row) -> None:

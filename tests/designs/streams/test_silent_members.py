@@ -15,6 +15,7 @@ from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import Join, Leave, Scenario, Stop
+from kstream_plan.model.streams_group import BrokerGroup, TaskNames
 from kstream_plan.plans import CauseCode, HandOver, Plan, Revoke, Trigger
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
@@ -79,6 +80,7 @@ def test_the_first_lines_name_who_is_silent_and_what_helps() -> None:
     assert "To be over it sooner, stop its instance: a close is heard at once, a kill after 45 s" in text
     assert "2 more of its tasks stand still until then as well" in text
     assert "NOT STUCK ANY MORE" in text
+    assert "RUNS everything after ≥ 6m04s (1m00s if it says so now)" in text
 
 
 def test_who_should_have_been_fenced_before_is_waited_for_and_nobody_knows_how_long() -> None:
@@ -87,6 +89,8 @@ def test_who_should_have_been_fenced_before_is_waited_for_and_nobody_knows_how_l
     assert (made.verdict.kind, made.verdict.cause.code) == ("stuck", CauseCode.OVERDUE_OWNER)
     assert [str(task) for task in made.verdict.tasks] == ["0_1"]
     assert made.summary.runs_by_ms is None
+    for rule in ("max_pause_per_task", "max_pause_per_handover", "max_pause_in_all", "max_paused_tasks_at_once"):
+        assert RULES[rule].worst(MeasuredPlan(made), 10**9).value is None
     text = table(made)
     assert "RUNS     nobody knows when everything does" in text
     assert "PAUSES   1 task still from the beginning on, and nobody knows until when" in text
@@ -113,6 +117,36 @@ def test_without_the_time_of_the_target_it_may_be_either() -> None:
     assert told.subjects == ("m-a",)
 
 
+def test_where_nobody_is_left_to_take_over_nobody_knows_when_everything_runs() -> None:
+    told = {"member_epoch": 12, "member_state": "UNREVOKED_TASKS"}
+    seats = {
+        "a": [{"consumer_id": "m-a", "active": ["0_0"], "revoking": {"active": ["0_1"]},
+               "target": {"active": ["0_0", "0_2"]}, **told}],
+        "b": [{"consumer_id": "m-b", "active": ["0_3"], "revoking": {"active": ["0_2"]},
+               "target": {"active": ["0_1", "0_3"]}, **told}],
+    }  # fmt: skip
+    shape = {"generation": 13, "target_epoch": 13, "group_state": "Reconciling"}
+    of = snapshot(row("4.3", seats, {"0": (4, True, 60_000)}, **shape))
+    made = play(replace(of, rates=Rates(restore_per_instance=1_000.0)))
+    assert made.verdict.kind == "settled"
+    text = " ".join(table(made).split())
+    assert "or nobody knows when" in text.partition("PAUSES")[0]
+    assert "or nobody knows how long" in text.partition("PAUSES")[2].partition("RESTORE")[0]
+    for rule in ("max_duration", "max_pause_per_task", "max_pause_in_all", "max_paused_tasks_at_once"):
+        assert RULES[rule].worst(MeasuredPlan(made), 10**9).value is None
+
+
+def test_who_is_told_to_revoke_without_what_may_hold_what_nobody_runs() -> None:
+    of = waiting(None)
+    memory = of.state.memory
+    assert isinstance(memory, BrokerGroup)
+    without = tuple(replace(member, revoking=TaskNames()) for member in memory.members)
+    of = replace(of, state=replace(of.state, memory=replace(memory, members=without)))
+    made = play(of)
+    assert "revocations-unknown" in [note.code for note in made.assumptions]
+    assert made.ends("longest_pause_ms")[1] >= 300_000
+
+
 def test_to_close_the_instance_of_the_silent_member_helps_at_once() -> None:
     made = play(waiting(_TWO_MINUTES_AGO), Leave(at_ms=0, process_ids=("a",)))
     assert (made.verdict.kind, made.summary.duration_ms <= 5_000) == ("settled", True)
@@ -129,6 +163,10 @@ def test_where_nobody_says_who_is_to_give_up_what_that_is_told() -> None:
     (told,) = (note for note in made.assumptions if note.code == "revocations-unknown")
     assert told.subjects == ("m-a",)
     assert told.message.startswith("0_1: run by nobody")
+    # the late ends count that m-a never says so: the broker fences it
+    assert made.ends("duration_ms")[1] >= 300_000
+    assert (made.ends("settles"), made.ends("moves")) == ((0, 1), (0, 2))
+    assert made.ends("longest_pause_ms")[1] >= 300_000
     for rule in ("max_duration", "max_pause_per_task", "max_pause_per_handover"):
         found = RULES[rule].worst(MeasuredPlan(made), 600_000)
         assert found.value is None

@@ -51,6 +51,29 @@ def test_tables_may_come_in_any_order_and_from_several_files() -> None:
     assert row_of(parts) == row_of(parts[::-1]) == row_of(["".join(parts)])
 
 
+@pytest.mark.parametrize(
+    ("state", "members", "epochs", "told"),
+    [
+        ("k43-base.txt", "k43-scale-out.txt", (12, 12), None),  # the members' table is the newer one
+        ("k43-scale-out.txt", "k43-base.txt", (12, 8), "Assigning"),
+    ],
+)
+def test_tables_of_two_moments_are_told_and_the_members_count(
+    state: str, members: str, epochs: tuple[int, int], told: str | None
+) -> None:
+    def table(file: str, option: str) -> str:
+        lines = (REAL / file).read_text().splitlines(keepends=True)
+        start = next(n for n, line in enumerate(lines) if line.startswith("$") and option in line)
+        end = next((n for n in range(start + 1, len(lines)) if lines[n].startswith("$")), len(lines))
+        return "".join(lines[start:end])
+
+    texts = [("a", table(state, "--state")), ("b", table(members, "--members"))]
+    ((row, notes),) = rows_from_text(texts, "4.3", lambda _of: TOPOLOGY, lambda _of: {"num_standby_replicas": 1})
+    assert next(note.code for note in notes) == "two-moments"
+    assert (row["generation"], row["target_epoch"], row["group_state"]) == (*epochs, told)
+    assert "group-not-as-told" not in [note.code for note in snapshot_from_row(row, "saved").warnings]
+
+
 def test_without_a_topology_standbys_tell_what_keeps_state() -> None:
     saved = (REAL / "k44-base.txt").read_text()
     ((row, notes),) = rows_from_text([("saved", saved)], "4.4", lambda _of: None, lambda _of: None)

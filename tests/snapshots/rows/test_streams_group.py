@@ -1,0 +1,122 @@
+"""Rows of streams groups that contradict themselves: never silently taken for one thing or the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model import Snapshot
+from kstream_plan.model.streams_group import BrokerGroup
+from kstream_plan.plans import HandOver, ReasonCode
+from kstream_plan.policy.rules import RULES, MeasuredPlan
+from kstream_plan.simulation.one_plan import plan_checked
+from tests.helpers.streams_rows import row, snapshot
+
+_TIMES = (
+    "max_duration",
+    "max_pause_per_task",
+    "max_pause_per_handover",
+    "max_pause_in_all",
+    "max_paused_tasks_at_once",
+)
+_AMOUNTS = ("max_rebalances", "max_moves", "max_cold_handovers", "max_restored_records")
+
+
+def group(a: dict[str, Any], b: dict[str, Any], state: str | None = "Stable", **fields: Any) -> Snapshot:
+    """Four tasks on two members, ``m-a`` and ``m-b``, that have these fields."""
+    seats = {
+        name: [{"consumer_id": f"m-{name}", "position": place, "active": [], **of}]
+        for place, (name, of) in enumerate({"a": a, "b": b}.items())
+    }
+    return snapshot(row("4.3", seats, {"0": (4, True, 60_000)}, group_state=state, **fields))
+
+
+def held(*tasks: str, **fields: Any) -> dict[str, Any]:
+    return {"active": list(tasks), **fields}
+
+
+_WELL = held("0_2", "0_3")
+
+
+@pytest.mark.parametrize("state", ["Stable", None])
+@pytest.mark.parametrize(
+    ("a", "b", "who"),
+    [
+        (
+            held("0_0", "0_1", "0_2", target={"active": ["0_0", "0_1"]}),
+            held("0_3", target={"active": ["0_2", "0_3"]}),
+            ("m-a", "m-b"),
+        ),
+        (held("0_0", target={"active": ["0_0", "0_1"]}), _WELL, ("m-a",)),
+        (held("0_0", "0_1", member_state="UNREVOKED_TASKS"), _WELL, ("m-a",)),
+        (held("0_0", "0_1", member_epoch=11), _WELL, ("m-a",)),
+        (held("0_0", "0_1", revoking={"standby": ["0_3"]}), _WELL, ("m-a",)),
+    ],
+)
+def test_members_of_a_stable_group_that_are_not_at_their_target_are_told(
+    a: dict[str, Any], b: dict[str, Any], who: tuple[str, ...], state: str | None
+) -> None:
+    of = group(a, b, state)
+    (told,) = (note for note in of.warnings if note.code == "group-not-as-told")
+    assert told.subjects == who
+    made = MeasuredPlan(plan_checked(of))
+    for rule in (*_TIMES, *_AMOUNTS):
+        found = RULES[rule].worst(made, 10**9)
+        assert found.value is None
+        assert found.offences
+
+
+def test_a_member_that_is_told_to_be_stable_at_the_target_holds_it() -> None:
+    fields = {"member_state": "STABLE", "target": {"active": ["0_0"]}}
+    of = group(held("0_0", "0_1", member_epoch=12, **fields), {**_WELL, "target": _WELL}, "Reconciling")
+    assert [note.subjects for note in of.warnings if note.code == "group-not-as-told"] == [("m-a",)]
+    not_yet = group(held("0_0", "0_1", member_epoch=11, **fields), {**_WELL, "target": _WELL}, "Reconciling")
+    assert "group-not-as-told" not in [note.code for note in not_yet.warnings]
+
+
+def test_what_nobody_runs_nor_is_to_is_told_and_stands_still_from_the_beginning() -> None:
+    of = group(held("0_0", "0_1"), held("0_2"))
+    (told,) = (note for note in of.warnings if note.code == "not-dealt-out")
+    assert told.subjects == ("0_3",)
+    made = plan_checked(of)
+    (start,) = (step for rnd in made.rounds for step in rnd.steps if isinstance(step, HandOver))
+    assert (str(start.task_id), start.reason.code) == ("0_3", ReasonCode.STOOD_STILL)
+    (pause,) = made.pauses
+    assert pause.from_ms == 0 < pause.to_ms
+    assert RULES["max_pause_per_task"].worst(MeasuredPlan(made), 10**9).value is None
+    a, b = held("0_0", "0_1"), held("0_2")
+    wanted = group({**a, "target": a}, {**b, "target": b}, "Assigning", generation=13, target_epoch=12)
+    assert "not-dealt-out" not in [note.code for note in wanted.warnings]
+
+
+@pytest.mark.parametrize(
+    ("fields", "epoch"),
+    [
+        ({}, 11),
+        ({"member_state": "STABLE"}, 12),
+        ({"member_state": "UNRELEASED_TASKS"}, 12),
+        ({"member_epoch": 12}, 12),
+    ],
+)
+def test_who_tells_no_epoch_may_still_have_to_give_up_tasks(fields: dict[str, Any], epoch: int) -> None:
+    of = group(held("0_0", "0_1", target=held("0_0", "0_1"), **fields), {**_WELL, "target": _WELL}, "Reconciling")
+    memory = of.state.memory
+    assert isinstance(memory, BrokerGroup)
+    assert memory.members[0].epoch == epoch
+
+
+def test_who_revokes_is_told_to_be_revoking() -> None:
+    with pytest.raises(SnapshotError, match="member_state is 'STABLE', but the member is revoking tasks"):
+        group(held("0_0", member_state="STABLE", revoking={"active": ["0_1"]}), _WELL)
+    of = group(held("0_0", revoking={"active": ["0_1"]}, target=held("0_0")), {**_WELL, "target": _WELL}, "Reconciling")
+    memory = of.state.memory
+    assert isinstance(memory, BrokerGroup)
+    assert memory.members[0].state == "UNREVOKED_TASKS"
+
+
+def test_nobody_is_told_of_where_all_is_well() -> None:
+    of = group(held("0_0", "0_1", member_epoch=12, member_state="STABLE"), _WELL)
+    assert of.warnings == ()
+    assert plan_checked(of).rounds == ()
