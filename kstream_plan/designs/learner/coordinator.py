@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-
-import numpy as np
+from typing import NamedTuple
 
 from kstream_plan.assignors.threads.split import split
 from kstream_plan.designs.learner import disks
 from kstream_plan.designs.learner.decision import LearnerDecision, decide
 from kstream_plan.designs.learner.memory import Remembered, remembered_of, reported_by
 from kstream_plan.designs.learner.reported import LearnerSettings
+from kstream_plan.designs.learner.roles import Given, Roles
 from kstream_plan.designs.learner.round_steps import learned_tasks, steps_of
 from kstream_plan.model import Assignment, Copy, Group, GroupState, Holding, Holdings, Instance, Rates, Target, WorkId
 from kstream_plan.model.scenario import Leave
@@ -52,6 +51,15 @@ class LearnerTurn(Turn):
     next_at_once: bool
 
 
+class _Last(NamedTuple):
+    """What the round before gave a group, and what everybody holds from then on."""
+
+    group: Group
+    given: Given
+    held: Holdings
+    roles: Roles
+
+
 class LearnerCoordinator(Coordinator[LearnerTurn]):
     """Coordinates one group by the draft's rules."""
 
@@ -62,6 +70,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         self._scale_down_timeout_ms = scale_down_timeout_ms
         self._rates = Rates()
         self._previous: tuple[GroupState, Assignment] | None = None
+        self._last: _Last | None = None
         #: the instances that report other copies than in the round before
         self._reseated: frozenset[int] = frozenset()
 
@@ -96,22 +105,57 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         """Play the round that is due."""
         memory = remembered_of(state)
         state = disks.cleaned(state, at_ms, self._config.state_cleanup_delay_ms)
+        roles = self._roles(state.group, state.holdings)
         if trigger is Trigger.LEARNER_READY:
-            state = self._told_ready(state, memory)
-        reported = reported_by(state, memory, at_ms)
+            state = self._told_ready(state, roles, memory)
+        reported = reported_by(state, roles, memory, at_ms)
         decision = decide(reported, memory.by_index(state.group), self._settings())
         ids = [instance.process_id for instance in state.group.instances]
         removed = [ids[instance] for instance in decision.removed]
         after = memory.after(decision.memory, state.group, removed)
         steps = [*members, *_leaving_steps(memory, after)]
-        stopped = tuple(learned_tasks(state, state.holdings))
+        stopped = learned_tasks(state.group, roles)
         if stopped:
             steps.append(StopLearned(stopped, Reason(ReasonCode.OWNER_MUST_REVOKE)))
         steps += [MemberLeft(process_id, at_ms, _SCALE_DOWN) for process_id in removed]
-        state, instances = _without(state, removed, _instances(state.group, decision), at_ms)
-        held = self._split(state, Holdings.of(state.group, instances))
-        steps += steps_of(state, tuple(held), decision, self._config.acceptable_recovery_lag)
-        return self._turn(state, at_ms, decision, after, instances, held, steps)
+        found, instances, target, held = self._divided(state, roles, decision, removed, at_ms)
+        steps += steps_of(found, tuple(held), decision, self._config.acceptable_recovery_lag)
+        turn = LearnerTurn(
+            at_ms=at_ms,
+            state=found,
+            generation=found.generation + 1,
+            decided=held,
+            held=held,
+            target=target,
+            steps=tuple(steps),
+            decided_of=instances,
+            queued=sum(len(of.warmup) for of in instances.stateful),
+            memory=after,
+            copies=disks.seated(found, held, at_ms),
+            next_at_once=decision.next_at_once,
+        )
+        return replace(turn, phases=self._phases(turn))
+
+    def _divided(
+        self, state: GroupState, roles: Roles, decision: LearnerDecision, removed: Sequence[str], at_ms: int
+    ) -> tuple[GroupState, Holdings, Target, Holdings]:
+        """Return the group without who has gone, what its instances get, the target, and what its consumers get."""
+        last = self._last if self._last is not None and self._last.group is state.group else None
+        given = Given.of(state.group, decision, None if last is None else last.given)
+        found, instances, target = _without(state, removed, given, at_ms)
+        held = self._split(found, instances)
+        self._last = None
+        if not removed:
+            roles = roles.after(decision, Holdings.of(state.group, state.holdings), held)
+            self._last = _Last(state.group, given, held, roles)
+        return found, instances, target, held
+
+    def _roles(self, group: Group, holdings: Sequence[Holding]) -> Roles:
+        """Say who runs and learns what is held; of what the last round left everybody with that is known already."""
+        last = self._last
+        if last is not None and last.group is group and last.held is holdings:
+            return last.roles
+        return Roles.of(group, holdings)
 
     def _split(self, state: GroupState, instances: Holdings) -> Holdings:
         """Split over the consumers what each instance is to hold; where nothing has changed, as in the last round."""
@@ -185,12 +229,12 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
 
     def waited_for(self, turn: LearnerTurn) -> tuple[WorkId, ...]:
         """Return the tasks that are being learned, in task order."""
-        tasks = sorted(task for task, _ in disks.learners_of(turn.state, turn.held))
-        return tuple(turn.state.group.tasks[task].task_id for task in tasks)
+        tasks = self._roles(turn.state.group, turn.held).learned
+        return tuple(turn.state.group.tasks[task].task_id for task in tasks.tolist())
 
     def ended(self, turn: LearnerTurn, verdict: Verdict, _rates: Rates) -> Ending:
         """Say so where learners are left that never catch up."""
-        waiting = self._learners(turn.state, turn.held, turn.memory)
+        waiting = self._learners(turn.state.group, self._roles(turn.state.group, turn.held), turn.memory)
         if verdict.kind != "settled" or not self._goes_on(turn) or not waiting:
             return Ending(verdict)
         (task, instance), group = waiting[0], turn.state.group
@@ -208,32 +252,6 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
             scale_down_timeout_ms=self._scale_down_timeout_ms,
         )
 
-    def _turn(
-        self,
-        state: GroupState,
-        at_ms: int,
-        decision: LearnerDecision,
-        memory: Remembered,
-        instances: Sequence[Holding],
-        held: Holdings,
-        steps: Sequence[Step],
-    ) -> LearnerTurn:
-        turn = LearnerTurn(
-            at_ms=at_ms,
-            state=state,
-            generation=state.generation + 1,
-            decided=held,
-            held=held,
-            target=_target(state.group, instances),
-            steps=tuple(steps),
-            decided_of=instances,
-            queued=sum(len(of.warmup) for of in instances),
-            memory=memory,
-            copies=disks.seated(state, held, at_ms),
-            next_at_once=decision.next_at_once,
-        )
-        return replace(turn, phases=self._phases(turn))
-
     def _phases(self, turn: LearnerTurn) -> tuple[Phase, ...]:
         starts = any(isinstance(step, HandOver | Promote) for step in turn.steps)
         of = (Phase.WARM_UP, turn.queued), (Phase.CUT_OVER, starts), (Phase.SETTLED, not self._goes_on(turn))
@@ -242,33 +260,36 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
     def _goes_on(self, turn: LearnerTurn) -> bool:
         return bool(turn.next_at_once or turn.queued or turn.memory.leaving)
 
-    def _learners(self, state: GroupState, held: Holdings, memory: Remembered) -> list[disks.Seat]:
+    def _learners(self, group: Group, roles: Roles, memory: Remembered) -> list[disks.Seat]:
         """Return the learners of instances that run, as (task, instance), by instance."""
-        absent = {state.group.instance_index[of] for of, _ in memory.absent}
-        found = sorted([(instance, task) for task, instance in disks.learners_of(state, held)])
-        return [(task, instance) for instance, task in found if instance not in absent]
+        absent = [group.instance_index[of] for of, _ in memory.absent]
+        tasks = roles.learned
+        tasks = tasks[roles.learner[tasks].argsort(kind="stable")]
+        found = zip(tasks.tolist(), roles.learner[tasks].tolist(), strict=True)
+        return [seat for seat in found if seat[1] not in absent]
 
-    def _told_ready(self, state: GroupState, memory: Remembered) -> GroupState:
+    def _told_ready(self, state: GroupState, roles: Roles, memory: Remembered) -> GroupState:
         """Let the first learner be ready of which nobody knows when it is, unless one is."""
-        limit = self._config.acceptable_recovery_lag
-        learners = self._learners(state, Holdings.of(state.group, state.holdings), memory)
-        unrated = [seat for seat in learners if not self._rated(state.group, seat)]
-        if not unrated:
+        learners = self._learners(state.group, roles, memory)
+        if self._all_rated(state.group, learners):
             return state
+        limit = self._config.acceptable_recovery_lag
         lags = {(task, copy.instance): copy.remaining for task, _ in learners for copy in state.copies[task]}
         if any(lags.get(seat, 0) <= limit for seat in learners):
             return state
-        return disks.told_ready(state, unrated[0])
+        return disks.told_ready(state, next(seat for seat in learners if not self._all_rated(state.group, [seat])))
 
-    def _rated(self, group: Group, seat: disks.Seat) -> bool:
-        return self._rates.restore_rate(seat[1]) is not None and group.tasks[seat[0]].end_offset_known
+    def _all_rated(self, group: Group, learners: Sequence[disks.Seat]) -> bool:
+        """Tell whether somebody knows how long each of these takes."""
+        rated = all(self._rates.restore_rate(instance) is not None for instance in {of for _, of in learners})
+        return rated and all(group.tasks[task].end_offset_known for task, _ in learners)
 
     def _ready_ms(self, turn: LearnerTurn, ahead: Ahead) -> int | None:
-        learners = self._learners(turn.state, turn.held, turn.memory)
+        learners = self._learners(turn.state.group, self._roles(turn.state.group, turn.held), turn.memory)
         if not learners:
             return None
         limit = self._config.acceptable_recovery_lag
-        if not all(self._rated(turn.state.group, seat) for seat in learners):
+        if not self._all_rated(turn.state.group, learners):
             return turn.at_ms
         learned = {task for task, _ in learners}
         restoring = {
@@ -292,47 +313,17 @@ def _leaving_steps(before: Remembered, after: Remembered) -> list[Step]:
     ]
 
 
-def _instances(group: Group, decision: LearnerDecision) -> list[Holding]:
-    """Return what each instance is to hold, tasks in order."""
-    number = len(group.instances)
-    standby: list[list[int]] = [[] for _ in range(number)]
-    for task, standbys in enumerate(decision.standbys) if any(decision.standbys) else ():
-        for instance in standbys:
-            standby[instance].append(task)
-    roles = _of_each(decision.owner, number), map(tuple, standby), _of_each(decision.learner, number)
-    return list(map(Holding, *roles))
-
-
-def _of_each(instances: Sequence[int], number: int) -> list[tuple[int, ...]]:
-    """Return the tasks of each instance, in order, from the instance of each task."""
-    of_tasks = np.asarray(instances, dtype=np.int64)
-    in_order = of_tasks.argsort(kind="stable")
-    ends = of_tasks[in_order].searchsorted(range(number + 1)).tolist()
-    tasks = in_order.tolist()
-    return [tuple(tasks[start:end]) for start, end in pairwise(ends)]
-
-
-def _target(group: Group, instances: Sequence[Holding]) -> Target:
-    """Return who runs which stateful task once all learners have taken over."""
-    learner = {task: instance for instance, held in enumerate(instances) for task in held.warmup}
-    apart = learner.keys() | set(group.stateless)
-    active = [[task for task in held.active if task not in apart] for held in instances]
-    for task, instance in learner.items():
-        active[instance].append(task)
-    return Target(tuple(tuple(sorted(of)) for of in active), tuple(held.standby for held in instances))
-
-
 def _without(
-    state: GroupState, removed: Sequence[str], instances: list[Holding], at_ms: int
-) -> tuple[GroupState, list[Holding]]:
-    """Return the group, and what its instances are to hold, without those that have gone with this round."""
+    state: GroupState, removed: Sequence[str], given: Given, at_ms: int
+) -> tuple[GroupState, Holdings, Target]:
+    """Return the group, what its instances are to hold, and the target without who has gone with this round."""
     if not removed:
-        return state, instances
+        return state, given.instances, given.target
     old, gone = state.group, frozenset(removed)
     stay = [place for place, instance in enumerate(old.instances) if instance.process_id not in gone]
     group = Group.of(old.application_id, list(old.tasks), [old.instances[place] for place in stay])
     smaller = regrouped(state, group, gone, {}, at_ms, lambda _task, _from_ms, _to_ms: 0)
-    return smaller, [instances[place] for place in stay]
+    return smaller, *given.without(group, stay)
 
 
 def _instance(group: Group, process_id: str) -> Instance:

@@ -16,15 +16,16 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from kstream_plan.designs.learner.reported import Lag, LearnerSettings, Memory, Reported
+from kstream_plan.designs.learner.reported import LearnerSettings, Memory, Reported
 from kstream_plan.designs.learner.standbys import Copying
 from kstream_plan.model import NOBODY
 
 _Flags = npt.NDArray[np.bool_]
 _Indices = npt.NDArray[np.int64]
+_Letters = npt.NDArray[np.str_]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LearnerDecision:
     """What a round comes to.
 
@@ -35,9 +36,9 @@ class LearnerDecision:
     are still missing, one more round gives the next. ``numerators`` are the loads of the staying instances at the end.
     """
 
-    owner: tuple[int, ...]
-    rule: tuple[str, ...]
-    learner: tuple[int, ...]
+    owner: _Indices
+    rule: _Letters
+    learner: _Indices
     standbys: tuple[tuple[int, ...], ...]
     took_over: tuple[int, ...]
     new_learners: tuple[int, ...]
@@ -46,6 +47,11 @@ class LearnerDecision:
     next_at_once: bool
     numerators: Mapping[int, int]
     memory: Memory
+
+    def __post_init__(self) -> None:
+        """Freeze the numbers, too."""
+        for of_tasks in (self.owner, self.rule, self.learner):
+            of_tasks.setflags(write=False)
 
 
 def decide(reported: Reported, memory: Memory, settings: LearnerSettings) -> LearnerDecision:
@@ -61,15 +67,14 @@ def decide(reported: Reported, memory: Memory, settings: LearnerSettings) -> Lea
     draft.move_stateless()
     draft.learn_from_leaving()
     draft.learn_for_balance()
-    owner, learner = draft.owner.tolist(), draft.learner.tolist()
-    copying = Copying(reported, settings, draft.staying, draft.weight, owner, learner, draft.rule)
+    copying = Copying(reported, settings, draft.staying, draft.weight, draft.owner, draft.learner, draft.rule)
     copying.copy()
-    emptied = {instance for instance in known.leaving if instance in members and instance not in owner}
+    emptied = {of for of in known.leaving if of in members and not (draft.owner == of).any()}
     removed = sorted(gone | emptied)
     return LearnerDecision(
-        owner=tuple(owner),
-        rule=tuple(draft.rule),
-        learner=tuple(learner),
+        owner=draft.owner,
+        rule=draft.rule,
+        learner=draft.learner,
         standbys=copying.of_tasks(),
         took_over=tuple(draft.took_over),
         new_learners=tuple(draft.new_learners),
@@ -111,7 +116,11 @@ def _back(reported: Reported, memory: Memory) -> frozenset[int]:
 
 @dataclass(slots=True)
 class _Draft:
-    """A round under way; ``before`` are the learners so far, in task order, ``learning`` is how many there are now."""
+    """A round under way.
+
+    ``before`` are the tasks learned so far, in order, ``learned_by`` by whom, and ``ready`` which of them are;
+    ``learning`` is how many are now.
+    """
 
     reported: Reported
     settings: LearnerSettings
@@ -119,12 +128,14 @@ class _Draft:
     staying: list[int]
     threads_staying: int
     newcomers: frozenset[int]
-    before: Mapping[int, tuple[int, Lag]]
+    before: _Indices
+    learned_by: _Indices
+    ready: _Flags
     stateful: _Flags
     reported_owner: _Indices
     weight: list[int]
     owner: _Indices
-    rule: list[str]
+    rule: _Letters
     learner: _Indices
     numerator: list[int]
     learning: int = 0
@@ -143,6 +154,11 @@ class _Draft:
         tasks, threads = len(reported.stateful), reported.threads
         staying = sorted(members - memory.leaving.keys())
         common = lcm(*threads) if threads else 1
+        owner = np.asarray(reported.owner, dtype=np.int64)
+        before = sorted(reported.learner)
+        if back:
+            before = [task for task in before if owner[task] not in back]
+        learners = [reported.learner[task] for task in before]
         return cls(
             reported=reported,
             settings=settings,
@@ -150,12 +166,14 @@ class _Draft:
             staying=staying,
             threads_staying=sum(threads[instance] for instance in staying),
             newcomers=frozenset(staying) - memory.last_members,
-            before={task: of for task, of in sorted(reported.learner.items()) if reported.owner[task] not in back},
+            before=np.array(before, dtype=np.int64),
+            learned_by=np.array([instance for instance, _ in learners], dtype=np.int64),
+            ready=np.array([lag <= settings.acceptable_recovery_lag for _, lag in learners], dtype=np.bool_),
             stateful=np.asarray(reported.stateful, dtype=np.bool_),
-            reported_owner=np.asarray(reported.owner, dtype=np.int64),
+            reported_owner=owner,
             weight=[common // of for of in threads],
             owner=np.full(tasks, NOBODY, dtype=np.int64),
-            rule=[],
+            rule=np.full(tasks, "", dtype="U1"),
             learner=np.full(tasks, NOBODY, dtype=np.int64),
             numerator=[0] * len(threads),
         )
@@ -185,27 +203,23 @@ class _Draft:
         flags[list(instances)] = True
         return flags
 
-    def _count(self, owners: _Indices) -> None:
+    def _count(self, owners: _Indices, each: int = 1) -> None:
         """Add the tasks of these owners to their numerators."""
         for instance, tasks in enumerate(np.bincount(owners, minlength=len(self.numerator)).tolist()):
-            self.numerator[instance] += tasks
+            self.numerator[instance] += each * tasks
 
     # -- step 1 and 2 --------------------------------------------------------------------------------------------
 
     def keep_or_hand_over(self) -> None:
         """Give each stateful task to its ready learner, its owner, or its unready learner (1 a-c)."""
-        staying = frozenset(self.staying)
         kept = self.stateful & self._flags(self.members)[self.reported_owner]
-        self.owner[kept] = self.reported_owner[kept]
-        self.rule = np.where(kept, "b", "").tolist()
-        for task, (instance, lag) in self.before.items():
-            if not self.stateful[task] or instance not in staying:
-                continue
-            if lag <= self.settings.acceptable_recovery_lag:
-                self.owner[task], self.rule[task] = instance, "a"
-                self.took_over.append(task)
-            elif not kept[task]:
-                self.owner[task], self.rule[task] = instance, "c"
+        self.owner[kept], self.rule[kept] = self.reported_owner[kept], "b"
+        may = self.stateful[self.before] & self._flags(self.staying)[self.learned_by]
+        ready, cold = may & self.ready, may & ~self.ready & ~kept[self.before]
+        for some, rule in (ready, "a"), (cold, "c"):
+            tasks = self.before[some]
+            self.owner[tasks], self.rule[tasks] = self.learned_by[some], rule
+        self.took_over += self.before[ready].tolist()
         self._count(self.owner[self.owner != NOBODY])
 
     def _run(self, task: int, instance: int, rule: str) -> None:
@@ -214,13 +228,12 @@ class _Draft:
 
     def keep_learners(self) -> None:
         """Let learners learn on whose tasks went to their previous owners (2)."""
-        staying, rule = frozenset(self.staying), self.rule
-        kept = {task: of for task, (of, _) in self.before.items() if rule[task] == "b" and of in staying}
-        self.learner[list(kept)] = list(kept.values())
-        self.learning += len(kept)
-        for task, instance in kept.items():
-            self.numerator[instance] += 1
-            self.numerator[self.reported.owner[task]] -= 1
+        kept = (self.rule[self.before] == "b") & self._flags(self.staying)[self.learned_by]
+        tasks, instances = self.before[kept], self.learned_by[kept]
+        self.learner[tasks] = instances
+        self.learning += len(tasks)
+        self._count(instances)
+        self._count(self.reported_owner[tasks], -1)
 
     def _learn(self, task: int, instance: int) -> None:
         self.learner[task] = instance
@@ -247,8 +260,8 @@ class _Draft:
 
     def move_stateless(self) -> None:
         """Keep each stateless task where it is unless somebody lies below its owner (1, last paragraph)."""
-        for task in np.flatnonzero(~self.stateful).tolist():
-            owner = self.reported.owner[task]
+        stateless = np.flatnonzero(~self.stateful)
+        for task, owner in zip(stateless.tolist(), self.reported_owner[stateless].tolist(), strict=True):
             stays = owner in self.staying
             candidates = self._below(owner) if stays else self.staying
             if not candidates:

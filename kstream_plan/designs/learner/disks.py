@@ -203,10 +203,3 @@ def _later(group: Group, task: int, copy: Copy, left: Restoring, spans: Sequence
         return copy
     # one by one: this is done for every learner in every round
     return Copy(copy.instance, lag, (copy.consumer,), remaining, *copy[4:])
-
-
-def learners_of(state: GroupState, holdings: Holdings) -> Iterator[Seat]:
-    """Yield every learner, as (task, instance)."""
-    for consumer, held in enumerate(holdings.stateful):
-        for task in held.warmup:
-            yield task, state.group.instance_of[consumer]

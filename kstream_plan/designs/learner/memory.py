@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from types import MappingProxyType
 
-import numpy as np
-
 from kstream_plan.designs.learner.reported import Memory, Reported
-from kstream_plan.model import NOBODY, Group, GroupState
+from kstream_plan.designs.learner.roles import Roles
+from kstream_plan.model import NOBODY, Copy, Group, GroupState, Holdings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,48 +74,34 @@ def remembered_of(state: GroupState) -> Remembered:
     return Remembered(leader=None if leader is None else ids[leader], last_members=last_members, guessed=True)
 
 
-def reported_by(state: GroupState, memory: Remembered, now_ms: int) -> Reported:
-    """Return what the members of a group report when they join for a round."""
+def reported_by(state: GroupState, roles: Roles, memory: Remembered, now_ms: int) -> Reported:
+    """Return what the members of a group report when they join for a round; ``roles`` are who holds what in it."""
     group = state.group
     absent = frozenset(group.instance_index[of] for of, _ in memory.absent)
-    learner: dict[int, int] = {}
     copied: dict[int, list[int]] = {}
-    for consumer, held in enumerate(state.holdings):
-        instance = group.instance_of[consumer]
-        for task in held.warmup:
-            learner[task] = min(instance, learner.get(task, instance))
+    for consumer, held in enumerate(Holdings.of(group, state.holdings).stateful):
         for task in (*held.standby, *held.temporary):
-            copied.setdefault(task, []).append(instance)
+            copied.setdefault(task, []).append(group.instance_of[consumer])
 
-    copies = dict(zip(learner, state.copies_of(list(learner)), strict=True))
-
-    def lag(task: int, instance: int) -> int:
-        for copy in copies.get(task, ()) or state.copies[task]:
+    def lag(task: int, instance: int, copies: Sequence[Copy]) -> int:
+        for copy in copies:
             if copy.instance == instance:
                 return copy.remaining
         return group.end_offset_sums[task]
 
+    learned = roles.learned.tolist()
+    learner = zip(learned, roles.learner[learned].tolist(), state.copies_of(learned), strict=True)
     return Reported(
         now_ms=now_ms,
         stateful=group.stateful_flags,
-        threads=[instance.capacity for instance in group.instances],
-        owner=_owners(state),
+        threads=group.capacities,
+        owner=roles.owner,
         standbys={
-            task: {instance: lag(task, instance) for instance in of if instance not in absent}
+            task: {instance: lag(task, instance, state.copies[task]) for instance in of if instance not in absent}
             for task, of in copied.items()
         },
-        learner={task: (of, lag(task, of)) for task, of in learner.items() if of not in absent},
+        learner={task: (of, lag(task, of, copies)) for task, of, copies in learner if of not in absent},
         members=frozenset(range(len(group.instances))),
         announced=frozenset(group.instance_index[of] for of in memory.announced),
         absent=absent,
     )
-
-
-def _owners(state: GroupState) -> Sequence[int]:
-    """Return by task the instance that runs it."""
-    active = [held.active for held in state.holdings]
-    tasks = np.fromiter(chain.from_iterable(active), dtype=np.int64)
-    owners = np.full(len(state.group.tasks), NOBODY, dtype=np.int64)
-    owners[tasks] = np.repeat(np.asarray(state.group.instance_of, dtype=np.int64), list(map(len, active)))
-    found: Sequence[int] = owners.tolist()
-    return found

@@ -9,6 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 #: Records a copy lacks; a fraction, for instances share what they restore evenly.
 Lag = Fraction | int
@@ -42,7 +47,7 @@ class Reported:
     now_ms: int
     stateful: Sequence[bool]
     threads: Sequence[int]
-    owner: Sequence[int]
+    owner: Sequence[int] | npt.NDArray[np.int64]
     standbys: Mapping[int, Mapping[int, Lag]]
     learner: Mapping[int, tuple[int, Lag]]
     members: frozenset[int]

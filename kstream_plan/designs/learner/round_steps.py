@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kstream_plan.designs.learner.decision import LearnerDecision
-from kstream_plan.model import Copy, GroupState, Holding, WorkId
+from kstream_plan.designs.learner.roles import Roles
+from kstream_plan.model import NOBODY, Copy, Group, GroupState, Holding, WorkId
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import (
     Demote,
@@ -144,9 +145,9 @@ class _Steps:
         return self._state.group.tasks[task].task_id
 
 
-def learned_tasks(state: GroupState, holdings: Sequence[Holding]) -> Iterator[WorkId]:
-    """Yield the tasks that have a learner and an owner: it stops them before it joins."""
-    learned = {task for held in holdings for task in held.warmup}
-    for held in holdings:
-        for task in sorted(learned.intersection(held.active)):
-            yield state.group.tasks[task].task_id
+def learned_tasks(group: Group, roles: Roles) -> tuple[WorkId, ...]:
+    """Return the tasks that have a learner and an owner, by who runs them: it stops them before it joins."""
+    tasks = roles.learned
+    tasks = tasks[roles.owner[tasks] != NOBODY]
+    tasks = tasks[roles.consumer[tasks].argsort(kind="stable")]
+    return tuple([group.tasks[task].task_id for task in tasks.tolist()])

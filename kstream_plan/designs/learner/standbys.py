@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
+
 from kstream_plan.designs.learner.reported import LearnerSettings, Reported
 from kstream_plan.model import NOBODY
 
@@ -23,17 +26,20 @@ class Copying:
     settings: LearnerSettings
     staying: Sequence[int]
     weight: Sequence[int]
-    owner: Sequence[int]
-    learner: Sequence[int]
-    rule: Sequence[str]
+    owner: npt.NDArray[np.int64]
+    learner: npt.NDArray[np.int64]
+    rule: npt.NDArray[np.str_]
     standbys: dict[int, list[int]] = field(default_factory=dict)
     new: list[int] = field(default_factory=list)
+    _owner: list[int] = field(default_factory=list)
+    _learner: list[int] = field(default_factory=list)
 
     def copy(self) -> None:
         """Keep the standbys that there are, and give each task that lacks one at most one more."""
         wanted = self.settings.num_standby_replicas
         if not wanted:
             return
+        self._owner, self._learner = self.owner.tolist(), self.learner.tolist()
         for task in self._stateful():
             lags = dict(self.reported.standbys_of(task))
             dropped = self.reported.learner.get(task)
@@ -48,7 +54,7 @@ class Copying:
             free = [instance for instance in self.staying if not self._holds(instance, task)]
             if not free:
                 continue
-            handed = self.reported.owner[task] if self.rule[task] == "a" else NOBODY
+            handed = int(self.reported.owner[task]) if self.rule[task] == "a" else NOBODY
             place = handed if handed in free else min(free, key=lambda of: ((copies[of] + 1) * self.weight[of], of))
             self.standbys[task].append(place)
             copies[place] += 1
@@ -72,16 +78,16 @@ class Copying:
 
     def _lacks(self, task: int) -> bool:
         wanted = self.settings.num_standby_replicas
-        return len(self.standbys[task]) + (self.learner[task] != NOBODY) < wanted
+        return len(self.standbys[task]) + (self._learner[task] != NOBODY) < wanted
 
     def _holds(self, instance: int, task: int) -> bool:
-        return instance in (self.owner[task], self.learner[task]) or instance in self.standbys.get(task, ())
+        return instance in (self._owner[task], self._learner[task]) or instance in self.standbys.get(task, ())
 
     def _copies(self) -> list[int]:
         """Return how many tasks each instance has in any role."""
         copies = [0] * len(self.weight)
-        for task, owner in enumerate(self.owner):
-            for instance in (owner, self.learner[task], *self.standbys.get(task, ())):
+        for task, owner in enumerate(self._owner):
+            for instance in (owner, self._learner[task], *self.standbys.get(task, ())):
                 if instance != NOBODY:
                     copies[instance] += 1
         return copies
