@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from typer.main import get_command
 from kstream_plan.cli import run
 from kstream_plan.cli.application import COMMANDS, application
 from kstream_plan.cli.terminal_markdown import TerminalMarkdown
+from kstream_plan.documents.policy_file import load_policy
+from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.plans import Step
 from kstream_plan.version import __version__
 from tests.helpers.goldens import WRITE
@@ -97,6 +101,20 @@ def test_the_picture_shows_what_its_command_prints(
     assert f"({PICTURE.relative_to(ROOT)})" in _text(README)
 
 
+def test_what_a_real_group_did_is_told_as_it_is_shown() -> None:
+    """Compare the sentence about said and happened with the output that is run on its page."""
+    shown = _text(PAGES["diff"])
+    ((generations, said, seen),) = re.findall(
+        r"^AS SAID  (\d+ of \d+ generations came as said, thread by thread)\nLASTS    (\S+) said, (\S+) seen$",
+        shown,
+        re.M,
+    )
+    for document in (README, PAGES["trust"]):
+        told = " ".join(_text(document).split())
+        assert f"{said} said, {seen} seen" in told
+        assert generations in told
+
+
 def test_the_readme_is_short() -> None:
     assert len(_text(README).splitlines()) <= 250
 
@@ -131,16 +149,47 @@ def test_every_command_has_a_page() -> None:
     assert [name for name in COMMANDS if name not in PAGES] == []
 
 
-def test_commands_for_a_shell_have_options_that_exist() -> None:
-    options = {name: {one for of in command.params for one in of.opts} for name, command in commands().items()}
+def _for_a_shell() -> list[tuple[str, str]]:
+    """Return the calls in examples that need more than is here, one line each, with the document."""
+    calls = []
     for document in DOCUMENTS:
-        shown = "\n".join(re.findall(r"```sh\n(.*?)```", _text(document), re.DOTALL))
-        for line in re.sub(r"\\\n\s*", " ", shown).splitlines():
-            for called in re.findall(r"kstream-plan ([^|>#]+)", line.strip()):
-                name, *rest = shlex.split(called)
-                if name in options:
-                    given = {one.partition("=")[0] for one in rest if one.startswith("--")}
-                    assert given <= options[name], (document.name, line)
+        shown = "\n".join(re.findall(r"^ *```sh\n(.*?)```", _text(document), re.DOTALL | re.MULTILINE))
+        joined = re.sub(r"\\\n\s*", " ", shown)
+        calls += [
+            (document.stem, call.strip()) for call in re.findall(r"^[^\n#]*?kstream-plan ([^|>#\n]+)", joined, re.M)
+        ]
+    return calls
+
+
+def test_commands_for_a_shell_are_taken() -> None:
+    for document, call in _for_a_shell():
+        name, *given = shlex.split(call)
+        if name in COMMANDS:
+            try:
+                commands()[name].make_context(name, given)
+            except click.ClickException as wrong:
+                pytest.fail(f"{document}: {call}: {wrong.format_message()}")
+
+
+def test_queries_ask_for_columns_that_results_have(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["schema", "results"]) == 0
+    columns = set(json.loads(capsys.readouterr().out)["properties"])
+    queries = "".join(re.findall(r"```sql\n(.*?)```", _text(PAGES["fleet"]), re.DOTALL))
+    asked = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b|\boutcome\b", queries))
+    assert len(asked) >= 5
+    assert asked <= columns
+
+
+def test_policies_and_scenarios_on_pages_are_ones(tmp_path: Path) -> None:
+    file, kinds = tmp_path / "shown.yaml", set()
+    for document in DOCUMENTS:
+        for block in re.findall(r"^ *```yaml\n(.*?)```", _text(document), re.DOTALL | re.MULTILINE):
+            file.write_text(textwrap.dedent(block), encoding="utf-8")
+            for kind, key, read in (("scenario", "events:", load_scenario), ("policy", "defaults:", load_policy)):
+                if re.search(rf"^ *{key}", block, re.MULTILINE):
+                    read(file)
+                    kinds.add(kind)
+    assert kinds == {"scenario", "policy"}
 
 
 @pytest.mark.parametrize("document", PAGES.values(), ids=lambda one: one.stem)
