@@ -5,7 +5,7 @@ Source: page ``rules``, "Movements".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeAlias, overload
 
 from kstream_plan.model.decision import Movement
@@ -35,13 +35,14 @@ class MovementQueue(Sequence[Movement]):
         self.number_of_tasks = len(active.keys() | standby.keys())
         self.workings = workings
 
-    def of(self, task: int) -> list[Movement]:
-        """Return the movements of a task: that of the active one first."""
-        return [queued[1] for kind in self._by_task if (queued := kind[task]) is not None]
+    def of(self, tasks: Collection[int]) -> list[Movement]:
+        """Return the movements of these tasks: those of active ones first."""
+        return [queued[1] for kind in self._by_task for queued in kind.of(tasks) if queued is not None]
 
-    def _has(self, task: int) -> bool:
-        active, standby = self._by_task
-        return active[task] is not None or standby[task] is not None
+    def _number_of(self, tasks: Collection[int]) -> int:
+        """Return how many of these tasks have any movement."""
+        active, standby = (kind.of(tasks) for kind in self._by_task)
+        return sum(one is not None or other is not None for one, other in zip(active, standby, strict=True))
 
     def changed(
         self, active: Mapping[int, Queued | None], standby: Mapping[int, Queued | None], workings: object = None
@@ -51,11 +52,11 @@ class MovementQueue(Sequence[Movement]):
         made._by_task = tuple(
             kind.replaced(queued) for kind, queued in zip(self._by_task, (active, standby), strict=True)
         )
-        more = more_tasks = 0
+        more = 0
         for before, queued in zip(self._by_task, (active, standby), strict=True):
-            more += sum((now is not None) - (before[task] is not None) for task, now in queued.items())
-        for task in active.keys() | standby.keys():
-            more_tasks += made._has(task) - self._has(task)
+            more += before.of(queued).count(None) - list(queued.values()).count(None)
+        tasks = active.keys() | standby.keys()
+        more_tasks = made._number_of(tasks) - self._number_of(tasks)
         made._number = self._number + more
         made.number_of_tasks = self.number_of_tasks + more_tasks
         made.workings = workings

@@ -14,6 +14,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from operator import add
 
 from kstream_plan.assignors.high_availability.movements import SWAPS, Pending, pending_active, stays_with
 from kstream_plan.model import GroupState, Movement
@@ -67,6 +68,8 @@ class ActivesUnderway:
         instances = range(len(counts_first))
         #: by instance the places of the movements that give it a task, that take one from it, and that may choose it
         self._gains, self._losses, self._choices = ([list[int]() for _ in instances] for _ in range(3))
+        #: by instance how many more of the first there are than of the second
+        self._more = [0] * len(counts_first)
         #: the places of those that change loads: as many of the first ones as there may be get a warm-up
         self._weighing: list[int] = []
         self._warm: list[int] = []
@@ -84,8 +87,7 @@ class ActivesUnderway:
 
     def counts(self) -> list[int]:
         """Return the tasks of each instance after all movements."""
-        columns = zip(self._first, self._gains, self._losses, strict=True)
-        return [count + len(gains) - len(losses) for count, gains, losses in columns]
+        return list(map(add, self._first, self._more))
 
     def follow(self, state: GroupState, changed: Sequence[int]) -> set[int]:
         """Go on to a state in which something else is reported of these tasks; return those that move otherwise."""
@@ -147,8 +149,10 @@ class ActivesUnderway:
             source = self._least_loaded(one.candidates, place)
             if source != one.source:
                 _remove(self._gains[one.source], place)
+                self._more[one.source] -= 1
                 change.add(one.source, -1, place)
                 insort(self._gains[source], place)
+                self._more[source] += 1
                 change.add(source, 1, place)
                 one.source = source
                 touched.add(task)
@@ -181,8 +185,10 @@ class ActivesUnderway:
         if not one.weighs:
             return
         insort(self._gains[one.source], place)
+        self._more[one.source] += 1
         if not one.warm_up:
             insort(self._losses[one.destination], place)
+            self._more[one.destination] -= 1
         if change is not None:
             change.add(one.source, 1, place)
             change.add(one.destination, one.warm_up - 1, place)
@@ -191,8 +197,10 @@ class ActivesUnderway:
         if not one.weighs:
             return
         _remove(self._gains[one.source], place)
+        self._more[one.source] -= 1
         if not one.warm_up:
             _remove(self._losses[one.destination], place)
+            self._more[one.destination] += 1
         change.add(one.source, -1, place)
         change.add(one.destination, 1 - one.warm_up, place)
 

@@ -141,11 +141,11 @@ def move_standbys(draft: MovementsDraft) -> list[tuple[Pending, list[int], Movem
     return handled
 
 
-def pending_active(state: GroupState, owner: Sequence[int], limit: int, tasks: Iterable[int]) -> list[Pending]:
+def pending_active(state: GroupState, owner: Sequence[int], limit: int, tasks: Sequence[int]) -> list[Pending]:
     """Return those of these stateful tasks that cannot start on their target ``owner`` yet, in the same order."""
-    found = []
-    for task in tasks:
-        caught_up = caught_up_elsewhere(state, task, owner[task], limit)
+    found, sums = [], state.group.end_offset_sums
+    for task, copies in zip(tasks, state.copies_of(tasks), strict=True):
+        caught_up = caught_up_elsewhere(copies, owner[task], sums[task], limit)
         if caught_up is not None:
             found.append((task, owner[task], caught_up))
     return found
@@ -155,11 +155,11 @@ def _pending_standbys(draft: MovementsDraft) -> list[Pending]:
     """Return the standbys that are not caught up where the target has them, in Kafka's order of handling."""
     state, standbys, limit = draft.state, draft.standbys, draft.limit
     found: list[Pending] = []
-    one_each = True
-    for task in state.group.stateful:
+    one_each, tasks, sums = True, state.group.stateful, state.group.end_offset_sums
+    for task, copies in zip(tasks, state.copies_of(tasks), strict=True):
         number = len(found)
         for destination in standbys[task]:
-            caught_up = caught_up_elsewhere(state, task, destination, limit)
+            caught_up = caught_up_elsewhere(copies, destination, sums[task], limit)
             if caught_up is not None:
                 found.append((task, destination, caught_up))
         one_each = one_each and len(found) - number <= 1
@@ -172,16 +172,23 @@ def _pending_standbys(draft: MovementsDraft) -> list[Pending]:
     return [queue.poll() for _ in found]
 
 
-def caught_up_elsewhere(state: GroupState, task: int, instance: int, limit: int) -> list[int] | None:
-    """Return who is caught up on a task, in instance order, if this instance is not and somebody else is further."""
-    rows, lag = state.copies[task], None
-    for row in rows:
-        if row[0] == instance:
-            lag = row[1]
+def caught_up_elsewhere(copies: Sequence[Copy], instance: int, end_offset_sum: int, limit: int) -> list[int] | None:
+    """Return who is caught up on a task, in instance order, if this instance is not and somebody else is further.
+
+    Args:
+        copies: the task's copies, by instance.
+        instance: where it is to go.
+        end_offset_sum: the task's, in records.
+        limit: ``acceptable.recovery.lag``, below 2^63-1.
+    """
+    lag = None
+    for copy in copies:
+        if copy[0] == instance:
+            lag = copy[1]
             break
     if lag is not None and lag <= limit and lag != UNKNOWN:
         return None
-    return further_elsewhere(rows, lag, state.group.tasks[task].end_offset_sum, limit)
+    return further_elsewhere(copies, lag, end_offset_sum, limit)
 
 
 def stays_with(pending: Pending, standbys: Sequence[int], copies: Sequence[Copy]) -> tuple[int, str] | None:

@@ -24,10 +24,14 @@ from kstream_plan.assignors.high_availability.movements import (
 from kstream_plan.assignors.java.constrained_priority_set import PrioritySet
 from kstream_plan.assignors.java.priority_queue import Handled
 from kstream_plan.assignors.java.queue_in_order import History
-from kstream_plan.model import GroupState, Movement
+from kstream_plan.model import Copy, GroupState, Movement
 
 #: What was pending, who was caught up and had no copy, and the movement, if there was any.
 StandbyHandled: TypeAlias = tuple[Pending, Sequence[int], Movement | None]
+
+
+#: The place of a standby that is pending, its destination, who is free, and its source.
+_Pending: TypeAlias = tuple[int, int, Sequence[int], int | None]
 
 
 @dataclass(slots=True)
@@ -73,7 +77,7 @@ class StandbysUnderway:
 
     def __init__(self, state: GroupState, limit: int, handled: Iterable[StandbyHandled]) -> None:
         """``limit`` is the acceptable lag; ``handled`` is in order."""
-        self._limit, self._tasks = limit, len(state.group.tasks)
+        self._limit, self._tasks, self._sums = limit, len(state.group.tasks), state.group.end_offset_sums
         self.of: dict[int, StandbyUnderway] = {}
         #: all in order
         self._ordered: list[StandbyUnderway] = []
@@ -109,15 +113,15 @@ class StandbysUnderway:
             The tasks whose standbys move otherwise.
         """
         touched: set[int] = set()
-        for task, at in places.items():
-            old, new = self.of.get(task), self._underway(state, task, at)
+        for (task, at), copies in zip(places.items(), state.copies_of(tuple(places)), strict=True):
+            old, new = self.of.get(task), self._pending(state, task, at, copies)
             if old is not None and new is not None and _alike(old, new):
                 continue
             if old is not None:
                 self._leave(task, old)
                 touched.add(task)
             if new is not None:
-                self._enter(task, new)
+                self._enter(task, StandbyUnderway(*new))
                 touched.add(task)
         touched |= self._ration(max(0, warm_ups))
         if touched or counts != self._found:
@@ -125,16 +129,17 @@ class StandbysUnderway:
             self._found = counts
         return touched
 
-    def _underway(self, state: GroupState, task: int, at: Places) -> StandbyUnderway | None:
-        for destination in at.standbys:
-            caught_up = caught_up_elsewhere(state, task, destination, self._limit)
+    def _pending(self, state: GroupState, task: int, at: Places, copies: Sequence[Copy]) -> _Pending | None:
+        owner, standbys, warmups = at
+        for destination in standbys:
+            caught_up = caught_up_elsewhere(copies, destination, self._sums[task], self._limit)
             if caught_up is not None:
-                holders = (at.owner, *at.standbys, *at.warmups)
+                holders = (owner, *standbys, *warmups)
                 free = [i for i in caught_up if i not in holders]
                 source = None
                 if len(free) < 2:
                     source = standby_source(state, (task, destination, caught_up), free, holders)
-                return StandbyUnderway(len(caught_up) * self._tasks + task, destination, free, source)
+                return len(caught_up) * self._tasks + task, destination, free, source
         return None
 
     def _enter(self, task: int, one: StandbyUnderway) -> None:
@@ -208,9 +213,10 @@ class StandbysUnderway:
         return touched
 
 
-def _alike(old: StandbyUnderway, new: StandbyUnderway) -> bool:
-    same = (old.place, old.destination, old.free) == (new.place, new.destination, new.free)
-    return same and (new.is_choice or old.source == new.source)
+def _alike(old: StandbyUnderway, new: _Pending) -> bool:
+    place, destination, free, source = new
+    same = old.place == place and old.destination == destination and old.free == free
+    return same and (len(free) > 1 or old.source == source)
 
 
 def _remove(places: list[int], place: int) -> None:

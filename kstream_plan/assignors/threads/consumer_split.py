@@ -47,7 +47,7 @@ def split_over_consumers(
     active = _deal(list(placement.active), previous, load, lambda tasks: _as_hash_set(tasks, group))
     copies = _deal(sorted(placement.standby + placement.warmup), previous, load, list)
     warmups = frozenset(placement.warmup)
-    return tuple(_holding(a, c, warmups) for a, c in zip(active, copies, strict=True))
+    return tuple([_holding(a, c, warmups) for a, c in zip(active, copies, strict=True)])
 
 
 def _as_hash_set(tasks: Sequence[int], group: Group) -> list[int]:
@@ -61,8 +61,8 @@ def _holding(active: list[int], copies: list[int], warmups: Collection[int]) -> 
     copies.sort()
     if not warmups:
         return Holding(tuple(active), tuple(copies))
-    standby = tuple(task for task in copies if task not in warmups)
-    return Holding(tuple(active), standby, tuple(task for task in copies if task in warmups))
+    standby = tuple([task for task in copies if task not in warmups])
+    return Holding(tuple(active), standby, tuple([task for task in copies if task in warmups]))
 
 
 class _Reported(NamedTuple):
@@ -106,8 +106,9 @@ def _give_back_all(tasks: list[int], room: list[int], reported: _Reported) -> li
     given = [left & candidates for candidates in reported.tasks]
     if sum(map(len, given)) != len(tasks) or left.difference(*given):
         return None
-    if not all(0 <= len(mine) - share <= 1 for mine, share in zip(given, room, strict=True)):
-        return None
+    for mine, share in zip(given, room, strict=True):
+        if not 0 <= len(mine) - share <= 1:
+            return None
     return list(map(list, given))
 
 

@@ -62,9 +62,12 @@ def advance(
     rates = phases[-1].rates
     revoking = frozenset[int]() if interval.tick else transition.revoking
     restless, asleep = _restless(state, phases, interval.to_ms, revoking)
-    copies = {task: state.copies[task] for task in restless}
-    for task, seats in _changed_seats(state, transition).items():
-        copies[task] = _seated(state, task, seats, generation, interval.from_ms)
+    seated = _changed_seats(state, transition)
+    tasks = tuple(restless.union(seated))
+    copies = dict(zip(tasks, state.copies_of(tasks), strict=True))
+    for task, seats in seated.items():
+        whole = state.group.end_offset_sums[task]
+        copies[task] = _seated(copies[task], whole, seats, generation, interval.from_ms)
     report = _Report(
         state=state,
         transition=transition,
@@ -170,16 +173,18 @@ def _changed_seats(state: GroupState, transition: Transition) -> dict[int, dict[
     return changed
 
 
-def _seated(state: GroupState, task: int, seats: _Seats, generation: int, at_ms: int) -> tuple[Copy, ...]:
-    """Move the task's copies to their new seats; a copy that nobody holds any more is left over."""
-    by_instance = {copy.instance: copy for copy in state.copies[task]}
+def _seated(copies: tuple[Copy, ...], whole: int, seats: _Seats, generation: int, at_ms: int) -> tuple[Copy, ...]:
+    """Move a task's copies to their new seats; a copy that nobody holds any more is left over.
+
+    ``whole`` is the task's end-offset sum.
+    """
+    by_instance = {copy[0]: copy for copy in copies}
     for instance, seat in seats.items():
         copy = by_instance.get(instance)
         if seat is None:
             if copy is not None:
                 by_instance[instance] = _left_over(copy, at_ms)
         elif copy is None:
-            whole = state.group.tasks[task].end_offset_sum
             by_instance[instance] = Copy(instance, None, (), whole, *seat, generation, made_at_ms=at_ms)
         elif (copy.consumer, copy.active) != seat:
             placed_in = copy.placed_in if copy.consumer is not None else generation
@@ -187,7 +192,7 @@ def _seated(state: GroupState, task: int, seats: _Seats, generation: int, at_ms:
             by_instance[instance] = Copy(
                 instance, lag, copy.reporters, copy.remaining, *seat, placed_in, None, copy.made_at_ms
             )
-    return tuple(by_instance[instance] for instance in sorted(by_instance))
+    return tuple([by_instance[instance] for instance in sorted(by_instance)])
 
 
 def _left_over(copy: Copy, at_ms: int) -> Copy:
@@ -256,17 +261,24 @@ class _Report:
         if copy.lag == LATEST:
             return copy if copy.reporters == (consumer,) else copy._replace(reporters=(consumer,))
         tick, readiness = self._interval.tick, self._interval.readiness
-        if not self._restoring.known(task, copy.instance):
+        known = self._restoring.known(task, copy.instance)
+        if not known:
             if readiness is not None:
                 tick = readiness.of(self._state.group, task, copy, self._to_restore)
                 if not tick:
                     return self._unready(task, copy, consumer)
             elif self._interval.idle and not tick:
                 return copy  # as reported: it has not been seen to catch up, and nobody knows how fast it would
-        remaining = self._remaining(task, copy, tick=tick)
+        if known:
+            remaining = self._restoring.remaining(task, copy)
+        else:
+            remaining = 0 if tick or copy.placed_in < self._generation or copy.active else copy.remaining
         if copy.placed_in == self._generation and not tick:
             return self._just_placed(task, copy, consumer, remaining)
-        lag = LATEST if copy.active and not remaining and consumer not in self._disturbed else self._lag_now(task, copy)
+        if copy.active and not remaining and consumer not in self._disturbed:
+            lag = LATEST
+        else:
+            lag = self._reported(task, copy, self._remaining_then(task, copy) if known else 0)
         reporters = copy.reporters if consumer in self._revoking and copy.reporters else (consumer,)
         if (copy.lag, copy.reporters, copy.remaining) == (lag, reporters, remaining):
             return copy
@@ -301,23 +313,15 @@ class _Report:
             lag = self._state.group.tasks[task].end_offset_sum
         return copy._replace(lag=lag, reporters=(consumer,), remaining=remaining)
 
-    def _remaining(self, task: int, copy: Copy, *, tick: bool) -> int:
-        if self._restoring.known(task, copy.instance):
-            return self._restoring.remaining(task, copy)
-        if tick or copy.placed_in < self._generation or copy.active:
-            return 0
-        return copy.remaining
-
-    def _lag_now(self, task: int, copy: Copy) -> int:
-        if not self._restoring.known(task, copy.instance):
-            return self._reported(task, copy, 0)
+    def _remaining_then(self, task: int, copy: Copy) -> int:
+        """Return what is left of a copy, of which the restore rate is known, when its consumer rejoins."""
         restoring = self._restoring_at_once if copy.consumer in self._disturbed else self._restoring
-        return self._reported(task, copy, restoring.remaining(task, copy))
+        return restoring.remaining(task, copy)
 
     def _reported(self, task: int, copy: Copy, remaining: int) -> int:
         """Return the lag of a copy: at least what arrives between two polls of its changelog, unless it is active."""
         standing = 0 if copy.active else _standing(self._state.group, self._phases[-1].rates, task)
-        return max(min(remaining, self._state.group.tasks[task].end_offset_sum), standing)
+        return max(min(remaining, self._state.group.end_offset_sums[task]), standing)
 
 
 def _beginners(copies: Mapping[int, tuple[Copy, ...]], generation: int) -> set[int]:

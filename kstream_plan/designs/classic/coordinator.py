@@ -142,13 +142,14 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def took(self, turn: ClassicTurn) -> None:
         """Remember what of the decision is told at the end."""
-        self._deletions |= uncertainty.taken_up(turn.state, turn.stateful, turn.at_ms, self._cleaner)
+        found = list(uncertainty.taken_up(turn.state, turn.stateful))
+        self._deletions |= uncertainty.perhaps_deleted(turn.state, found, turn.at_ms, self._cleaner)
         if self._previous is None:
             self._short |= {task for task, _ in turn.assignment.short_standbys}
         if self._notes is None:
             self._notes = turn.assignment.notes
         else:
-            self._races |= uncertainty.taken_back(turn.state, turn.stateful)
+            self._races |= uncertainty.taken_back(turn.state, found)
 
     def next(self, turn: ClassicTurn, _ahead: Ahead) -> Due | None:
         """Say when the follow-up or the probing rebalance comes (page ``plans``, clock)."""

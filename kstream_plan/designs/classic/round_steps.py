@@ -11,7 +11,7 @@ from itertools import compress, repeat
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.model import Assignment, Copy, GroupState, Movement, WorkId
+from kstream_plan.model import Assignment, GroupState, Movement, WorkId
 from kstream_plan.model.movement_queue import MovementQueue
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
@@ -113,7 +113,7 @@ def _step(
 
 def _movements_of(tasks: set[int], movements: Sequence[Movement]) -> list[Movement]:
     if isinstance(movements, MovementQueue):
-        return [movement for task in tasks for movement in movements.of(task)]
+        return movements.of(tasks)
     return list(compress(movements, map(tasks.__contains__, map(itemgetter(0), movements))))
 
 
@@ -128,14 +128,15 @@ class _Explanation:
         config: AssignmentConfig,
         tasks: set[int],
     ) -> None:
-        self._state = state
         self._group = state.group
         self._limit = config.acceptable_recovery_lag
+        self.withheld = [entry[:3] for entry in transition.withheld]
+        asked = tuple(tasks.union([entry[0] for entry in self.withheld]))
+        self._copies = dict(zip(asked, state.copies_of(asked), strict=True))
         self._seats: dict[_Held, Seat] = {}
         movements = _movements_of(tasks, decision.movements)
         self._active_movement = {m.task: m for m in movements if m.kind == "active"}
         self._standby_destination = {(m.task, m.destination): m for m in movements if m.kind == "standby"}
-        self.withheld = [entry[:3] for entry in transition.withheld]
         self._new_owner = {task: consumer for task, _, consumer in self.withheld}
 
     def given_up(self, task: int, old: _Held) -> Step:
@@ -213,19 +214,19 @@ class _Explanation:
 
     def _restores(self, task: int, instance: int) -> int | None:
         definition = self._group.tasks[task]
-        copy = self._copy(task, instance)
-        remaining = definition.end_offset_sum if copy is None else copy.remaining
+        remaining = definition.end_offset_sum
+        for copy in self._copies[task]:
+            if copy[0] == instance:
+                remaining = copy.remaining
+                break
         return remaining if definition.end_offset_known or not remaining else None
 
-    def _copy(self, task: int, instance: int) -> Copy | None:
-        for copy in self._state.copies[task]:
-            if copy.instance == instance:
-                return copy
-        return None
-
     def _lag(self, task: int, instance: int) -> int:
-        copy = self._copy(task, instance)
-        return self._group.tasks[task].end_offset_sum if copy is None or copy.lag is None else copy.lag
+        for copy in self._copies[task]:
+            if copy[0] == instance:
+                lag = copy[1]
+                return self._group.end_offset_sums[task] if lag is None else lag
+        return self._group.end_offset_sums[task]
 
     def _caught_up(self, lag: int) -> bool:
         return is_caught_up(lag, self._limit)

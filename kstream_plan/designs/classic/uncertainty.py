@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note, Rates
@@ -15,7 +16,15 @@ from kstream_plan.plans.design import LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 _TAKE_UP = (Place, HandOver, Promote, KeepTemporary, Withhold)
 
 
-def taken_back(state: GroupState, steps: Iterable[Step]) -> set[int]:
+class TakenUp(NamedTuple):
+    """A step by which an instance takes up left-over state again: with its task, and the copy that is left over."""
+
+    step: Step
+    task: int
+    copy: Copy
+
+
+def taken_back(state: GroupState, found: Iterable[TakenUp]) -> set[int]:
     """Return the tasks whose left-over state an instance of several threads takes up again.
 
     Which of its threads had reported that state, and so gets the task, is decided by a race between them.
@@ -23,7 +32,7 @@ def taken_back(state: GroupState, steps: Iterable[Step]) -> set[int]:
     capacities = state.group.capacities
     return {
         task
-        for step, task, copy in _left_over(state, steps)
+        for step, task, copy in found
         if copy.reporters and capacities[copy.instance] > 1 and not isinstance(step, Promote)
     }
 
@@ -60,14 +69,13 @@ def ready_if_late(state: GroupState, steps: Iterable[Step], limit: int, rates: R
     return tasks
 
 
-def taken_up(state: GroupState, steps: Iterable[Step], at_ms: int, cleaner: Cleaner) -> set[int]:
+def perhaps_deleted(state: GroupState, found: Iterable[TakenUp], at_ms: int, cleaner: Cleaner) -> set[int]:
     """Return the tasks of which an instance takes up left-over state again that may have been deleted before."""
-    left_over = _left_over(state, steps)
-    return {task for _, task, copy in left_over if not cleaner.is_sure(state.group, copy, at_ms)}
+    return {task for _, task, copy in found if not cleaner.is_sure(state.group, copy, at_ms)}
 
 
-def _left_over(state: GroupState, steps: Iterable[Step]) -> Iterator[tuple[Step, int, Copy]]:
-    """Yield the steps that take up left-over state again: with their task, and the copy that is left over."""
+def taken_up(state: GroupState, steps: Iterable[Step]) -> Iterator[TakenUp]:
+    """Yield the steps that take up left-over state again."""
     group, unsettled = state.group, state.unsettled
     for step in steps:
         if isinstance(step, _TAKE_UP):
@@ -76,12 +84,12 @@ def _left_over(state: GroupState, steps: Iterable[Step]) -> Iterator[tuple[Step,
                 instance = group.instance_index[step.to.process_id]
                 for copy in state.copies[task]:
                     if copy.instance == instance and copy.consumer is None:
-                        yield step, task, copy
+                        yield TakenUp(step, task, copy)
 
 
 def _is_queued(task: int, movements: Sequence[Movement]) -> bool:
     if isinstance(movements, MovementQueue):
-        return bool(movements.of(task))
+        return bool(movements.of((task,)))
     return any(movement.task == task for movement in movements)
 
 
