@@ -244,21 +244,21 @@ def _single(of: PausedRounds) -> Iterator[Pause]:
                 continue  # it has stopped before
             for task in running[consumer].active:
                 yield Pause(group.tasks[task].task_id, stopped_ms, rnd.at_ms)
-        for at_ms, steps, held_then in _moments(group, rnd, held):
+        for at_ms, steps, held_then in moments(group, rnd, held):
             yield from stopped.until(at_ms, single_steps(steps) if of.apart else steps, held_then)
         held = rnd.assigned
 
 
-def _moments(
+def moments(
     group: Group, rnd: Round, held: Sequence[Holding]
 ) -> Iterator[tuple[int, Sequence[Step], Sequence[Holding]]]:
     """Yield the steps of each time in a round, with what was held before them."""
-    moments = rnd.moments
-    outcomes = replay(group, held, [steps for _, steps in moments[:-1]])
-    for at_ms, steps in moments[:-1]:
+    parts = rnd.moments
+    outcomes = replay(group, held, [steps for _, steps in parts[:-1]])
+    for at_ms, steps in parts[:-1]:
         yield at_ms, steps, held
         held = next(outcomes).assigned
-    yield *moments[-1], held
+    yield *parts[-1], held
 
 
 class _Stopped:
@@ -337,7 +337,7 @@ def _in_outages(
             decided += 1
         held = rounds[decided - 1].assigned if decided else initial
         if decided < len(rounds):  # in the middle of one, perhaps
-            held = next((then for at, _, then in _moments(group, rounds[decided], held) if at > from_ms), held)
+            held = next((then for at, _, then in moments(group, rounds[decided], held) if at > from_ms), held)
         found += [Pause(task_id, from_ms, to_ms) for task_id in _run_by(group, process_id, held)]
     return found
 

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kstream_plan.cli.actions.each_application import Work
 from kstream_plan.cli.actions.many import Many
+from kstream_plan.cli.actions.reports import write_plan_reports
 from kstream_plan.cli.exit_codes import ExitCode
+from kstream_plan.cli.options.reports import ReportFile
 from kstream_plan.cli.output import OutputForm, Page, say, written_at_once
 from kstream_plan.cli.pages import together
 from kstream_plan.plans.result import Result
@@ -57,15 +59,24 @@ class Shown(NamedTuple):
 Overview: TypeAlias = Callable[[Sequence[Line], OutputForm, Page], str]
 
 
-def deliver(many: Many[Any, Shown], work: Work[Shown], wanted: Wanted, out: Path | None, overview: Overview) -> None:
-    """Save the JSON if asked to, then show one application by its page, several by an overview.
+def deliver(
+    many: Many[Any, Shown],
+    work: Work[Shown],
+    wanted: Wanted,
+    out: Path | None,
+    overview: Overview,
+    reports: Sequence[ReportFile] | None = None,
+) -> None:
+    """Save the JSON and write reports if asked to, then show one application by its page, several by an overview.
 
     Raises:
+        UsageError: a picture of several.
         KstreamPlanError: something cannot be written.
     """
     if out is not None:
         with written_at_once(out) as file:
             file.writelines(many.lines())
+    write_plan_reports(reports, many.lines())
     shown, form = work.results, wanted.form
     if not shown:
         return

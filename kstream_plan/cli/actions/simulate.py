@@ -13,6 +13,7 @@ from kstream_plan.cli.actions.many import Job, Many, Workplace
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
+from kstream_plan.cli.actions.reports import check_reports
 from kstream_plan.cli.actions.scenarios import ScenarioOf
 from kstream_plan.cli.actions.shown import Shown, Wanted, deliver
 from kstream_plan.cli.compare_page import compare_lines, compare_page
@@ -49,10 +50,11 @@ def simulate_and_deliver(paths: Sequence[str], asked: SimulatesSnapshots, scenar
     """
     results = asked.results
     check_before_reading(asked, asked.out_file, several_designs=True)
+    check_reports(asked.report, asked.out_file)
     if len(asked.designs) > 1:
         return _designs_beside_each_other(paths, asked, scenario_of)
     settings = overrides(asked)
-    saved, result = asked.out is not None, results is not None
+    saved, result = asked.out is not None or bool(asked.report), results is not None
     wanted = Wanted(asked.output, page(), saved=saved, full=asked.full, verbose=asked.verbose, result=result)
     job = simulation_job(asked, wanted, scenario_of)
     with progress(quiet=asked.quiet) as tell:
@@ -61,7 +63,7 @@ def simulate_and_deliver(paths: Sequence[str], asked: SimulatesSnapshots, scenar
         work = many.done(read_snapshots(paths, asked, protocols=_PROTOCOLS, then=many))
     for error in work.errors:
         report(error, debug=asked.debug)
-    deliver(many, work, wanted, asked.out_file, simulations_overview)
+    deliver(many, work, wanted, asked.out_file, simulations_overview, asked.report)
     return first_that_applies([one.code for one in work.results], work.errors)
 
 

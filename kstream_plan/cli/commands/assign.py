@@ -11,6 +11,7 @@ from kstream_plan.assignors import module_of
 from kstream_plan.cli.actions.many import Many
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
+from kstream_plan.cli.actions.reports import check_reports
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
@@ -79,12 +80,13 @@ def _check(asked: AssignOptions) -> None:
     if asked.replay and asked.now is not None:
         raise UsageError("--replay begins when the decision was made", fix="leave out --now")
     check_before_reading(asked, asked.out_file)
+    check_reports(asked.report, asked.out_file)
 
 
 def _wanted(asked: AssignOptions) -> Wanted:
     from kstream_plan.cli.actions.shown import Wanted  # noqa: PLC0415 - loaded while Java starts
 
-    saved, result = asked.out is not None, asked.out_format is not None
+    saved, result = asked.out is not None or bool(asked.report), asked.out_format is not None
     return Wanted(asked.output, page(), saved=saved, full=asked.full, verbose=asked.verbose, result=result)
 
 
@@ -101,6 +103,6 @@ def _deliver(many: Many[Snapshot, Shown], work: Work[Shown], asked: AssignOption
     from kstream_plan.cli.actions.shown import deliver  # noqa: PLC0415 - loaded while Java starts
     from kstream_plan.cli.pages import plans_overview, ranks_page  # noqa: PLC0415
 
-    deliver(many, work, _wanted(asked), asked.out_file, plans_overview)
+    deliver(many, work, _wanted(asked), asked.out_file, plans_overview, asked.report)
     if asked.show_ranks and work.results:
         say(ranks_page([one.ranks for one in work.results], asked.output))

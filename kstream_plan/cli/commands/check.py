@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 
 import typer
 
 from kstream_plan.cli.actions.check_saved import baselines, check_saved, sort_paths
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading
+from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.actions.scenarios import scenario_of
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.failures import report as report_error
 from kstream_plan.cli.options.check import CheckOptions
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.output import check_target, page, say, talk, written_at_once
+from kstream_plan.cli.output import page, say, talk
 from kstream_plan.cli.progress import progress
 from kstream_plan.documents.policy_file import load_policy
-from kstream_plan.errors import KstreamPlanError, UsageError
+from kstream_plan.errors import KstreamPlanError
 from kstream_plan.policy.check import check_all
 from kstream_plan.policy.findings import Check, Standard
 from kstream_plan.policy.limits import LimitValue, Policy
@@ -37,7 +38,8 @@ _BESIDE_THE_TABLE = "github"
 def check(asked: CheckOptions) -> None:
     """Check what plans, saved or made now, do to a group against a policy; exit code 3 if they break it."""
     with expected_failures(debug=asked.debug):
-        _check_targets(asked)
+        check_before_reading(asked, asked.out)
+        check_reports(asked.report, asked.out, _BESIDE_THE_TABLE)
         rules = Policy() if asked.policy is None else load_policy(asked.policy)
         settings = overrides(asked)
         standard = Standard(rules, asked.today or datetime.now(UTC), _guards(asked))
@@ -59,27 +61,6 @@ def check(asked: CheckOptions) -> None:
     raise typer.Exit(first_that_applies(codes, work.errors))
 
 
-def _check_targets(asked: CheckOptions) -> None:
-    """Check before the work that every file can be written.
-
-    Raises:
-        UsageError: a report that cannot go to stdout, or two that go to one file.
-        KstreamPlanError: a file cannot be written.
-    """
-    check_before_reading(asked, asked.out)
-    targets = [asked.out.resolve()] if asked.out else []
-    for form, file in asked.report or ():
-        if file == STDIN:
-            if form != _BESIDE_THE_TABLE:
-                what = f"{form} cannot share standard output with the table"
-                raise UsageError(what, where="--report", fix=f"write --report {form}=FILE")
-            continue
-        check_target(Path(file), "--report")
-        targets.append(Path(file).resolve())
-    if len(set(targets)) < len(targets):
-        raise UsageError("two outputs go to one file", where="--report", fix="name another file")
-
-
 def _guards(asked: CheckOptions) -> dict[str, LimitValue]:
     guards: dict[str, LimitValue | None] = {
         "--require-generation": asked.require_generation,
@@ -98,10 +79,8 @@ def _say_what_was_missed(errors: Sequence[KstreamPlanError], unused: Sequence[st
 
 def _deliver(result: Check, asked: CheckOptions) -> None:
     """Write the reports, then show the table."""
-    for form, file in asked.report or ():
-        if file != STDIN:
-            with written_at_once(Path(file)) as target:
-                target.write(REPORTS[form](result))
+    files = [one for one in asked.report or () if one.file != STDIN]
+    write_reports(files, {form: partial(made, result) for form, made in REPORTS.items()})
     shown = page()
     text = table_report(result, width=shown.width, colour=shown.colour)
     if any(file == STDIN for _, file in asked.report or ()):

@@ -9,10 +9,12 @@ from typing import Annotated
 
 import typer
 
+from kstream_plan.cli.actions.reports import check_reports, write_saved_reports
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited
 from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.reports import Drawing
 from kstream_plan.cli.output import OutputForm, bytes_written_at_once, check_target, page, say, talk
 from kstream_plan.cli.pages import excerpts_page
 from kstream_plan.cli.simulation_pages import saved_page
@@ -31,7 +33,7 @@ from kstream_plan.snapshots.files.sources import check_paths
 from kstream_plan.snapshots.rows.write import check_ending, file_bytes, row_lines
 
 
-class ShowOptions(Limited):
+class ShowOptions(Drawing, Limited):
     """What ``show`` is asked."""
 
     files: Annotated[
@@ -68,10 +70,12 @@ def show(asked: ShowOptions) -> None:
     """Show plans saved by --out or --output json."""
     with expected_failures(debug=asked.debug):
         _check_final(asked)
+        check_reports(asked.report, None)
         saved = _selected(_read(asked.files), asked.application_id or (), asked.files)
         if asked.as_snapshot is not None:
             _save_ends([of.plan for of in saved], asked.as_snapshot)
             return
+        write_saved_reports(asked.report, saved)
         if asked.round_number is None and asked.task is None and asked.instance is None:
             say(saved_page(saved, asked.output, page(), full=asked.full, verbose=asked.verbose))
             return
@@ -95,9 +99,9 @@ def _check_final(asked: ShowOptions) -> None:
     if not asked.final:
         raise UsageError("--as-snapshot saves a plan's end", fix="give --final as well")
     picked = asked.round_number is not None or asked.task is not None or asked.instance is not None
-    if picked or asked.full or asked.verbose or asked.output is not OutputForm.TABLE:
+    if picked or asked.report or asked.full or asked.verbose or asked.output is not OutputForm.TABLE:
         what = "--as-snapshot writes a snapshot and shows nothing"
-        raise UsageError(what, fix="leave out --round, --task, --instance, --output, --full and --verbose")
+        raise UsageError(what, fix="leave out --round, --task, --instance, --report, --output, --full and --verbose")
     if str(asked.as_snapshot) != "-":
         check_ending(asked.as_snapshot.name, "--as-snapshot")
         check_target(asked.as_snapshot, "--as-snapshot")

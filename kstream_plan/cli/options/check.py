@@ -5,33 +5,18 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Triggered
+from kstream_plan.cli.options.reports import ReportFile, report_option
 from kstream_plan.cli.options.shared import A_WHILE, parser, whole_number
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.documents.policy_file import parse_date
 from kstream_plan.render.check import REPORTS
 from kstream_plan.snapshots.rows.times import parse_time
-
-
-class ReportFile(NamedTuple):
-    """In which form what was found is written, and to which file."""
-
-    form: str
-    file: str
-
-
-def _report(text: str) -> ReportFile:
-    form, equals, file = text.partition("=")
-    if not equals or not file:
-        raise typer.BadParameter(f"{text!r} is not FORMAT=FILE")
-    if form not in REPORTS:
-        raise typer.BadParameter(f"{form!r} is not one of {', '.join(REPORTS)}")
-    return ReportFile(form, file)
 
 
 def _moment(text: str) -> datetime:
@@ -89,12 +74,7 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
     ] = None
     report: Annotated[
         list[ReportFile] | None,
-        typer.Option(
-            "--report",
-            metavar="FORMAT=FILE",
-            parser=_report,
-            help=f"Write what was found as {', '.join(REPORTS)}; repeatable; github=- below the table.",
-        ),
+        report_option(REPORTS, f"Write what was found as {', '.join(REPORTS)}; repeatable; github=- below the table."),
     ] = None
     baseline: Annotated[
         list[Path] | None,

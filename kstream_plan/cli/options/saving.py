@@ -9,7 +9,7 @@ import typer
 
 from kstream_plan.cli.actions.results import ResultsAsked, results_asked
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.parameters import Options
+from kstream_plan.cli.options.reports import Drawing
 from kstream_plan.cli.options.shared import one_of
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.cli.panels import OUTPUT
@@ -18,8 +18,8 @@ from kstream_plan.cli.panels import OUTPUT
 FORMS = ("parquet", "jsonl")
 
 
-class Saving(Options, panel=OUTPUT):
-    """A file of JSON, or a data set of results."""
+class Saving(Drawing, panel=OUTPUT):
+    """A file of JSON, a data set of results, and reports."""
 
     output: shared.Output = OutputForm.TABLE
     out: shared.Out = None
@@ -48,5 +48,5 @@ class Saving(Options, panel=OUTPUT):
             UsageError: options that do not go together.
             KstreamPlanError: there is something already.
         """
-        json_shown = self.output is OutputForm.JSON
-        return results_asked(self.out, self.out_format, overwrite=self.overwrite, json_shown=json_shown)
+        json_used = self.output is OutputForm.JSON or bool(self.report)
+        return results_asked(self.out, self.out_format, overwrite=self.overwrite, json_shown=json_used)

@@ -23,7 +23,8 @@ class Column(NamedTuple):
     right: bool = False
 
 
-_COLUMNS = (
+#: What a line of a plan has.
+COLUMNS = (
     Column("application"),
     Column("outcome"),
     Column("moves", right=True),
@@ -56,12 +57,12 @@ def plan_line(plan: Plan, escape: Escape) -> Line:
 
 def summary(lines: Sequence[Line], *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return a heading and one line per application, worst first, as lines of text, each ended."""
-    return worst_first(_counts(lines), _COLUMNS, lines, width=width, colour=colour)
+    return worst_first(counts(lines), COLUMNS, lines, width=width, colour=colour)
 
 
 def markdown_summary(lines: Sequence[Line]) -> str:
     """Return a heading and one row per application, worst first, as Markdown."""
-    return markdown_worst_first(_counts(lines), _COLUMNS, lines)
+    return markdown_worst_first(counts(lines), COLUMNS, lines)
 
 
 def worst_first(
@@ -125,7 +126,8 @@ def badness(plan: Plan) -> tuple[bool, int, int, int, int, str]:
     )
 
 
-def _counts(lines: Sequence[Line]) -> str:
+def counts(lines: Sequence[Line]) -> str:
+    """Return how many plans come to what."""
     unsettled = sum(not line.settles for line in lines)
     settled = sum(not line.changes for line in lines)
     cold = sum(line.starts_cold for line in lines)

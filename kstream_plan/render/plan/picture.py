@@ -69,7 +69,7 @@ class Picture:
 
 def picture(plan: Plan, found: Sequence[Activity], names: Names) -> Picture:
     """Return the picture of a plan that has rounds; ``found`` are its events."""
-    shown, others = _rows(plan, names)
+    shown, others = shown_instances(plan, names)
     columns = _columns(plan, found, shown)
     return Picture(
         instances=tuple(names.instance(plan.group.instances[index].process_id) for index in shown),
@@ -126,7 +126,7 @@ def _legend(plan: Plan, columns: Sequence[PictureColumn]) -> str:
     return "; ".join([f"N = {counted(plan)}s it runs", *possible])
 
 
-def _rows(plan: Plan, names: Names) -> tuple[list[int], str]:
+def shown_instances(plan: Plan, names: Names) -> tuple[list[int], str]:
     """Return the instances to show, in the order people count in, and what to say of the others."""
     group = plan.group
     everyone = sorted(
@@ -157,7 +157,7 @@ def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> lis
                     absent.discard(step.process_id)
         columns.append(
             PictureColumn(
-                head=_head(event),
+                head=head_of(event),
                 at=clock(event.rounds[0].at_ms),
                 cells=tuple(_cells(plan, event, counts, shown, ids, absent)),
                 paused=str(paused_tasks) if paused_tasks else "",
@@ -167,7 +167,8 @@ def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> lis
     return columns
 
 
-def _head(event: Activity) -> str:
+def head_of(event: Activity) -> str:
+    """Return an event in a word: the number of the probe, or what started it."""
     if event.probe is not None:
         return str(event.probe)
     if event.resized:

@@ -11,7 +11,8 @@ from kstream_plan.render.plan.fleet import Column, Line, markdown_worst_first, o
 from kstream_plan.render.text.escape import Escape
 from kstream_plan.render.text.numbers import count, from_to
 
-_COLUMNS = (
+#: What a line of a simulation has.
+COLUMNS = (
     Column("application"),
     Column("instances"),
     Column("outcome"),
@@ -31,12 +32,12 @@ def simulation_line(of: Simulation, escape: Escape) -> Line:
 
 def simulation_summary(lines: Sequence[Line], *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return a heading and one line per application, worst first, as lines of text, each ended."""
-    return worst_first(_counts(lines), _COLUMNS, lines, width=width, colour=colour)
+    return worst_first(counts(lines), COLUMNS, lines, width=width, colour=colour)
 
 
 def simulation_markdown_summary(lines: Sequence[Line]) -> str:
     """Return a heading and one row per application, worst first, as Markdown."""
-    return markdown_worst_first(_counts(lines), _COLUMNS, lines)
+    return markdown_worst_first(counts(lines), COLUMNS, lines)
 
 
 def simulation_badness(of: Simulation) -> tuple[bool, int, int, int, str]:
@@ -47,7 +48,8 @@ def simulation_badness(of: Simulation) -> tuple[bool, int, int, int, str]:
     return of.settles, -of.most_cold_handovers, -of.duration_ms, -of.moves, of.plan.group.application_id
 
 
-def _counts(lines: Sequence[Line]) -> str:
+def counts(lines: Sequence[Line]) -> str:
+    """Return how many simulations come to what."""
     unsettled = sum(not line.settles for line in lines)
     cold = sum(line.starts_cold for line in lines)
     parts = [f"{unsettled:,} {'does' if unsettled == 1 else 'do'} not settle"] if unsettled else []

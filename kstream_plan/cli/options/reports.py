@@ -1,0 +1,42 @@
+"""Reports that a command writes to files beside what it shows: ``--report FORMAT=FILE``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from kstream_plan.cli.options.parameters import Options
+from kstream_plan.cli.panels import OUTPUT
+
+
+class ReportFile(NamedTuple):
+    """In which form a report is written, and to which file."""
+
+    form: str
+    file: str
+
+
+def report_option(forms: Iterable[str], said: str, **given: Any) -> Any:
+    """Return the option ``--report`` of a command that has these forms; ``said`` is its help."""
+    names = list(forms)
+
+    def parsed(text: str) -> ReportFile:
+        form, equals, file = text.partition("=")
+        if not equals or not file:
+            raise typer.BadParameter(f"{text!r} is not FORMAT=FILE")
+        if form not in names:
+            raise typer.BadParameter(f"{form!r} is not one of {', '.join(names)}")
+        return ReportFile(form, file)
+
+    return typer.Option("--report", metavar="FORMAT=FILE", parser=parsed, help=said, **given)
+
+
+class Drawing(Options, panel=OUTPUT):
+    """Reports of commands whose answer is a plan, which can be drawn."""
+
+    report: Annotated[
+        list[ReportFile] | None,
+        report_option(("html", "svg"), "Write a page to look at (html), or its timeline alone (svg); repeatable."),
+    ] = None

@@ -1,0 +1,372 @@
+"""A plan as time: who is there, runs, warms up and restores what from when to when, and what stands still."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate, chain, groupby, islice
+from operator import attrgetter
+from typing import NamedTuple
+
+from kstream_plan.model import Group, Holding
+from kstream_plan.model.holding_changes import Change, apart_from_stateless, changed_holdings
+from kstream_plan.plans.loads import after, at_first
+from kstream_plan.plans.pauses import moments
+from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.restoring import cold_restoring_ms
+from kstream_plan.plans.stateless_steps import single_steps
+from kstream_plan.plans.steps import HandOver, InstanceLeaving, InstanceStays, MemberJoined, MemberLeft, Promote
+
+#: The standstills of single tasks are told up to so many: where members give up everything, each task has one a round.
+MOST_STANDSTILLS = 20_000
+#: This part of the time is left on either side, to see how it begins and ends.
+_ASIDE = 25
+
+
+class Doing(StrEnum):
+    """What an instance does with a task. One that it restores before it runs, it runs as well, as plans count."""
+
+    RUNS = "runs"
+    RESTORES = "restores"
+    WARMS_UP = "warms-up"
+    STANDBY = "standby"
+    TEMPORARY = "temporary"
+
+
+class Stretch(NamedTuple):
+    """An instance does something with a task, from when to when in milliseconds of the plan's clock; both are indices.
+
+    What does not end within the plan ends with the timeline.
+    """
+
+    task: int
+    instance: int
+    doing: Doing
+    from_ms: int
+    to_ms: int
+
+
+class Standstill(NamedTuple):
+    """Nobody runs a task (by index) from when to when."""
+
+    task: int
+    from_ms: int
+    to_ms: int
+
+
+class Level(NamedTuple):
+    """How many there are from a time on, until the next level of the same series."""
+
+    at_ms: int
+    number: int
+
+
+class LoadAt(NamedTuple):
+    """How evenly the load is spread from a time on, as a decision leaves it.
+
+    The ``least`` and the ``most`` active tasks of an instance; KIP-441's instance and subtopology balance as of
+    :class:`~kstream_plan.plans.Balance`.
+    """
+
+    at_ms: int
+    least: int
+    most: int
+    balance_factor: int
+    subtopology_task_spread: int
+
+
+class ColdStart(NamedTuple):
+    """A task starts from a copy that is not caught up (both by index); ``restores_ms``: so long it restores first.
+
+    ``restores_ms`` is ``None`` where nobody knows, or instances differ in how fast they restore.
+    """
+
+    task: int
+    instance: int
+    at_ms: int
+    restores_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceCourse:
+    """One instance over time: from when to when it is ``there``, and how many tasks it runs, warms up and restores.
+
+    Counted are stateful tasks; of what it runs all tasks, if none has state. ``cold_ms`` are the times of cold starts.
+    """
+
+    process_id: str
+    there: tuple[tuple[int, int], ...]
+    runs: tuple[Level, ...]
+    warms_up: tuple[Level, ...]
+    restores: tuple[Level, ...]
+    cold_ms: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """A plan over time, from ``from_ms``, before anything happens, to ``to_ms``, so long after the last thing does.
+
+    ``ends_ms`` is when that happens. ``stretches`` and
+    ``standstills`` are those of stateful tasks, in task order and time; of the latter ``None`` if they are more than
+    :data:`MOST_STANDSTILLS`. ``still`` counts all tasks that nobody runs, ``warming_up`` all warm-up
+    copies, ``restoring`` all tasks that restore before they run, as far as that is known.
+    """
+
+    from_ms: int
+    ends_ms: int
+    to_ms: int
+    instances: tuple[InstanceCourse, ...]
+    stretches: tuple[Stretch, ...]
+    cold_starts: tuple[ColdStart, ...]
+    standstills: tuple[Standstill, ...] | None
+    still: tuple[Level, ...]
+    loads: tuple[LoadAt, ...]
+    warming_up: tuple[Level, ...]
+    restoring: tuple[Level, ...]
+
+
+def timeline(plan: Plan) -> Timeline:
+    """Return the plan over time."""
+    cold = tuple(_cold_starts(plan))
+    begins_ms, ends_ms = _ends(plan, cold)
+    aside_ms = max(plan.config.heartbeat_interval_ms, (ends_ms - begins_ms) // _ASIDE)
+    from_ms, to_ms = begins_ms - aside_ms, ends_ms + aside_ms
+    there = _there(plan, from_ms, to_ms)
+    stretches = [*_held(plan, there, from_ms, to_ms), *_restored(cold, to_ms)]
+    stretches.sort(key=attrgetter("task", "from_ms", "instance", "doing"))
+    instances = tuple(_instances(plan, stretches, cold, there, from_ms, to_ms))
+    alone = list(_alone_at_the_end(plan, stretches, from_ms, to_ms))
+    spans = [*plan.pauses.spans.items(), *(((one.from_ms, one.to_ms), 1) for one in alone)]
+    return Timeline(
+        from_ms=from_ms,
+        ends_ms=ends_ms,
+        to_ms=to_ms,
+        instances=instances,
+        stretches=tuple(stretches),
+        cold_starts=cold,
+        standstills=_standstills(plan, alone),
+        still=_levels(spans, from_ms, to_ms),
+        loads=tuple(_loads(plan, from_ms)),
+        warming_up=_counted(stretches, Doing.WARMS_UP, from_ms, to_ms),
+        restoring=_counted(stretches, Doing.RESTORES, from_ms, to_ms),
+    )
+
+
+def level_at(series: Sequence[Level], at_ms: int) -> int:
+    """Return how many there are at a time, after what happens then."""
+    return next((level.number for level in reversed(series) if level.at_ms <= at_ms), 0)
+
+
+def summed(several: Iterable[Sequence[Level]]) -> tuple[Level, ...]:
+    """Return how many there are in all of these series; they begin at the same time."""
+    changes: Counter[int] = Counter()
+    for series in several:
+        before = 0
+        for at_ms, number in series:
+            changes[at_ms] += number - before
+            before = number
+    return _added_up(changes)
+
+
+def _ends(plan: Plan, cold: Sequence[ColdStart]) -> tuple[int, int]:
+    spans = plan.pauses.spans
+    last = [rnd.ends_ms for rnd in plan.rounds[-1:]] + [outage.to_ms for outage in plan.outages]
+    restored = (start.at_ms + (start.restores_ms or 0) for start in cold)
+    return (
+        min((0, *(from_ms for from_ms, _ in spans))),
+        max(plan.summary.duration_ms, 0, *last, *restored, *(to_ms for _, to_ms in spans)),
+    )
+
+
+def _cold_starts(plan: Plan) -> Iterator[ColdStart]:
+    """Yield the starts of stateful tasks from copies that are not caught up, in time.
+
+    How long each restores is told where all instances are known to restore at one rate.
+    """
+    group, known = plan.group, plan.rates.restore
+    rate = known.least if known is not None and known.least == known.most and not known.at_least else None
+    for rnd in plan.rounds:
+        for at_ms, steps in rnd.moments:
+            begun = (step for step in single_steps(steps) if isinstance(step, HandOver | Promote))
+            starts = [step for step in begun if not step.caught_up]
+            lasts = cold_restoring_ms(starts, lambda _: rate)
+            for step in starts:
+                task, instance = group.task_index[step.task_id], group.instance_index[step.to.process_id]
+                yield ColdStart(task, instance, at_ms, lasts.get(step.task_id))
+
+
+def _there(plan: Plan, from_ms: int, to_ms: int) -> Mapping[str, Sequence[tuple[int, int]]]:
+    """Return by process id from when to when an instance is a member that runs."""
+    since: dict[str, int] = dict.fromkeys(plan.first_members, from_ms)
+    found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+
+    def stops(process_id: str, at_ms: int) -> None:
+        if process_id in since:
+            found[process_id].append((since.pop(process_id), at_ms))
+
+    for rnd in plan.rounds:
+        for step in rnd.single_steps:
+            match step:
+                case MemberJoined() | InstanceStays():
+                    since.setdefault(step.process_id, rnd.at_ms)
+                case MemberLeft():
+                    stops(step.process_id, min(step.stopped_at_ms, rnd.at_ms))
+                case InstanceLeaving() if step.absent_since_ms is not None:
+                    stops(step.process_id, step.absent_since_ms)
+    for process_id in list(since):
+        stops(process_id, to_ms)
+    for process_id, begins_ms, ends_ms in plan.outages:
+        found[process_id] = [*_without(found[process_id], begins_ms, ends_ms)]
+    return found
+
+
+def _without(spans: Iterable[tuple[int, int]], begins_ms: int, ends_ms: int) -> Iterator[tuple[int, int]]:
+    for from_ms, to_ms in spans:
+        parts = ((from_ms, min(to_ms, begins_ms)), (max(from_ms, ends_ms), to_ms))
+        yield from (part for part in parts if part[0] < part[1])
+
+
+_ROLES = (Doing.RUNS, Doing.STANDBY, Doing.WARMS_UP, Doing.TEMPORARY)
+
+
+def _held(plan: Plan, there: Mapping[str, Sequence[tuple[int, int]]], from_ms: int, to_ms: int) -> Iterator[Stretch]:
+    """Yield what instances hold stateful tasks for, as long as they are there."""
+    group = plan.group
+    since: dict[tuple[int, int, Doing], int] = {}
+    times, history = zip(*_history(plan, from_ms), strict=True)
+
+    def closed(key: tuple[int, int, Doing], end_ms: int) -> Iterator[Stretch]:
+        whole = Stretch(*key, since.pop(key), end_ms)
+        return _while_there(whole, there.get(group.instances[whole.instance].process_id, ()))
+
+    for place, changes in changed_holdings(history):
+        for key, change in _begun(group, changes).items():
+            if change > 0:
+                since[key] = times[place]
+            elif change < 0:
+                yield from closed(key, times[place])
+    for key in list(since):
+        yield from closed(key, to_ms)
+
+
+def _begun(group: Group, changes: Iterable[Change]) -> Counter[tuple[int, int, Doing]]:
+    """Return what begins (1) and ends (-1), whichever thread of an instance does it."""
+    begun: Counter[tuple[int, int, Doing]] = Counter()
+    for consumer, old, new in changes:
+        instance = group.instance_of[consumer]
+        for doing, before, now in zip(_ROLES, old, new, strict=True):
+            begun.subtract((task, instance, doing) for task in before if group.stateful_flags[task])
+            begun.update((task, instance, doing) for task in now if group.stateful_flags[task])
+    return begun
+
+
+def _while_there(whole: Stretch, there: Iterable[tuple[int, int]]) -> Iterator[Stretch]:
+    for begin_ms, end_ms in there:
+        from_ms, to_ms = max(whole.from_ms, begin_ms), min(whole.to_ms, end_ms)
+        if from_ms < to_ms:
+            yield whole._replace(from_ms=from_ms, to_ms=to_ms)
+
+
+def _history(plan: Plan, from_ms: int) -> Iterator[tuple[int, Sequence[Holding]]]:
+    """Yield what is held from when on, stateless tasks left out where they are many."""
+    held = plan.initial
+    yield from_ms, apart_from_stateless(held)
+    for rnd in plan.rounds:
+        if rnd.turns:
+            parts = list(moments(plan.group, rnd, held))
+            yield from ((parts[place - 1][0], parts[place][2]) for place in range(1, len(parts)))
+        held = rnd.assigned
+        yield rnd.ends_ms, apart_from_stateless(held)
+
+
+def _restored(cold: Iterable[ColdStart], to_ms: int) -> Iterator[Stretch]:
+    for task, instance, at_ms, restores_ms in cold:
+        if restores_ms:
+            yield Stretch(task, instance, Doing.RESTORES, at_ms, min(at_ms + restores_ms, to_ms))
+
+
+def _instances(
+    plan: Plan,
+    stretches: Sequence[Stretch],
+    cold: Sequence[ColdStart],
+    there: Mapping[str, Sequence[tuple[int, int]]],
+    from_ms: int,
+    to_ms: int,
+) -> Iterator[InstanceCourse]:
+    group = plan.group
+    of: defaultdict[tuple[int, Doing], list[Stretch]] = defaultdict(list)
+    for one in stretches:
+        of[one.instance, one.doing].append(one)
+    started: defaultdict[int, list[int]] = defaultdict(list)
+    for start in cold:
+        started[start.instance].append(start.at_ms)
+    dealt = [] if group.stateful else _dealt(plan, from_ms)
+    for index, instance in enumerate(group.instances):
+        series = {doing: _counted(of[index, doing], doing, from_ms, to_ms) for doing in Doing}
+        yield InstanceCourse(
+            process_id=instance.process_id,
+            there=tuple(there.get(instance.process_id, ())),
+            runs=series[Doing.RUNS] if group.stateful else _steps(dealt, index),
+            warms_up=series[Doing.WARMS_UP],
+            restores=series[Doing.RESTORES],
+            cold_ms=tuple(started[index]),
+        )
+
+
+def _dealt(plan: Plan, from_ms: int) -> list[tuple[int, Sequence[int]]]:
+    """Return how many tasks every instance runs from when on, where no task has state."""
+    return [
+        (from_ms, at_first(plan)),
+        *zip((rnd.ends_ms for rnd in plan.rounds), after(plan, plan.rounds), strict=True),
+    ]
+
+
+def _steps(dealt: Iterable[tuple[int, Sequence[int]]], index: int) -> tuple[Level, ...]:
+    levels = (Level(at_ms, numbers[index]) for at_ms, numbers in dealt)
+    return tuple(next(same) for _, same in groupby(levels, attrgetter("number")))
+
+
+def _counted(stretches: Iterable[Stretch], doing: Doing, from_ms: int, to_ms: int) -> tuple[Level, ...]:
+    return _levels((((one.from_ms, one.to_ms), 1) for one in stretches if one.doing is doing), from_ms, to_ms)
+
+
+def _levels(spans: Iterable[tuple[tuple[int, int], int]], from_ms: int, to_ms: int) -> tuple[Level, ...]:
+    """Return how many spans there are at once; each comes with how many it stands for. At ``to_ms`` none has ended."""
+    changes: Counter[int] = Counter({from_ms: 0})
+    for (begin_ms, end_ms), number in spans:
+        if begin_ms < end_ms:
+            changes[begin_ms] += number
+        if begin_ms < end_ms < to_ms:
+            changes[end_ms] -= number
+    return _added_up(changes)
+
+
+def _added_up(changes: Mapping[int, int]) -> tuple[Level, ...]:
+    times = sorted(changes)
+    levels = map(Level, times, accumulate(changes[at_ms] for at_ms in times))
+    return tuple(next(same) for _, same in groupby(levels, attrgetter("number")))
+
+
+def _loads(plan: Plan, from_ms: int) -> Iterator[LoadAt]:
+    for at_ms, of in [(from_ms, plan.initial_balance), *((rnd.at_ms, rnd.balance) for rnd in plan.rounds)]:
+        most = max(of.active, default=0)
+        yield LoadAt(at_ms, most - of.balance_factor, most, of.balance_factor, of.subtopology_task_spread)
+
+
+def _alone_at_the_end(plan: Plan, stretches: Iterable[Stretch], from_ms: int, to_ms: int) -> Iterator[Standstill]:
+    """Yield the standstills that do not end within the plan."""
+    absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
+    run = {task for held in apart_from_stateless(plan.final) for task in held.active}
+    left = {task for task in plan.group.stateful if task not in run and plan.group.tasks[task].task_id not in absent}
+    last = {one.task: one.to_ms for one in stretches if one.task in left and one.doing is Doing.RUNS}
+    yield from (Standstill(task, last.get(task, from_ms), to_ms) for task in sorted(left))
+
+
+def _standstills(plan: Plan, alone: Iterable[Standstill]) -> tuple[Standstill, ...] | None:
+    group = plan.group
+    stateful = (pause for pause in plan.pauses.rounds.single() if group.stateful_flags[group.task_index[pause.task_id]])
+    ended = (Standstill(group.task_index[task_id], from_ms, to_ms) for task_id, from_ms, to_ms in stateful)
+    found = list(islice(chain(alone, ended), MOST_STANDSTILLS + 1))
+    return None if len(found) > MOST_STANDSTILLS else tuple(sorted(found))

@@ -1,0 +1,314 @@
+"""A plan over time as shapes: rows of instances and of figures over one axis, before anything is marked up.
+
+Across, shapes are in thousandths of the width and begin with the timeline; down, in pixels of their row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kstream_plan.plans import Plan
+from kstream_plan.plans.activity import Activity
+from kstream_plan.plans.timeline import InstanceCourse, Level, LoadAt, Timeline, summed
+from kstream_plan.render.plan.picture import head_of, shown_instances
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import clock, count
+
+#: So wide is a row in the units of its shapes.
+WIDTH = 10_000
+#: Up to so many instances have a row each, from the beginning on.
+MOST_ROWS = 24
+_MOST_TICKS = 8
+_MOST_MARKS = 40
+#: So wide is a letter of a mark, in the units of shapes.
+_SIGN = 95
+_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
+_TICKS_MS = (
+    *(_SECOND * of for of in (1, 2, 5, 10, 15, 30)),
+    *(_MINUTE * of for of in (1, 2, 5, 10, 15, 30)),
+    *(_HOUR * of for of in (1, 2, 3, 6, 12)),
+    *(_DAY * of for of in (1, 2, 5, 10, 20, 50, 100)),
+)
+
+
+class Shape(NamedTuple):
+    """A path of one kind of thing (the name of its colour), in the units of its row."""
+
+    kind: str
+    path: str
+
+
+class Tick(NamedTuple):
+    """A time on the axis: how far to the right, in percent of the width, and what it says."""
+
+    percent: str
+    text: str
+
+
+class Mark(NamedTuple):
+    """Something that happens: how far to the right, what (empty if there is no room), and whether it is a probe."""
+
+    percent: str
+    text: str
+    is_probe: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row: its label, what it comes to in a few signs, what it says to whoever points at it, and its shapes.
+
+    ``place``: which instance it is of (``None``: of none).
+    """
+
+    label: str
+    sums_up: str
+    told: str
+    shapes: tuple[Shape, ...]
+    place: int | None = None
+    height: int = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """Rows over one axis of time, with what happens as marks across them, and what it says in one sentence."""
+
+    rows: tuple[Row, ...]
+    ticks: tuple[Tick, ...]
+    marks: tuple[Mark, ...]
+    sentence: str
+
+    @property
+    def height(self) -> int:
+        """The height of all rows."""
+        return sum(row.height for row in self.rows)
+
+
+def timeline_figure(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names) -> Figure:
+    """Return who runs, warms up and restores how much when: each instance, of many the areas and those that change."""
+    shown, others = shown_instances(plan, names)
+    everyone = range(len(of.instances))
+    rows: list[Row] = []
+    if len(everyone) <= MOST_ROWS:
+        shown = sorted(everyone, key=lambda place: names.reading_order(of.instances[place].process_id))
+    else:
+        rows += _area_rows(of, names)
+    rows += _instance_rows(of, names, shown)
+    rows.append(_still_row(of))
+    left_out = f"; {others} below" if others and len(everyone) > MOST_ROWS else ""
+    sentence = (
+        f"{count(len(everyone), 'worker' if plan.is_of_workers else 'instance')} over {clock(of.ends_ms)}: what each "
+        f"runs, warms up and restores, and what nobody runs{left_out}"
+    )
+    return Figure(rows=tuple(rows), ticks=_ticks(of), marks=tuple(_marks(found, of)), sentence=sentence)
+
+
+def everyone_figure(of: Timeline, names: Names) -> Figure | None:
+    """Return a row for each of many instances; ``None`` if :func:`timeline_figure` has them."""
+    if len(of.instances) <= MOST_ROWS:
+        return None
+    places = sorted(range(len(of.instances)), key=lambda place: names.reading_order(of.instances[place].process_id))
+    rows = tuple(_instance_rows(of, names, places, height=20))
+    return Figure(rows=rows, ticks=_ticks(of), marks=(), sentence=f"each of {count(len(rows), 'instance')} over time")
+
+
+def load_figure(plan: Plan, of: Timeline) -> Figure:
+    """Return how evenly the load is spread, how much warms up and restores at once, how much stands still."""
+    rows = [_band_row(of)]
+    balance = [Level(one.at_ms, one.balance_factor) for one in of.loads]
+    subtopology = [Level(one.at_ms, one.subtopology_task_spread) for one in of.loads]
+    rows.append(_series_row("instance balance", balance, of, "balance", "most minus least tasks of an instance"))
+    rows.append(
+        _series_row(
+            "subtopology balance", subtopology, of, "balance", "most minus least tasks of a subtopology on an instance"
+        )
+    )
+    if not plan.is_of_workers:
+        rows.append(
+            _series_row("copies warming up", of.warming_up, of, "warms-up", "at once, on all instances", most=True)
+        )
+    if any(level.number for level in of.restoring):
+        rows.append(_series_row("cold tasks restoring", of.restoring, of, "restores", "nobody runs these", most=True))
+    rows.append(_series_row("tasks standing still", of.still, of, "still", "at the same time", most=True))
+    return Figure(
+        rows=tuple(rows), ticks=_ticks(of), marks=(), sentence="load, balance, copies and standstills over time"
+    )
+
+
+def _area_rows(of: Timeline, names: Names) -> Iterator[Row]:
+    """Yield a row for each zone or rack, where these are few; else one for all instances."""
+    areas: dict[tuple[str, str], list[InstanceCourse]] = {}
+    for one in of.instances:
+        areas.setdefault(names.area(one.process_id) or ("all", "instances"), []).append(one)
+    sums = {area: summed([one.runs for one in courses]) for area, courses in areas.items()}
+    most = max((level.number for series in sums.values() for level in series), default=0)
+    for area in sorted(areas):
+        courses = areas[area]
+        warming, restoring = (summed([getattr(one, name) for one in courses]) for name in ("warms_up", "restores"))
+        cold_ms = tuple(sorted(at_ms for one in courses for at_ms in one.cold_ms))
+        there = tuple(span for one in courses for span in one.there)
+        together = InstanceCourse(
+            process_id="", there=there, runs=sums[area], warms_up=warming, restores=restoring, cold_ms=cold_ms
+        )
+        label = " ".join(area)
+        yield _course_row(together, f"{label} ({len(courses):,})", None, most, of, height=34)
+
+
+def _instance_rows(of: Timeline, names: Names, places: Sequence[int], height: int = 30) -> Iterator[Row]:
+    most = max((level.number for place in places for level in of.instances[place].runs), default=0)
+    for place in places:
+        course = of.instances[place]
+        yield _course_row(course, names.instance(course.process_id), place, most, of, height=height)
+
+
+def _course_row(course: InstanceCourse, label: str, place: int | None, most: int, of: Timeline, *, height: int) -> Row:
+    strip = max(3, height // 6)
+    room, base = height - strip - 7, height - strip - 4
+    shapes = [
+        Shape("there", _spans(course.there, of, base - room, room)),
+        Shape("runs", _area(course.runs, of, base, room, most)),
+        Shape("restores", _area(course.restores, of, base, room, most)),
+        Shape("warms-up", _strip(course.warms_up, of, base + 2, strip)),
+        Shape("cold", _lines(course.cold_ms, of, base - room, room)),
+    ]
+    before, after = course.runs[0].number, course.runs[-1].number
+    gone = [not course.there or all(begin > of.from_ms for begin, _ in course.there)]
+    gone.append(not course.there or all(end < of.to_ms for _, end in course.there))
+    ends = ["-" if absent else f"{number:,}" for absent, number in zip(gone, (before, after), strict=True)]
+    sums_up = ends[0] if ends[0] == ends[1] else f"{ends[0]} → {ends[1]}"
+    warming = max((level.number for level in course.warms_up), default=0)
+    told = f"{label}: runs {sums_up}"
+    told += f", warms up {warming:,} at once at most" if warming else ""
+    told += f", {count(len(course.cold_ms), 'cold start')}" if course.cold_ms else ""
+    kept = tuple(shape for shape in shapes if shape.path)
+    return Row(label=label, sums_up=sums_up, told=told, shapes=kept, place=place, height=height)
+
+
+def _still_row(of: Timeline) -> Row:
+    most = max(level.number for level in of.still)
+    sums_up = f"≤ {most:,}" if most else "none"
+    told = f"nobody runs: {count(most, 'task')} at once at most" if most else "nobody runs: nothing stands still"
+    return Row(label="nobody runs", sums_up=sums_up, told=told, shapes=_still_shapes(of.still, of, 30), height=34)
+
+
+def _still_shapes(series: Sequence[Level], of: Timeline, height: int) -> tuple[Shape, ...]:
+    most = max(level.number for level in series)
+    if not most:
+        return ()
+    ticks = "".join(
+        f"M{_x(level.at_ms, of)} {height}V{height - _high(level.number, most, height - 4)}"
+        for level in series
+        if level.number
+    )
+    return (Shape("still", _area(series, of, height, height - 4, most)), Shape("still-tick", ticks))
+
+
+def _series_row(label: str, series: Sequence[Level], of: Timeline, kind: str, means: str, *, most: bool = False) -> Row:
+    highest = max(level.number for level in series)
+    first, last = series[0].number, series[-1].number
+    sums_up = f"≤ {highest:,}" if most else f"{first:,}" if first == last else f"{first:,} → {last:,}"
+    shapes = (
+        _still_shapes(series, of, 36)
+        if kind == "still"
+        else tuple(shape for shape in [Shape(kind, _area(series, of, 36, 30, highest))] if shape.path)
+    )
+    told = f"{label} ({means}): {highest:,} at most"
+    return Row(label=label, sums_up=sums_up, told=told, shapes=shapes, height=40)
+
+
+def _band_row(of: Timeline) -> Row:
+    """Return the row of what the instances run that run least and most."""
+    most = max(one.most for one in of.loads)
+    first, last = of.loads[0], of.loads[-1]
+    told = f"tasks per instance, least to most: {_ends(first)} at first, {_ends(last)} at the end"
+    path = _band(of.loads, of, 48, 42, most) if most else ""
+    shapes = tuple(shape for shape in [Shape("band", path)] if shape.path)
+    sums_up = f"{_ends(first)} → {_ends(last)}" if _ends(first) != _ends(last) else _ends(first)
+    return Row(label="tasks per instance", sums_up=sums_up, told=told, shapes=shapes, height=52)
+
+
+def _ends(of: LoadAt) -> str:
+    return f"{of.least:,}" if of.least == of.most else f"{of.least:,}-{of.most:,}"
+
+
+def _band(loads: Sequence[LoadAt], of: Timeline, base: int, room: int, highest: int) -> str:
+    def line(numbers: Iterable[int]) -> list[tuple[int, int]]:
+        return [
+            (_x(one.at_ms, of), base - _high(number, highest, room)) for one, number in zip(loads, numbers, strict=True)
+        ]
+
+    upper, lower = line(one.most for one in loads), line(one.least for one in loads)
+    there = "".join(f"H{x}V{y}" for x, y in upper)
+    edge, back = WIDTH, ""
+    for x, y in reversed(lower):
+        back += f"L{edge} {y + 1}H{x}"
+        edge = x
+    return f"M{upper[0][0]} {upper[0][1]}{there}H{WIDTH}{back}Z"
+
+
+def _area(series: Sequence[Level], of: Timeline, base: int, room: int, highest: int) -> str:
+    """Return the outline of a series: as high as its numbers, in steps; empty if there is nothing."""
+    if not any(level.number for level in series):
+        return ""
+    seen = {_x(level.at_ms, of): level.number for level in series}
+    steps = "".join(f"H{x}V{base - _high(number, highest, room)}" for x, number in seen.items())
+    return f"M0 {base}{steps}H{WIDTH}V{base}Z"
+
+
+def _high(number: int, highest: int, room: int) -> int:
+    """Return how high a number is; what is not nothing is to be seen."""
+    return max(2, round(room * number / highest)) if number else 0
+
+
+def _strip(series: Sequence[Level], of: Timeline, top: int, height: int) -> str:
+    """Return when there is any, however many."""
+    spans: list[tuple[int, int]] = []
+    for place, level in enumerate(series):
+        end_ms = series[place + 1].at_ms if place + 1 < len(series) else of.to_ms
+        if level.number and spans and spans[-1][1] == level.at_ms:
+            spans[-1] = spans[-1][0], end_ms
+        elif level.number:
+            spans.append((level.at_ms, end_ms))
+    return _spans(spans, of, top, height)
+
+
+def _spans(spans: Iterable[tuple[int, int]], of: Timeline, top: int, height: int) -> str:
+    return "".join(
+        f"M{_x(begin, of)} {top}H{max(_x(end, of), _x(begin, of) + 1)}v{height}H{_x(begin, of)}Z"
+        for begin, end in spans
+    )
+
+
+def _lines(times_ms: Iterable[int], of: Timeline, top: int, height: int) -> str:
+    return "".join(f"M{x} {top}v{height}" for x in dict.fromkeys(_x(at_ms, of) for at_ms in times_ms))
+
+
+def _x(at_ms: int, of: Timeline) -> int:
+    return round(WIDTH * (min(at_ms, of.to_ms) - of.from_ms) / (of.to_ms - of.from_ms))
+
+
+def _percent(at_ms: int, of: Timeline) -> str:
+    return f"{_x(at_ms, of) * 100 / WIDTH:g}"
+
+
+def _ticks(of: Timeline) -> tuple[Tick, ...]:
+    length = of.to_ms - of.from_ms
+    step = next((step for step in _TICKS_MS if length / step <= _MOST_TICKS), _TICKS_MS[-1])
+    return tuple(Tick(_percent(at_ms, of), clock(at_ms)) for at_ms in range(0, of.to_ms + 1, step))
+
+
+def _marks(found: Sequence[Activity], of: Timeline) -> Iterator[Mark]:
+    """Yield what starts rebalances; of many the probes are left out. Words go where there is room, probes last."""
+    shown = [event for event in found if event.probe is None or len(found) <= _MOST_MARKS]
+    taken: list[tuple[int, int]] = []
+    with_words: set[int] = set()
+    for place in sorted(range(len(shown)), key=lambda place: (shown[place].probe is not None, place)):
+        begin = _x(shown[place].rounds[0].at_ms, of)
+        end = begin + _SIGN * (1 + len(head_of(shown[place])))
+        if end <= WIDTH and all(end <= other[0] or other[1] <= begin for other in taken):
+            taken.append((begin, end))
+            with_words.add(place)
+    for place, event in enumerate(shown):
+        words = head_of(event) if place in with_words else ""
+        yield Mark(_percent(event.rounds[0].at_ms, of), words, event.probe is not None)

@@ -1,0 +1,143 @@
+"""What a report consists of, whatever it is about: sections of labelled texts, drawings, tables and lists.
+
+Texts are plain: whatever marks them up escapes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from kstream_plan.render.report.figure import Figure
+
+#: How a section, a note or a cell looks.
+Tone: TypeAlias = Literal["good", "warn", "bad", "plain"]
+
+
+class Labelled(NamedTuple):
+    """A text below a label."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure, and the names of the kinds of shapes in it; ``folded``: it is opened on demand."""
+
+    title: str
+    figure: Figure
+    legend: tuple[Labelled, ...]
+    note: str = ""
+    folded: bool = False
+    kind: Literal["drawing"] = "drawing"
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """The cells of a row; ``about`` is what a filter looks at (``task``, ``group``, ``places``), ``tone`` its look."""
+
+    cells: tuple[str, ...]
+    about: Mapping[str, str] = field(default_factory=dict)
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under heads; ``right`` are the places of the columns that are set to the right.
+
+    ``tasks``: the column whose cells are tasks, of which a story can be told. ``sortable``: by any column, on demand.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+    right: frozenset[int] = frozenset()
+    note: str = ""
+    folded: bool = False
+    tasks: int | None = None
+    sortable: bool = False
+    kind: Literal["table"] = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """A list of sentences."""
+
+    title: str
+    items: tuple[str, ...]
+    tone: Tone = "plain"
+    kind: Literal["notes"] = "notes"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Labelled texts that are looked up rather than read."""
+
+    title: str
+    items: tuple[Labelled, ...]
+    folded: bool = False
+    kind: Literal["settings"] = "settings"
+
+
+class Paragraph(NamedTuple):
+    """A heading and the sentences below it."""
+
+    heading: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Many sentences below many headings, opened on demand."""
+
+    title: str
+    paragraphs: tuple[Paragraph, ...]
+    kind: Literal["steps"] = "steps"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Lines to copy."""
+
+    title: str
+    text: str
+    kind: Literal["code"] = "code"
+
+
+Block: TypeAlias = Drawing | Table | Notes | Settings | Steps | Code
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One application, or what else there is one answer about.
+
+    ``name`` and ``about`` are its title, ``short`` the same in few words, ``answer`` what it comes to, ``facts`` the
+    other first lines. ``taken`` is when what it was made from was captured (RFC 3339). ``data`` is what the script
+    draws details from.
+    """
+
+    name: str
+    about: str
+    tone: Tone
+    answer: Labelled | None
+    facts: tuple[Labelled, ...]
+    blocks: tuple[Block, ...]
+    short: str = ""
+    taken: str | None = None
+    data: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole page: what it is called, an overview of several sections, and these.
+
+    ``left_out`` tells of others, ``words`` says what the words of the page mean.
+    """
+
+    title: str
+    sections: tuple[Section, ...]
+    overview: Table | None = None
+    left_out: str = ""
+    words: tuple[Labelled, ...] = ()

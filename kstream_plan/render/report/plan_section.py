@@ -1,0 +1,351 @@
+"""A plan, or a simulation, as a section of a report: what its table says, drawn over time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from kstream_plan.documents.plan.read import SavedPlan
+from kstream_plan.plans import Plan
+from kstream_plan.plans.activity import Activity, Move, events
+from kstream_plan.plans.loads import Load, loads
+from kstream_plan.plans.simulated import Simulation
+from kstream_plan.plans.timeline import Timeline, timeline
+from kstream_plan.render.plan.detail import Focus, details
+from kstream_plan.render.plan.fleet import plan_line
+from kstream_plan.render.plan.picture import head_of, picture
+from kstream_plan.render.plan.remarks import assumed, remarks
+from kstream_plan.render.plan.story import tell
+from kstream_plan.render.report.figure import Figure, everyone_figure, load_figure, timeline_figure
+from kstream_plan.render.report.page import (
+    Block,
+    Drawing,
+    Labelled,
+    Notes,
+    Paragraph,
+    Section,
+    Settings,
+    Steps,
+    Table,
+    TableRow,
+    Tone,
+)
+from kstream_plan.render.report.script_data import script_data
+from kstream_plan.render.simulation.story import tell_simulation
+from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import clock, count, duration, records
+from kstream_plan.render.text.page import Fact
+
+#: Up to so many moves are told one by one; of more, how many there are of what.
+MOST_MOVES = 400
+#: Up to so many sentences of steps are part of a page.
+MOST_SENTENCES = 2_000
+
+_CAPTIONS = {
+    "SETTLES": "It settles",
+    "SETTLED": "It is settled",
+    "TAKES": "It takes",
+    "STUCK": "It gets stuck",
+    "CYCLES": "It goes round in circles",
+    "STOPPED": "The plan stops before the end",
+    "RUNS": "When everything runs",
+    "NOBODY": "What nobody runs",
+    "NEXT": "What is left",
+    "MOVES": "What moves",
+    "PAUSES": "What stands still",
+    "RESTORE": "What is restored",
+    "RATES": "At which rates",
+    "BALANCE": "How even the load is",
+    "RANGE": "How sure that is",
+    "RELIEF": "When the busiest instance has less to do",
+    "COPIES": "Copies",
+    "SETTINGS": "Settings",
+    "OUTAGE": "Who is away unnoticed",
+    "EITHER": "What may be either way",
+    "TASKS": "Tasks",
+    "NOW": "If they stop now",
+    "WAIT": "If one waits",
+    "LAGS": "How old the lags are",
+    "AGAIN": "When all runs again",
+}
+_LEGEND = {
+    "runs": "runs, the higher the more tasks",
+    "warms-up": "a copy warms up there",
+    "restores": "restores tasks before it runs them",
+    "cold": "a task starts cold",
+    "still": "nobody runs it",
+    "there": "is a member",
+}
+_LOAD_LEGEND = {
+    "band": "from the least to the most that an instance runs",
+    "balance": "most minus least (KIP-441)",
+    "warms-up": "warm-ups",
+    "restores": "cold starts that restore",
+    "still": "standing still",
+}
+_WORDS = (
+    ("cold start", "a task starts from a copy that is behind: it restores first, and nobody runs it meanwhile", True),
+    ("warm-up", "a copy catches up where its task is to run next; the task runs on elsewhere until then", True),
+    ("probe", "a rebalance that asks which copies have caught up, and lets their tasks change hands", True),
+    ("hand-over", "the rebalance in which something starts at its new owner, after the old one has stopped it", False),
+    ("stands still", "nobody runs it, from where it stops to where it starts again", False),
+    ("settled", "everything runs where it stays, and no further rebalance follows", False),
+)
+
+
+def plan_section(saved: SavedPlan, *, alone: bool = True) -> Section:
+    """Return a plan, or the simulation that it is of, as a section; ``alone``: with all details."""
+    plan, simulated = saved.plan, saved.simulation
+    names, found = Names(plan.group), events(plan)
+    if simulated is None:
+        story = tell(plan, names, saved.draws)
+        title, facts, ending = story.title, story.facts, story.ending
+        ends = "" if ending is None else f"{ending[0]} {ending[1]}"
+    else:
+        told = tell_simulation(simulated, names)
+        title, facts, ends = told.title, told.facts, told.ending
+    of = timeline(plan)
+    return Section(
+        name=title.label,
+        about=title.forms[0],
+        tone=_tone(plan, simulated),
+        answer=captioned(facts[0]),
+        facts=tuple(map(captioned, facts[1:])),
+        blocks=tuple(_blocks(plan, simulated, found, of, names, ends, alone=alone)),
+        short=title.forms[-1],
+        taken=plan.captured_at,
+        data=script_data(plan, of, names) if found and alone else None,
+    )
+
+
+def timeline_drawing(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names, note: str = "") -> Drawing:
+    """Return the timeline of a plan."""
+    figure = timeline_figure(plan, found, of, names)
+    title = "Who runs how much when"
+    return Drawing(title, figure, _legend(figure, _LEGEND), note=note)
+
+
+def captioned(fact: Fact) -> Labelled:
+    """Return one of the first lines below a caption that needs no explanation."""
+    return Labelled(_CAPTIONS.get(fact.label, fact.label.capitalize()), fact.forms[0])
+
+
+def drawings(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names, ends: str) -> Iterator[Block]:
+    """Yield a plan over time, drawn, and the same as a table."""
+    yield timeline_drawing(plan, found, of, names, ends)
+    everyone = everyone_figure(of, names)
+    if everyone is not None:
+        yield Drawing("Every instance", everyone, _legend(everyone, _LEGEND), folded=True)
+    figure = load_figure(plan, of)
+    yield Drawing("Load, balance, copies", figure, _legend(figure, _LOAD_LEGEND))
+    if found:
+        yield _picture_table(plan, found, names)
+
+
+def _tone(plan: Plan, simulated: Simulation | None) -> Tone:
+    if simulated is not None:
+        bad = not simulated.settles or bool(simulated.most_cold_handovers)
+    else:
+        bad = plan_line(plan, TERMINAL).is_bad
+    still = plan.is_of_workers and plan.ends("longest_pause_ms")[1] > plan.config.heartbeat_interval_ms
+    unsure = plan.ends("settles")[0] == 0 or plan.pauses_are_least or still
+    return "bad" if bad else "warn" if unsure else "good"
+
+
+def _blocks(
+    plan: Plan,
+    simulated: Simulation | None,
+    found: Sequence[Activity],
+    of: Timeline,
+    names: Names,
+    ends: str,
+    *,
+    alone: bool,
+) -> Iterator[Block]:
+    if found:
+        yield from drawings(plan, found, of, names, ends)
+    if simulated is not None:
+        yield from _scenario(simulated, names)
+    noted, taken = _remarks(plan, found, names)
+    if noted:
+        yield Notes("To look at", noted, tone="warn")
+    if found:
+        yield _when_table(plan, names)
+        yield from _moves(plan, found, names)
+    yield _loads_table(plan, names)
+    if taken:
+        yield Notes("Taken for granted", taken)
+    yield from made_from(plan, names)
+    if alone:
+        yield from _steps(plan, names)
+
+
+def _remarks(plan: Plan, found: Sequence[Activity], names: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what is to be looked at, and what the plan takes for granted."""
+    everything = remarks(plan, found, names)
+    noted = everything[: len(everything) - len(assumed(plan, names))]
+    return noted, tuple(names.escape_message(note.message) for note in plan.assumptions)
+
+
+def made_from(plan: Plan, names: Names) -> Iterator[Block]:
+    """Yield what a plan was made from and how, to be looked up."""
+    of = {
+        "captured": plan.captured_at or "not known",
+        "generation": f"{plan.generation:,}" if plan.generation else "not known",
+        "input (SHA-256)": plan.digest,
+        "snapshot and settings (SHA-256)": plan.snapshot_digest,
+        "design": plan.design,
+        "assignor": names.escape(plan.assignor),
+        "protocol": names.escape(plan.protocol),
+        "models": names.escape(plan.models),
+    }
+    yield Settings("Made from", tuple(Labelled(label, text) for label, text in of.items() if text))
+
+
+def _picture_table(plan: Plan, found: Sequence[Activity], names: Names) -> Table:
+    shown = picture(plan, found, names)
+    heads = (shown.heads, *(f"{column.head} {column.at}" for column in shown.columns))
+    rows = [
+        TableRow((label, *(column.cells[place] for column in shown.columns)))
+        for place, label in enumerate(shown.instances)
+    ]
+    if any(column.paused for column in shown.columns):
+        rows.append(TableRow(("tasks paused", *(column.paused or "0" for column in shown.columns))))
+    note = "; ".join([*([shown.others] if shown.others else []), shown.legend])
+    right = frozenset(range(1, len(heads)))
+    return Table("The same as a table", heads, tuple(rows), right, note=note, folded=True)
+
+
+def _scenario(simulated: Simulation, names: Names) -> Iterator[Block]:
+    told = tell_simulation(simulated, names)
+    if told.events:
+        yield Notes("What each event leads to", told.events)
+    if told.cure:
+        yield Notes("What would help", (told.cure,), tone="good")
+    if told.alternatives:
+        rows = [TableRow((f"{of.setting}={one}",)) for of in told.alternatives for one in of.outcomes]
+        yield Table("With other settings", ("setting: what it takes then",), tuple(rows))
+
+
+def _when_table(plan: Plan, names: Names) -> Table:
+    story = tell(plan, names)
+    with_stateless = any(line.stateless for line in story.lines)
+    heads = ["at", "generation", "why; warm-ups ready" if story.with_state else "why"]
+    heads += [f"cut over: old stops, {story.pause}, new starts"]
+    heads += ["stateless"] if with_stateless else []
+    heads += ["warm up: old runs on meanwhile", "records to restore"] if story.with_state else []
+    rows = []
+    for line in story.lines:
+        cells = [line.at, line.generations, line.why, _listed(line.cut_over, line.cut_over_counts)]
+        cells += [line.stateless] if with_stateless else []
+        cells += [_listed(line.warm_up, line.warm_up_counts), line.records] if story.with_state else []
+        rows.append(TableRow(tuple(cells), tone="bad" if line.alarm else "plain"))
+    if story.ending is not None:
+        rows.append(TableRow((story.ending[0], "", story.ending[1], *[""] * (len(heads) - 3))))
+    right = {0, len(heads) - 1} if story.with_state else {0}
+    right |= {4} if with_stateless else set()
+    return Table("What happens when", tuple(heads), tuple(rows), frozenset(right), note=story.legend)
+
+
+def _listed(items: Sequence[str], counts: Sequence[str]) -> str:
+    if counts and len(items) > 24:
+        return " ".join(counts)
+    return ", ".join(item.removesuffix(",") for item in items)
+
+
+def _moves(plan: Plan, found: Sequence[Activity], names: Names) -> Iterator[Table]:
+    moves = [(event, move) for event in found for move in [*event.moves, *event.cold_threads]]
+    if not moves:
+        return
+    if len(moves) > MOST_MOVES:
+        yield _moves_by_group(moves, names)
+        return
+    heads = ["at", "why", "task", "from", "to", "copy there", "records to restore", "stands still in all"]
+    rows = [_move_row(plan, event, move, names) for event, move in moves]
+    if plan.is_of_workers:
+        del heads[5:7]
+        rows = [replace(row, cells=row.cells[:5] + row.cells[7:]) for row in rows]
+    right = frozenset({0, len(heads) - 1} | (set() if plan.is_of_workers else {6}))
+    yield Table("What moves", tuple(heads), tuple(rows), right, tasks=2)
+
+
+def _move_row(plan: Plan, event: Activity, move: Move, names: Names) -> TableRow:
+    group = plan.group
+    ends = [move.destination] if move.source is None else [move.source, move.destination]
+    cells = (
+        clock(event.rounds[0].at_ms),
+        head_of(event) if event.probe is None else f"probe {event.probe}",
+        names.task_and_topic(move.task_id),
+        "nobody" if move.source is None else names.instance(move.source),
+        names.instance(move.destination),
+        "COLD" if move.cold else "caught up",
+        records(move.records) if move.records != 0 else "",
+        duration(plan.pauses.ms.get(move.task_id, 0)),
+    )
+    about = {
+        "task": names.task(move.task_id),
+        "group": names.escape(move.task_id.group),
+        "places": " ".join(str(group.instance_index[process_id]) for process_id in ends),
+    }
+    return TableRow(cells, about, tone="bad" if move.cold else "plain")
+
+
+def _moves_by_group(moves: Sequence[tuple[Activity, Move]], names: Names) -> Table:
+    """Return how many moves there are of each subtopology, from which area to which."""
+    counts: Counter[tuple[str, str, str, bool]] = Counter()
+    for _, move in moves:
+        ends = [
+            "nobody" if of is None else " ".join(names.area(of) or ("all",)) for of in (move.source, move.destination)
+        ]
+        counts[move.task_id.group, ends[0], ends[1], move.cold] += 1
+    rows = []
+    for (group, source, destination, cold), number in sorted(counts.items()):
+        cells = (names.escape(group), source, destination, "COLD" if cold else "caught up", f"{number:,}")
+        rows.append(TableRow(cells, {"group": names.escape(group)}, tone="bad" if cold else "plain"))
+    note = f"{count(len(moves), 'move')}: one by one above, by task or instance, or with --verbose"
+    heads = ("subtopology", "from", "to", "copy there", "moves")
+    return Table("What moves, by subtopology", heads, tuple(rows), frozenset({4}), note=note)
+
+
+def _loads_table(plan: Plan, names: Names) -> Table:
+    before, after = loads(plan, initial=True), loads(plan, initial=False)
+    kinds = [kind for kind in Load._fields if any(getattr(load, kind) for load in before + after)]
+    words = {"stateful": "connectors and tasks"} if plan.is_of_workers else {}
+    heads = ("instance", *(f"{words.get(kind, kind)} {when}" for kind in kinds for when in ("before", "after")))
+    everyone = sorted(range(len(before)), key=lambda at: names.reading_order(plan.group.instances[at].process_id))
+    rows = []
+    for place in everyone:
+        numbers = (f"{getattr(of[place], kind):,}" for kind in kinds for of in (before, after))
+        cells = (names.instance(plan.group.instances[place].process_id), *numbers)
+        rows.append(TableRow(cells, {"places": str(place)}, tone="good" if before[place] != after[place] else "plain"))
+    note = f"… = {names.escape(names.common)}" if names.common else ""
+    right = frozenset(range(1, len(heads)))
+    title = "What every instance has, before and after"
+    return Table(title, heads, tuple(rows), right, note=note, folded=len(rows) > 12)
+
+
+def _steps(plan: Plan, names: Names) -> Iterator[Block]:
+    paragraphs: list[Paragraph] = []
+    sentences = 0
+    for of in details(plan, names, Focus()):
+        sentences += len(of.sentences)
+        if sentences > MOST_SENTENCES:
+            more = "these are too many for a page: kstream-plan show PLAN --round N, --task ID or --instance ID"
+            yield Notes("Every step with its reason", (more,))
+            return
+        paragraphs.append(Paragraph(of.heading, of.sentences))
+    if paragraphs:
+        yield Steps("Every step with its reason", tuple(paragraphs))
+
+
+def _legend(figure: Figure, words: dict[str, str]) -> tuple[Labelled, ...]:
+    kinds = {shape.kind for row in figure.rows for shape in row.shapes}
+    return tuple(Labelled(kind, text) for kind, text in words.items() if kind in kinds)
+
+
+def words_of(plans: Iterable[Plan]) -> tuple[Labelled, ...]:
+    """Return what the words of a page about these plans mean."""
+    with_state = any(not plan.is_of_workers for plan in plans)
+    return tuple(Labelled(word, means) for word, means, of_state in _WORDS if with_state or not of_state)

@@ -1,0 +1,71 @@
+"""What each command can report as a page of HTML, or as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kstream_plan.documents.plan.read import SavedPlan
+from kstream_plan.errors import UsageError
+from kstream_plan.plans.activity import events
+from kstream_plan.plans.timeline import timeline
+from kstream_plan.render.plan.fleet import COLUMNS, Column, Line, counts, plan_line
+from kstream_plan.render.report.markup import drawing_svg, report_html
+from kstream_plan.render.report.page import Report, Section, Table, TableRow
+from kstream_plan.render.report.plan_section import plan_section, timeline_drawing, words_of
+from kstream_plan.render.simulation.fleet import COLUMNS as SIMULATION_COLUMNS
+from kstream_plan.render.simulation.fleet import counts as simulation_counts
+from kstream_plan.render.simulation.fleet import simulation_line
+from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.text.names import Names
+
+#: Up to so many applications have a section of their own, the worst ones.
+MOST_SECTIONS = 20
+
+
+def plans_html(saved: Sequence[SavedPlan]) -> str:
+    """Return plans and simulations as one page: of several an overview first, then the worst ones."""
+    simulations = [of.simulation for of in saved if of.simulation is not None]
+    if len(simulations) == len(saved):
+        heading, columns, lines = (
+            simulation_counts,
+            SIMULATION_COLUMNS,
+            [simulation_line(of, TERMINAL) for of in simulations],
+        )
+    else:
+        heading, columns, lines = counts, COLUMNS, [plan_line(of.plan, TERMINAL) for of in saved]
+    ordered = sorted(zip(lines, saved, strict=True), key=lambda one: one[0].badness)
+    shown = [plan_section(of, alone=len(saved) == 1) for _, of in ordered[:MOST_SECTIONS]]
+    overview = _overview(heading(lines), columns, [line for line, _ in ordered]) if len(saved) > 1 else None
+    page = report_of(shown, len(saved), overview)
+    return report_html(replace(page, words=words_of(of.plan for of in saved)))
+
+
+def plan_svg(saved: Sequence[SavedPlan]) -> str:
+    """Return the timeline of a plan or simulation alone.
+
+    Raises:
+        UsageError: there are several.
+    """
+    if len(saved) != 1:
+        fix = "choose the application with --application-id, or write html=FILE"
+        raise UsageError("svg is the picture of one application", where="--report", fix=fix)
+    [of] = saved
+    names, found = Names(of.plan.group), events(of.plan)
+    section = plan_section(of, alone=False)
+    return drawing_svg(section, timeline_drawing(of.plan, found, timeline(of.plan), names))
+
+
+def report_of(sections: Sequence[Section], number: int, overview: Table | None = None) -> Report:
+    """Return a page of sections, which are of so many there would be."""
+    title = f"kstream-plan: {sections[0].name}" if number == 1 else f"kstream-plan: {number:,} applications"
+    left_out = number - len(sections)
+    told = f"The {len(sections):,} worst follow; one of the others: --application-id ID" if left_out else ""
+    return Report(title, tuple(sections), overview, told)
+
+
+def _overview(heading: str, columns: Sequence[Column], lines: Sequence[Line]) -> Table:
+    heads = tuple(column.head for column in columns)
+    right = frozenset(place for place, column in enumerate(columns) if column.right)
+    rows = tuple(TableRow(line.cells, tone="bad" if line.is_bad else "plain") for line in lines)
+    return Table(heading, heads, rows, right, sortable=True)

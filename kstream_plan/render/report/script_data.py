@@ -1,0 +1,39 @@
+"""What the script of a report draws details from: who does what with which task from when to when."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from kstream_plan.plans import Plan
+from kstream_plan.plans.timeline import Doing, Timeline
+from kstream_plan.render.text.names import Names
+
+#: Of more stretches than this there are no details on demand: the page has to stay small.
+MOST_STRETCHES = 40_000
+
+
+def script_data(plan: Plan, of: Timeline, names: Names) -> dict[str, object]:
+    """Return names, and numbers in one list each: (task, instance, what, from, to) and (task, from, to)."""
+    group = plan.group
+    few = len(of.stretches) <= MOST_STRETCHES
+    doing = list(Doing)
+    return {
+        "from_ms": of.from_ms,
+        "to_ms": of.to_ms,
+        "instances": [names.instance(instance.process_id) for instance in group.instances],
+        "tasks": {
+            str(task): [names.task(group.tasks[task].task_id), names.escape(group.subtopologies[task])]
+            for task in group.stateful
+        }
+        if few
+        else {},
+        "doing": [one.value for one in doing],
+        "stretches": list(
+            chain.from_iterable(
+                (one.task, one.instance, doing.index(one.doing), one.from_ms, one.to_ms) for one in of.stretches
+            )
+        )
+        if few
+        else [],
+        "standstills": None if of.standstills is None else list(chain.from_iterable(of.standstills)),
+    }

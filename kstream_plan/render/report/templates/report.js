@@ -1,0 +1,226 @@
+"use strict";
+(() => {
+  const SVG = "http://www.w3.org/2000/svg";
+  const MOST_LANES = 40;
+  const WORDS = {
+    "runs": "runs on", "restores": "restores, before it runs, on", "warms-up": "warms up on",
+    "standby": "has a standby on", "temporary": "has a temporary standby on",
+  };
+
+  const make = (name, given = {}, ...inside) => {
+    const of = document.createElement(name);
+    for (const [key, value] of Object.entries(given)) of.setAttribute(key, value);
+    of.append(...inside);
+    return of;
+  };
+  const draw = (name, given, text) => {
+    const of = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(given)) of.setAttribute(key, value);
+    if (text !== undefined) of.textContent = text;
+    return of;
+  };
+  const clock = ms => {
+    const seconds = Math.floor(Math.abs(ms) / 1000);
+    const two = number => String(number).padStart(2, "0");
+    const hours = Math.floor(seconds / 3600), minutes = Math.floor(seconds / 60) % 60;
+    const text = hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+    return ms < 0 ? `-${text}` : text;
+  };
+  const inParts = (flat, size) => {
+    const parts = [];
+    for (let at = 0; at < flat.length; at += size) parts.push(flat.slice(at, at + size));
+    return parts;
+  };
+
+  const ages = () => {
+    for (const time of document.querySelectorAll("time[datetime]")) {
+      const minutes = Math.round((Date.now() - Date.parse(time.dateTime)) / 60000);
+      if (!(minutes >= 0)) continue;
+      const said = minutes < 120 ? `${minutes} min` : minutes < 2880 ? `${Math.round(minutes / 60)} h` : `${Math.round(minutes / 1440)} days`;
+      time.textContent = `(${said} old when this page was opened)`;
+    }
+  };
+
+  const choice = (label, values) => {
+    const select = make("select", {}, make("option", { value: "" }, "all"));
+    for (const [value, text] of values) select.append(make("option", { value }, text));
+    return [make("label", {}, label, select), select];
+  };
+
+  const tell = (article, data, byTask, task) => {
+    article.querySelector(".story")?.remove();
+    const [name, group] = data.tasks[task];
+    const said = [];
+    for (const [what, instance, from, to] of byTask.get(task) ?? []) {
+      const end = to >= data.to_ms ? "on" : `to ${clock(to)}`;
+      const begins = from <= data.from_ms ? "at first" : `from ${clock(from)}`;
+      said.push([from, `${begins} ${end}: ${WORDS[data.doing[what]]} ${data.instances[instance]}`]);
+    }
+    for (const [of, from, to] of inParts(data.standstills ?? [], 3)) {
+      if (of === task) said.push([from, `from ${clock(from)} ${to >= data.to_ms ? "on" : `to ${clock(to)}`}: stands still, nobody runs it`]);
+    }
+    said.sort((one, other) => one[0] - other[0] || one[1].includes("runs on") - other[1].includes("runs on"));
+    const close = make("button", { type: "button" }, "Close");
+    const steps = [...article.querySelectorAll(".steps li")].filter(
+      li => new RegExp(`(^|[ ])${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}([ ,:]|$)`).test(li.textContent));
+    const story = make("section", { class: "story", tabindex: "-1", "aria-label": `task ${name}` },
+      make("h3", {}, `Task ${name} (subtopology ${group})`),
+      make("ul", {}, ...said.map(([, text]) => make("li", {}, text))));
+    if (steps.length) {
+      story.append(make("h4", {}, "Its steps, with their reasons"), make("ul", {}, ...steps.map(li => make("li", {}, li.textContent))));
+    }
+    story.append(close);
+    const asked = document.activeElement;
+    close.addEventListener("click", () => { story.remove(); asked?.focus(); });
+    story.addEventListener("keydown", event => { if (event.key === "Escape") close.click(); });
+    article.querySelector(".lanes").after(story);
+    story.focus();
+    story.scrollIntoView({ block: "nearest" });
+  };
+
+  const lane = (data, stretches, still) => {
+    const svg = draw("svg", { class: "chart", width: "100%", height: 22, role: "img" });
+    const length = data.to_ms - data.from_ms;
+    const percent = ms => `${(100 * (ms - data.from_ms) / length).toFixed(3)}%`;
+    const said = [];
+    for (const [what, instance, from, to] of stretches) {
+      const kind = data.doing[what];
+      const full = kind === "runs" || kind === "restores";
+      const box = { x: percent(from), width: `${(100 * (to - from) / length).toFixed(3)}%`, y: full ? 1 : 15, height: full ? 14 : 5, class: kind };
+      const shape = draw("rect", box);
+      const words = `${clock(from)} ${WORDS[kind]} ${data.instances[instance]}`;
+      shape.append(draw("title", {}, words));
+      svg.append(shape);
+      if (kind === "runs") {
+        said.push(words);
+        if ((to - from) / length > 0.07) svg.append(draw("text", { class: "lane", x: percent(from), dx: 4, y: 12 }, data.instances[instance]));
+      }
+    }
+    for (const [from] of still) svg.append(draw("line", { class: "still-tick", x1: percent(from), x2: percent(from), y1: 0, y2: 20 }));
+    svg.setAttribute("aria-label", said.join("; "));
+    return svg;
+  };
+
+  const equip = article => {
+    const holder = article.querySelector("script.data");
+    const first = article.querySelector(".block.drawing");
+    if (!holder || !first) return;
+    const data = JSON.parse(holder.textContent);
+    const byTask = new Map(), stillOf = new Map();
+    for (const [task, instance, what, from, to] of inParts(data.stretches, 5)) {
+      if (!byTask.has(task)) byTask.set(task, []);
+      byTask.get(task).push([what, instance, from, to]);
+    }
+    for (const [task, from, to] of inParts(data.standstills ?? [], 3)) {
+      if (!stillOf.has(task)) stillOf.set(task, []);
+      stillOf.get(task).push([from, to]);
+    }
+    const tasks = Object.entries(data.tasks).map(([index, [name, group]]) => ({ index: Number(index), name, group }));
+    const byName = new Map(tasks.map(one => [one.name, one.index]));
+
+    const [zoomLabel, zoom] = choice("Zoom", [["2", "2 ×"], ["4", "4 ×"], ["8", "8 ×"], ["16", "16 ×"]]);
+    zoom.options[0].textContent = "whole";
+    const [placeLabel, place] = choice("Instance", data.instances.map((name, index) => [index, name]));
+    const [groupLabel, group] = choice("Subtopology", [...new Set(tasks.map(one => one.group))].map(name => [name, name]));
+    const task = make("input", { type: "search", placeholder: "0_1", spellcheck: "false" });
+    const count = make("p", { class: "note", role: "status" });
+    const lanes = make("div", { class: "lanes" });
+    const tools = make("form", { class: "tools", "aria-label": "Zoom and filter" },
+      zoomLabel, placeLabel, groupLabel, make("label", {}, "Task", task));
+    tools.addEventListener("submit", event => event.preventDefault());
+    first.append(tools, count, lanes);
+
+    const scrolls = () => article.querySelectorAll(".block.drawing .scroll");
+    const zoomed = () => {
+      for (const of of scrolls()) {
+        const middle = (of.scrollLeft + of.clientWidth / 2) / of.scrollWidth;
+        for (const svg of of.querySelectorAll("svg.chart")) svg.style.width = `${100 * Number(zoom.value || 1)}%`;
+        of.scrollLeft = middle * of.scrollWidth - of.clientWidth / 2;
+      }
+    };
+    const listen = of => of.addEventListener("scroll", () => {
+      for (const other of scrolls()) if (other !== of && other.scrollLeft !== of.scrollLeft) other.scrollLeft = of.scrollLeft;
+    });
+    scrolls().forEach(listen);
+
+    const showLanes = shown => {
+      lanes.replaceChildren();
+      if (!shown) return;
+      const names = make("div", { class: "names" }), sums = make("div", { class: "sums" });
+      const scroll = make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Each of these tasks over time" });
+      for (const one of shown.slice(0, MOST_LANES)) {
+        const button = make("button", { type: "button", class: "task" }, one.name);
+        button.addEventListener("click", () => tell(article, data, byTask, one.index));
+        names.append(make("div", { style: "height:22px" }, button));
+        scroll.append(lane(data, byTask.get(one.index) ?? [], stillOf.get(one.index) ?? []));
+      }
+      names.style.paddingTop = scroll.style.paddingTop = "0";
+      lanes.append(make("div", { class: "board" }, names, scroll, sums));
+      listen(scroll);
+      zoomed();
+    };
+
+    const filter = () => {
+      const wanted = { place: place.value, group: group.value, task: task.value.trim() };
+      const any = wanted.place || wanted.group || wanted.task;
+      const touches = one => (byTask.get(one.index) ?? []).some(([, instance]) => String(instance) === wanted.place);
+      const shown = tasks.filter(one => (!wanted.group || one.group === wanted.group)
+        && (!wanted.task || one.name.startsWith(wanted.task)) && (!wanted.place || touches(one)));
+      const more = shown.length > MOST_LANES ? `, the first ${MOST_LANES} of them below` : "";
+      count.textContent = any ? `${shown.length} of ${tasks.length} stateful tasks${more}` : "";
+      for (const of of article.querySelectorAll("g[data-places], .names > [data-places], .sums > [data-places]")) {
+        of.classList.toggle("dimmed", Boolean(wanted.place) && of.dataset.places !== wanted.place);
+      }
+      for (const row of article.querySelectorAll("tbody tr")) {
+        const of = row.dataset;
+        row.hidden = Boolean((wanted.task && of.task !== undefined && !of.task.startsWith(wanted.task))
+          || (wanted.group && of.group !== undefined && of.group !== wanted.group)
+          || (wanted.place && of.places !== undefined && !of.places.split(" ").includes(wanted.place)));
+      }
+      showLanes(any ? shown : null);
+    };
+    zoom.addEventListener("change", zoomed);
+    for (const of of [place, group]) of.addEventListener("change", filter);
+    task.addEventListener("input", filter);
+
+    for (const of of article.querySelectorAll("span.task")) {
+      const index = byName.get(of.closest("tr").dataset.task);
+      if (index === undefined) continue;
+      const button = make("button", { type: "button", class: "task" }, of.textContent);
+      button.addEventListener("click", () => tell(article, data, byTask, index));
+      of.replaceWith(button);
+    }
+  };
+
+  const sortable = table => {
+    const heads = [...table.querySelectorAll("thead th")];
+    const number = text => {
+      const found = text.replace(/[,≥~≤]/g, "").trim().match(/^-?\d+(\.\d+)?/);
+      return found ? Number(found[0]) : null;
+    };
+    heads.forEach((head, column) => {
+      const button = make("button", { type: "button", class: "task" }, head.textContent);
+      head.replaceChildren(button);
+      button.addEventListener("click", () => {
+        const down = head.getAttribute("aria-sort") !== "descending";
+        heads.forEach(one => one.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const body = table.tBodies[0];
+        const keyed = [...body.rows].map(row => [row, row.cells[column].textContent]);
+        keyed.sort(([, one], [, other]) => {
+          const [first, second] = [number(one), number(other)];
+          const order = first !== null && second !== null ? first - second : one.localeCompare(other);
+          return down ? -order : order;
+        });
+        body.append(...keyed.map(([row]) => row));
+      });
+    });
+  };
+
+  ages();
+  document.querySelectorAll("article.report").forEach(equip);
+  document.querySelectorAll(".sortable table").forEach(sortable);
+  addEventListener("beforeprint", () => {
+    for (const of of document.querySelectorAll("details:not(.steps)")) of.open = true;
+  });
+})();
