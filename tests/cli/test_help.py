@@ -42,6 +42,7 @@ OF_THEIR_OWN = {
     ("compare", "--draws"): "for each",
     ("diff", "--fail-on-changes"): "changed",
     ("bounce", "--out"): "scenario",
+    ("check", "--report"): "what was found",
     ("why", "--task"): "Why this task",
     ("why", "--instance"): "Why this instance",
 }

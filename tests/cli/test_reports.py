@@ -1,0 +1,96 @@
+"""``--report``: pages and pictures beside what a command shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kstream_plan.cli import run
+from kstream_plan.documents.plan.read import read_saved
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.render.report.reports import plans_html
+from tests.helpers import plan_cases
+from tests.helpers.pages import Page
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SNAPSHOT = str(EXAMPLES / "scale-out" / "snapshot.json")
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    """A saved plan."""
+    file = tmp_path / "plan.json"
+    file.write_text(plan_json(plan_cases.case("scale-out")) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.mark.spark
+def test_a_plan_is_reported_as_it_is_saved(spark: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, picture, saved = (tmp_path / name for name in ("a.html", "a.svg", "a.json"))
+    asked = ["assign", SNAPSHOT, "--report", f"html={page}", "--report", f"svg={picture}"]
+    assert run([*asked, "--out", str(saved)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("orders: ")
+    assert run(["assign", SNAPSHOT]) == 0
+    assert capsys.readouterr().out == shown
+    assert page.read_text(encoding="utf-8") == plans_html(read_saved(saved.read_bytes(), "here"))
+    assert picture.read_text(encoding="utf-8").startswith("<svg ")
+
+
+@pytest.mark.spark
+def test_a_simulation_is_reported(spark: object, tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    asked = [
+        "simulate-scaleout",
+        str(EXAMPLES / "scale-out" / "before.json"),
+        "--add",
+        "1",
+        "--draws",
+        "3",
+        "--no-what-if",
+    ]
+    assert run([*asked, "--report", f"html={page}"]) == 0
+    assert "3 draws" in Page(page.read_text(encoding="utf-8")).text
+
+
+@pytest.mark.spark
+def test_several_applications_have_one_page_and_no_picture(
+    spark: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, picture = tmp_path / "a.html", tmp_path / "a.svg"
+    assert run(["assign", str(EXAMPLES / "two-applications"), "--report", f"html={page}"]) == 0
+    assert "kstream-plan: 2 applications" in Page(page.read_text(encoding="utf-8")).text
+    capsys.readouterr()
+    assert run(["assign", str(EXAMPLES / "two-applications"), "--report", f"svg={picture}"]) == 2
+    assert "svg is the picture of one application" in capsys.readouterr().err
+    assert not picture.exists()
+
+
+def test_a_saved_plan_is_reported(plan: Path, tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    assert run(["show", str(plan), "--report", f"html={page}"]) == 0
+    assert page.read_text(encoding="utf-8") == plans_html(read_saved(plan.read_bytes(), "here"))
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        ("html=-", "html cannot share standard output"),
+        ("pdf=a.pdf", "'pdf' is not one of html, svg"),
+        ("html", "'html' is not FORMAT=FILE"),
+        ("html=gone/a.html", "its folder does not exist"),
+    ],
+)
+def test_what_cannot_be_written_is_told_before_the_work(
+    report: str, said: str, plan: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["show", str(plan), "--report", report]) != 0
+    out, err = capsys.readouterr()
+    assert (out, said in " ".join(err.split())) == ("", True)
+
+
+def test_two_reports_cannot_go_to_one_file(plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.html"
+    assert run(["show", str(plan), "--report", f"html={file}", "--report", f"svg={file}"]) == 2
+    assert "two outputs go to one file" in capsys.readouterr().err
