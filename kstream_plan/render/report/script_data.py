@@ -13,10 +13,16 @@ MOST_STRETCHES = 40_000
 
 
 def script_data(plan: Plan, of: Timeline, names: Names) -> dict[str, object]:
-    """Return names, and numbers in one list each: (task, instance, what, from, to) and (task, from, to)."""
+    """Return names, and numbers in one list each: (task, instance, what, from, to) and (task, from, to).
+
+    Tasks and instances are indices, as what is done and times are in the lists of these.
+    """
     group = plan.group
     few = len(of.stretches) <= MOST_STRETCHES
     doing = list(Doing)
+    still = of.standstills or ()
+    times_ms = sorted({at_ms for one in (*of.stretches, *still) for at_ms in (one.from_ms, one.to_ms)})
+    at = {at_ms: place for place, at_ms in enumerate(times_ms)}
     return {
         "from_ms": of.from_ms,
         "to_ms": of.to_ms,
@@ -28,12 +34,13 @@ def script_data(plan: Plan, of: Timeline, names: Names) -> dict[str, object]:
         if few
         else {},
         "doing": [one.value for one in doing],
+        "times_ms": times_ms,
         "stretches": list(
             chain.from_iterable(
-                (one.task, one.instance, doing.index(one.doing), one.from_ms, one.to_ms) for one in of.stretches
+                (one.task, one.instance, doing.index(one.doing), at[one.from_ms], at[one.to_ms]) for one in of.stretches
             )
         )
         if few
         else [],
-        "standstills": None if of.standstills is None else list(chain.from_iterable(of.standstills)),
+        "standstills": list(chain.from_iterable((one.task, at[one.from_ms], at[one.to_ms]) for one in still)),
     }

@@ -71,8 +71,8 @@ def test_the_first_lines_of_a_simulation_are_those_of_the_table(name: str) -> No
 def test_what_the_page_draws_is_what_the_json_says(of: str) -> None:
     made = plan_cases.case(of)
     document, [data] = json.loads(json.dumps(plan_document(made, full=True))), page(made).data
-    numbers = iter(data["stretches"])
-    stretches = list(zip(*[numbers] * 5, strict=True))
+    numbers, times_ms = iter(data["stretches"]), data["times_ms"]
+    stretches = [(*of[:3], times_ms[of[3]], times_ms[of[4]]) for of in zip(*[numbers] * 5, strict=True)]
     names = {of["process_id"]: name for of, name in zip(document["instances"], data["instances"], strict=True)}
     times = [rnd["at_ms"] for rnd in document["rounds"]]
     for place, rnd in enumerate(document["rounds"]):
@@ -109,9 +109,9 @@ def test_the_tables_have_what_the_json_says() -> None:
     [data] = found.data
     still = iter(data["standstills"])
     in_all: dict[str, int] = {}
-    for task, from_ms, to_ms in zip(*[still] * 3, strict=True):
+    for task, from_at, to_at in zip(*[still] * 3, strict=True):
         name = data["tasks"][str(task)][0]
-        in_all[name] = in_all.get(name, 0) + to_ms - from_ms
+        in_all[name] = in_all.get(name, 0) + data["times_ms"][to_at] - data["times_ms"][from_at]
     assert {row[2].split()[0]: row[-1] for row in moves} == {
         row[2].split()[0]: duration(in_all[row[2].split()[0]]) for row in moves
     }

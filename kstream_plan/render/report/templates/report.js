@@ -47,17 +47,17 @@
     return [make("label", {}, label, select), select];
   };
 
-  const tell = (article, data, byTask, task) => {
+  const tell = (article, data, byTask, stillOf, task) => {
     article.querySelector(".story")?.remove();
     const [name, group] = data.tasks[task];
     const said = [];
     for (const [what, instance, from, to] of byTask.get(task) ?? []) {
-      const end = to >= data.to_ms ? "on" : `to ${clock(to)}`;
-      const begins = from <= data.from_ms ? "at first" : `from ${clock(from)}`;
+      const end = to >= data.to_ms ? "on" : `until ${clock(to)}`;
+      const begins = from <= data.from_ms ? "at first," : `from ${clock(from)}`;
       said.push([from, `${begins} ${end}: ${WORDS[data.doing[what]]} ${data.instances[instance]}`]);
     }
-    for (const [of, from, to] of inParts(data.standstills ?? [], 3)) {
-      if (of === task) said.push([from, `from ${clock(from)} ${to >= data.to_ms ? "on" : `to ${clock(to)}`}: stands still, nobody runs it`]);
+    for (const [from, to] of stillOf.get(task) ?? []) {
+      said.push([from, `from ${clock(from)} ${to >= data.to_ms ? "on" : `until ${clock(to)}`}: stands still, nobody runs it`]);
     }
     said.sort((one, other) => one[0] - other[0] || one[1].includes("runs on") - other[1].includes("runs on"));
     const close = make("button", { type: "button" }, "Close");
@@ -106,14 +106,14 @@
     const first = article.querySelector(".block.drawing");
     if (!holder || !first) return;
     const data = JSON.parse(holder.textContent);
-    const byTask = new Map(), stillOf = new Map();
+    const byTask = new Map(), stillOf = new Map(), at = data.times_ms;
     for (const [task, instance, what, from, to] of inParts(data.stretches, 5)) {
       if (!byTask.has(task)) byTask.set(task, []);
-      byTask.get(task).push([what, instance, from, to]);
+      byTask.get(task).push([what, instance, at[from], at[to]]);
     }
-    for (const [task, from, to] of inParts(data.standstills ?? [], 3)) {
+    for (const [task, from, to] of inParts(data.standstills, 3)) {
       if (!stillOf.has(task)) stillOf.set(task, []);
-      stillOf.get(task).push([from, to]);
+      stillOf.get(task).push([at[from], at[to]]);
     }
     const tasks = Object.entries(data.tasks).map(([index, [name, group]]) => ({ index: Number(index), name, group }));
     const byName = new Map(tasks.map(one => [one.name, one.index]));
@@ -150,7 +150,7 @@
       const scroll = make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Each of these tasks over time" });
       for (const one of shown.slice(0, MOST_LANES)) {
         const button = make("button", { type: "button", class: "task" }, one.name);
-        button.addEventListener("click", () => tell(article, data, byTask, one.index));
+        button.addEventListener("click", () => tell(article, data, byTask, stillOf, one.index));
         names.append(make("div", { style: "height:22px" }, button));
         scroll.append(lane(data, byTask.get(one.index) ?? [], stillOf.get(one.index) ?? []));
       }
@@ -187,7 +187,7 @@
       const index = byName.get(of.closest("tr").dataset.task);
       if (index === undefined) continue;
       const button = make("button", { type: "button", class: "task" }, of.textContent);
-      button.addEventListener("click", () => tell(article, data, byTask, index));
+      button.addEventListener("click", () => tell(article, data, byTask, stillOf, index));
       of.replaceWith(button);
     }
   };
