@@ -21,7 +21,8 @@ def script_data(plan: Plan, of: Timeline, names: Names) -> dict[str, object]:
     few = len(of.stretches) <= MOST_STRETCHES
     doing = list(Doing)
     still = of.standstills or ()
-    times_ms = sorted({at_ms for one in (*of.stretches, *still) for at_ms in (one.from_ms, one.to_ms)})
+    spans = chain(((one.from_ms, one.to_ms) for one in of.stretches), ((one.from_ms, one.to_ms) for one in still))
+    times_ms = sorted(set(chain.from_iterable(spans)))
     at = {at_ms: place for place, at_ms in enumerate(times_ms)}
     return {
         "from_ms": of.from_ms,
