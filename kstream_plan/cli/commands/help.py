@@ -20,6 +20,8 @@ from kstream_plan.errors import UsageError
 _INDEX = "index"
 #: What a page answers: its question, and others that mean the same.
 _ASKS = re.compile(r"^> (.*)", re.MULTILINE)
+#: Other words for that, which are not shown.
+_ALSO = re.compile(r"^<!-- also: .* -->$", re.MULTILINE)
 _WORD = re.compile(r"kip-\d+|[a-z0-9]+")
 #: Words that say nothing of what is asked.
 _FILLERS = frozenset(
@@ -68,7 +70,7 @@ def _found(words: Sequence[str]) -> str:
     wanted = [word for text in words for word in sorted(_words_of(text))]
     pages = [page_text(name) for name in known]
     asked = [_ASKS.findall(text) for text in pages]
-    questions = [" ".join([name, *asks]) for name, asks in zip(known, asked, strict=True)]
+    questions = [" ".join([known[at], *asked[at], *_ALSO.findall(text)]) for at, text in enumerate(pages)]
     shown = [f"- {asked[at][0]} [{known[at]}]({known[at]}.md)\n" for at in _fitting(wanted, questions, pages)]
     if not shown:
         near = get_close_matches("-".join(words), known, n=1)
