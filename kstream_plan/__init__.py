@@ -67,6 +67,9 @@ if TYPE_CHECKING:
     from kstream_plan.render.fleet import fleet_table as fleet_to_table
     from kstream_plan.render.plan.markdown import markdown as to_markdown
     from kstream_plan.render.plan.table import table as to_table
+    from kstream_plan.render.sessioned import sessioned_json as sessioned_to_json
+    from kstream_plan.render.sessioned import sessioned_markdown as sessioned_to_markdown
+    from kstream_plan.render.sessioned import sessioned_table as sessioned_to_table
     from kstream_plan.render.simulation.drain import drain_markdown as drain_to_markdown
     from kstream_plan.render.simulation.drain import drain_table as drain_to_table
     from kstream_plan.render.simulation.drain_json import drain_json as drain_to_json
@@ -94,6 +97,7 @@ if TYPE_CHECKING:
     from kstream_plan.simulation.one_plan import assign_once as assign
     from kstream_plan.simulation.one_plan import plan_checked as plan
     from kstream_plan.simulation.scale_out import scale_out as scale_out
+    from kstream_plan.simulation.sessioned import to_sessioned as to_sessioned
     from kstream_plan.simulation.simulate import simulate as simulate
     from kstream_plan.simulation.switch import switch as switch
     from kstream_plan.simulation.why import why as why
@@ -180,12 +184,16 @@ _PUBLIC = {
     "simulation_to_markdown": ("kstream_plan.render.simulation.markdown", "simulation_markdown"),
     "simulation_to_table": ("kstream_plan.render.simulation.table", "simulation_table"),
     "snapshot_side": ("kstream_plan.comparison.sides", "snapshot_side"),
+    "sessioned_to_json": ("kstream_plan.render.sessioned", "sessioned_json"),
+    "sessioned_to_markdown": ("kstream_plan.render.sessioned", "sessioned_markdown"),
+    "sessioned_to_table": ("kstream_plan.render.sessioned", "sessioned_table"),
     "switch": ("kstream_plan.simulation.switch", "switch"),
     "switch_to_json": ("kstream_plan.render.switch", "switch_json"),
     "switch_to_markdown": ("kstream_plan.render.switch", "switch_markdown"),
     "switch_to_table": ("kstream_plan.render.switch", "switch_table"),
     "to_json": ("kstream_plan.documents.plan.write", "plan_json"),
     "to_markdown": ("kstream_plan.render.plan.markdown", "markdown"),
+    "to_sessioned": ("kstream_plan.simulation.sessioned", "to_sessioned"),
     "to_table": ("kstream_plan.render.plan.table", "table"),
     "upgrade": ("kstream_plan.protocols.upgrade", "upgrade"),
     "upgrade_to_json": ("kstream_plan.render.upgrade", "upgrade_json"),
@@ -265,6 +273,9 @@ __all__ = [
     "said_and_happened_to_table",
     "saved_alternatives",
     "scale_out",
+    "sessioned_to_json",
+    "sessioned_to_markdown",
+    "sessioned_to_table",
     "simulate",
     "simulation_to_json",
     "simulation_to_markdown",
@@ -276,6 +287,7 @@ __all__ = [
     "switch_to_table",
     "to_json",
     "to_markdown",
+    "to_sessioned",
     "to_table",
     "upgrade",
     "upgrade_to_json",

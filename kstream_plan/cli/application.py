@@ -44,7 +44,9 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "show": "Show plans saved by --out or --output json.",
         "fleet": "Show many applications at a glance, the worst first: results, saved plans, or snapshots to plan.",
         "diff": "Say what changed between two generations of a group, what it cost, and why.",
-        "upgrade": "Print the way to another protocol: the bounces to cooperative, or the switch to a streams group.",
+        "upgrade": (
+            "Print the way to another protocol: to cooperative, to a streams group, or of Connect workers to sessioned."
+        ),
         "snapshot": (
             "Make snapshots of a group: from its leader's log, or of the running group and its broker's own records."
         ),

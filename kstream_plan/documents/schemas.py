@@ -14,6 +14,7 @@ KINDS = (
     "said-and-happened",
     "upgrade",
     "switch",
+    "sessioned",
     "check",
     "drain",
     "drain-workers",

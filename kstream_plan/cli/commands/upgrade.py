@@ -26,8 +26,16 @@ from kstream_plan.protocols.upgrade import upgrade as find_upgrade
 from kstream_plan.render.upgrade import upgrade_json, upgrade_markdown, upgrade_table
 
 _STREAMS = "streams"
-#: What is asked of a switch only.
-_OF_A_SWITCH = ("broker_version", "add", "restart", "restore_rate", "draws")
+_SESSIONED = "sessioned"
+#: What is asked of ways to one protocol, or to two, only.
+_ABOUT = {
+    "broker_version": (_STREAMS,),
+    "restore_rate": (_STREAMS,),
+    "add": (_STREAMS, _SESSIONED),
+    "restart": (_STREAMS, _SESSIONED),
+    "draws": (_STREAMS, _SESSIONED),
+    "one_bounce": (COOPERATIVE,),
+}
 _MOST_ADDED = 1_000
 
 
@@ -41,7 +49,9 @@ class UpgradeOptions(Spark, Limited, Debugging):
     """What ``upgrade`` is asked."""
 
     paths: shared.Snapshots
-    to_protocol: Annotated[str, typer.Option("--to", **one_of([COOPERATIVE, _STREAMS]), help="The protocol to get to.")]
+    to_protocol: Annotated[
+        str, typer.Option("--to", **one_of([COOPERATIVE, _STREAMS, _SESSIONED]), help="The protocol to get to.")
+    ]
     one_bounce: Annotated[
         bool, typer.Option("--one-bounce", help="Ask for one rolling bounce: shows why it is refused, exit code 3.")
     ] = False
@@ -52,7 +62,7 @@ class UpgradeOptions(Spark, Limited, Debugging):
             "--add",
             metavar="N",
             parser=shared.parser(shared.whole_number, 1, _MOST_ADDED),
-            help="So many instances join on either side (streams only; default: 2).",
+            help="So many instances or workers join on either side (not cooperative; default: 2).",
         ),
     ] = None
     restart: shared.Restart = None
@@ -63,7 +73,7 @@ class UpgradeOptions(Spark, Limited, Debugging):
             "--draws",
             metavar="N",
             parser=shared.parser(shared.whole_number, 1, 1_000),
-            help="So many draws of the members' ids for each (streams only; default: by size, 10 at most).",
+            help="So many draws of the members' ids for each (not cooperative; default: by size, 10 at most).",
         ),
     ] = None
     application_id: shared.ApplicationId = None
@@ -73,7 +83,7 @@ class UpgradeOptions(Spark, Limited, Debugging):
 
 @takes(UpgradeOptions)
 def upgrade(asked: UpgradeOptions) -> None:
-    """Print the way to another protocol: the bounces to cooperative, or the switch to a streams group."""
+    """Print the way to another protocol: to cooperative, to a streams group, or of Connect workers to sessioned."""
     refused = False
     with expected_failures(debug=asked.debug):
         _check(asked)
@@ -91,6 +101,8 @@ def upgrade(asked: UpgradeOptions) -> None:
             read = [snapshot for snapshot in found if isinstance(snapshot, Snapshot)]
             if asked.to_protocol == _STREAMS:
                 texts = _switches(read, asked, tell)
+            elif asked.to_protocol == _SESSIONED:
+                texts = _to_sessioned(read, asked, tell)
             else:
                 texts, refused = _bounces(read, asked)
         say("".join(texts) if asked.output is OutputForm.JSON else "\n".join(texts))
@@ -103,22 +115,26 @@ def _check(asked: UpgradeOptions) -> None:
     Raises:
         UsageError: options that do not go together.
     """
-    if asked.to_protocol != _STREAMS:
-        for name in _OF_A_SWITCH:
-            if getattr(asked, name) is not None:
-                fix = "give --to streams, or leave it out"
-                raise UsageError(f"{option_of(name)} is about the switch to a streams group", fix=fix)
-        return
-    if asked.one_bounce:
-        raise UsageError("--one-bounce is about --to cooperative", fix="leave it out")
-    if asked.broker_version not in BROKER_VERSIONS:
+    for name, protocols in _ABOUT.items():
+        if getattr(asked, name) not in (None, False) and asked.to_protocol not in protocols:
+            what = f"{option_of(name)} is about {' and '.join(f'--to {protocol}' for protocol in protocols)}"
+            raise UsageError(what, fix="leave it out")
+    if asked.to_protocol == _STREAMS and asked.broker_version not in BROKER_VERSIONS:
         given = "is missing" if asked.broker_version is None else "is not known"
         what = f"the release of the brokers {given}: they decide by it"
         raise UsageError(what, where="--broker-version", fix=f"give one of {', '.join(BROKER_VERSIONS)}")
 
 
 def _bounces(read: Sequence[Snapshot], asked: UpgradeOptions) -> tuple[list[str], bool]:
-    """Return the way to the cooperative protocol of each application, and whether that in one bounce is refused."""
+    """Return the way to the cooperative protocol of each application, and whether that in one bounce is refused.
+
+    Raises:
+        UsageError: one is no classic group.
+    """
+    for of in read:
+        if of.group_protocol != "classic":
+            fix = "give --to sessioned" if of.group_protocol == "connect" else "there is nothing to do"
+            raise UsageError(f"it is a {of.group_protocol} group", where=of.state.group.application_id, fix=fix)
     ways, texts = [(find_upgrade(of.state), of.state.group) for of in read], []
     for way, group in ways:
         if asked.output is OutputForm.JSON:
@@ -153,4 +169,33 @@ def _switches(read: Sequence[Snapshot], asked: UpgradeOptions, tell: Report) -> 
             texts.append(switch_markdown(found))
         else:
             texts.append(switch_table(found, width=shown.width, colour=shown.colour))
+    return texts
+
+
+def _to_sessioned(read: Sequence[Snapshot], asked: UpgradeOptions, tell: Report) -> list[str]:
+    """Return the way of each Connect group to the protocol ``sessioned``."""
+    from kstream_plan.render.sessioned import (  # noqa: PLC0415 - only here
+        sessioned_json,
+        sessioned_markdown,
+        sessioned_table,
+    )
+    from kstream_plan.simulation.sessioned import to_sessioned  # noqa: PLC0415 - as above
+
+    texts = []
+    for of in read:
+        name = of.state.group.application_id
+        found = to_sessioned(
+            of,
+            add=2 if asked.add is None else asked.add,
+            restart_ms=shared.USUAL_RESTART_MS if asked.restart is None else asked.restart,
+            number_of_draws=asked.draws,
+            on_row=lambda done, all_, name=name: tell(f"{name}: line {done} of {all_}", done, all_),  # type: ignore[misc]
+        )
+        shown = page()
+        if asked.output is OutputForm.JSON:
+            texts.append(f"{sessioned_json(found)}\n")
+        elif asked.output is OutputForm.MARKDOWN:
+            texts.append(sessioned_markdown(found))
+        else:
+            texts.append(sessioned_table(found, width=shown.width, colour=shown.colour))
     return texts

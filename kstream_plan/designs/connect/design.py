@@ -12,7 +12,7 @@ from kstream_plan.designs.connect.frozen import due_ms, later, led_by, table_bin
 from kstream_plan.designs.connect.playing import Begins, ConnectPlay, holdings_of
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
-from kstream_plan.model.connect_group import ConnectGroup, work_of
+from kstream_plan.model.connect_group import NO_MEMORY, ConnectGroup, work_of
 from kstream_plan.model.scenario import Bounce, ConnectorEvent, Event, Join, Leave, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.design import Design, Played
@@ -40,6 +40,8 @@ class Connect(Design):
         bins = table_bins([worker.member_id for worker in group.workers])
         if group.leader is None:
             group = led_by(group, _stays_longest(group, scenario))
+        elif all(of.memory == NO_MEMORY for of in group.workers if of.member_id == group.leader):
+            group = led_by(group, group.leader)  # by the eager protocol nobody remembers anything
         begun = self.remembering(replace(later(group, -state.at_ms), bins=bins))
         ever = ever_configured(group.task_counts, scenario.events) if scenario else None
         if ever is not None:

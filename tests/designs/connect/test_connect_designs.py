@@ -258,3 +258,9 @@ def test_decisions_are_those_that_are_written(case: Any) -> None:
     assert answer.delay_ms == told.delay
     if of.design > 1:
         assert (answer.shared.known, answer.shared.deadline_ms, answer.shared.next_step_ms) == after
+
+
+def test_a_group_that_is_eager_now_waits_for_who_is_gone_by_the_incremental_protocols() -> None:
+    of = snapshot(even(3, config={"connect_protocol": "eager"}))
+    made = plan_checked(of, scenario=Scenario(events=(Leave(at_ms=0, process_ids=("w1",)),)), design="connect")
+    assert made.pauses.longest_ms == DELAY_MS + 3_000

@@ -1,0 +1,306 @@
+"""Connect workers that are to rebalance incrementally, with sessions: what the change takes, and what happens then."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypeAlias
+
+from kstream_plan.designs.connect.design import Connect
+from kstream_plan.errors import UsageError
+from kstream_plan.model import Group, GroupState, Holding, Snapshot, WorkId
+from kstream_plan.model.connect_group import ConnectGroup, ConnectItems, ConnectWorker, all_items, work_of
+from kstream_plan.model.scenario import Bounce, Event, Join, Leave, NewInstance, Return, Scenario, Stop
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.planner.plan import input_digest
+from kstream_plan.planner.scenario_as_noticed import renamed
+from kstream_plan.plans import Plan
+from kstream_plan.plans.simulated import Range
+from kstream_plan.simulation.draws import usual_number
+from kstream_plan.simulation.new_ids import drawn, is_random
+from kstream_plan.simulation.one_plan import plan_checked
+
+#: What happens: the change itself, workers that join, the restart of one, of the leader, a crash.
+What: TypeAlias = Literal["upgrade", "join", "restart", "restart-leader", "crash"]
+#: A protocol of workers (``connect.protocol``).
+Protocol: TypeAlias = Literal["eager", "compatible", "sessioned"]
+#: Called with how many lines there are, and of how many.
+OnRow: TypeAlias = Callable[[int, int], None]
+
+_MOST_DRAWS = 10
+_QUICK = PlanOptions(bounds=False, floor=False, ranges=False)
+_DESIGNS: dict[Protocol, str] = {"eager": "connect-eager", "compatible": "connect", "sessioned": "connect"}
+
+
+class UpgradeFigures(NamedTuple):
+    """What one thing that happens comes to, over all draws.
+
+    ``at_once``: most connectors and tasks that stand still at the same time, ``longest_ms`` how long one does in all,
+    both of the worst draw; ``item_ms`` all of them together; ``takes_ms`` until nothing follows any more. ``settled``
+    of ``draws`` settle.
+    """
+
+    draws: int
+    settled: int
+    rebalances: Range
+    at_once: int
+    longest_ms: int
+    item_ms: Range
+    takes_ms: Range
+
+
+class UpgradeRow(NamedTuple):
+    """What happens, by which protocol (of the change: the one before it), and what that comes to."""
+
+    what: What
+    protocol: Protocol
+    figures: UpgradeFigures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionedUpgrade:
+    """What it takes to get a Connect group to ``sessioned``.
+
+    ``protocol`` is that of now. Each worker is restarted once, ``restart_ms`` away, the next one ``pause_ms`` after it
+    is back. ``worker`` (member id) is the one that is restarted and crashes afterwards, ``leader`` who leads (``None``:
+    REST did not tell). ``rows`` begin with the change.
+    """
+
+    snapshot: Snapshot
+    protocol: Protocol
+    restart_ms: int
+    pause_ms: int
+    add: int
+    worker: str
+    leader: str | None
+    rows: tuple[UpgradeRow, ...]
+    draws: int
+    models: str
+    snapshot_digest: str
+
+
+class _Played(NamedTuple):
+    """One draw of one thing."""
+
+    settled: bool
+    rebalances: int
+    still_ms: Counter[WorkId]
+    at_once: int
+    takes_ms: int
+
+
+def to_sessioned(
+    snapshot: Snapshot,
+    *,
+    add: int = 2,
+    restart_ms: int = 40_000,
+    number_of_draws: int | None = None,
+    on_row: OnRow = lambda _done, _all: None,
+) -> SessionedUpgrade:
+    """Play how a Connect group gets to ``sessioned``, and of an eager one what happens then by either protocol.
+
+    Raises:
+        UsageError: it is no Connect group, has one worker only, or is there already.
+        PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
+    """
+    protocol, group = _protocol_of(snapshot), snapshot.state.group
+    delay_ms = snapshot.config.scheduled_rebalance_max_delay_ms or 0
+    heard_ms = snapshot.config.heartbeat_interval_ms
+    pause_ms = 2 * heard_ms + (0 if protocol == "eager" else max(0, delay_ms - restart_ms))
+    leader = None if snapshot.state.leader is None else group.instances[snapshot.state.leader].process_id
+    worker = _busiest(snapshot, leader)
+    events = _events(add, restart_ms, worker, leader) if protocol == "eager" else {}
+    rows_in_all = 1 + 2 * len(events)
+    random = is_random(
+        Scenario(events=(Bounce(at_ms=0, process_ids=(group.instances[0].process_id,), restart_ms=1),)), group
+    )
+    usual = max(1, min(_MOST_DRAWS, usual_number(group, snapshot.config) // rows_in_all)) if random else 1
+    play = _Play(snapshot, protocol, restart_ms, pause_ms, number_of_draws or usual)
+    rows = []
+    for done, row in enumerate(play.rows(events), start=1):
+        rows.append(row)
+        on_row(done, rows_in_all)
+    return SessionedUpgrade(
+        snapshot=snapshot,
+        protocol=protocol,
+        restart_ms=restart_ms,
+        pause_ms=pause_ms,
+        add=add,
+        worker=worker,
+        leader=leader,
+        rows=tuple(rows),
+        draws=play.draws,
+        models=Connect.models,
+        snapshot_digest=input_digest(snapshot.state, snapshot.config, snapshot.rates),
+    )
+
+
+def _protocol_of(snapshot: Snapshot) -> Protocol:
+    group = snapshot.state.group
+    if snapshot.group_protocol != "connect":
+        what = f"it is a {snapshot.group_protocol} group, and sessioned is a protocol of Kafka Connect"
+        raise UsageError(what, where=group.application_id, fix="give a snapshot of a Connect group")
+    if len(group.instances) < 2:
+        what = "it has one worker: while that is restarted nobody runs anything, whatever the protocol"
+        raise UsageError(what, where=group.application_id, fix="restart it with connect.protocol=sessioned")
+    names = {of.protocols for instance in group.instances for of in instance.consumers}
+    if names == {("eager",)}:
+        return "eager"
+    if names == {("compatible",)}:
+        return "compatible"
+    what = "it is sessioned already, by connect_protocol in the snapshot's config (as by default)"
+    raise UsageError(what, where=group.application_id, fix="nothing is to be done; or give its connect_protocol")
+
+
+def _busiest(snapshot: Snapshot, leader: str | None) -> str:
+    """Return the member id of the worker that runs most, other than the leader; the first of several."""
+    group, held = snapshot.state.group, tuple(snapshot.state.holdings)
+    counts = {of.process_id: len(held[place].active) for place, of in enumerate(group.instances)}
+    counts.pop(leader or "", None)
+    return max(counts, key=lambda of: counts[of])
+
+
+def _events(add: int, restart_ms: int, worker: str, leader: str | None) -> dict[What, tuple[Event, ...]]:
+    def restarted(who: str) -> tuple[Event, ...]:
+        return Leave(at_ms=0, process_ids=(who,)), Return(at_ms=restart_ms, process_ids=(who,))
+
+    found: dict[What, tuple[Event, ...]] = {
+        "join": (Join(at_ms=0, instances=tuple(NewInstance() for _ in range(add))),),
+        "restart": restarted(worker),
+    }
+    if leader is not None:
+        found["restart-leader"] = restarted(leader)
+    found["crash"] = (Stop(at_ms=0, process_ids=(worker,), crash=True),)
+    return found
+
+
+class _Play(NamedTuple):
+    """What is played; private to one upgrade."""
+
+    snapshot: Snapshot
+    protocol: Protocol
+    restart_ms: int
+    pause_ms: int
+    draws: int
+
+    def rows(self, events: dict[What, tuple[Event, ...]]) -> Iterator[UpgradeRow]:
+        """Play everything."""
+        change = self._from_eager if self.protocol == "eager" else self._from_compatible
+        yield UpgradeRow("upgrade", self.protocol, _figures([change(draw) for draw in range(self.draws)]))
+        for what, happens in events.items():
+            for protocol in (self.protocol, "sessioned"):
+                found = [self._told(self._plan(protocol, happens, draw)) for draw in range(self.draws)]
+                yield UpgradeRow(what, protocol, _figures(found))
+
+    def _plan(self, protocol: Protocol, events: Iterable[Event], draw: int, of: Snapshot | None = None) -> Plan:
+        snapshot = of or self.snapshot
+        scenario = drawn(Scenario(events=tuple(events)), snapshot.state.group, draw)
+        return plan_checked(snapshot, _QUICK, scenario=scenario, design=_DESIGNS[protocol])
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(instance.process_id for instance in self.snapshot.state.group.instances)
+
+    def _from_compatible(self, draw: int) -> _Played:
+        """Restart all, one after the other: both protocols decide alike."""
+        bounce = Bounce(at_ms=0, process_ids=self._names(), restart_ms=self.restart_ms, pause_ms=self.pause_ms)
+        return self._told(self._plan("compatible", [bounce], draw))
+
+    def _from_eager(self, draw: int) -> _Played:
+        """Restart all: the group is eager until the last one is back, and everything stops once more when it is."""
+        *others, last = self._names()
+        gone_ms = len(others) * (self.restart_ms + self.pause_ms)
+        bounce = Bounce(at_ms=0, process_ids=tuple(others), restart_ms=self.restart_ms, pause_ms=self.pause_ms)
+        back = Return(at_ms=gone_ms + self.restart_ms, process_ids=(last,))
+        whole = Scenario(events=(bounce, Leave(at_ms=gone_ms, process_ids=(last,)), back))
+        events = drawn(whole, self.snapshot.state.group, draw).events
+        eager = plan_checked(self.snapshot, _QUICK, scenario=Scenario(events=events[:-1]), design="connect-eager")
+        returns = events[-1]
+        assert isinstance(returns, Return)
+        group, name = self.snapshot.state.group, (returns.new_process_ids or returns.process_ids)[0]
+        worker = renamed(group.instances[group.instance_index[last]], name)
+        scenario = Scenario(events=(Join(at_ms=0, instances=(worker,)),))
+        switched = plan_checked(_as_left(eager, self.snapshot), _QUICK, scenario=scenario, design="connect")
+        first, then = self._told(eager), self._told(switched)
+        heard_ms = self.snapshot.config.heartbeat_interval_ms
+        stopped = Counter({of.task_id: heard_ms for of in group.tasks})
+        return _Played(
+            settled=first.settled and then.settled,
+            rebalances=first.rebalances + then.rebalances,
+            still_ms=first.still_ms + then.still_ms + stopped,
+            at_once=max(first.at_once, len(group.tasks)),
+            takes_ms=back.at_ms + then.takes_ms,
+        )
+
+    def _told(self, made: Plan) -> _Played:
+        return _Played(
+            settled=made.verdict.kind == "settled",
+            rebalances=made.summary.rebalances,
+            still_ms=Counter(made.pauses.ms),
+            at_once=made.pauses.most_at_once,
+            takes_ms=made.summary.duration_ms + self.snapshot.config.heartbeat_interval_ms,
+        )
+
+
+def _as_left(eager: Plan, snapshot: Snapshot) -> Snapshot:
+    """Return the workers that a plan by the eager protocol leaves, who remember nothing, with what each holds."""
+    before = snapshot.state.memory
+    assert isinstance(before, ConnectGroup)
+    items, held = _by_name(before.task_counts), tuple(eager.final)
+    place = {process_id: number for number, (process_id, _) in enumerate(eager.group.consumer_index)}
+    there = [process_id for process_id, _ in eager.members]
+    instances = [eager.group.instances[eager.group.instance_index[of]] for of in there]
+    names = [[str(eager.group.tasks[task].task_id) for task in held[place[of]].active] for of in there]
+    generation = eager.rounds[-1].generation
+    cluster = ConnectGroup(
+        task_counts=before.task_counts,
+        workers=tuple(
+            ConnectWorker(member_id=of, held=_items(items, runs), last_completed=generation)
+            for of, runs in zip(there, names, strict=True)
+        ),
+        leader=there[0],
+        generation=generation,
+        java=before.java,
+    )
+    group = Group.of(eager.group.application_id, work_of(before.task_counts), instances)
+    number = group.task_index_by_text
+    holdings = tuple(Holding(tuple(sorted(number[name] for name in runs))) for runs in names)
+    state = GroupState(
+        group=group,
+        generation=generation,
+        at_ms=0,
+        holdings=holdings,
+        copies=((),) * len(group.tasks),
+        leader=0,
+        memory=cluster,
+    )
+    return replace(snapshot, state=state)
+
+
+def _by_name(task_counts: Sequence[tuple[str, int]]) -> dict[str, str | tuple[str, int]]:
+    found = all_items(task_counts)
+    return dict(zip(found.names(), [*found.connectors, *found.tasks], strict=True))
+
+
+def _items(by_name: dict[str, str | tuple[str, int]], names: Iterable[str]) -> ConnectItems:
+    found = [by_name[name] for name in names]
+    return ConnectItems(
+        tuple(of for of in found if isinstance(of, str)), tuple(of for of in found if not isinstance(of, str))
+    ).sorted()
+
+
+def _figures(found: Sequence[_Played]) -> UpgradeFigures:
+    def over(values: Iterable[int]) -> Range:
+        known = list(values)
+        return Range(statistics.median_low(known), min(known), max(known))
+
+    return UpgradeFigures(
+        draws=len(found),
+        settled=sum(of.settled for of in found),
+        rebalances=over(of.rebalances for of in found),
+        at_once=max(of.at_once for of in found),
+        longest_ms=max(max(of.still_ms.values(), default=0) for of in found),
+        item_ms=over(sum(of.still_ms.values()) for of in found),
+        takes_ms=over(of.takes_ms for of in found),
+    )

@@ -1,0 +1,123 @@
+"""How Connect workers get to ``sessioned``: what the restarts stop, and what happens then by either protocol."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan import snapshots
+from kstream_plan.cli import run
+from kstream_plan.errors import UsageError
+from kstream_plan.plans.simulated import Range
+from kstream_plan.render.sessioned import sessioned_json, sessioned_markdown, sessioned_table
+from kstream_plan.simulation.sessioned import SessionedUpgrade, UpgradeFigures, to_sessioned
+from tests.helpers import captured_scenarios
+from tests.helpers.connect_rows import even, snapshot
+from tests.helpers.schemas import validator
+
+HEARD_MS = 3_000
+DELAY_MS = 300_000
+
+
+def upgrade(protocol: str, workers: int = 3, **options: Any) -> SessionedUpgrade:
+    return to_sessioned(snapshot(even(workers, config={"connect_protocol": protocol})), **options)
+
+
+def figures(found: SessionedUpgrade) -> dict[tuple[str, str], UpgradeFigures]:
+    return {(row.what, row.protocol): row.figures for row in found.rows}
+
+
+@given(workers=st.integers(2, 5))
+def test_from_eager_everything_stops_twice_for_each_worker_and_once_more_at_the_end(workers: int) -> None:
+    of = figures(upgrade("eager", workers))["upgrade", "eager"]
+    assert of.rebalances.least >= 2 * workers  # the last return revokes, if there is anything to revoke
+    assert of.at_once == 5 * workers
+    assert of.settled == of.draws
+    # a worker's own work stops before the others hear of it; what moves at the end stands still for a rebalance more
+    assert 2 * workers * HEARD_MS <= of.longest_ms <= (2 * workers + 1) * HEARD_MS
+    assert of.item_ms.least >= 5 * workers * 2 * workers * HEARD_MS
+
+
+def test_from_compatible_nothing_stops_but_by_the_restarts() -> None:
+    found = upgrade("compatible")
+    assert [row.what for row in found.rows] == ["upgrade"]
+    of = found.rows[0].figures
+    assert of.settled == of.draws
+    assert DELAY_MS < of.longest_ms < 2 * DELAY_MS
+    assert found.pause_ms + found.restart_ms >= DELAY_MS
+    without = to_sessioned(
+        snapshot(even(3, config={"connect_protocol": "compatible", "scheduled_rebalance_max_delay_ms": 0}))
+    )
+    assert without.rows[0].figures.longest_ms < 60_000
+
+
+def test_what_an_eager_group_gets_for_it_is_told_and_so_is_what_it_loses() -> None:
+    found = upgrade("eager")
+    of = figures(found)
+    assert of["join", "eager"].at_once == 15
+    assert of["join", "sessioned"].at_once < 15
+    assert of["restart", "eager"].longest_ms == 2 * HEARD_MS
+    assert of["restart", "sessioned"].longest_ms == DELAY_MS + HEARD_MS
+    assert of["restart-leader", "sessioned"].longest_ms == 2 * HEARD_MS
+    assert of["crash", "sessioned"].longest_ms == DELAY_MS + 10_000 + HEARD_MS
+    assert (found.leader, found.worker) == ("w0", "w1")
+    told = " ".join(sessioned_table(found).split())
+    assert "from eager to sessioned in one rolling restart" in told
+    assert "what a stopped worker ran is kept that long, and nobody runs it" in told
+    assert "As long as one worker supports eager only, the group is eager" in told
+
+
+def test_ids_of_workers_that_are_back_are_drawn() -> None:
+    of = even(3, config={"connect_protocol": "eager"})
+    for place, worker in enumerate(of["instances"]):
+        worker["process_id"] = f"connect-h{place}:8083-{place:08x}-571c-4eee-96be-fa395e3c536c"
+    found = to_sessioned(snapshot(of), number_of_draws=3)
+    assert {row.figures.draws for row in found.rows} == {3}
+    assert found.rows[0].figures.settled == 3
+    assert isinstance(found.rows[0].figures.item_ms, Range)
+
+
+@pytest.mark.parametrize(("protocol", "workers"), [("eager", 3), ("eager", 2), ("compatible", 3)])
+def test_every_form_tells_the_same(protocol: str, workers: int) -> None:
+    found = upgrade(protocol, workers)
+    document = json.loads(sessioned_json(found))
+    validator("sessioned").validate(document)
+    for text in (sessioned_table(found), sessioned_markdown(found)):
+        flat = " ".join(text.split())
+        assert all(step in flat for step in document["steps"])
+        assert "instance" not in text
+    assert max(map(len, sessioned_table(found, width=80).splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("of", "message"),
+    [
+        (snapshot(even(3)), "sessioned already"),
+        (snapshot(even(1, config={"connect_protocol": "eager"})), "one worker"),
+        (captured_scenarios.before("scale-out"), "a classic group"),
+    ],
+)
+def test_what_cannot_be_upgraded_is_refused(of: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as error:
+        to_sessioned(of)
+    assert error.value.fix
+
+
+def test_on_the_command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    eager = snapshot(even(3, config={"connect_protocol": "eager"}))
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: [eager])
+    for form, start in (("table", "live: 3 workers"), ("markdown", "### live"), ("json", '{"application_id":')):
+        assert run(["upgrade", "x.json", "--to", "sessioned", "--restart", "20s", "--output", form]) == 0
+        assert capsys.readouterr().out.startswith(start)
+    for arguments, message in (
+        (["--to", "sessioned", "--restore-rate", "5/s"], "--restore-rate is about --to streams"),
+        (["--to", "sessioned", "--one-bounce"], "--one-bounce is about --to cooperative"),
+        (["--to", "cooperative", "--add", "2"], "--add is about --to streams and --to sessioned"),
+        (["--to", "cooperative"], "it is a connect group"),
+    ):
+        assert run(["upgrade", "x.json", *arguments]) == 2
+        assert message in capsys.readouterr().err
