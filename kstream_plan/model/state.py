@@ -195,8 +195,8 @@ class GroupState:
 
 def is_settled(copies: Sequence[Copy]) -> bool:
     """Tell whether all copies of a task are held, whole, and reported by their holders alone."""
-    for _, lag, reporters, remaining, consumer, active, *_ in copies:
-        if lag is None or remaining or reporters != (consumer,):
+    for _, lag, reporters, remaining, consumer, active, _, _, _ in copies:
+        if remaining or lag is None or reporters != (consumer,):
             return False
         if lag != LATEST if active else lag < 0:
             return False

@@ -97,7 +97,7 @@ class Restoring:
         instances = range(len(group.instances))
         if not all(phase.rates.any_restore for phase in phases):
             return cls(group, (False,) * len(instances), {})
-        known = tuple(all(phase.rates.restore_rate(i) is not None for phase in phases) for i in instances)
+        known = _rates_known(phases, instances)
         left: dict[tuple[int, int], int] = {}
         if any(known):
             at_ms, ahead = 0, {i: _rest_of_a_poll(i, phases) for i in beginners if known[i]}
@@ -118,6 +118,12 @@ class Restoring:
         return self.left.get((task, copy.instance), 0)
 
 
+def _rates_known(phases: Sequence[Span], instances: range) -> tuple[bool, ...]:
+    if all(phase.rates.restore_per_instance is not None for phase in phases):
+        return (True,) * len(instances)
+    return tuple(all(phase.rates.restore_rate(i) is not None for phase in phases) for i in instances)
+
+
 #: (records left, task) of the copies an instance restores
 _Queue = list[tuple[int, int]]
 
@@ -131,6 +137,14 @@ def _restoring_copies(
 ) -> dict[int, tuple[_Queue, _Queue]]:
     queues: dict[int, tuple[_Queue, _Queue]] = {}
     grows = phase.rates.any_produce or bool(phase.burst)
+    if not (grows or phase.stopped or left or waiting):
+        # by far the most frequent case
+        for task, of_task in copies.items():
+            for copy in of_task:
+                remaining, instance = copy.remaining, copy.instance
+                if remaining and copy.consumer is not None and known[instance]:
+                    queues.setdefault(instance, ([], []))[not copy.active].append((remaining, task))
+        return queues
     for task, of_task in copies.items():
         # while its active copy restores, nobody writes to a task's changelogs
         is_down = grows and any(copy.active and left.get((task, copy.instance), copy.remaining) for copy in of_task)
@@ -175,19 +189,27 @@ def _restore(
             else int(rate * phase.elapsed_ms / 1000) + ahead
         )
     for queue in queues:
-        records = _restore_evenly(queue, records, instance, left)
-        left.update(
-            {(task, instance): min(left[task, instance], group.tasks[task].end_offset_sum) for _, task in queue}
-        )
+        records = _restore_evenly(queue, records, instance, group.end_offset_sums, left)
 
 
-def _restore_evenly(queue: _Queue, records: int, instance: int, left: dict[tuple[int, int], int]) -> int:
-    """Share ``records`` evenly, what one does not need going to the others; return what is over."""
+def _restore_evenly(
+    queue: _Queue, records: int, instance: int, whole: Sequence[int], left: dict[tuple[int, int], int]
+) -> int:
+    """Share ``records`` evenly, what one does not need going to the others; return what is over.
+
+    What is left then is at most the ``whole`` task.
+    """
     queue.sort()
-    for position, (remaining, task) in enumerate(queue):
-        restored = min(remaining, records // (len(queue) - position))
-        records -= restored
-        left[task, instance] = remaining - restored
+    sharing = len(queue)
+    for remaining, task in queue:
+        share = records // sharing
+        sharing -= 1
+        if remaining <= share:
+            records -= remaining
+            left[task, instance] = 0
+        else:
+            records -= share
+            left[task, instance] = min(remaining - share, whole[task])
     return records
 
 

@@ -8,6 +8,8 @@ Source: page ``learner-rules``, "What starts a round".
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
 
 from kstream_plan.model import LATEST, Copy, Group, GroupState, Holdings
 from kstream_plan.plans.design import Ahead
@@ -26,11 +28,16 @@ _ROUNDED = 2
 def cleaned(state: GroupState, at_ms: int, cleanup_delay_ms: int) -> GroupState:
     """Return a group without left-over state that is older than ``state.cleanup.delay.ms``."""
     since_ms = at_ms - cleanup_delay_ms
-    copies = {}
-    for task, of_task in unsettled(state, {}):
-        over = [copy for copy in of_task if copy.lost_at_ms is not None and copy.lost_at_ms <= since_ms]
-        if over:
-            copies[task] = tuple(copy for copy in of_task if copy not in over)
+    over = {
+        task: of_task
+        for task, of_task in unsettled(state, {})
+        for copy in of_task
+        if copy.lost_at_ms is not None and copy.lost_at_ms <= since_ms
+    }
+    copies = {
+        task: tuple(copy for copy in of_task if copy.lost_at_ms is None or copy.lost_at_ms > since_ms)
+        for task, of_task in over.items()
+    }
     return state.with_copies(copies) if copies else state
 
 
@@ -65,9 +72,7 @@ def restored(state: GroupState, copies: Copies, spans: Sequence[Span]) -> dict[i
     restoring = {task: of for task, of in unsettled(state, copies, spans) if stopped or _restores(of)}
     left, found = Restoring.over(state.group, restoring, spans), {}
     for task, of_task in {**copies, **restoring}.items():
-        found[task] = tuple(
-            [copy if _runs(copy) and not stopped else _later(state.group, task, copy, left, spans) for copy in of_task]
-        )
+        found[task] = tuple([_later(state.group, task, copy, left, spans, stopped) for copy in of_task])
     return found
 
 
@@ -86,17 +91,17 @@ def next_ready_ms(
 
     ``copies`` are all that restore, or that learn.
     """
-    remaining = {(task, copy.instance): copy.remaining for task, _ in learners for copy in copies[task]}
-    lags = {seat: remaining.get(seat, 0) for seat in learners}
+    lags = {seat: _remaining(copies[seat[0]], seat[1]) for seat in learners}
     if min(lags.values()) <= limit:
         return at_ms
     steadily = ahead(at_ms + _NEVER_MS)
     after_ms = 1
-    if len(steadily) == 1 and not (steadily[0].stopped or any(steadily[0].produced(task) for task, _ in learners)):
+    if len(steadily) == 1 and not steadily[0].stopped and not _grows(steadily[0], learners):
         after_ms, instance = _steadily_ready(copies, lags, limit, steadily[0])
         lags = {seat: lag for seat, lag in lags.items() if seat[1] == instance}
         copies = _of_instance(copies, instance, whole=steadily[0].rates.any_produce)
 
+    @cache
     def ready(to_ms: int) -> list[Seat]:
         left = Restoring.over(group, copies, ahead(to_ms))
         return [seat for seat, lag in lags.items() if left.left.get(seat, lag) <= limit and left.known(*seat)]
@@ -114,14 +119,27 @@ def next_ready_ms(
     return _first(lambda ms: len(ready(ms)) >= together, first_ms - 1, last_ms)
 
 
+def _grows(span: Span, learners: Collection[Seat]) -> bool:
+    """Tell whether anything is written to what is learned."""
+    may = span.rates.any_produce or bool(span.burst)
+    return may and any(span.produced(task) for task, _ in learners)
+
+
+def _remaining(of_task: Sequence[Copy], instance: int) -> int:
+    for copy in of_task:
+        if copy.instance == instance:
+            return copy.remaining
+    return 0
+
+
 def _of_instance(copies: Copies, instance: int, *, whole: bool) -> dict[int, tuple[Copy, ...]]:
     """Return an instance's copies, by task; where something is written, with the others of their tasks (``whole``)."""
-    found = {}
-    for task, of_task in copies.items():
-        for copy in of_task:
-            if copy.instance == instance:
-                found[task] = of_task if whole else (copy,)
-    return found
+    return {
+        task: of_task if whole else (copy,)
+        for task, of_task in copies.items()
+        for copy in of_task
+        if copy.instance == instance
+    }
 
 
 def _steadily_ready(copies: Copies, lags: Mapping[Seat, int], limit: int, span: Span) -> tuple[int, int]:
@@ -133,10 +151,10 @@ def _steadily_ready(copies: Copies, lags: Mapping[Seat, int], limit: int, span: 
     for (_, instance), lag in lags.items():
         least[instance] = min(lag - limit, least.get(instance, lag))
     records = dict.fromkeys(least, 0)
-    for of_task in copies.values():
-        for copy in of_task:
-            if copy.consumer is not None and copy.instance in records:
-                records[copy.instance] += copy.remaining if copy.active else min(copy.remaining, least[copy.instance])
+    for copy in chain.from_iterable(copies.values()):
+        if copy.remaining and copy.instance in records and copy.consumer is not None:
+            enough = copy.remaining if copy.active else least[copy.instance]
+            records[copy.instance] += min(copy.remaining, enough)
     after = (
         (int(1000 * of / (span.rates.restore_rate(instance) or 1.0)), instance) for instance, of in records.items()
     )
@@ -167,12 +185,12 @@ def _first(holds: Callable[[int], bool], low_ms: int, high_ms: int) -> int:
     return high_ms
 
 
-def _runs(copy: Copy) -> bool:
-    return copy.active and not copy.remaining and copy.lag == LATEST and copy.reporters == (copy.consumer,)
-
-
 def _restores(of_task: Sequence[Copy]) -> bool:
-    return any(copy.remaining or copy.consumer is None for copy in of_task)
+    # a loop, for a generator takes twice as long, and this is asked for every learner in every round
+    for copy in of_task:  # noqa: SIM110
+        if copy.remaining or copy.consumer is None:
+            return True
+    return False
 
 
 def _placed(state: GroupState, task: int, seats: Mapping[int, tuple[int, bool] | None], at_ms: int) -> tuple[Copy, ...]:
@@ -192,14 +210,15 @@ def _placed(state: GroupState, task: int, seats: Mapping[int, tuple[int, bool] |
     return tuple(found[instance] for instance in sorted(found))
 
 
-def _later(group: Group, task: int, copy: Copy, left: Restoring, spans: Sequence[Span]) -> Copy:
-    whole = group.end_offset_sums[task]
-    if copy.consumer is None:
-        remaining = min(copy.remaining + produced(spans, task), whole)
+def _later(group: Group, task: int, copy: Copy, left: Restoring, spans: Sequence[Span], stopped: bool) -> Copy:
+    remaining, consumer = copy.remaining, copy.consumer
+    if consumer is None:
+        remaining = min(remaining + produced(spans, task), group.end_offset_sums[task])
         return copy._replace(lag=remaining if copy.lag is not None and copy.lag >= 0 else copy.lag, remaining=remaining)
-    remaining = left.remaining(task, copy) if left.known(task, copy.instance) else copy.remaining
+    if (remaining or stopped or not copy.active) and left.known(task, copy.instance):
+        remaining = left.left.get((task, copy.instance), 0)
     lag = LATEST if copy.active and not remaining else remaining
-    if (lag, remaining) == (copy.lag, copy.remaining) and copy.reporters == (copy.consumer,):
+    if (lag, remaining) == (copy.lag, copy.remaining) and copy.reporters == (consumer,):
         return copy
     # one by one: this is done for every learner in every round
-    return Copy(copy.instance, lag, (copy.consumer,), remaining, *copy[4:])
+    return Copy(copy.instance, lag, (consumer,), remaining, *copy[4:])
