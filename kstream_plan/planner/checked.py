@@ -6,7 +6,8 @@ from kstream_plan.errors import PlanInvariantError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.planner.plan import OnRound, SideBySide, in_turn, plan
+from kstream_plan.planner.plan import OnRound, plan
+from kstream_plan.planner.side_by_side import SideBySide, in_turn
 from kstream_plan.plans import Plan
 from kstream_plan.plans.design import Design
 from kstream_plan.plans.invariants import broken_invariants

@@ -10,19 +10,20 @@ from datetime import UTC, datetime
 from functools import partial
 from math import ceil, inf
 from types import MappingProxyType
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from kstream_plan.errors import UsageError
 from kstream_plan.model import GroupState, Holdings, Note, Rates, Snapshot
 from kstream_plan.model.scenario import Bounce, Burst, Event, ProduceRate, Scenario
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.starting_state import Beginning, beginning_of, newcomers, state_now
+from kstream_plan.model.starting_state import Beginning, Cleaning, beginning_of, newcomers, state_now
 from kstream_plan.planner.end_of_plan import end_of
 from kstream_plan.planner.loop import NOT_WANTED, OnRound, Rehearsal, rehearse
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.scenario_as_noticed import NextLeader, Timeline, timeline
+from kstream_plan.planner.side_by_side import Ends, SideBySide, in_turn
 from kstream_plan.planner.summarize import kept, least_moves, summarize
 from kstream_plan.plans import FigureRange, Plan, PlayedSoFar, Round, Summary, Trigger
 from kstream_plan.plans.balance import initial_balance
@@ -41,20 +42,12 @@ from kstream_plan.plans.plan import ENDLESS, PAUSES
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.summary import FIGURES
 
-__all__ = ["Ends", "Enough", "OnRound", "SideBySide", "in_turn", "plan"]
+__all__ = ["Enough", "OnRound", "plan"]
 
 #: How many rounds were played, whether none comes after them, and what they are → whether that is all that is wanted.
 Enough: TypeAlias = Callable[[int, bool, Callable[[], PlayedSoFar]], bool]
-T = TypeVar("T")
-#: What comes of a play: figures by their names; ``None``: not known.
-Ends: TypeAlias = Mapping[str, int | None]
-#: Plays what does not hang on one another, in whatever order; returns what comes of each. All of it can be pickled.
-SideBySide: TypeAlias = Callable[[Sequence[Callable[[], Ends]]], Sequence[Ends]]
-
-
-def in_turn(plays: Sequence[Callable[[], T]]) -> Sequence[T]:
-    """Play one after the other."""
-    return [play() for play in plays]
+#: After so many rounds a play is a long one: what else may be is begun, before it is known what of that is wanted.
+_LONG_PLAY = 100
 
 
 @without_cycle_collector()
@@ -93,7 +86,8 @@ def plan(
         next_leader=options.next_leader,
     )
     case = _Case(snapshot, options, scenario, outside, _now_ms(snapshot, options), enough)
-    state, everyone, outcome = case.played(design, snapshot.rates, ready=options.ready, on_round=on_round)
+    told = partial(case.told, design, side_by_side, on_round)
+    state, everyone, outcome = case.played(design, snapshot.rates, ready=options.ready, on_round=told)
     group, rounds, before = everyone.group, tuple(outcome.rounds), outcome.before
     held = Holdings.of(state.group, state.holdings) if before is None else before.held
     initial = everyone.holdings(state.group, held)
@@ -170,7 +164,7 @@ def plan(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Case:
     """One snapshot with what happens to it, to be played as it is, and as it might be; private to one plan."""
 
@@ -225,6 +219,27 @@ class _Case:
 
         return self.enough is not None and self.enough(len(rounds), ended, so_far)
 
+    def told(
+        self,
+        design: Design,
+        side_by_side: SideBySide,
+        on_round: OnRound | None,
+        rounds: int,
+        tasks: int,
+        movements: int,
+    ) -> None:
+        """Tell ``on_round`` of a round; once it is a long play, begin with what else may be and mostly is asked for."""
+        if rounds == _LONG_PLAY and design.unrated_times == "probes":
+            likely = list[_Play]()
+            if self.options.ranges:
+                one = self.options.of_one_play()
+                likely += [_Play(self, design, replace(one, cleaning=when)) for when in _EITHER_END]
+            if self.options.floor and not self.snapshot.rates.any_restore:
+                likely.append(_Play(self, design, None))
+            side_by_side.begin(likely)
+        if on_round is not None:
+            on_round(rounds, tasks, movements)
+
     def otherwise(
         self, made: Plan, design: Design, outcome: Rehearsal, played: Played, side_by_side: SideBySide
     ) -> tuple[Summary, tuple[FigureRange, ...], tuple[Note, ...]]:
@@ -234,7 +249,7 @@ class _Case:
         """
         summary, warnings, plays = made.summary, outcome.warnings, dict[str, Sequence[Callable[[], Ends]]]()
         if self.options.floor and played.unrated and played.rounds and summary.duration_is == "probes":
-            plays[_FLOOR] = [partial(self._least, design)]
+            plays[_FLOOR] = [_Play(self, design, None)]
         ranged = self.options.ranges and outcome.verdict.reason != NOT_WANTED
         if ranged:
             plays.update(self._plays(made, design, outcome))
@@ -270,25 +285,25 @@ class _Case:
         options = self.options.of_one_play()
         always = list[Callable[[], Ends]]()
         if outcome.doubts:
-            always.append(partial(self._again, design, replace(options, ready=not options.ready)))
+            always.append(_Play(self, design, replace(options, ready=not options.ready)))
         if design.times_vary:
-            always += [partial(self._again, other, options) for other in (design.soonest(), design.late())]
+            always += [_Play(self, other, options) for other in (design.soonest(), design.late())]
         if self.snapshot.least_lags:
             worst = replace(self, snapshot=self.snapshot.at_worst())
-            always.append(partial(worst._again, design, replace(options, ready=False)))
+            always.append(_Play(worst, design, replace(options, ready=False)))
         if self.outside.any_leads:
-            always += [partial(self._again, design, replace(options, next_leader=who)) for who in _EITHER_LEADS]
+            always += [_Play(self, design, replace(options, next_leader=who)) for who in _EITHER_LEADS]
         plays: dict[str, Sequence[Callable[[], Ends]]] = {_ALWAYS: always}
         codes = {note.code for note in outcome.warnings}
         if LEFT_OVER_CLEANUP in codes:
             cleanings = [replace(options, cleaning=when) for when in outcome.cleanings]
-            plays[LEFT_OVER_CLEANUP] = [partial(self._again, design, other) for other in cleanings]
+            plays[LEFT_OVER_CLEANUP] = [_Play(self, design, other) for other in cleanings]
         if LATE_FOLLOW_UP in codes:
-            plays[LATE_FOLLOW_UP] = [partial(self._again, design.late(), options)]
+            plays[LATE_FOLLOW_UP] = [_Play(self, design.late(), options)]
         if self._may_be_colder(made):
             unmeasured = replace(self.snapshot.rates, restore=MappingProxyType({}))
             coldest = replace(self, snapshot=replace(self.snapshot, rates=unmeasured))
-            plays[_COLDEST] = [partial(coldest._again, design, replace(options, ready=False))]
+            plays[_COLDEST] = [_Play(coldest, design, replace(options, ready=False))]
         return plays
 
     def _may_be_colder(self, made: Plan) -> bool:
@@ -315,10 +330,12 @@ class _Case:
         beyond = made if max(by_ms) <= 0 else with_time_out(config.session_timeout_ms - more_ms)
         return within, beyond
 
-    def _again(self, design: Design, options: PlanOptions) -> Ends:
+    def again(self, design: Design, options: PlanOptions) -> Ends:
+        """Play it as one of these may be."""
         return _ends(plan(self.snapshot, design, options, scenario=self.scenario, enough=self.enough))
 
-    def _least(self, design: Design) -> Ends:
+    def least(self, design: Design) -> Ends:
+        """Return the least that it takes."""
         soonest = self._soonest(design)
         return {"duration_ms": soonest.rounds[-1].ends_ms if soonest.rounds else 0}
 
@@ -335,6 +352,20 @@ class _Case:
         )
         rates = replace(self.snapshot.rates, restore_per_instance=inf)
         return replace(self, outside=outside).played(design.soonest(), rates, ready=True)[2]
+
+
+@dataclass(frozen=True, slots=True)
+class _Play:
+    """One play of a case; two of the same are equal. ``options``: ``None`` for the least that it takes."""
+
+    case: _Case
+    design: Design
+    options: PlanOptions | None
+
+    def __call__(self) -> Ends:
+        if self.options is None:
+            return self.case.least(self.design)
+        return self.case.again(self.design, self.options)
 
 
 def _not_firm(made: Plan, others: Sequence[Plan]) -> Iterator[Note]:
@@ -366,6 +397,8 @@ def _in_short(summary: Summary) -> str:
 
 #: Who leads after the leader: settings of restarted members count as early as they can, and as late.
 _EITHER_LEADS: Sequence[NextLeader] = ("restarted", "others")
+#: When left-over state is deleted, where nobody knows it; the one that takes longer to play first.
+_EITHER_END: Sequence[Cleaning] = ("early", "late")
 
 
 #: What is played beside, where no warning says why: the least that it takes, what counts anyway, and of cold starts.

@@ -46,8 +46,8 @@ def cures(
 ) -> CheckedPlan:
     """Return the findings with a cure for each violation that has one.
 
-    ``checked`` is the plan that was made from ``snapshot`` with these ``options`` (of which ``bounds`` does not matter
-    here), or that of a simulation of ``scenario`` with the arguments of
+    ``checked`` is the plan that was made from ``snapshot`` with these ``options`` (of which ``bounds`` and ``floor`` do
+    not matter here), or that of a simulation of ``scenario`` with the arguments of
     :func:`kstream_plan.simulation.simulate.simulate`; ``standard`` is what it was checked against. A cure keeps to the
     violated rule, and to every other one that the checked plan keeps to: in all draws, if it is one of several.
 
@@ -55,12 +55,12 @@ def cures(
         ScenarioError: the scenario does not fit the group.
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
-    options = replace(replace(options, **changed), bounds=False)
+    options = replace(replace(options, **changed), bounds=False, floor=False)
     glance = (1,) if checked.draws is not None and checked.draws > 1 else ()
 
     def check_again(other: Snapshot) -> Iterator[CheckedPlan]:
         if scenario is None:
-            yield check_plan(plan_checked(other, options, on_round=on_round, floor=False), standard)
+            yield check_plan(plan_checked(other, options, on_round=on_round), standard)
             return
         for number in (*glance, number_of_draws):
             again = simulate(

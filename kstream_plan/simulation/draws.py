@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import Group, Snapshot
 from kstream_plan.model.scenario import Scenario
@@ -19,7 +19,7 @@ from kstream_plan.plans.stops import Stops, stops_of
 from kstream_plan.policy.rules.over_draws import measured, worst
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
-from kstream_plan.simulation.processes import in_processes, side_by_side
+from kstream_plan.simulation.processes import SideBySide, in_processes
 
 #: draws done, draws in all
 OnDraw: TypeAlias = Callable[[int, int], None]
@@ -31,8 +31,6 @@ _WORTH = 2_000
 _ALONE = 2_000
 #: Where one play takes longer than that, what else may be is played by other processes at the same time.
 _WORTH_SHARING_MS = 4_000
-
-_Played = TypeVar("_Played")
 
 
 class Outcome(NamedTuple):
@@ -61,11 +59,9 @@ def work_of_one_ms(group: Group, config: AssignmentConfig) -> float:
     return 5 + copies * (1.2 + 0.0007 * standbys * stateful_tasks)
 
 
-def at_once(
-    group: Group, config: AssignmentConfig, workers: int
-) -> Callable[[Sequence[Callable[[], _Played]]], Sequence[_Played]]:
+def at_once(group: Group, config: AssignmentConfig, workers: int) -> SideBySide:
     """Return what plays side by side for a group of this size: by so many processes where one play takes seconds."""
-    return partial(side_by_side, workers if work_of_one_ms(group, config) > _WORTH_SHARING_MS else 1)
+    return SideBySide(workers if work_of_one_ms(group, config) > _WORTH_SHARING_MS else 1)
 
 
 def draws(

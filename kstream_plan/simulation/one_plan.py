@@ -14,7 +14,8 @@ from kstream_plan.model.starting_state import seated
 from kstream_plan.planner import checked
 from kstream_plan.planner import plan as planner
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
-from kstream_plan.planner.plan import Enough, OnRound, SideBySide, in_turn
+from kstream_plan.planner.plan import Enough, OnRound
+from kstream_plan.planner.side_by_side import SideBySide, in_turn
 from kstream_plan.plans import Plan
 from kstream_plan.plans.design import Design
 

@@ -8,12 +8,13 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from itertools import islice
+from multiprocessing.process import BaseProcess
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -38,9 +39,8 @@ def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> I
     if workers <= 1 or number <= 1:
         yield from map(play, range(number))
         return
-    # "spawn": a fork would take over Java's connection and other threads' locks
-    context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
-    with ProcessPoolExecutor(min(workers, number), context, initializer=_set_up, initargs=(play,)) as pool:
+    others = set(multiprocessing.active_children())
+    with _pool(play, min(workers, number)) as pool:
         draws_left = iter(range(number))
         running: deque[Future[_Played]] = deque()
         try:
@@ -50,10 +50,20 @@ def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> I
                 yield running.popleft().result()
                 running.extend(pool.submit(_played, draw) for draw in islice(draws_left, 1))
         except BaseException:
-            # nobody wants what is being simulated any more, and it may take minutes
-            for worker in set(multiprocessing.active_children()) - others:
-                worker.terminate()
+            _end_all_but(others)
             raise
+
+
+def _pool(play: Callable[[int], Any], workers: int) -> ProcessPoolExecutor:
+    # "spawn": a fork would take over Java's connection and other threads' locks
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(workers, context, initializer=_set_up, initargs=(play,))
+
+
+def _end_all_but(others: Collection[BaseProcess]) -> None:
+    """End the processes begun since: nobody wants what they play any more, and it may take minutes."""
+    for worker in set(multiprocessing.active_children()).difference(others):
+        worker.terminate()
 
 
 @contextmanager
@@ -87,15 +97,45 @@ def _played(number: int) -> Any:
     return _work[0](number)
 
 
-def side_by_side(workers: int, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
-    """Return what comes of each of these plays, played by so many processes at once: all of it can be pickled.
+class SideBySide(AbstractContextManager["SideBySide"]):
+    """Plays side by side, in so many processes: all of it can be pickled.
 
     If one of the processes is killed, as it is where there is too little memory, they are played here, one by one.
+    What was begun and nobody asked for ends with the context.
     """
-    try:
-        return list(in_processes(partial(_one_of, tuple(plays)), len(plays), workers))
-    except BrokenProcessPool:
-        return [play() for play in plays]
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._begun: list[tuple[Callable[[], Any], Future[Any]]] = []
+        self._pool: ProcessPoolExecutor | None = None
+        self._others: set[BaseProcess] = set()
+
+    def begin(self, plays: Sequence[Callable[[], Any]]) -> None:
+        """Begin with plays of which one that is equal will perhaps be asked for; once, if there are processes."""
+        if self._workers <= 1 or not plays or self._pool is not None:
+            return
+        self._others = set(multiprocessing.active_children())
+        self._pool = _pool(partial(_one_of, tuple(plays)), min(self._workers, len(plays)))
+        with _uninterrupted():
+            self._begun = [(play, self._pool.submit(_played, number)) for number, play in enumerate(plays)]
+
+    def __call__(self, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
+        """Return what comes of each of these plays."""
+        begun = [next((found for of, found in self._begun if of == play), None) for play in plays]
+        rest = [play for play, found in zip(plays, begun, strict=True) if found is None]
+        try:
+            played = in_processes(partial(_one_of, tuple(rest)), len(rest), self._workers)
+            come = iter([*played])
+            return [next(come) if found is None else found.result() for found in begun]
+        except BrokenProcessPool:
+            return [play() for play in plays]
+
+    def __exit__(self, *_raised: object) -> None:
+        if self._pool is None:
+            return
+        if not all(found.done() for _, found in self._begun):
+            _end_all_but(self._others)
+        self._pool.shutdown(cancel_futures=True)
 
 
 def _one_of(plays: Sequence[Callable[[], _Played]], number: int) -> _Played:

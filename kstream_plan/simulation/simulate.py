@@ -65,13 +65,13 @@ def simulate(
         )
     played = drawn(scenario, group, found.shown if found else 0)
 
-    side_by_side = at_once(group, snapshot.config, workers)
     play = partial(_under, snapshot, options, played)
 
     def play_other(other: Scenario) -> Plan:
         return plan_checked(snapshot, options, scenario=other, bounds=False, floor=False, ranges=False)
 
-    made = plan_checked(snapshot, options, scenario=played, on_round=on_round, side_by_side=side_by_side)
+    with at_once(group, snapshot.config, workers) as side_by_side:
+        made = plan_checked(snapshot, options, scenario=played, on_round=on_round, side_by_side=side_by_side)
     shorter = others.shorter_delays(made, play) if what_ifs and made.is_of_workers else ()
     what_ifs = what_ifs and snapshot.group_protocol == "classic"  # there are no such settings elsewhere
     note = outage_note(made, played, play_other) if what_ifs else None

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from kstream_plan.model.settings import RANGES, AssignmentConfig
-from kstream_plan.planner.plan import in_turn
+from kstream_plan.planner.side_by_side import SideBySide, in_turn
 from kstream_plan.plans import CauseCode, Plan
 from kstream_plan.plans.simulated import Range, WhatIf
 
@@ -16,8 +16,6 @@ LEAST_INTERVAL_MS, _ = RANGES["probing_rebalance_interval_ms"]
 
 #: Plays the same under other settings.
 Play: TypeAlias = Callable[[AssignmentConfig], Plan]
-#: Plays what does not hang on one another, in whatever order; returns what comes of each.
-SideBySide: TypeAlias = Callable[[Sequence[Callable[[], WhatIf]]], Sequence[WhatIf]]
 
 
 def what_ifs(

@@ -18,6 +18,7 @@ from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.planner.plan import _Case
 from kstream_plan.render.check.markdown import MARK
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.one_plan import plan
@@ -427,6 +428,24 @@ def test_what_would_happen_is_simulated_first_and_the_worst_draw_counts(capsys: 
     [checked] = json.loads(Path("r.json").read_text(encoding="utf-8"))["plans"]
     assert checked["draws"] == 30
     assert {one["rule"]: one["worst_of_draws"] for one in checked["findings"]}["max_moves"] == 30
+
+
+@pytest.mark.usefixtures("before")
+def test_the_least_time_is_played_for_a_plan_that_is_saved(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_more = ["check", "x.json", "--add", "2", "--draws", "1", *policy("defaults: {max_pause_per_task: 20s}")]
+    assert run([*two_more, "--out", "made.json"]) == 3
+    told = capsys.readouterr().out.replace(" · made.json", "")
+    [made] = read_plan_file("made.json")
+    assert made.summary.floor_ms
+
+    def never(_case: object, _design: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(_Case, "least", never)
+    assert run(two_more) == 3
+    assert capsys.readouterr().out.split() == told.split()
 
 
 @pytest.mark.usefixtures("before")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pytest
 
 from kstream_plan.model import Rates
 from kstream_plan.render.plan.table import table
-from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.one_plan import plan, plan_checked
 from kstream_plan.snapshots.leader_log.history import Entry, checked_rows, read_leader_logs
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.benchmarks.whole_plan import scale_out
 from tests.helpers import captured
 from tests.helpers.recorded_events import generations
 
@@ -54,3 +56,29 @@ def test_no_group_was_faster_than_the_least_that_was_said(name: str, replay: boo
         printed = re.findall(r"≥ [^;\n]+;", table(made))
         assert len(printed) == (said_ms >= 1_000)
     assert compared >= 2
+
+
+class _Recorded:
+    """Plays one after the other, and remembers what was begun and what was asked for."""
+
+    def __init__(self) -> None:
+        self.begun: list[Callable[[], Any]] = []
+        self.asked: list[Callable[[], Any]] = []
+
+    def begin(self, plays: Sequence[Callable[[], Any]]) -> None:
+        self.begun += plays
+
+    def __call__(self, plays: Sequence[Callable[[], Any]]) -> list[Any]:
+        self.asked += plays
+        return [play() for play in plays]
+
+
+def test_of_a_long_play_what_else_may_be_is_begun_before_it_is_asked_for() -> None:
+    snapshot, recorded = scale_out(80, 6, 3, 1, standbys=1), _Recorded()
+    made = plan_checked(snapshot, side_by_side=recorded)
+    assert made == plan_checked(snapshot)
+    assert len(recorded.asked) == 3  # the least time, and left-over state deleted as early and as late as can be
+    assert all(play in recorded.begun for play in recorded.asked)
+    recorded.begun.clear()
+    plan_checked(snapshot, max_rounds=50, side_by_side=recorded)
+    assert not recorded.begun

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import uuid
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pytest
@@ -141,7 +141,37 @@ def test_the_last_draw_that_is_interrupted_is_not_waited_for() -> None:
 
 def test_what_a_killed_process_should_have_played_is_played_here() -> None:
     plays = [partial(_killed_elsewhere, number) for number in range(3)]
-    assert processes.side_by_side(2, plays) == [0, 1, 2]
+    with processes.SideBySide(2) as side_by_side:
+        side_by_side.begin(plays[1:2])
+        assert side_by_side(plays) == [0, 1, 2]
+
+
+@dataclass(frozen=True)
+class _ByProcess:
+    """Says which process plays it; ``waits``: for ever."""
+
+    number: int
+    waits: bool = False
+
+    def __call__(self) -> int:
+        if self.waits:
+            threading.Event().wait()
+        return os.getpid()
+
+
+def test_what_was_begun_is_not_played_again_and_ends_if_nobody_wants_it() -> None:
+    with processes.SideBySide(2) as side_by_side:
+        side_by_side.begin([_ByProcess(0, waits=True), _ByProcess(1)])
+        [begun, other] = side_by_side([_ByProcess(1), _ByProcess(2)])
+        assert side_by_side([_ByProcess(1)]) == [begun]
+        assert begun not in (other, os.getpid())
+    assert not multiprocessing.active_children()
+
+
+def test_one_process_begins_with_nothing() -> None:
+    with processes.SideBySide(1) as side_by_side:
+        side_by_side.begin([_ByProcess(0, waits=True)])
+        assert side_by_side([_ByProcess(1)]) == [os.getpid()]
 
 
 def _killed_elsewhere(number: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -94,10 +95,12 @@ def _checked(standard: Standard, asked: CheckOptions, of: _ToCheck, at: Workplac
 
 
 def _make(of: _ToCheck, asked: CheckOptions, at: Workplace) -> _Made:
+    # no rule goes by the least time, and no report tells it: it is played for a plan that is saved
+    options = replace(asked.plan_options, floor=asked.out is not None)
     if of.scenario is None:
-        plan = plan_one(of.snapshot, asked.plan_options, at)
+        plan = plan_one(of.snapshot, options, at)
         return _Made(plan, None, lambda: f"{plan_json(plan, full=asked.full)}\n")
-    options, processes = asked.plan_options, at.processes
+    processes = at.processes
     simulated = simulate_one(of.snapshot, of.scenario, options, asked, at.tell, processes, what_ifs=False)
     return _Made(simulated.plan, simulated.over_draws, lambda: f"{simulation_json(simulated, full=asked.full)}\n")
 

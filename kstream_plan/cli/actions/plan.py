@@ -63,12 +63,9 @@ def plan_one(snapshot: Snapshot, options: PlanOptions, at: Workplace) -> Plan:
     """
     what = f"planning {snapshot.state.group.application_id}{at.place}"
     at.tell(what)
-    return plan_checked(
-        snapshot,
-        options,
-        on_round=on_long_plan(what, at.tell, snapshot),
-        side_by_side=at_once(snapshot.state.group, snapshot.config, at.processes),
-    )
+    on_round = on_long_plan(what, at.tell, snapshot)
+    with at_once(snapshot.state.group, snapshot.config, at.processes) as side_by_side:
+        return plan_checked(snapshot, options, on_round=on_round, side_by_side=side_by_side)
 
 
 def on_long_plan(what: str, tell: Report, snapshot: Snapshot) -> OnRound:
