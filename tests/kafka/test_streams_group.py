@@ -13,7 +13,7 @@ import pytest
 
 from kstream_plan.errors import ClusterError
 from kstream_plan.model import Consumer, Instance, Snapshot
-from kstream_plan.model.scenario import Join, Scenario
+from kstream_plan.model.scenario import Join, Scenario, Stop
 from kstream_plan.model.streams_group import BrokerGroup
 from kstream_plan.plans import Plan
 from kstream_plan.simulation.one_plan import plan_checked
@@ -49,8 +49,18 @@ class Scaled(NamedTuple):
     """``before`` is the snapshot with two instances, ``after`` with three; it took so long to be Stable again."""
 
     broker: Broker
+    application: Application
     before: dict[str, Any]
     after: dict[str, Any]
+    took_seconds: float
+
+
+class Crashed(NamedTuple):
+    """The same once ``i3`` was killed: after so long the broker let it go, and after so long the group was Stable."""
+
+    before: dict[str, Any]
+    after: dict[str, Any]
+    noticed_seconds: float
     took_seconds: float
 
 
@@ -75,7 +85,19 @@ def scaled(broker: Broker, tmp_path_factory: pytest.TempPathFactory, pytestconfi
             began = time.monotonic()
             until(lambda: stable_with(cluster, 3), "three instances to be Stable", poll_seconds=_POLL_SECONDS)
             took_seconds = time.monotonic() - began
-        yield Scaled(broker, before, row(broker), took_seconds)
+        yield Scaled(broker, application, before, row(broker), took_seconds)
+
+
+@pytest.fixture(scope="module")
+def crashed(scaled: Scaled) -> Crashed:
+    with KafkaCluster(scaled.broker.address, {}) as cluster:
+        before, epoch = row(scaled.broker), described(cluster).group_epoch
+        scaled.application.kill("i3")
+        began = time.monotonic()
+        until(lambda: described(cluster).group_epoch > epoch, "the broker to let it go", poll_seconds=_POLL_SECONDS)
+        noticed_seconds = time.monotonic() - began
+        until(lambda: stable_with(cluster, 2), "two instances to be Stable again", poll_seconds=_POLL_SECONDS)
+        return Crashed(before, row(scaled.broker), noticed_seconds, time.monotonic() - began)
 
 
 def described(cluster: KafkaCluster) -> DescribedStreamsGroup:
@@ -157,6 +179,37 @@ def test_it_is_stable_within_the_range_that_was_told(scaled: Scaled) -> None:
     (told,) = (of for of in planned(scaled).summary.ranges if of.figure == "duration_ms")
     assert told.low / 1000 - _POLL_SECONDS <= scaled.took_seconds + 1.0
     assert scaled.took_seconds <= told.high / 1000 + _LATE_SECONDS
+
+
+def test_who_is_killed_is_fenced_when_the_session_ends_and_its_tasks_go_where_was_planned(crashed: Crashed) -> None:
+    made = plan_checked(
+        taken(crashed.before),
+        scenario=Scenario(events=(Stop(at_ms=0, process_ids=(PROCESS_IDS["i3"],), crash=True),)),
+    )
+    after = taken(crashed.after).state
+    held = {
+        of: (named(made, holding.active), named(made, holding.standby))
+        for of, holding in zip(made.group.consumer_ids, made.final, strict=True)
+    }
+    assert {of: held.pop(of) for of in after.group.consumer_ids} == {
+        of: tuple([str(after.group.tasks[task].task_id) for task in role] for role in (holding.active, holding.standby))
+        for of, holding in zip(after.group.consumer_ids, after.holdings, strict=True)
+    }
+    assert list(held.values()) == [([], [])]  # of who was killed
+    # its last heartbeat was up to an interval before it was killed
+    config = made.config
+    least = (config.session_timeout_ms - config.heartbeat_interval_ms) / 1000
+    assert least - _LATE_SECONDS <= crashed.noticed_seconds <= config.session_timeout_ms / 1000 + _LATE_SECONDS
+    (told,) = (of for of in made.summary.ranges if of.figure == "duration_ms")
+    assert least - _LATE_SECONDS <= crashed.took_seconds <= told.high / 1000 + _LATE_SECONDS
+    # a task stands still for as long as nobody has noticed
+    assert made.pauses.longest_ms >= config.session_timeout_ms
+    assert {str(pause.task_id) for pause in made.pauses} >= {
+        task
+        for of in crashed.before["instances"]
+        if of["process_id"] == PROCESS_IDS["i3"]
+        for task in of["consumers"][0]["active"]
+    }
 
 
 def test_it_has_no_history(scaled: Scaled) -> None:
