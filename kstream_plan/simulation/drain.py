@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, Unpack
 
 from kstream_plan.errors import UsageError
 from kstream_plan.model import LATEST, Group, Note, Snapshot, WorkId
+from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
@@ -49,7 +50,8 @@ class DrainNow:
     the snapshot, ``doubts`` why ``now`` may be colder than it says: where there are any, nobody may call it warm.
     ``reported`` and ``measured`` are the first and the last time of the lags of copies that were reported at joins, and
     of those that were measured, where that is known. ``rests_on`` tells what is taken for granted of copies that were
-    behind when last heard of and count as caught up.
+    behind when last heard of and count as caught up. ``nothing_reported``: it is a streams group, and no member has
+    told how far behind any copy is.
     """
 
     plan: Plan
@@ -61,6 +63,7 @@ class DrainNow:
     rests_on: tuple[Note, ...] = ()
     reported: tuple[str, str] | None = None
     measured: tuple[str, str] | None = None
+    nothing_reported: bool = False
 
     @property
     def cold_now(self) -> tuple[DrainedTask, ...]:
@@ -160,13 +163,20 @@ def drain(
         return _announced(at_once, snapshot, options, on_round)
     waiting = plan_checked(snapshot, options, on_round=on_round)
     under_way = bool(waiting.rounds) and waiting.verdict.kind == "settled"
-    wait_ms = waiting.rounds[-1].at_ms + snapshot.config.probing_rebalance_interval_ms if under_way else None
+    wait_ms = _settled_ms(waiting, snapshot) if under_way else None
     return Drain(
         **{field.name: getattr(at_once, field.name) for field in fields(DrainNow)},
         waiting=waiting,
         wait_ms=wait_ms,
         later=() if wait_ms is None else stopped_at(wait_ms, options, len(waiting.rounds))[1],
     )
+
+
+def _settled_ms(waiting: Plan, snapshot: Snapshot) -> int:
+    """Return when all has settled: of a streams group once everything runs, of others a probing interval later."""
+    if snapshot.group_protocol == "streams":
+        return max(waiting.rounds[-1].ends_ms, waiting.summary.runs_by_ms or 0)
+    return waiting.rounds[-1].at_ms + snapshot.config.probing_rebalance_interval_ms
 
 
 def _announced(now: DrainNow, snapshot: Snapshot, options: PlanOptions, on_round: OnRound | None) -> Drain:
@@ -213,6 +223,16 @@ def _at_once(
         rests_on=relied_on(snapshot, foretold),
         reported=None if all_measured else _span(snapshot, seats - looked_at),
         measured=_span(snapshot, seats & looked_at),
+        nothing_reported=snapshot.group_protocol == "streams" and not _any_reported(snapshot),
+    )
+
+
+def _any_reported(snapshot: Snapshot) -> bool:
+    group = snapshot.state.group
+    return any(
+        reported_lag(snapshot, task, instance) not in (None, LATEST)
+        for task in group.stateful
+        for instance in range(len(group.instances))
     )
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.ranking import is_caught_up
+from kstream_plan.model.reported_lag import reported_lag
 
 
 class Basis(StrEnum):
@@ -16,6 +17,7 @@ class Basis(StrEnum):
     MEASURED = "rate-measured"
     BOUND = "rate-bound"
     AGE = "age"
+    NOTHING = "not-reported"
 
 
 def forecasts(snapshot: Snapshot, starts: Iterable[tuple[int, int]]) -> Mapping[Basis, Sequence[tuple[int, int]]]:
@@ -25,9 +27,13 @@ def forecasts(snapshot: Snapshot, starts: Iterable[tuple[int, int]]) -> Mapping[
     """
     rates, found = snapshot.rates, dict[Basis, list[tuple[int, int]]]()
     for task, instance in starts:
-        if _was_caught_up(snapshot, task, instance):
+        reported = reported_lag(snapshot, task, instance)
+        whole = snapshot.state.group.tasks[task].end_offset_sum
+        if is_caught_up(whole if reported is None else reported, snapshot.config.acceptable_recovery_lag):
             continue
-        if rates.restore_per_instance is not None or instance in rates.restore_of:
+        if reported is None and snapshot.group_protocol == "streams":
+            basis = Basis.NOTHING
+        elif rates.restore_per_instance is not None or instance in rates.restore_of:
             basis = Basis.GIVEN
         elif rates.restore:
             basis = Basis.MEASURED
@@ -39,12 +45,6 @@ def forecasts(snapshot: Snapshot, starts: Iterable[tuple[int, int]]) -> Mapping[
     return found
 
 
-def _was_caught_up(snapshot: Snapshot, task: int, instance: int) -> bool:
-    whole = snapshot.state.group.tasks[task].end_offset_sum
-    reported = next((copy.lag for copy in snapshot.state.copies[task] if copy.instance == instance), None)
-    return is_caught_up(whole if reported is None else reported, snapshot.config.acceptable_recovery_lag)
-
-
 def doubtful(snapshot: Snapshot, found: Mapping[Basis, Sequence[tuple[int, int]]]) -> tuple[Note, ...]:
     """Return why some of these tasks may start cold: neither the usual rate nor time alone is a promise."""
     notes, aged = [], found.get(Basis.AGE, ()) if snapshot.measured_lags else ()
@@ -53,6 +53,12 @@ def doubtful(snapshot: Snapshot, found: Mapping[Basis, Sequence[tuple[int, int]]
         notes.append(Note("not-measured-warm", message, _tasks(snapshot, aged)))
     if seats := found.get(Basis.MEASURED, ()):
         notes.append(Note("forecast", _usual(snapshot, seats), _tasks(snapshot, seats)))
+    if seats := found.get(Basis.NOTHING, ()):
+        message = (
+            "Nothing tells how far behind the copies of these tasks are: a streams group runs them whether they have "
+            "caught up or not. --metrics and --lags tell, and brokers of 4.4"
+        )
+        notes.append(Note(Basis.NOTHING, message, _tasks(snapshot, seats)))
     return tuple(notes)
 
 

@@ -14,6 +14,7 @@ from kstream_plan.designs.streams.playing import StreamsCoordinator
 from kstream_plan.designs.streams.start import Start
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
+from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Bounce, ConfigChange, Event, Leave, Return, Scenario, SettingValue, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
@@ -153,7 +154,30 @@ def _notes(played: Played) -> Iterator[Note]:
     if played.unrated:
         message = "No restore rate is known, or no end offset: by when every task runs again is not"
         yield Note("no-restore-rate", message, played.unrated)
+    if not played.rounds:
+        yield from _copies_behind(played.snapshot)
     yield Note("copies-caught-up", "Copies that are assigned count as caught up, unless their lag or offset is known")
+
+
+def _copies_behind(snapshot: Snapshot) -> Iterator[Note]:
+    """Say how far behind standbys are where nothing moves, as far as anybody has said."""
+    group, limit = snapshot.state.group, snapshot.config.acceptable_recovery_lag
+    standbys = [
+        (task, group.instance_of[consumer])
+        for consumer, held in enumerate(snapshot.state.holdings)
+        for task in held.standby
+    ]
+    lags = {seat: reported_lag(snapshot, *seat) for seat in standbys}
+    known = {seat: lag for seat, lag in lags.items() if lag is not None}
+    behind = {seat: lag for seat, lag in known.items() if lag > limit}
+    said = ["nothing tells how far behind they are"]
+    if known:
+        said = [f"{len(behind)} of {len(known)} more than {limit:,} records behind"]
+        said += [f"up to {max(behind.values()):,}"] if behind else []
+        said += [f"of {len(lags) - len(known)} nothing tells"] if len(known) < len(lags) else []
+    if standbys:
+        names = tuple(str(group.tasks[task].task_id) for task, _ in sorted(behind))
+        yield Note("copies-behind", ", ".join(said), names)
 
 
 def _run(state: GroupState) -> set[str]:

@@ -9,6 +9,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import Kind
+from kstream_plan.render.plan.headline import runs_facts
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, from_to, generation
 
@@ -55,7 +56,9 @@ def figures(plan: Plan) -> str:
         at_once, longest_ms = plan.ends("paused_tasks_at_once")[1], plan.ends("longest_pause_ms")[1]
         still = f"{at_once:,} stand still at once, ≤ {duration(longest_ms)} each"
         return f"{length}, {count(summary.moves, 'move')}, {still}"
-    return f"{length}, {count(summary.moves, 'move')}, {from_to(*plan.ends('cold_handovers'))} cold"
+    shown = f"{length}, {count(summary.moves, 'move')}, {from_to(*plan.ends('cold_handovers'))} cold"
+    runs = (fact.forms[-1].replace("everything after", "everything runs after") for fact in runs_facts(plan))
+    return "; ".join([shown, *runs])
 
 
 def passes(checked: CheckedPlan) -> str:

@@ -134,7 +134,7 @@ def runs_facts(plan: Plan, draws: Draws | None = None) -> list[Fact]:
         return []
     summary = plan.summary
     if plan.verdict.is_never_over:
-        return [Fact("RUNS", ("nobody knows when everything does",))]
+        return [Fact("RUNS", ("nobody knows when everything runs",))]
     if plan.verdict.kind == "unfinished":
         return [Fact("RUNS", (f"everything after ≥ {duration(summary.duration_ms)}: the plan does not get there",))]
     if summary.runs_by_ms is None:

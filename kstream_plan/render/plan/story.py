@@ -148,7 +148,12 @@ def _copies(plan: Plan, names: Names) -> Fact:
     if not alone:
         least, most = min(copies.values()), max(copies.values())
         each = f"{span(least, most)} {'standby' if most == 1 else 'standbys'} each"
-        behind = "; how far behind: kstream-plan assign SNAPSHOT --show-ranks" if plan.probes else ""
+        told = [names.escape_message(note.message) for note in plan.assumptions if note.code == "copies-behind"]
+        behind = (
+            "; how far behind: kstream-plan assign SNAPSHOT --show-ranks"
+            if plan.probes
+            else "".join(f"; {message}" for message in told)
+        )
         return Fact("COPIES", (f"{each}{behind}",))
     who, amount = worst_loss(plan, alone)
     nobody = len(alone) == len(group.stateful)

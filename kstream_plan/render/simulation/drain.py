@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kstream_plan.model import Note
 from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.plan.headline import to_the_second
+from kstream_plan.render.plan.headline import runs_facts, to_the_second
 from kstream_plan.render.plan.markdown import fact_list, heading
 from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.text.escape import MARKDOWN
@@ -86,7 +86,15 @@ def _doubt(doubt: Note, names: Names) -> str:
 
 
 def _at_once(now: DrainNow, names: Names) -> tuple[Fact, ...]:
-    return _now(now, names), _pauses(now, names)
+    return _now(now, names), _pauses(now, names), *_runs(now)
+
+
+def _runs(now: DrainNow) -> list[Fact]:
+    """Return when everything of a streams group runs; the least where copies may lack what nobody knows of."""
+    runs_by_ms = now.plan.summary.runs_by_ms
+    if now.doubts and runs_by_ms is not None:
+        return [Fact("RUNS", (f"everything after ≥ {duration(runs_by_ms)}: what copies lack is not known",))]
+    return runs_facts(now.plan) if now.plan.design == "streams" and now.plan.verdict.kind != "unfinished" else []
 
 
 def _title(drained: DrainNow, names: Names) -> Fact:
@@ -152,9 +160,11 @@ def _pauses(drained: DrainNow, names: Names) -> Fact:
 
 def _later(drained: Drain, names: Names) -> Fact:
     if drained.wait_ms is None:
-        kind = drained.waiting.verdict.kind
-        if kind != "settled":
-            return Fact("WAIT", (f"does not help: the group does not settle ({kind})",))
+        verdict = drained.waiting.verdict
+        if verdict.kind != "settled":
+            return Fact("WAIT", (f"does not help: the group does not settle ({verdict.kind})",))
+        if drained.plan.design == "streams" and _copies_elsewhere(drained):
+            return Fact("WAIT", ("moves nothing: the group is Stable. Copies that are behind go on catching up",))
         return Fact("WAIT", ("changes nothing: the group is settled, no copy is being made",))
     cold = drained.cold_later
     shown = several([names.task(task.task_id) for task in cold], 5)
@@ -163,9 +173,22 @@ def _later(drained: Drain, names: Names) -> Fact:
     if drained.announced:
         wait = f"≥ {duration(drained.wait_ms)}" if drained.waiting.summary.duration_is == "least" else wait
         return Fact("WAIT", (f"{wait}, if announced now, until others have learned all or time is up: then {then}",))
-    return Fact(
-        "WAIT",
-        (f"{wait}, until all has settled, and a probing interval more: then {then}",),
+    until = "until all has settled, and a probing interval more"
+    if drained.plan.design == "streams":
+        known = drained.waiting.summary.runs_by_ms is not None
+        wait, until = (wait, "until everything runs") if known else (wait.replace("~", "≥ "), "until it is Stable")
+    return Fact("WAIT", (f"{wait}, {until}: then {then}",))
+
+
+def _copies_elsewhere(drained: Drain) -> bool:
+    """Tell whether somebody who stays has a copy of a task that starts cold now, or may."""
+    group, gone = drained.plan.group, {*drained.process_ids}
+    asked = {str(task.task_id) for task in drained.cold_now}.union(*(doubt.subjects for doubt in drained.doubts))
+    return any(
+        str(group.tasks[task].task_id) in asked
+        for consumer, held in enumerate(drained.plan.initial)
+        if group.instances[group.instance_of[consumer]].process_id not in gone
+        for task in held.standby
     )
 
 
@@ -174,7 +197,7 @@ def _lags(drained: Drain, names: Names) -> Fact:
     plans = drained.plan, drained.waiting
     unrated = [note for plan in plans for note in plan.assumptions if note.code == "no-restore-rate"]
     copies = any(held.standby or held.warmup for held in apart_from_stateless(drained.plan.initial))
-    if not copies or all(plan.summary.restored_records == 0 for plan in plans):
+    if drained.nothing_reported or not copies or all(plan.summary.restored_records == 0 for plan in plans):
         since = ""  # no copy could have come any further
     elif not unrated:
         since = "; how far copies have come since is estimated"
@@ -187,6 +210,8 @@ def _lags(drained: Drain, names: Names) -> Fact:
 
 def _of_when(drained: DrainNow) -> str:
     """Return when the lags were measured and reported: not when the snapshot was taken, where they tell themselves."""
+    if drained.nothing_reported:
+        return "nothing tells how far behind any copy is"
     captured_at, reported, measured = drained.plan.captured_at, drained.reported, drained.measured
     coverage = next((note.message for note in drained.plan.assumptions if note.code == "lags-measured"), None)
     if coverage is not None:

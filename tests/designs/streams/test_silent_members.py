@@ -92,7 +92,7 @@ def test_who_should_have_been_fenced_before_is_waited_for_and_nobody_knows_how_l
     for rule in ("max_pause_per_task", "max_pause_per_handover", "max_pause_in_all", "max_paused_tasks_at_once"):
         assert RULES[rule].worst(MeasuredPlan(made), 10**9).value is None
     text = table(made)
-    assert "RUNS     nobody knows when everything does" in text
+    assert "RUNS     nobody knows when everything runs" in text
     assert "PAUSES   1 task still from the beginning on, and nobody knows until when" in text
 
 

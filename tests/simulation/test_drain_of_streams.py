@@ -1,0 +1,103 @@
+"""May an instance of a streams group stop? Its broker does not ask whether copies have caught up: somebody has to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstream_plan.cli import run
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.model import Rates, Snapshot
+from kstream_plan.render.check.wording import figures
+from kstream_plan.render.plan.table import table
+from kstream_plan.render.simulation.drain import drain_table
+from kstream_plan.render.simulation.drain_json import drain_json
+from kstream_plan.simulation.drain import Drain, drain
+from kstream_plan.simulation.one_plan import plan_checked
+from tests.helpers.schemas import validator
+from tests.helpers.streams_rows import row, snapshot
+
+
+def rowed(release: str = "4.3", offsets: dict[str, int] | None = None, **fields: Any) -> dict[str, Any]:
+    """Two instances, each with standbys of what the other one runs; ``a`` has reported these offsets."""
+    reported = [{"task_id": task, "offset": offset} for task, offset in (offsets or {}).items()]
+    seats = {
+        "a": [{"consumer_id": "m-a", "position": 0, "active": ["0_0", "0_1"], "standby": ["0_2", "0_3"],
+               "task_offsets": reported}],
+        "b": [{"consumer_id": "m-b", "position": 1, "active": ["0_2", "0_3"], "standby": ["0_0", "0_1"]}],
+    }  # fmt: skip
+    return row(release, seats, {"0": (4, True, 60_000)}, standbys=1, **fields)
+
+
+def drained(made: dict[str, Any], rate: float | None = None) -> tuple[Drain, str]:
+    of: Snapshot = snapshot(made)
+    found = drain(of if rate is None else replace(of, rates=Rates(restore_per_instance=rate)), ["b"])
+    validator("drain").validate(json.loads(drain_json(found)))
+    return found, " ".join(drain_table(found).split())
+
+
+def test_copies_of_which_nobody_says_anything_may_be_behind() -> None:
+    found, text = drained(rowed(), 1_000.0)
+    assert found.how_many_cold == (0, 2)
+    assert [(doubt.code, doubt.subjects) for doubt in found.doubts] == [("not-reported", ("0_2", "0_3"))]
+    assert found.rests_on == ()
+    assert "0-2 of 2 tasks START COLD" in text
+    assert "RUNS everything after ≥ 6.2 s: what copies lack is not known" in text
+    assert "LAGS nothing tells how far behind any copy is" in text
+    assert "probing" not in text
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        rowed("4.4", {"0_2": 20_000, "0_3": 60_000}),
+        rowed(lags=[{"process_id": "a", "task_id": f"0_{task}", "lag": lag} for task, lag in ((2, 40_000), (3, 0))]),
+    ],
+)
+def test_what_was_reported_counts_whoever_reported_it(made: dict[str, Any]) -> None:
+    found, text = drained(made)
+    assert (found.how_many_cold, found.doubts) == ((1, 1), ())
+    assert [str(task.task_id) for task in found.cold_now] == ["0_2"]
+    assert "WAIT moves nothing: the group is Stable. Copies that are behind go on catching up" in text
+    assert "RUNS everything after" in text
+
+
+def test_require_warm_fails_where_nothing_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "group.json"
+    path.write_text(json.dumps(rowed()))
+    assert run(["drain", str(path), "b", "--require-warm"]) == 3
+    assert "--require-warm: Nothing tells how far behind the copies of these tasks are" in capsys.readouterr().err
+    path.write_text(json.dumps(rowed("4.4", {"0_2": 60_000, "0_3": 59_000})))
+    assert run(["drain", str(path), "b", "--require-warm"]) == 0
+
+
+def test_waiting_lasts_until_everything_runs() -> None:
+    seats = {
+        "a": [{"consumer_id": "m-a", "position": 0, "active": ["0_0", "0_1", "0_2"], "member_epoch": 12,
+               "target": {"active": ["0_0", "0_1"]}}],
+        "b": [{"consumer_id": "m-b", "position": 1, "active": ["0_3"], "member_epoch": 13,
+               "target": {"active": ["0_2", "0_3"]}}],
+    }  # fmt: skip
+    made = row("4.3", seats, {"0": (4, True, 60_000)}, generation=13, target_epoch=13, group_state="Reconciling")
+    found, text = drained(made, 1_000.0)
+    assert found.wait_ms == found.waiting.summary.runs_by_ms
+    assert "until everything runs: then 1 cold: 0_3" in text
+
+
+def test_a_settled_group_says_how_far_behind_its_standbys_are() -> None:
+    assert "1 standby each; nothing tells how far behind they are" in table(plan_checked(snapshot(rowed())))
+    made = plan_checked(snapshot(rowed("4.4", {"0_2": 20_000, "0_3": 60_000})))
+    (note,) = (note for note in made.assumptions if note.code == "copies-behind")
+    assert note.message == "1 of 2 more than 10,000 records behind, up to 40,000, of 2 nothing tells"
+    assert note.subjects == ("0_2",)
+    assert note.message in " ".join(table(made).split())
+    validator("plan").validate(json.loads(plan_json(made)))
+
+
+def test_check_says_when_everything_runs() -> None:
+    made = drained(rowed("4.4", {"0_2": 20_000, "0_3": 60_000}), 1_000.0)[0].plan
+    assert "; everything runs after ~40.0 s" in figures(made)
