@@ -28,8 +28,9 @@ _FILLERS = frozenset(
     re.findall(
         r"\w+",
         """
-        a about all an and are be can do does for from get happens has have how i if in into is it its make may me my
-        now of on one or our right s should so t that the their them then there this to us want we what when where which
+        a about after all an and are be been but can did do does for from get happens has have how i if in into
+        is it its just less make may me my no not now of on one or our really right s should since so t than
+        that the their them then there these this those to until us want was we were what when where which while
         who whole why will with would you your
         """,
     )
