@@ -75,7 +75,8 @@ def application(loaded: Collection[str] = tuple(COMMANDS)) -> typer.Typer:
             function = name.replace("-", "_")
             command = getattr(import_module(f"kstream_plan.cli.commands.{function}"), function)
             described = with_examples(name, cleandoc(command.__doc__ or ""))
-            app.command(name, cls=PanelledCommand, help=described)(command)
+            words = {"ignore_unknown_options": name == "help"}  # -9 or --restore-rate are asked for there
+            app.command(name, cls=PanelledCommand, help=described, context_settings=words)(command)
         else:
             app.command(name, help=summary)(_not_loaded)
     return app

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.resources import files
@@ -22,7 +23,7 @@ _INDEX = "index"
 _ASKS = re.compile(r"^> (.*)", re.MULTILINE)
 #: Other words for that, which are not shown.
 _ALSO = re.compile(r"^<!-- also: .* -->$", re.MULTILINE)
-_WORD = re.compile(r"kip-\d+|[a-z0-9]+")
+_WORD = re.compile(r"kip-\d+|--[a-z-]+|[a-z0-9]+")
 #: Words that say nothing of what is asked.
 _FILLERS = frozenset(
     re.findall(
@@ -60,7 +61,8 @@ def help(
 def _found(words: Sequence[str]) -> str:
     """Return the page of this name, else what is asked by the pages that these words fit best, the best one first.
 
-    A word counts as much as it is rare among the questions, one of the rest of a page a third of that.
+    A word counts as much as it is rare among the questions; in the text of a page as much as that has of all that there
+    are of it, and a third of that.
 
     Raises:
         UsageError: no page has any of them.
@@ -68,7 +70,7 @@ def _found(words: Sequence[str]) -> str:
     known = page_names()
     if len(words) == 1 and words[0] in known:
         return page_text(words[0])
-    wanted = [word for text in words for word in sorted(_words_of(text))]
+    wanted = sorted({word for text in words for word in _words_of(text)})
     pages = [page_text(name) for name in known]
     asked = [_ASKS.findall(text) for text in pages]
     questions = [" ".join([known[at], *asked[at], *_ALSO.findall(text)]) for at, text in enumerate(pages)]
@@ -81,20 +83,20 @@ def _found(words: Sequence[str]) -> str:
 
 
 def _fitting(wanted: Sequence[str], questions: Sequence[str], pages: Sequence[str]) -> list[int]:
-    """Return the places of those that have most of these words, the best first."""
+    """Return the places of those in which these words stand most often, the best first."""
     fits = [0.0] * len(pages)
     for texts, share in ((questions, 1.0), (pages, 1 / 3)):
-        words = list(map(_words_of, texts))
+        words = [Counter(set(_words_of(text)) if texts is questions else _words_of(text)) for text in texts]
         for word in wanted:
-            having = [place for place, has in enumerate(words) if any(_is_the_same(word, other) for other in has)]
-            for place in having:
-                fits[place] += share / len(having)
+            often = [sum(times for other, times in has.items() if _is_the_same(word, other)) for has in words]
+            for place, times in enumerate(often):
+                fits[place] += share * times / max(sum(often), 1)
     best = sorted(range(len(fits)), key=lambda place: (-fits[place], place))[:_MOST]
     return [place for place in best if fits[place] > max(fits) / 3]
 
 
-def _words_of(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.lower()) if word not in _FILLERS}
+def _words_of(text: str) -> list[str]:
+    return [word for word in _WORD.findall(text.lower()) if word not in _FILLERS]
 
 
 def _is_the_same(word: str, other: str) -> bool:
