@@ -34,8 +34,9 @@ from typing import TYPE_CHECKING
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows.document_kind import refuse_written
 from kstream_plan.snapshots.rows.fields import FieldError
-from kstream_plan.snapshots.rows.lag_history import HistoryRow, StoreHistory, StoreInterval
-from kstream_plan.snapshots.rows.snapshot_row import snapshot_error
+from kstream_plan.snapshots.rows.lag_history import HistoryRow, StoreHistory
+from kstream_plan.snapshots.rows.measured_rates import INTERVALS_OVER
+from kstream_plan.snapshots.rows.snapshot_row import lags_wanted, snapshot_error
 
 if TYPE_CHECKING:
     from kstream_plan.snapshots.spark.newest_lags import LagText
@@ -58,6 +59,7 @@ def read(
     application_ids: Sequence[str] = (),
     lags_tolerance_ms: int = 60_000,
     lags_as_reported: bool = False,
+    rates_over_ms: int | None = None,
     measured: Measurements | None = None,
     keep_going: bool = False,
     master: str | None = None,
@@ -76,6 +78,7 @@ def read(
         application_ids: globs; without any, every application is selected.
         lags_tolerance_ms: how much younger than the snapshot a lag row may be.
         lags_as_reported: take a copy that was caught up at its last join for as far behind as it looks by now.
+        rates_over_ms: what rates of lag snapshots go over, up to their newest row; by default the last few intervals.
         measured: what applications said of their copies since; it lies over the snapshots' own lags.
         keep_going: return what is wrong with an application beside the others' snapshots, instead of raising it.
         master: where Spark runs, by default on all cores of this machine.
@@ -105,7 +108,7 @@ def read(
         with open_session(master, spark_conf, java_home=java_home, debug=debug, little_work=little_work) as spark:
             found = _snapshot_rows(spark, snapshots, wanted, keep_going)
             if lags:
-                found = _with_lags(spark, histories, found, lags_tolerance_ms)
+                found = _with_lags(spark, histories, found, lags_tolerance_ms, rates_over_ms)
             outcomes = _outcomes(found, lags_as_reported, measured, keep_going)
             if then is not None:
                 then(outcomes, spark)
@@ -230,13 +233,15 @@ def _all_inputs(spark: SparkSession, files: _Files, keep_going: bool) -> tuple[l
     return inputs, errors
 
 
-def _with_lags(spark: SparkSession, files: _Files, found: _Found, tolerance_ms: int) -> _Found:
+def _with_lags(
+    spark: SparkSession, files: _Files, found: _Found, tolerance_ms: int, rates_over_ms: int | None
+) -> _Found:
     """Put the lag snapshots' rows beside the snapshots they are about."""
     from kstream_plan.snapshots.spark.newest_lags import newest_lags  # noqa: PLC0415 - loads Spark
 
     inputs, _ = _all_inputs(spark, files, keep_going=False)
-    limits = {row.key: _limit_us(row.row, tolerance_ms) for row in found.rows}
-    texts, earliest = newest_lags(spark, inputs, limits)
+    wanted = {row.key: lags_wanted(row.row, _limit_us(row.row, tolerance_ms), rates_over_ms) for row in found.rows}
+    texts, earliest = newest_lags(spark, inputs, wanted, rates_over_ms)
     by_key: dict[str, list[LagText]] = defaultdict(list)
     errors = list(found.errors)
     for text in texts:
@@ -247,7 +252,10 @@ def _with_lags(spark: SparkSession, files: _Files, found: _Found, tolerance_ms: 
     rows = []
     for row in found.rows:
         try:
-            rows.append(row._replace(lags=lag_history(by_key[row.key], earliest.get(row.key))))
+            history = lag_history(by_key[row.key], earliest.get(row.key))
+            if rates_over_ms is not None:
+                history = history._replace(most_intervals=INTERVALS_OVER)
+            rows.append(row._replace(lags=history))
         except SnapshotError as error:
             error.application_id = row.key
             errors.append(error)
@@ -338,7 +346,7 @@ def lag_history(texts: Sequence[LagText], earliest_us: int | None) -> LagHistory
             text.process_id or "",
             text.task_id or "",
             text.store,
-            tuple(sorted(StoreInterval(**interval) for interval in text.intervals)),
+            tuple(sorted(text.intervals)),
         )
         for text in texts
     ]

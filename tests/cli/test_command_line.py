@@ -170,6 +170,8 @@ def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pyte
         (["assign", "x", "--output", "xml"], "xml"),
         (["assign", "x", "--show-ranks", "--output", "json"], "--show-ranks is for people"),
         (["assign", "x", "--lags-tolerance", "5m"], "--lags-tolerance goes with --lags"),
+        (["assign", "x", "--rates-over", "1h"], "--rates-over goes with --lags"),
+        (["assign", "x", "--lags", "y", "--rates-over", "0"], "no rate can be measured in no time"),
         (["schema", "house"], "'house' is not one of plan, "),
         (["fly"], "No such command"),
     ],
@@ -250,6 +252,8 @@ def test_what_is_to_be_read_reaches_the_reader(reads: Any) -> None:
     arguments = ["a", "-", "--lags", "l1", "--lags", "l2", "--lags-tolerance", "5m", "--as-of", "2026-11-21T12:00:00Z"]
     arguments += [
         "--lags-as-reported",
+        "--rates-over",
+        "1h",
         "--application-id",
         "a*",
         "--master",
@@ -266,6 +270,7 @@ def test_what_is_to_be_read_reaches_the_reader(reads: Any) -> None:
         "lags": ["l1", "l2"],
         "lags_tolerance_ms": 300_000,
         "lags_as_reported": True,
+        "rates_over_ms": 3_600_000,
         "as_of": "2026-11-21T12:00:00Z",
         "application_ids": ["a*"],
         "keep_going": False,

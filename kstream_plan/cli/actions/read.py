@@ -47,10 +47,7 @@ def check_before_reading(
         UsageError: options that do not go together.
         KstreamPlanError: the place for ``--out`` cannot be written to.
     """
-    if asked.lags_tolerance is not None and not asked.lags:
-        raise UsageError("--lags-tolerance goes with --lags", fix="give --lags, or leave it out")
-    if asked.lags and (asked.metrics or asked.store_lags):
-        raise UsageError("--lags is what was reported, --metrics what is true now", fix="give one of them")
+    _check_lags(asked)
     if asked.topology and not (asked.metrics or asked.store_lags):
         raise UsageError("--topology tells whose metrics are meant", fix="give --metrics, or leave it out")
     if asked.balance_factor is not None and asked.assignor != "balanced" and "learner" not in asked.designs:
@@ -142,6 +139,7 @@ def _read(paths: Sequence[str], asked: PlansSnapshots, **if_given: Any) -> Seque
         application_ids=asked.application_id or (),
         lags_tolerance_ms=DEFAULT_LAGS_TOLERANCE_MS if tolerance is None else tolerance,
         lags_as_reported=asked.lags_as_reported,
+        rates_over_ms=asked.rates_over,
         keep_going=asked.keep_going,
         master=asked.master,
         spark_conf=dict(asked.spark_conf or ()),
@@ -172,6 +170,17 @@ def _said_once(found: Sequence[Snapshot | SnapshotError], notes: Sequence[Note])
         else one
         for one in found
     ]
+
+
+def _check_lags(asked: PlansSnapshots) -> None:
+    if asked.lags_tolerance is not None and not asked.lags:
+        raise UsageError("--lags-tolerance goes with --lags", fix="give --lags, or leave it out")
+    if asked.rates_over is not None and not asked.lags:
+        raise UsageError("--rates-over goes with --lags", fix="give --lags, or leave it out")
+    if asked.rates_over == 0:
+        raise UsageError("--rates-over is 0: no rate can be measured in no time", fix="give a time such as 1h")
+    if asked.lags and (asked.metrics or asked.store_lags):
+        raise UsageError("--lags is what was reported, --metrics what is true now", fix="give one of them")
 
 
 def _check_design(asked: PlansSnapshots) -> None:

@@ -45,6 +45,15 @@ class Reading(Options, panel=INPUT):
             help="Take copies that were caught up at the last join for as far behind as they look by now.",
         ),
     ] = False
+    rates_over: Annotated[
+        int | None,
+        typer.Option(
+            "--rates-over",
+            **A_WHILE,
+            hidden=True,
+            help="What rates of --lags go over, up to its newest row (default: the last 10 intervals).",
+        ),
+    ] = None
     as_of: shared.AsOf = None
     now: shared.Now = None
 

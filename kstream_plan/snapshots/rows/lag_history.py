@@ -68,12 +68,14 @@ class LagHistory(NamedTuple):
     """What the lag snapshots say about one application.
 
     ``rows`` are the newest rows about every store at or before the time that counts;
-    ``earliest`` is the time of the first row there is, for the case that none is early enough.
+    ``earliest`` is the time of the first row there is, for the case that none is early enough. Rates are of so many of
+    the last intervals, ``most_intervals``.
     """
 
     rows: Sequence[HistoryRow]
     stores: Sequence[StoreHistory] = ()
     earliest: str | None = None
+    most_intervals: int = RECENT_INTERVALS
 
 
 def usable_lag_rows(
@@ -111,7 +113,9 @@ def usable_lag_rows(
     return usable, _notes(group, gone, deleted, config)
 
 
-def rates_of(stores: Sequence[StoreHistory], group: Group, ready_lag: int) -> Rates:
+def rates_of(
+    stores: Sequence[StoreHistory], group: Group, ready_lag: int, most_intervals: int = RECENT_INTERVALS
+) -> Rates:
     """Return the rates that the last intervals of a history give, in records per second.
 
     * Restore rate of an instance: the median of what all its copies restored in the same interval, those whose lag
@@ -133,7 +137,8 @@ def rates_of(stores: Sequence[StoreHistory], group: Group, ready_lag: int) -> Ra
         counting = _whole_or_stores(of_copy)
         on_instance[instance] += counting
         of_task[task] += counting
-    restore = {i: rate for i, found in on_instance.items() if (rate := _restore_rate(found, ready_lag)) is not None}
+    restored = {i: _restore_rate(found, ready_lag, most_intervals) for i, found in on_instance.items()}
+    restore = {i: rate for i, rate in restored.items() if rate is not None}
     produce = {task: rate for task, found in of_task.items() if (rate := _produce_rate(found)) is not None}
     return Rates(
         restore=MappingProxyType({i: rate.per_second for i, rate in restore.items() if not rate.at_least}),
@@ -216,7 +221,7 @@ def _whole_or_stores(stores: Sequence[StoreHistory]) -> Sequence[StoreHistory]:
     return [store for store in stores if store.store is None and store.intervals] or stores
 
 
-def _restore_rate(stores: Iterable[StoreHistory], ready_lag: int) -> Measured | None:
+def _restore_rate(stores: Iterable[StoreHistory], ready_lag: int, most_intervals: int) -> Measured | None:
     by_time: dict[int, list[Progress]] = defaultdict(list)
     elapsed_ms: dict[int, int] = {}
     for interval in (interval for store in stores for interval in store.intervals):
@@ -227,7 +232,7 @@ def _restore_rate(stores: Iterable[StoreHistory], ready_lag: int) -> Measured | 
         if made is not None:
             by_time[interval.at_ms].append(made)
             elapsed_ms[interval.at_ms] = max(interval.elapsed_ms, elapsed_ms.get(interval.at_ms, 0))
-    restored = [restored_by(by_time[at_ms], elapsed_ms[at_ms]) for at_ms in sorted(by_time)[-RECENT_INTERVALS:]]
+    restored = [restored_by(by_time[at_ms], elapsed_ms[at_ms]) for at_ms in sorted(by_time)[-most_intervals:]]
     return restore_rate([one for one in restored if one is not None])
 
 

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 #: So many of the last intervals count: rates are those of now.
 RECENT_INTERVALS = 10
 
+#: Rates over a time that is asked for are of so many intervals at most.
+INTERVALS_OVER = 60
+
 #: Shorter intervals measure their own edges: copies are read some seconds apart, and restore in batches.
 SHORTEST_INTERVAL_MS = 10_000
 

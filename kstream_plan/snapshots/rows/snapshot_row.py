@@ -37,6 +37,7 @@ from kstream_plan.snapshots.rows.fields import (
 )
 from kstream_plan.snapshots.rows.lag_age import coverage, still_caught_up
 from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
+from kstream_plan.snapshots.rows.lag_window import LagsWanted
 from kstream_plan.snapshots.rows.lags import LagSource, read_lag_rows
 from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts
 from kstream_plan.snapshots.rows.rates import read_rates
@@ -76,6 +77,35 @@ def snapshot_from_row(
         return _read(row, lags, lags_as_reported, config_as_text)
     except FieldError as error:
         raise snapshot_error(error, where, row.get("application_id")) from None
+
+
+def lags_wanted(row: Row, until_us: int | None, rates_over_ms: int | None) -> LagsWanted:
+    """Return what is to be known of the lags of a row, until a time, with rates over a time.
+
+    What is wrong with the row is found when it is read.
+    """
+    wanted = LagsWanted(until_us).over(rates_over_ms or 0)
+    try:
+        config, _ = read_config(row)
+        task_rows = read_task_rows(row)
+        instances, _ = read_instances(row)
+        members = _group_of(required_text(row, "application_id"), task_rows, instances)
+        holdings = read_holdings(row, members)
+    except FieldError:
+        return wanted
+    with_state = {str(task.task_id) for task in task_rows if task.stateful or task.changelog_partitions}
+    with_state |= {str(task.task_id) for task in task_rows if task.stateful is None and task.end_offset_sum}
+    held = [
+        (role, (members.instances[members.instance_of[consumer]].process_id, task_id))
+        for consumer, holding in enumerate(holdings)
+        for role, tasks in (("active", holding.active), ("standby", (*holding.standby, *holding.warmup)))
+        for task in tasks
+        if (task_id := str(members.tasks[task].task_id)) in with_state
+    ]
+    return wanted.over(config.state_cleanup_delay_ms)._replace(
+        active=frozenset(seat for role, seat in held if role == "active"),
+        standby=frozenset(seat for role, seat in held if role == "standby"),
+    )
 
 
 def snapshot_error(error: FieldError, where: str, application_id: object = None) -> SnapshotError:
@@ -136,7 +166,9 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         state=state,
         config=config,
         captured_at=None if header.captured_at_ms is None else format_time(header.captured_at_ms),
-        rates=read_rates(row, group) if lags is None else rates_of(lags.stores, group, config.acceptable_recovery_lag),
+        rates=read_rates(row, group)
+        if lags is None
+        else rates_of(lags.stores, group, config.acceptable_recovery_lag, lags.most_intervals),
         warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes, *broker_notes),
         assumptions=assumptions,
         coverage=coverage(reports, held_now, group, header.captured_at_ms),

@@ -53,19 +53,30 @@ def read_rows(
         row: what a row must be, to check the columns of Parquet files by.
         keys: the flat columns to parse.
     """
-    frames = []
+    frames = [parsed(texts, keys) for texts in json_texts(spark, inputs)]
+    frames += [_as_text(columns, row, keys) for columns in parquet_columns(spark, inputs, row)]
+    return reduce(DataFrame.unionByName, frames)
+
+
+def json_texts(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFrame]:
+    """Yield the rows of the files that are JSON: ``file`` and ``text``."""
     paths = {form: [file.path for file in inputs if file.form is form] for form in Form}
     if paths[Form.LINES]:
-        lines = spark.read.text(paths[Form.LINES]).select(file_column(), F.col("value").alias("text"))
-        frames.append(_parsed(lines, keys))
+        yield spark.read.text(paths[Form.LINES]).select(file_column(), F.col("value").alias("text"))
     if paths[Form.DOCUMENT]:
         whole = spark.read.text(paths[Form.DOCUMENT], wholetext=True)
-        frames.append(_parsed(whole.select(file_column(), F.explode(_elements(F.col("value"))).alias("text")), keys))
-    if paths[Form.PARQUET]:
-        names = [file.name for file in inputs if file.form is Form.PARQUET]
-        where = printable(names[0]) if len(names) == 1 else f"{printable(names[0])} or one of {len(names) - 1} others"
-        frames += [_from_parquet(frame, row, keys, where) for frame in _parquet_frames(spark, paths[Form.PARQUET])]
-    return reduce(DataFrame.unionByName, frames)
+        yield whole.select(file_column(), F.explode(_elements(F.col("value"))).alias("text"))
+
+
+def parquet_columns(spark: SparkSession, inputs: Sequence[Input], row: Mapping[str, Type]) -> Iterator[DataFrame]:
+    """Yield what the Parquet files hold: their columns, which fit ``row``, and ``file``, ``at`` and ``unreadable``."""
+    files = [file for file in inputs if file.form is Form.PARQUET]
+    if not files:
+        return
+    first = printable(files[0].name)
+    where = first if len(files) == 1 else f"{first} or one of {len(files) - 1} others"
+    for frame in _parquet_frames(spark, [file.path for file in files]):
+        yield _checked(frame, row, where).withColumn("file", file_column())
 
 
 def file_column() -> Column:
@@ -84,7 +95,7 @@ def _elements(text: Column) -> Column:
     return F.when(is_array & F.is_valid_utf8(text), F.coalesce(elements, F.array(text))).otherwise(F.array(text))
 
 
-def _parsed(texts: DataFrame, keys: Mapping[str, Type]) -> DataFrame:
+def parsed(texts: DataFrame, keys: Mapping[str, Type]) -> DataFrame:
     """Parse what decides about a row; a value of another type comes out as ``null``, so does a row that is not JSON."""
     texts = texts.withColumn("text", F.expr("trim(LEADING '\ufeff' FROM text)")).where(F.col("text").rlike(r"\S"))
     parsed = texts.withColumn("keys", F.from_json("text", spark_columns(keys)))
@@ -106,31 +117,38 @@ def _parquet_frames(spark: SparkSession, paths: list[str]) -> list[DataFrame]:
         return [spark.read.parquet(path) for path in paths]
 
 
-def _from_parquet(frame: DataFrame, row: Mapping[str, Type], keys: Mapping[str, Type], where: str) -> DataFrame:
-    columns = {field.name: field.dataType for field in frame.schema.fields}
-    if columns.keys() >= {"kind", "outcome", "plan"}:
+def _checked(frame: DataFrame, row: Mapping[str, Type], where: str) -> DataFrame:
+    if set(frame.columns) >= {"kind", "outcome", "plan"}:
         what, fix = WRITTEN["result"]
         raise SnapshotError(f"is {what}, not a snapshot", where=where, fix=fix)
     check_columns(frame.schema.jsonValue(), row, where)
-    known = {name: F.col(name) for name in row if name in columns}
     frame = frame.withColumn("file", file_column())
+    if "captured_at" in frame.columns:
+        return _timed(frame, frame.schema["captured_at"].dataType.typeName())
+    return frame.withColumns({"at": F.lit(None).cast("bigint"), "unreadable": F.lit(False)})
+
+
+def whole_row(columns: DataFrame, row: Mapping[str, Type]) -> Column:
+    """Return the columns of a Parquet row that ``row`` names, as one; its time is text."""
+    known = {name: F.col(name) for name in row if name in columns.columns}
     if "captured_at" in known:
-        kind = columns["captured_at"].typeName()
-        frame = _timed(frame, kind)
+        kind = columns.schema["captured_at"].dataType.typeName()
         known["captured_at"] = F.expr(_TIME_AS_TEXT.get(kind, "captured_at"))
-    else:
-        frame = frame.withColumns({"at": F.lit(None).cast("bigint"), "unreadable": F.lit(False)})
-    config = columns.get("config")
-    as_text = config is not None and config.simpleString() == "map<string,string>"
+    return F.struct(*(column.alias(name) for name, column in known.items()))
+
+
+def key_columns(columns: DataFrame, row: Mapping[str, Type], keys: Mapping[str, Type]) -> list[Column]:
+    """Return the columns ``keys``, null where a Parquet file does not have them, or a ``row`` not."""
     types = {name: spark_columns({name: kind}).split()[1] for name, kind in keys.items()}
-    return frame.select(
-        "file",
-        F.to_json(F.struct(*(column.alias(name) for name, column in known.items()))).alias("text"),
-        F.lit(as_text).alias("config_as_text"),
-        "at",
-        "unreadable",
-        *(known.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in types.items()),
-    )
+    there = set(columns.columns) & row.keys()
+    return [(F.col(name) if name in there else F.lit(None)).cast(kind).alias(name) for name, kind in types.items()]
+
+
+def _as_text(columns: DataFrame, row: Mapping[str, Type], keys: Mapping[str, Type]) -> DataFrame:
+    config = columns.schema["config"].dataType.simpleString() if "config" in columns.columns else ""
+    text = F.to_json(whole_row(columns, row)).alias("text")
+    as_text = F.lit(config == "map<string,string>").alias("config_as_text")
+    return columns.select("file", text, as_text, "at", "unreadable", *key_columns(columns, row, keys))
 
 
 def file_name(file: str, names: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ import io
 import json
 import random
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -754,3 +755,103 @@ def test_the_order_of_lag_rows_and_files_does_not_matter(
     for number in range(files):
         order.choice(forms())(parts / f"{order.randrange(10**9)}-{number}", rows[number::files])
     assert only(folder / "snapshot.json", lags=[str(parts)]) == expected
+
+
+def _year_of_lags(folder: Path, times_a_day: int = 12) -> None:
+    """A folder for each day of a year that ends at noon, a copy's lag and end offset every two hours in it."""
+    schema = pa.schema([(name, pa.string()) for name in ("application_id", "process_id", "task_id")])
+    for name, kind in (("captured_at", pa.timestamp("us", "UTC")), ("lag", pa.int64()), ("end_offset", pa.int64())):
+        schema = schema.append(pa.field(name, kind))
+    last = parse_time(NOON)
+    for days_ago in range(-3, 365):
+        day = last // 86_400_000 - days_ago
+        times = [day * 86_400_000 + n * (86_400_000 // times_a_day) for n in range(times_a_day)]
+        rows = [
+            {
+                "application_id": application_id,
+                "process_id": process_id,
+                "task_id": "0_0",
+                "captured_at": datetime.fromtimestamp(at_ms / 1000, UTC),
+                "lag": (last - at_ms) // 1000 if process_id == P0 else 0,
+                "end_offset": at_ms // 1000,
+            }
+            for at_ms in times
+            for application_id in ("orders", "payments")
+            for process_id in (P0, P1)
+        ]
+        part = folder / f"date={datetime.fromtimestamp(day * 86_400, UTC):%Y-%m-%d}" / "part.parquet"
+        part.parent.mkdir(parents=True)
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema), part)
+
+
+def _scanned(spark: Any) -> dict[str, list[int]]:
+    """What Spark's own metrics say of every scan of Parquet so far: by name, of each scan."""
+    store = spark._jsparkSession.sharedState().statusStore()
+    found: dict[str, list[int]] = {"number of files read": [], "number of output rows": []}
+    executions = store.executionsList()
+    for number in range(executions.size()):
+        execution = executions.apply(number).executionId()
+        values, nodes = store.executionMetrics(execution), store.planGraph(execution).allNodes()
+        for at in range(nodes.size()):
+            metrics = nodes.apply(at).metrics()
+            for one in range(metrics.size() if nodes.apply(at).name().startswith("Scan parquet") else 0):
+                metric = metrics.apply(one)
+                if metric.name() in found:
+                    found[metric.name()].append(int(values.apply(metric.accumulatorId()).replace(",", "")))
+    return found
+
+
+def test_the_newest_lags_of_a_year_of_days_are_read_from_two_of_them(snapshot: str, tmp_path: Path, spark: Any) -> None:
+    year = tmp_path / "year"
+    _year_of_lags(year)
+    before = len(_scanned(spark)["number of output rows"])
+    found = only(snapshot, lags=[str(year)], lags_tolerance_ms=0)
+    assert copies(found)[P0].lag == 0
+    assert dict(found.rates.produce) == {0: 1.0}
+    scans = {name: values[before:] for name, values in _scanned(spark).items()}
+    assert scans["number of output rows"], "Spark says what it has read"
+    assert max(scans["number of output rows"]) <= 2 * 12 * 4, "the rows of two days at most"
+    assert max(scans["number of files read"]) <= 3, "another time zone's name of a day is opened, too"
+    assert only(snapshot, lags=[str(year / "*" / "*.parquet")], lags_tolerance_ms=0) == found
+
+
+def test_a_copy_that_is_assigned_is_looked_for_as_far_back_as_there_are_rows(snapshot: str, tmp_path: Path) -> None:
+    often = [flat(minute(number), P1, offset=1, end_offset=150_000) for number in range(20)]
+    long_ago = flat("2026-03-01T00:00:00Z", lag=77)
+    texts = ("application_id", "captured_at", "process_id", "task_id", "store")
+    numbers = ("lag", "offset", "end_offset")
+    schema = pa.schema([*((name, pa.string()) for name in texts), *((name, pa.int64()) for name in numbers)])
+    assert copies(only(snapshot, lags=[parquet(tmp_path / "lags.parquet", [*often, long_ago], schema)]))[P0].lag == 77
+    assert standby_lag(snapshot, *often, long_ago) == 77
+    recent = flat("2026-11-20T13:00:00Z", store="b", lag=4)
+    stores = [*often, recent, flat("2026-11-01T00:00:00Z", store="gone", lag=5_000)]
+    assert standby_lag(snapshot, *stores) == 4, "the copy was heard of within the last day, that store was not"
+    assert copies(only(snapshot, lags=[parquet(tmp_path / "stores.parquet", stores, schema)]))[P0].lag == 4
+
+
+def test_lags_of_long_before_the_snapshot_count_as_those_of_their_day_do(snapshot: str, tmp_path: Path) -> None:
+    rows = [flat(f"2026-05-01T00:{n:02d}:00Z", lag=1_000 - n, end_offset=100_000 + 60 * n) for n in range(30)]
+    found = only(snapshot, lags=[parquet(tmp_path / "lags.parquet", rows)])
+    assert copies(found)[P0].lag == 971
+    assert dict(found.rates.produce) == {0: 1.0}
+    assert only(snapshot, lags=[save(tmp_path / "lags.jsonl", rows)]) == found
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_rates_over_a_time_are_of_up_to_sixty_intervals_in_it(form: str, snapshot: str, tmp_path: Path) -> None:
+    growth = [*([0] * 20), *([600] * 100)]  # records in ten seconds
+    ends = [1_000 + sum(growth[:n]) for n in range(len(growth) + 1)]
+    first = parse_time(NOON) - 10_000 * (len(growth))
+    rows = [
+        flat(datetime.fromtimestamp((first + 10_000 * n) / 1000, UTC).isoformat(), offset=end, end_offset=end)
+        for n, end in enumerate(ends)
+    ]
+    make = {"json": lambda: save(tmp_path / "lags.jsonl", rows), "parquet": lambda: parquet(tmp_path / "lags", rows)}
+    lags = [make[form]()]
+    usual = only(snapshot, lags=lags).rates
+    assert (dict(usual.produce), dict(usual.produce_intervals)) == ({0: 60.0}, {0: 10})
+    short = only(snapshot, lags=lags, rates_over_ms=100_000).rates
+    assert (dict(short.produce), dict(short.produce_intervals)) == ({0: 60.0}, {0: 10})
+    hour = only(snapshot, lags=lags, rates_over_ms=3_600_000).rates
+    assert dict(hour.produce_intervals) == {0: 20}, "a minute is a sixtieth of an hour: twenty of them have rows"
+    assert dict(hour.produce) == {0: 60.0}, "3.3 minutes were idle, 16.7 were not"

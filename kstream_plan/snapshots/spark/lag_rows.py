@@ -1,0 +1,95 @@
+"""Lag rows as Spark has them: only the columns that decide, only of the times and applications that are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - its customary name
+
+from kstream_plan.snapshots.files.day_folders import of_days
+from kstream_plan.snapshots.files.sources import Input
+from kstream_plan.snapshots.rows.schema import LAG_KEYS, LAGS
+from kstream_plan.snapshots.spark.texts import json_texts, key_columns, parquet_columns, parsed, whole_row
+
+#: So many applications are asked for by name, which row groups are left out by; more are picked from all.
+MOST_NAMES = 200
+
+#: Where in a file's order of texts the times of a day are, whatever their zone; what is no time is kept.
+_BETWEEN_DAYS = "captured_at IS NULL OR captured_at < '0' OR captured_at >= ':' OR captured_at BETWEEN '{}' AND '{}'"
+
+
+class Frame(NamedTuple):
+    """Rows of the same form: ``file``, ``at``, ``unreadable``, the columns of a lag row that are flat, and ``row``.
+
+    ``row`` is the whole row, which ``as_text`` makes JSON of.
+    """
+
+    rows: DataFrame
+    as_text: Column
+
+
+class Times(NamedTuple):
+    """First and last microsecond since 1970 that count; ``None``: no limit."""
+
+    since_us: int | None = None
+    until_us: int | None = None
+
+
+def lag_rows(spark: SparkSession, inputs: Sequence[Input], applications: Collection[str], times: Times) -> list[Frame]:
+    """Return the rows that may be of these applications and times; those without a time or application, too.
+
+    Files in folders of other days are not opened, row groups of other times and applications not read.
+    """
+    within = of_days(inputs, *times)
+    frames = [
+        Frame(_only(parsed(texts, LAG_KEYS).withColumn("row", F.col("text")), applications, times), F.col("row"))
+        for texts in json_texts(spark, within)
+    ]
+    for columns in parquet_columns(spark, within, LAGS):
+        picked = _times_of_columns(columns, times)
+        rows = picked.select(
+            "file", "at", "unreadable", *key_columns(picked, LAGS, LAG_KEYS), whole_row(picked, LAGS).alias("row")
+        )
+        frames.append(Frame(_only(rows, applications, times), F.to_json("row")))
+    return frames
+
+
+def _only(rows: DataFrame, applications: Collection[str], times: Times) -> DataFrame:
+    if len(applications) <= MOST_NAMES:
+        rows = rows.where(F.col("application_id").isNull() | F.col("application_id").isin(sorted(applications)))
+    if times.since_us is not None:
+        rows = rows.where(F.col("at").isNull() | (F.col("at") >= times.since_us))
+    if times.until_us is not None:
+        rows = rows.where(F.col("at").isNull() | (F.col("at") <= times.until_us))
+    return rows
+
+
+def _times_of_columns(columns: DataFrame, times: Times) -> DataFrame:
+    """Say the times as the column has them, which Spark compares with what the row groups of a file say they hold."""
+    if "captured_at" not in columns.columns or times == Times():
+        return columns
+    kind = columns.schema["captured_at"].dataType.typeName()
+    since, until = _moment(times.since_us, datetime.min), _moment(times.until_us, datetime.max)
+    if kind == "string":
+        day = timedelta(days=1)
+        first = since - day if since - datetime.min > day else since
+        last = until + day if datetime.max - until > day else until
+        return columns.where(_BETWEEN_DAYS.format(f"{first:%Y-%m-%d}".zfill(10), f"{last:%Y-%m-%d}".zfill(10) + "~"))
+    if kind not in ("timestamp", "timestamp_ntz"):
+        return columns
+    literal = "TIMESTAMP_NTZ'{}'" if kind == "timestamp_ntz" else "TIMESTAMP'{}Z'"
+    lowest, highest = (literal.format(moment.isoformat(" ")) for moment in (since, until))
+    return columns.where(f"captured_at IS NULL OR captured_at BETWEEN {lowest} AND {highest}")
+
+
+def _moment(at_us: int | None, otherwise: datetime) -> datetime:
+    """Return a time as Spark spells it, or the nearest one that there is."""
+    if at_us is None:
+        return otherwise
+    try:
+        return datetime(1970, 1, 1) + timedelta(microseconds=at_us)
+    except OverflowError:
+        return datetime.min if at_us < 0 else datetime.max

@@ -1,0 +1,74 @@
+"""How far back a lag history counts, and which rows are picked. No Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kstream_plan.snapshots.rows.lag_window import DAY_US, DAYS, LATELY_US, LagsWanted, StoreCount, enough, picks
+from kstream_plan.snapshots.rows.snapshot_row import lags_wanted
+from tests.helpers.snapshot_rows import P0, P1, ROW, row
+
+NOW = 1_800_000_000_000_000
+MINUTE = 60_000_000
+
+
+def store(*minutes_ago: float, process: str = "p", task: str = "0_0", **more: Any) -> StoreCount:
+    times = [NOW - int(minutes * MINUTE) for minutes in minutes_ago]
+    days = [sum(days is None or at >= NOW - days * DAY_US for at in times) for days in DAYS]
+    lately = [sum(at >= NOW - us for at in times) for us in LATELY_US]
+    return StoreCount(process, process, task, None, max(times, default=None), more.get("unreadable", 0), days, lately)
+
+
+def level(wanted: LagsWanted, *stores: StoreCount) -> int:
+    return next(level for level in range(len(DAYS)) if enough(wanted, stores, level))
+
+
+def picked(*stores: StoreCount, at: int = 0, rates_over_ms: int | None = None) -> list[int | None]:
+    """How many minutes before now the rows of each store are picked from."""
+    found = picks(LagsWanted(), stores, at, NOW, rates_over_ms)
+    return [None if pick.since_us is None else (NOW - pick.since_us) // MINUTE for pick in found]
+
+
+def test_a_day_is_enough_if_it_has_all_intervals_and_every_assigned_copy() -> None:
+    busy, quiet = store(*range(11)), store(3, 9, task="0_1")
+    assert level(LagsWanted(), busy, quiet) == 0
+    assert level(LagsWanted(), store(*range(10)), quiet) == 2
+    assert level(LagsWanted(), store(*range(0, 11 * 1000, 1000))) == 1
+    missing = LagsWanted(standby=frozenset({("p", "0_0"), ("q", "0_0")}))
+    assert level(missing, busy) == 2
+    assert level(missing, busy, store(5_000, process="q")) == 1
+
+
+def test_actives_must_be_found_only_if_the_history_has_any() -> None:
+    wanted = LagsWanted(active=frozenset({("a", "0_0"), ("b", "0_1")}))
+    busy = store(*range(11))
+    assert level(wanted, busy) == 0
+    assert level(wanted, busy, store(1, process="a")) == 2
+    assert level(wanted, busy, store(1, process="a"), store(1, process="b", task="0_1")) == 0
+
+
+def test_the_last_intervals_are_picked_and_never_less_than_the_newest_row() -> None:
+    assert picked(store(*range(100))) == [15]
+    assert picked(store(*(n / 30 for n in range(100)))) == [1]
+    assert picked(store(*range(10))) == [1440], "fewer than there could be: all of the day"
+    assert picked(store(*range(100)), rates_over_ms=3_600_000) == [60]
+    assert picked(store(*range(100)), store(200), rates_over_ms=3_600_000) == [60, 200]
+    assert picked(store(2_000), store(1)) == [1440], "what is older than the day does not count"
+
+
+def test_rows_whose_time_cannot_be_read_might_be_the_newest() -> None:
+    assert picked(store(1, unreadable=1)) == [None]
+    assert picked(store()) == [], "older than any other, so than the day, too"
+    assert picked(store(), at=2) == [None]
+
+
+def test_what_is_assigned_and_has_state_is_wanted() -> None:
+    wanted = lags_wanted(row(), 5, None)
+    assert (wanted.until_us, wanted.day_us) == (5, DAY_US)
+    assert ((P0, "0_0") in wanted.standby, (P1, "0_0") in wanted.active) == (True, True)
+    long = row(config={**ROW["config"], "state_cleanup_delay_ms": 3 * 86_400_000})
+    assert lags_wanted(long, 5, None).day_us == 3 * DAY_US
+    assert lags_wanted(row(), 5, 2 * 86_400_000).day_us == 2 * DAY_US
+    stateless = row(tasks=[{"task_id": "0_0", "stateful": False}], lags=[])
+    assert lags_wanted(stateless, 5, None).standby == frozenset()
+    assert lags_wanted({"application_id": "orders", "tasks": 3}, None, None) == LagsWanted()
