@@ -15,9 +15,14 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, Plan
 from kstream_plan.plans.pauses import Pause
+from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.instance_names import process_id_of
+from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 
+#: So many draws of new member ids there are at most, and so many ways are played beside them.
+_MOST_DRAWS = 10
+_WAYS = 5
 #: How long a restart takes that they are said to be back after, and a delay that would be shorter than Connect's own.
 MINUTE_MS = 60_000
 
@@ -25,7 +30,8 @@ MINUTE_MS = 60_000
 class StandStill(NamedTuple):
     """One way in which workers stop, and what nobody runs meanwhile.
 
-    ``way`` is ``stopped``, ``killed`` (noticed at the session time-out), ``restarted`` (back after a minute), or
+    ``way`` is ``stopped``, ``killed`` (noticed at the session time-out), ``restarted`` (back after a minute, under the
+    new member ids that are worst of several draws), or
     stopped at another ``scheduled.rebalance.max.delay.ms``: ``delay-60s``, ``delay-0s``. ``items`` stand still at least
     once, the worst of them ``longest_ms`` in all, all together ``item_ms``. The last one runs again ``runs_after_ms``
     after the stop (``None``: the group does not settle).
@@ -112,7 +118,7 @@ def drain_workers(
     ways = [
         _stand_still("stopped", made),
         _stand_still("killed", played(*(Stop(at_ms=of.at_ms, process_ids=of.process_ids, crash=True) for of in stops))),
-        _stand_still("restarted", played(*stops, Return(at_ms=MINUTE_MS, process_ids=process_ids))),
+        max((_stand_still("restarted", played(*events)) for events in _restarted(snapshot, stops)), key=_worse),
     ]
     for way, delay_ms in (("delay-60s", MINUTE_MS), ("delay-0s", 0)):
         if _waits(made) and delay_ms < (snapshot.config.scheduled_rebalance_max_delay_ms or 0):
@@ -130,6 +136,19 @@ def drain_workers(
         leader_stops=leader in process_ids,
         in_turn=len(stops) > 1,
     )
+
+
+def _restarted(snapshot: Snapshot, stops: Sequence[Leave]) -> Iterator[tuple[Event, ...]]:
+    """Yield the same with workers that are back after a minute, whose new ids the broker draws: so many draws."""
+    group, gone = snapshot.state.group, tuple(process_id for of in stops for process_id in of.process_ids)
+    scenario = Scenario(events=(*stops, Return(at_ms=MINUTE_MS, process_ids=gone)))
+    usual = usual_number(group, snapshot.config) // _WAYS if is_random(scenario, group) else 1
+    for draw in range(max(1, min(_MOST_DRAWS, usual))):
+        yield drawn(scenario, group, draw).events
+
+
+def _worse(way: StandStill) -> tuple[bool, int, int]:
+    return way.runs_after_ms is None, way.item_ms, way.longest_ms
 
 
 def _waits(made: Plan) -> bool:

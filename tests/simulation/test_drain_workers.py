@@ -14,12 +14,15 @@ import kstream_plan
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.errors import KstreamPlanError, ScenarioError, UsageError
+from kstream_plan.model.scenario import Leave, Return, Scenario
 from kstream_plan.render.simulation.drain_workers import (
     workers_drained_json,
     workers_drained_markdown,
     workers_drained_table,
 )
 from kstream_plan.simulation.drain_workers import drain_workers
+from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.one_plan import plan_checked
 from tests.helpers.connect_rows import even, snapshot
 from tests.helpers.schemas import validator
 
@@ -143,3 +146,17 @@ def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
         validator("drain-workers").validate(json.loads(out.read_text(encoding="utf-8")))
     assert run(["drain", "x.json", "w1", "--require-warm"]) == 2
     assert "max_pause_per_task" in capsys.readouterr().err
+
+
+def test_who_is_back_has_a_new_member_id_and_the_worst_of_several_counts() -> None:
+    of = even(4)
+    for place, one in enumerate(of["instances"]):
+        one["process_id"] = f"connect-h{place}:8083-{place:08x}-571c-4eee-96be-fa395e3c536c"
+        one["host"] = f"h{place}:8083"
+    found = snapshot(of)
+    events = (Leave(at_ms=0, process_ids=("h0:8083",)), Return(at_ms=60_000, process_ids=("h0:8083",)))
+    played = [drawn(Scenario(events=events), found.state.group, draw) for draw in range(10)]
+    assert len({event.new_process_ids for each in played for event in each.events if isinstance(event, Return)}) == 10
+    in_all = [plan_checked(found, scenario=each).summary.paused_task_ms for each in played]
+    (back,) = (way for way in drain_workers(found, ["h0:8083"]).ways if way.way == "restarted")
+    assert back.item_ms == max(in_all)
