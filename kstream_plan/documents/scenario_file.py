@@ -221,6 +221,8 @@ def _state_left(text: str) -> tuple[Literal["kept", "lost", "flushed"], float | 
 
 def _bounce(value: YamlNode, at_ms: int) -> Event:
     names = {"instances", "restart", "pause", "leave", "static", "config", "surge"}
+    if not value.is_mapping:
+        raise value.fail("does not say for how long", "write bounce: {instances: NAME, restart: 40s}")
     with value.fields(names, required={"restart"}) as fields:
         if "surge" in fields and "static" in fields:
             what = "goes with no surge, whose instances are new ones"

@@ -17,8 +17,9 @@ from kstream_plan.documents.java_properties import Setting, parse_properties
 from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.documents.yaml_as_properties import parse_yaml
 from kstream_plan.errors import ConfigError
+from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.model.scenario import SettingValue
-from kstream_plan.model.settings import CONFIG_NAMES, RACK_STRATEGIES, RANGES, AssignmentConfig
+from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY, RACK_STRATEGIES, RANGES, AssignmentConfig
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
 
@@ -120,7 +121,7 @@ def setting_value(
 ) -> tuple[str, SettingValue]:
     """Return the name in :class:`AssignmentConfig` and the value of a setting that has to be one of its.
 
-    Or, if ``of_groups``, of a streams group: then the name is the broker's, with ``_``.
+    Or, if ``of_groups``, of a streams group, whose names are the broker's, or of Connect workers, with ``_``.
 
     Raises:
         ConfigError: it is none, or its value has the wrong type or is out of range; ``name_where`` and ``where`` are
@@ -129,6 +130,9 @@ def setting_value(
     of_group = setting.name.replace(".", "_")
     if of_groups and of_group in GROUP_SETTINGS:
         _, _, low, high = GROUP_SETTINGS[of_group]
+        return of_group, _whole_number(of_group, setting, where, (low, high))
+    if of_groups and of_group in CONNECT_GROUP_ONLY:
+        _, _, low, high = CONNECT_SETTINGS[of_group]
         return of_group, _whole_number(of_group, setting, where, (low, high))
     known = _KNOWN_NAMES.get(of_group)
     if known is None:

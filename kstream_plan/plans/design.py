@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Holding, Holdings, Note, Rates, Snapshot, Target, WorkId
 from kstream_plan.model.scenario import ConnectorEvent, Event, Scenario
-from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.settings import CONNECT_GROUP_ONLY, AssignmentConfig
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.plans.membership import TakingIn, taken_in
@@ -274,9 +274,10 @@ class Design(ABC):
             what = "connectors are created, deleted and given tasks in Connect groups, and this is none"
             raise ScenarioError(what, where=event.where, fix="leave it out")
         settings = getattr(event, "settings", ())
-        of_streams = next((name for name, _ in settings if name in GROUP_SETTINGS), None)
-        if of_streams is not None:
-            what = f"{of_streams.replace('_', '.')} is a setting of streams groups, and this is none"
+        kinds = (("streams groups", GROUP_SETTINGS), ("Connect groups", CONNECT_GROUP_ONLY))
+        of_others = next(((name, kind) for name, _ in settings for kind, theirs in kinds if name in theirs), None)
+        if of_others is not None:
+            what = f"{of_others[0].replace('_', '.')} is a setting of {of_others[1]}, and this is none"
             raise ScenarioError(what, where=getattr(event, "where", ""), fix="leave it out")
         return event
 

@@ -134,6 +134,8 @@ BAD = [
     ("events:\n  - {leave: a, leave: b}", "column 16: the event has 'leave' twice"),
     ("events:\n  - create: {}", "create names no connector"),
     ("events:\n  - create: orders", "create is one value, not a mapping"),
+    ("events:\n  - bounce: i1", "bounce does not say for how long. Fix: write bounce: {instances: NAME, restart: 40s}"),
+    ("events:\n  - config: {scheduled.rebalance.max.delay.ms: 60s}", "is '60s', not a whole number"),
     ("events:\n  - rescale: {orders: -1}", "orders is no whole number from 0 to 1,000,000"),
     ("events:\n  - delete: []", "delete names nobody"),
     ("events:\n  - join: 0", "line 2, column 11: join is no whole number from 1 to 10,000"),

@@ -12,10 +12,22 @@ from kstream_plan.designs.connect.frozen import due_ms, later, led_by, table_bin
 from kstream_plan.designs.connect.playing import Begins, ConnectPlay, holdings_of
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
-from kstream_plan.model.connect_group import NO_MEMORY, ConnectGroup, work_of
-from kstream_plan.model.scenario import Bounce, ConnectorEvent, Event, Join, Leave, Return, Scenario, Stop
+from kstream_plan.model.connect_group import CONNECT_SETTINGS, NO_MEMORY, ConnectGroup, work_of
+from kstream_plan.model.scenario import (
+    Bounce,
+    ConfigChange,
+    ConnectorEvent,
+    Event,
+    Join,
+    Leave,
+    Return,
+    Scenario,
+    Stop,
+)
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.design import Design, Played
+
+_DELAY = "scheduled_rebalance_max_delay_ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +60,9 @@ class Connect(Design):
             of = state.group
             state = replace(state, group=Group.of(of.application_id, work_of(ever), list(of.instances)))
             state = replace(state, holdings=holdings_of(state, begun), copies=((),) * len(state.group.tasks))
-        return replace(state, memory=Begins(group=begun, asks_now=scenario is None))
+        events = () if scenario is None else scenario.events
+        bounces = tuple(event for event in events if isinstance(event, Bounce) and event.settings)
+        return replace(state, memory=Begins(group=begun, asks_now=scenario is None, bounces=bounces))
 
     def remembering(self, group: ConnectGroup) -> ConnectGroup:
         """Return the cluster that a plan starts from with what is remembered in it by this design."""
@@ -64,18 +78,20 @@ class Connect(Design):
         where = getattr(event, "where", "")
         if isinstance(event, ConnectorEvent):
             return event
-        if not isinstance(event, Bounce | Join | Leave | Return | Stop):
+        if not isinstance(event, Bounce | ConfigChange | Join | Leave | Return | Stop):
             what = "a Connect group takes no such event"
-            fix = "let workers join, leave, stop, crash, return or bounce, and connectors be created, rescaled, deleted"
+            fix = (
+                "let workers join, leave, stop, crash, return or bounce, settings change, and connectors be created, "
+                "rescaled, deleted"
+            )
             raise ScenarioError(what, where=where, fix=fix)
         if getattr(event, "static", False):
             raise ScenarioError("workers are no static members", where=where, fix="leave static out")
-        if getattr(event, "settings", ()):
-            what = "what workers do with new settings is not modelled"
-            raise ScenarioError(what, where=where, fix="leave the settings out, and change the snapshot's config")
+        _check_settings(event)
         if isinstance(event, Stop) and not event.crash:
             return Leave(at_ms=event.at_ms, process_ids=event.process_ids, where=where)
-        return replace(event, leaves=True) if isinstance(event, Bounce) else event
+        # the delay is that of the worker that leads: the play knows who has which
+        return replace(event, leaves=True, settings=()) if isinstance(event, Bounce) else event
 
     def coordinator(self, config: AssignmentConfig) -> ConnectPlay:
         """Begin to coordinate a group with these settings."""
@@ -84,6 +100,17 @@ class Connect(Design):
     def assumptions(self, played: Played) -> tuple[Note, ...]:
         """Say what a plan takes for granted about workers and rounds."""
         return tuple(_notes(played))
+
+
+def _check_settings(event: Event) -> None:
+    """Check that all settings of an event are those of workers, and of a restart the one whose effect is modelled."""
+    if isinstance(event, ConfigChange | Bounce):
+        known = CONNECT_SETTINGS if isinstance(event, ConfigChange) else (_DELAY,)
+        other = next((name for name, _ in event.settings if name not in known), None)
+        if other is not None:
+            what = f"{other.replace('_', '.')} is no setting that counts here in a Connect group"
+            fix = f"name {' or '.join(name.replace('_', '.') for name in known)}"
+            raise ScenarioError(what, where=event.where, fix=fix)
 
 
 def _stays_longest(group: ConnectGroup, scenario: Scenario | None) -> str:
@@ -132,5 +159,13 @@ def _notes(played: Played) -> Iterator[Note]:
                 "without, and others keep an extra item"
             )
         yield Note("restarted-workers", what + decides)
+    if any(isinstance(event, ConfigChange) for event in events):
+        message = (
+            "Settings change for all workers at once, and a rebalance starts: in truth each has them from a restart"
+        )
+        yield Note("settings-at-once", message)
+    if any(isinstance(event, Bounce) and event.settings for event in events):
+        message = "A worker that was restarted with another scheduled.rebalance.max.delay.ms goes by it once it leads"
+        yield Note("own-delay", message)
     if any(isinstance(event, Join) for event in events):
         yield Note("random-member-ids", "Member ids of new workers are random, and decide who keeps an extra item")

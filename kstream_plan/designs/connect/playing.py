@@ -10,7 +10,7 @@ from kstream_plan.designs.connect.connectors import changed, rejoining, with_the
 from kstream_plan.designs.connect.frozen import due_ms, joined, kept_until_ms, left, play
 from kstream_plan.model import GroupState, Holding, Holdings, Target, WorkId
 from kstream_plan.model.connect_group import ConnectGroup, all_items
-from kstream_plan.model.scenario import ConnectorEvent
+from kstream_plan.model.scenario import Bounce, ConfigChange, ConnectorEvent
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import HandOver, NobodyRuns, Phase, Reason, ReasonCode, Revoke, Role, Seat, Step, Trigger
 from kstream_plan.plans.design import Ahead, Coordinator, Due, Lapse, Turn
@@ -27,10 +27,14 @@ _STOOD_STILL = Reason(ReasonCode.STOOD_STILL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begins:
-    """What a plan starts from; ``asks_now``: a rebalance starts now, else with what happens, or a delay that ends."""
+    """What a plan starts from; ``asks_now``: a rebalance starts now, else with what happens, or a delay that ends.
+
+    ``bounces``: those in which workers get settings of their own.
+    """
 
     group: ConnectGroup
     asks_now: bool
+    bounces: tuple[Bounce, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +52,15 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         self._rules = rules
         self._owners: dict[int, Seat] = {}
         self._stood_still: set[int] = set()
+        self._bounces: tuple[Bounce, ...] = ()
+        self._own_delay_ms: dict[str, int] = {}
 
     def last(self, state: GroupState) -> ConnectTurn | None:
         """Return the round before the plan, unless a rebalance starts now."""
         begins = state.memory
         assert isinstance(begins, Begins)
         self._stood_still = set(_unrun(state, state.holdings, begins.group))
+        self._bounces = begins.bounces
         if begins.asks_now:
             return None
         state = replace(state, at_ms=0, memory=begins.group)
@@ -99,11 +106,14 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         self._remember(state)
         found, steps = super().take_in(state, taking)
         self._config = taking.config
+        if isinstance(taking.change.event, ConfigChange):
+            self._own_delay_ms.clear()
         cluster = _cluster(state)
         for departure in taking.change.left:
             cluster = left(cluster, departure.process_id)
         for arrival in taking.change.joined:
             cluster = joined(cluster, arrival.instance.process_id, taking.at_ms)
+            self._restarted(arrival.instance.process_id, taking.at_ms)
         if isinstance(taking.change.event, ConnectorEvent):
             cluster = changed(cluster, taking.change.event)
         leader = None if cluster.leader is None else taking.group.instance_index[cluster.leader]
@@ -113,9 +123,17 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         """Return what nobody runs."""
         return tuple(turn.state.group.tasks[task].task_id for task in _unrun(turn.state, turn.held, turn.after))
 
-    @property
-    def _max_delay_ms(self) -> int:
-        return self._config.scheduled_rebalance_max_delay_ms or 0
+    def _restarted(self, process_id: str, at_ms: int) -> None:
+        """Let a worker that joins have the delay that it was restarted with."""
+        for bounce in self._bounces:
+            ids = [of.process_id for of in bounce.new_instances] or bounce.process_ids
+            if process_id in ids and bounce.at_ms <= at_ms:
+                self._own_delay_ms[process_id] = int(str(dict(bounce.settings)["scheduled_rebalance_max_delay_ms"]))
+
+    def _max_delay_ms(self, group: ConnectGroup) -> int:
+        """Return the delay of who leads: the leading worker's own setting counts."""
+        usual_ms = self._config.scheduled_rebalance_max_delay_ms or 0
+        return self._own_delay_ms.get(group.leader or "", usual_ms)
 
     def _followed_up_ms(self, at_ms: int) -> int:
         """Return when everybody has joined again: the others hear of it with their next heartbeat."""
@@ -130,7 +148,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
 
     def _played(self, group: ConnectGroup, at_ms: int) -> ConnectGroup:
         """Return the cluster after a round that is played now."""
-        after, _ = play(with_their_tasks(group), self._rules, self._max_delay_ms, at_ms)
+        after, _ = play(with_their_tasks(group), self._rules, self._max_delay_ms(group), at_ms)
         return rejoining(after, at_ms)
 
     def _moved(self, state: GroupState, after_round: ConnectGroup, held: Sequence[Holding]) -> list[Step]:

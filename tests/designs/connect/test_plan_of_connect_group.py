@@ -15,7 +15,7 @@ from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import ScenarioError, SnapshotError
 from kstream_plan.model import Snapshot
-from kstream_plan.model.scenario import Bounce, ConfigChange, Join, Leave, Return, Scenario, Stop
+from kstream_plan.model.scenario import Bounce, ConfigChange, Join, Leave, ProduceRate, Return, Scenario, Stop
 from kstream_plan.plans import HandOver, NobodyRuns, Plan, Revoke, Trigger
 from kstream_plan.plans.loads import busiest_changes
 from kstream_plan.plans.replay import replay
@@ -223,9 +223,40 @@ def test_what_is_held_twice_and_workers_at_one_address_are_told() -> None:
 
 def test_events_that_workers_do_not_know_are_refused() -> None:
     with pytest.raises(ScenarioError, match="takes no such event"):
-        play(even(), ConfigChange(at_ms=0, settings=(("session_timeout_ms", 1),)))
+        play(even(), ProduceRate(at_ms=0, per_second=1.0))
+    with pytest.raises(ScenarioError, match=r"max\.warmup\.replicas is no setting that counts here"):
+        play(even(), ConfigChange(at_ms=0, settings=(("max_warmup_replicas", 1),)))
+    with pytest.raises(ScenarioError, match=r"session\.timeout\.ms is no setting that counts here"):
+        play(even(), Bounce(at_ms=0, process_ids=("w1",), restart_ms=1, settings=(("session_timeout_ms", 1),)))
     with pytest.raises(ScenarioError, match="no static members"):
         play(even(), Bounce(at_ms=0, process_ids=("w1",), restart_ms=1_000, static=True))
+
+
+DELAY = "scheduled_rebalance_max_delay_ms"
+
+
+def test_a_shorter_delay_counts_from_the_rebalance_in_which_all_workers_have_it() -> None:
+    change = ConfigChange(at_ms=10_000, settings=((DELAY, 60_000),))
+    made = play(even(3), change, Leave(at_ms=20_000, process_ids=("w1",)))
+    assert [rnd.at_ms for rnd in made.rounds] == [10_000, 20_000, 80_000]
+    assert made.rounds[0].trigger is Trigger.CONFIG_CHANGE
+    sooner = ConfigChange(at_ms=10_000, settings=(("session_timeout_ms", 2_000),))
+    made = play(even(3), sooner, Stop(at_ms=20_000, process_ids=("w1",), crash=True))
+    assert [rnd.at_ms for rnd in made.rounds] == [10_000, 22_000, 322_000]
+
+
+def test_the_delay_is_that_of_the_worker_that_leads_restarted_ones_with_their_own() -> None:
+    settings = ((DELAY, 60_000),)
+    goes = Leave(at_ms=900_000, process_ids=("w2",))
+    follower = Bounce(at_ms=0, process_ids=("w1",), restart_ms=20_000, settings=settings)
+    made = play(even(4), follower, goes)
+    assert made.rounds[-1].at_ms - 900_000 == DELAY_MS
+    two = Bounce(at_ms=0, process_ids=("w0", "w1"), restart_ms=20_000, pause_ms=300_000, settings=settings)
+    made = play(even(4), two, goes)  # the second one led once the first had gone
+    assert made.rounds[-1].at_ms - 900_000 == 60_000
+    made = play(even(4), two, ConfigChange(at_ms=800_000, settings=((DELAY, 30_000),)), goes)
+    assert made.rounds[-1].at_ms - 900_000 == 30_000
+    assert "own-delay" in {note.code for note in made.assumptions}
 
 
 @given(scenario=scenarios())
