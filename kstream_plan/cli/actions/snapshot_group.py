@@ -218,6 +218,9 @@ def take_group(
     for row in of_streams_protocol:
         snapshot_from_row(row, f"group {printable(group_id)}")  # whatever the brokers told can be planned
     notes = [] if config is not None or of_streams_protocol else [Note("no-config", _NO_CONFIG)]
+    if of_streams_protocol and topology is not None and measured is None:
+        message = f"--topology is not used for {printable(group_id)}: the brokers tell the topology of a streams group"
+        notes.append(Note("topology-unused", message))
     return GroupSnapshots(group_id, Taken(taken.rows, [*taken.notes, *notes]), measured)
 
 

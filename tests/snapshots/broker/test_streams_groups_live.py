@@ -337,3 +337,13 @@ def test_the_question_is_what_kafka_s_own_class_writes(version: int, encoded: st
 
     request = StreamsGroupDescribeRequest(group_ids=["größe"])
     assert bytes(request.encode(version=version)).hex() == encoded
+
+
+def test_a_topology_that_is_given_as_well_is_told_to_be_unused() -> None:
+    of = broker(saved("k43-base", "4.3"))
+    with_one = asked(of, "--topology", str(REAL / "topology.txt"))
+    code, out, said = asked(of)
+    assert (with_one[0], code) == (0, 0)
+    assert "warning: --topology is not used for S8: the brokers tell the topology of a streams group" in with_one[2]
+    assert "--topology" not in said
+    assert {**json.loads(with_one[1]), "captured_at": ""} == {**json.loads(out), "captured_at": ""}
