@@ -23,14 +23,14 @@ _INDEX = "index"
 _ASKS = re.compile(r"^> (.*)", re.MULTILINE)
 #: Other words for that, which are not shown.
 _ALSO = re.compile(r"^<!-- also: .* -->$", re.MULTILINE)
-_WORD = re.compile(r"kip-\d+|--[a-z-]+|[a-z0-9]+")
+_WORD = re.compile(r"kip-\d+|--[a-z-]+|[a-z0-9]{2,}")
 #: Words that say nothing of what is asked.
 _FILLERS = frozenset(
     re.findall(
         r"\w+",
         """
         a about after all an and are be been but can did do does for from get happens has have how i if in into
-        is it its just less make may me my no not now of on one or our really right s should since so t than
+        is it its just less make may me my no not now of on one or our really right running s should since so t than
         that the their them then there these this those to until us want was we were what when where which while
         who whole why will with would you your
         """,
