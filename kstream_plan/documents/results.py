@@ -16,11 +16,9 @@ from kstream_plan.errors import PlanFileError
 from kstream_plan.plans.result import Result
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES
 from kstream_plan.snapshots.files.content import at_hand, read_file
-from kstream_plan.snapshots.files.sources import check_paths
-from kstream_plan.snapshots.rows.document_kind import kind_of
+from kstream_plan.snapshots.files.sources import PARQUET_MAGIC, check_paths
+from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS, kind_of
 
-#: How a Parquet file begins.
-PARQUET_MAGIC = b"PAR1"
 FORMAT_VERSION = "1.0"
 _ROWS_AT_ONCE = 64
 
@@ -118,7 +116,7 @@ def is_results_file(path: str | Path) -> bool:
     from pyarrow.parquet import read_schema  # noqa: PLC0415
 
     try:
-        return {"kind", "outcome", "plan"} <= set(read_schema(at_hand(path)).names)
+        return set(read_schema(at_hand(path)).names) >= COLUMNS_OF_RESULTS
     except (OSError, ArrowException):
         return False
 
@@ -127,11 +125,14 @@ def read_results(path: str | Path) -> list[Result]:
     """Return the rows of a folder or file of results, without their plans, in the order of the files.
 
     Raises:
-        PlanFileError: a file cannot be read, or is none of results.
+        PlanFileError: a file cannot be read, or is none of results, or the path leads to another file system.
         SnapshotError: there is no such path.
     """
     found: list[Result] = []
-    for file in check_paths([str(path)]).local:
+    paths = check_paths([str(path)])
+    if paths.remote:
+        raise PlanFileError("is not on this machine", where=str(path), fix="copy it here, or read it with Spark")
+    for file in paths.local:
         for result in each_result(file.path, with_plan=False):
             if isinstance(result, PlanFileError):
                 raise result

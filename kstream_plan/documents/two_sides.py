@@ -21,7 +21,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.result import Result
 from kstream_plan.snapshots import reading
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES
-from kstream_plan.snapshots.files.content import at_hand, read_file, standard_input
+from kstream_plan.snapshots.files.content import at_hand, fetched, read_file, standard_input
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN, check_paths, local_path
 from kstream_plan.snapshots.rows.fields import printable, shown
@@ -98,6 +98,9 @@ def _source(given: Given) -> _Source:
 def _content(path: str) -> bytes | None:
     if path == STDIN:
         return standard_input()
+    if fetched(path):
+        path, *others = fetched(path).values()
+        return _lines_of_results([path, *others]) if others or is_results_file(path) else read_file(path)
     local = local_path(path)
     try:
         if local is None or not os.path.exists(local):

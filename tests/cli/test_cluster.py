@@ -1,21 +1,17 @@
-"""A cluster: a standalone master and two workers of the installed Spark, each a process on this machine."""
+"""Many applications on a cluster: what one machine says, whatever dies on the way; else one clear error, in time."""
 
 from __future__ import annotations
 
-import os
-import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from kstream_plan.errors import SparkError
-from kstream_plan.snapshots.spark.find_java import find_java
-from kstream_plan.snapshots.spark.java_process import sparks_jars
+from tests.helpers.cluster import Cluster, cluster, kill
 from tests.helpers.fleets import write_fleet
 
 pytestmark = [
@@ -24,82 +20,102 @@ pytestmark = [
     pytest.mark.xdist_group("processes with a Java of their own"),
 ]
 
-_DEPLOY = "org.apache.spark.deploy"
-
-
-def _whole_java() -> Path:
-    """A Java with the module that Spark's workers start executors with, which the bundled one lacks."""
-    try:
-        program = find_java(bundled_too=False).program
-    except SparkError:
-        pytest.skip("there is no whole JDK")
-    modules = subprocess.run([program, "--list-modules"], capture_output=True, text=True, check=False).stdout
-    if "jdk.incubator.vector" not in modules:
-        pytest.skip("there is no whole JDK")
-    return program
-
-
-def _started(stack: ExitStack, log: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """A process of Spark's, which ends with the stack, and with it what it has started."""
-    jars = sparks_jars()
-    command = [str(_whole_java()), "-Xmx256m", "-cp", os.pathsep.join(map(str, jars)), *arguments]
-    # as Spark's scripts set it, which are not run here
-    scala = next(match[1] for jar in jars if (match := re.fullmatch(r"spark-core_([\d.]+)-.*", jar.name)))
-    home = {"SPARK_HOME": str(jars[0].parents[1]), "SPARK_SCALA_VERSION": scala}
-    environment = {**os.environ, **home}
-    environment.pop("PYTHONPATH", None)
-    with log.open("wb") as file:
-        process = subprocess.Popen(command, env=environment, stdout=file, stderr=file, cwd=log.parent)
-
-    def end() -> None:
-        process.terminate()
-        process.wait(60)
-
-    stack.callback(end)
-    return process
-
-
-def _said(log: Path, pattern: str) -> str:
-    """What a process says at last."""
-    deadline = time.monotonic() + 120
-    while not (match := re.search(pattern, log.read_text(errors="replace"))):
-        assert time.monotonic() < deadline, log.read_text(errors="replace")[-2_000:]
-        time.sleep(0.1)
-    return match[0]
+#: Work for long enough that something can be killed in the middle of it.
+_MUCH = {"applications": 60, "tasks": 12, "seed": 9}
 
 
 @pytest.fixture(scope="module")
-def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("cluster")
-    here = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
-    with ExitStack() as stack:
-        _started(stack, folder / "master.log", f"{_DEPLOY}.master.Master", *here)
-        url = _said(folder / "master.log", r"spark://127\.0\.0\.1:\d+")
-        for number in range(2):
-            log, work = folder / f"worker-{number}.log", ("--work-dir", str(folder / f"work-{number}"))
-            _started(stack, log, f"{_DEPLOY}.worker.Worker", *here, "--cores", "1", "--memory", "1g", *work, url)
-        for number in range(2):
-            _said(folder / f"worker-{number}.log", "Successfully registered with master")
-        yield url
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
 
 
-def _assign(fleet: Path, master: str, out: Path) -> subprocess.CompletedProcess[str]:
-    driver = ("--spark-conf", "spark.driver.host=127.0.0.1", "--spark-conf", "spark.driver.bindAddress=127.0.0.1")
-    arguments = ["assign", str(fleet), "--master", master, *driver, "--out", str(out), "--out-format", "jsonl", "-q"]
-    command = [sys.executable, "-m", "kstream_plan", *arguments, "--output", "json"]
+def _command(fleet: Path, master: str, out: Path, *conf: str) -> list[str]:
+    settings = ["spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", *conf]
+    arguments = ["assign", str(fleet), "--master", master, "--out", str(out), "--out-format", "jsonl", "-q"]
+    arguments += [word for setting in settings for word in ("--spark-conf", setting)]
+    return [sys.executable, "-m", "kstream_plan", *arguments, "--output", "json"]
+
+
+def _assign(fleet: Path, master: str, out: Path, *conf: str) -> subprocess.CompletedProcess[str]:
+    command = _command(fleet, master, out, *conf)
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
-def test_a_cluster_says_what_this_machine_says(master: str, tmp_path: Path) -> None:
+@contextmanager
+def _assigning(fleet: Path, master: str, out: Path, *conf: str) -> Iterator[subprocess.Popen[str]]:
+    """The command while it works; it ends within the context."""
+    with (out.parent / "said.json").open("w") as said:
+        process = subprocess.Popen(_command(fleet, master, out, *conf), stdout=said, stderr=subprocess.PIPE, text=True)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _rows(results: Path) -> list[str]:
+    return sorted(line for file in results.glob("part-*") for line in file.read_text().splitlines())
+
+
+def _errors(said: str) -> list[str]:
+    """The lines that are no warning: a slow machine is told that it is waited for."""
+    return [line for line in said.splitlines() if not line.startswith("kstream-plan: warning: no executor")]
+
+
+def test_a_cluster_says_what_this_machine_says(there: Cluster, tmp_path: Path) -> None:
     fleet = tmp_path / "fleet.jsonl"
     write_fleet(fleet, 6, tasks=4, seed=8)
-    here, there = (_assign(fleet, of, tmp_path / name) for name, of in (("here", "local[2]"), ("there", master)))
-    assert there.stderr == ""
-    assert there.returncode == 0
-    assert there.stdout == here.stdout
-    assert there.stdout.count("\n") == 6
+    alone, spread = (_assign(fleet, of, tmp_path / name) for name, of in (("alone", "local[2]"), ("spread", there.url)))
+    assert _errors(spread.stderr) == []
+    assert spread.returncode == 0
+    assert spread.stdout == alone.stdout
+    assert spread.stdout.count("\n") == 6
+    assert _rows(tmp_path / "spread") == _rows(tmp_path / "alone")
 
-    def rows(name: str) -> list[str]:
-        return sorted(line for file in (tmp_path / name).glob("part-*") for line in file.read_text().splitlines())
 
-    assert rows("there") == rows("here")
+@pytest.mark.parametrize(
+    "conf",
+    ["spark.executor.memory=64g", "spark.executor.extraJavaOptions=-XX:+Nonsense"],
+    ids=["nobody has so much memory", "executors die at once"],
+)
+def test_a_cluster_without_executors_is_not_waited_for_for_ever(there: Cluster, tmp_path: Path, conf: str) -> None:
+    fleet = tmp_path / "fleet.jsonl"
+    write_fleet(fleet, 6, tasks=4, seed=8)
+    answer = _assign(fleet, there.url, tmp_path / "results", conf, "spark.kstream-plan.executorTimeout=3s")
+    assert answer.returncode == 1
+    assert answer.stdout == ""
+    (error,) = _errors(answer.stderr)
+    assert error.startswith("kstream-plan: error: no executor of the cluster has worked for 3 s. Fix: ")
+    assert not (tmp_path / "results").exists()
+
+
+def test_executors_that_are_killed_again_and_again_are_one_error(there: Cluster, tmp_path: Path) -> None:
+    fleet, out = tmp_path / "fleet.jsonl", tmp_path / "results"
+    write_fleet(fleet, **_MUCH)
+    with _assigning(fleet, there.url, out, "spark.task.maxFailures=2") as process:
+        while process.poll() is None:
+            for executor in (*there.executors(0), *there.executors(1)):
+                if there.is_at_work(executor):
+                    kill(executor)
+            time.sleep(0.05)
+        assert process.returncode == 1
+        assert process.stderr is not None
+        (error,) = _errors(process.stderr.read())
+        assert error.startswith("kstream-plan: error: executors died while they worked")
+    assert not out.exists()
+
+
+def test_whoever_is_killed_in_the_middle_changes_nothing(tmp_path: Path) -> None:
+    """First an executor, then a worker with its executor: what was done there is done again."""
+    fleet, out = tmp_path / "fleet.jsonl", tmp_path / "results"
+    write_fleet(fleet, **_MUCH)
+    alone = _assign(fleet, "local[2]", tmp_path / "alone")
+    with cluster(tmp_path) as there, _assigning(fleet, there.url, out) as process:
+        kill(there.executor_at_work(0))
+        kill(there.executor_at_work(1))
+        there.workers[1].kill()
+        assert process.wait(300) == 0
+        assert there.executors_so_far() > 2
+    assert (tmp_path / "said.json").read_text() == alone.stdout
+    assert _rows(out) == _rows(tmp_path / "alone")

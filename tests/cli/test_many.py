@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from kstream_plan.cli import run
 from kstream_plan.cli.actions import many
 from tests.helpers.fleets import fleet
+from tests.helpers.mixed_fleets import check_mixed_fleet
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -94,3 +96,15 @@ def test_else_it_is_one_error(applications: str, said: Any) -> None:
     assert there[0] == 1
     assert there[1] == ""
     assert there[2].count("error:") == 1
+
+
+def test_random_applications_of_every_kind_are_planned_as_each_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``tests/benchmarks/mixed_fleet.py`` does it with as many as wanted."""
+
+    def assign(arguments: Sequence[str]) -> str:
+        assert run(["assign", *arguments]) == 0
+        return capsys.readouterr().out
+
+    check_mixed_fleet(tmp_path, 20, 1, assign)

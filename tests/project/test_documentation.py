@@ -244,6 +244,7 @@ ASKED = {
     "standby 0 to 1": "change-standbys",
     "CronJob": "kubernetes-logs",
     "2000 applications Spark": "fleet",
+    "snapshots S3": "s3",
     "should we switch to streams groups": "should-i-switch",
     **dict.fromkeys(("stuck", "loop", "endless", "hang", "rebalance storm", "never settles"), "migration-does-not-end"),
     **dict.fromkeys(("scale up", "backlog", "autoscaler", "HPA"), "scale-out"),

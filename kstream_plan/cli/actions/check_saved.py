@@ -21,7 +21,7 @@ from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard
-from kstream_plan.snapshots.files.content import standard_input
+from kstream_plan.snapshots.files.content import fetched, standard_input
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN, check_paths
 
@@ -53,12 +53,13 @@ def sort_paths(asked: CheckOptions) -> Source:
     for file in paths.local:
         (plans if is_plan_file(file.path) else snapshots).append(file.name)
     if not snapshots:
-        _refuse_for_plans(asked)
+        _refuse_for_plans(asked, elsewhere=any(map(fetched, asked.paths)))
     return Source(tuple(plans), data if piped_plans else None, tuple(snapshots), None if piped_plans else data)
 
 
-def _refuse_for_plans(asked: CheckOptions) -> None:
-    for name, default in (pair for group in _FOR_SNAPSHOTS for pair in names_and_defaults(group).items()):
+def _refuse_for_plans(asked: CheckOptions, *, elsewhere: bool) -> None:
+    groups = [group for group in _FOR_SNAPSHOTS if not (elsewhere and group is Spark)]
+    for name, default in (pair for group in groups for pair in names_and_defaults(group).items()):
         if getattr(asked, name) not in (default, None):
             option = option_of(name)
             raise UsageError(

@@ -9,6 +9,7 @@ from functools import partial
 import typer
 
 from kstream_plan.cli.actions.check_saved import baselines, check_saved, sort_paths
+from kstream_plan.cli.actions.elsewhere import plans_fetched
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading
 from kstream_plan.cli.actions.reports import check_reports, write_reports
@@ -43,10 +44,10 @@ def check(asked: CheckOptions) -> None:
         rules = Policy() if asked.policy is None else load_policy(asked.policy)
         settings = overrides(asked)
         standard = Standard(rules, asked.today or datetime.now(UTC), _guards(asked))
-        source = sort_paths(asked)
-        happens = scenario_of(asked)
-        before = baselines(asked.baseline or ())
-        with progress(quiet=asked.quiet) as tell:
+        with progress(quiet=asked.quiet) as tell, plans_fetched(asked.paths, asked, debug=asked.debug):
+            source = sort_paths(asked)
+            happens = scenario_of(asked)
+            before = baselines(asked.baseline or ())
             work = check_saved(source, standard, before, asked, tell)
             if source.snapshots:
                 from kstream_plan.cli.actions.check_made import check_snapshots  # noqa: PLC0415 - not for saved plans

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kstream_plan.cli.actions.elsewhere import plans_fetched
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
@@ -88,7 +89,8 @@ def diff(asked: DiffOptions) -> None:
     """Say what changed between two generations of a group, what it cost, and why."""
     with expected_failures(debug=asked.debug):
         _check(asked)
-        with progress() as tell:
+        given = [asked.old] if asked.new is None else [asked.old, asked.new]
+        with progress() as tell, plans_fetched(given, asked, debug=asked.debug):
             tell("reading")
             happened = _happened(asked)
             found, rivals = _comparisons(asked) if happened is None else ([], [])

@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from kstream_plan.cli.actions.elsewhere import plans_fetched
 from kstream_plan.cli.actions.many import Many
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import plan_job
@@ -64,8 +65,9 @@ def fleet(asked: FleetOptions) -> None:
         picked = () if asked.where is None else conditions(asked.where, parse_duration)
         if asked.sort is not None:
             check_name(asked.sort, "--sort")
-        sources = _sorted(asked.paths)
-        results = [*_saved(sources, asked.application_id or ()), *_planned(sources.snapshots, asked)]
+        with plans_fetched(asked.paths, asked, debug=asked.debug):
+            sources = _sorted(asked.paths)
+            results = [*_saved(sources, asked.application_id or ()), *_planned(sources.snapshots, asked)]
         if not results:
             what = "there is none of these applications"
             raise SnapshotError(what, where=", ".join(asked.paths), fix="check --application-id")

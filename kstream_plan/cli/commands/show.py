@@ -9,10 +9,11 @@ from typing import Annotated
 
 import typer
 
+from kstream_plan.cli.actions.elsewhere import plans_fetched
 from kstream_plan.cli.actions.reports import check_reports, write_saved_reports
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Limited
+from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing
 from kstream_plan.cli.output import OutputForm, bytes_written_at_once, check_target, page, say, talk
@@ -21,7 +22,7 @@ from kstream_plan.cli.simulation_pages import saved_page
 from kstream_plan.documents.plan.end_snapshot import end_snapshot
 from kstream_plan.documents.plan.files import read_saved_file
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
-from kstream_plan.errors import ScenarioError, UsageError
+from kstream_plan.errors import PlanFileError, ScenarioError, UsageError
 from kstream_plan.model import WorkId, work_id
 from kstream_plan.plans import Plan
 from kstream_plan.render.plan.detail import Focus
@@ -33,7 +34,7 @@ from kstream_plan.snapshots.files.sources import check_paths
 from kstream_plan.snapshots.rows.write import check_ending, file_bytes, row_lines
 
 
-class ShowOptions(Drawing, Limited):
+class ShowOptions(Drawing, Spark, Limited):
     """What ``show`` is asked."""
 
     files: Annotated[
@@ -71,7 +72,8 @@ def show(asked: ShowOptions) -> None:
     with expected_failures(debug=asked.debug):
         _check_final(asked)
         check_reports(asked.report, None)
-        saved = _selected(_read(asked.files), asked.application_id or (), asked.files)
+        with plans_fetched(asked.files, asked, debug=asked.debug):
+            saved = _selected(_read(asked.files), asked.application_id or (), asked.files)
         if asked.as_snapshot is not None:
             _save_ends([of.plan for of in saved], asked.as_snapshot)
             return
@@ -138,8 +140,11 @@ def _read(files: Sequence[str]) -> list[SavedPlan]:
     for given in files:
         paths = check_paths([given])
         saved += read_saved(standard_input(), "standard input") if paths.stdin else []
-        for file in [*(local.name for local in paths.local), *paths.remote]:
-            saved += read_saved_file(file)
+        if paths.remote:
+            what = "does not exist, or holds something else than saved plans and results"
+            raise PlanFileError(what, where=given, fix="check the path")
+        for file in paths.local:
+            saved += read_saved_file(file.name)
     return saved
 
 

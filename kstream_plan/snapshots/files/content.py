@@ -14,7 +14,7 @@ import select
 import shutil
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -41,10 +41,14 @@ class Limits(NamedTuple):
 
 @dataclass(slots=True)
 class _Command:
-    """What holds as long as one command runs: its limits, and copies of the pipes that it has read."""
+    """What holds as long as one command runs: its limits, copies of the pipes that it has read, and of files elsewhere.
+
+    ``fetched`` are those, by the path that they were fetched for: the name of each, and its copy.
+    """
 
     limits: Limits
     copies: dict[tuple[int, int], str | OSError] = field(default_factory=dict)
+    fetched: dict[str, Mapping[str, str]] = field(default_factory=dict)
     stack: ExitStack = field(default_factory=ExitStack)
 
 
@@ -75,18 +79,36 @@ def limits() -> Limits:
     return Limits() if command is None else command.limits
 
 
+def keep_fetched(path: str, copies: Mapping[str, str]) -> None:
+    """Know files of another file system by their names from now on: copies of what is under ``path`` are here."""
+    command = _command.get()
+    assert command is not None
+    command.fetched[path] = copies
+
+
+def fetched(path: str) -> Mapping[str, str]:
+    """Return the names of files of another file system that are under ``path``, and their copies, if they are here."""
+    command = _command.get()
+    return {} if command is None else command.fetched.get(path, {})
+
+
 def at_hand(path: str | Path) -> str:
     """Return a path of what ``path`` leads to that can be opened again and again: of a pipe, that of a copy.
+
+    So is that of a file of another file system that was fetched.
 
     Outside of :func:`reading_within` nothing is copied, and a pipe can be read once.
 
     Raises:
         OSError: it is a device or a socket, is not there, or a pipe that nobody writes to.
     """
+    command = _command.get()
+    for copies in () if command is None else command.fetched.values():
+        if str(path) in copies:
+            return copies[str(path)]
     status = os.stat(path)
     if _is_device(status):
         raise OSError(errno.EINVAL, "it is a device, not a file")
-    command = _command.get()
     if not stat.S_ISFIFO(status.st_mode) or command is None:
         return str(path)
     key = status.st_dev, status.st_ino

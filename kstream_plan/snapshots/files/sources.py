@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlparse
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES, BrokenFileError, Head, unreadable, unzipped_head
-from kstream_plan.snapshots.files.content import at_hand, counted, waited_for
+from kstream_plan.snapshots.files.content import at_hand, counted, fetched, waited_for
 from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
 from kstream_plan.snapshots.rows.fields import printable, shown
 
@@ -34,7 +34,8 @@ OF_A_WORKER = b"[Worker clientId="
 #: Standard input among the paths.
 STDIN = "-"
 
-_PARQUET_MAGIC = b"PAR1"
+#: How a Parquet file begins.
+PARQUET_MAGIC = b"PAR1"
 _UTF8_MARK = b"\xef\xbb\xbf"
 
 #: Paths that mean themselves to Spark: no pattern, nothing that a URI would spell in another way.
@@ -100,12 +101,18 @@ def check_paths(paths: Sequence[str]) -> Paths:
             continue
         local = local_path(path)
         if local is None:
-            remote.append(path)
+            copies = [LocalFile(copy, name) for name, copy in fetched(path).items()]
+            found.update({_identity(file.path): file for file in copies})
+            remote += [] if copies else [path]
             continue
         for file in _expanded(local):
-            status = os.stat(file)
-            found.setdefault((status.st_dev, status.st_ino), LocalFile(os.path.abspath(file), file))
+            found.setdefault(_identity(file), LocalFile(os.path.abspath(file), file))
     return Paths(tuple(sorted(found.values())), tuple(sorted(set(remote))), STDIN in paths)
+
+
+def _identity(file: str) -> tuple[int, int]:
+    status = os.stat(file)
+    return status.st_dev, status.st_ino
 
 
 def local_path(path: str) -> str | None:
@@ -199,7 +206,7 @@ def form_of(head: Head, name: str, is_a_log: IsALog) -> Form:
     Raises:
         BrokenFileError: nothing at all, or neither JSON nor Parquet.
     """
-    if head.content.startswith(_PARQUET_MAGIC):
+    if head.content.startswith(PARQUET_MAGIC):
         if head.zipped:
             raise BrokenFileError(name, "is Parquet inside gzip", "unzip it: Parquet compresses by itself")
         return Form.PARQUET

@@ -17,7 +17,7 @@ _READ_BY_NOBODY = "give the snapshot it was made from; kstream-plan schema {0} d
 WRITTEN: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "plan": ("a saved plan", _READ_BY),
-        "result": ("a row of results", "give its folder, on this machine, to kstream-plan fleet, show, check or diff"),
+        "result": ("a row of results", "give its folder to kstream-plan fleet, show, check or diff"),
         "diff": ("a comparison that kstream-plan diff wrote", _READ_BY_NOBODY.format("diff")),
         "upgrade": ("an upgrade that kstream-plan upgrade wrote", _READ_BY_NOBODY.format("upgrade")),
         "check": ("a report of kstream-plan check", _READ_BY_NOBODY.format("check")),
@@ -25,6 +25,9 @@ WRITTEN: Mapping[str, tuple[str, str]] = MappingProxyType(
         "drain-workers": ("an answer of kstream-plan drain", _READ_BY_NOBODY.format("drain")),
     }
 )
+
+#: The columns by which a Parquet file of results is known.
+COLUMNS_OF_RESULTS = frozenset({"kind", "outcome", "plan"})
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 #: A text, with the colon behind it if it names a field; or where an object or a list begins or ends.

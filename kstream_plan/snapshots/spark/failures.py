@@ -17,6 +17,10 @@ _NO_FILE_SYSTEM = re.compile(
     r'No FileSystem for scheme "?(\w+)|ClassNotFoundException: Class org\.apache\.hadoop\.fs\.(\w+)'
 )
 _NO_PROGRAM = re.compile(r"No module named '[^']*'|Cannot run program \"[^\"]*\"")
+#: How the reason begins for which a job was ended that nobody worked on, and the setting for after how long.
+NO_EXECUTOR, EXECUTOR_TIMEOUT = "no executor of the cluster has worked", "spark.kstream-plan.executorTimeout"
+_NO_EXECUTOR = re.compile(rf"{NO_EXECUTOR} for [\d,]+ s")
+_EXECUTOR_DIED = re.compile(r"ExecutorLostFailure \(.*?\)(?: Reason: (.*))?")
 #: With what HotSpot ends itself when the heap is full (``-XX:+ExitOnOutOfMemoryError``).
 _OUT_OF_MEMORY = 3
 #: A process that has just closed its connections may need this long to end.
@@ -43,10 +47,9 @@ def spark_failure(
     """
     causes = _CAUSE.findall(said)
     reason = printable((causes[-1] if causes else said.strip().partition("\n")[0]).strip()).rstrip(".")
-    scheme = _NO_FILE_SYSTEM.search(said)
-    if scheme:
-        fix = "add it, as with --spark-conf spark.jars.packages=org.apache.hadoop:hadoop-aws:<Hadoop's version> for s3a"
-        return SparkError(f"Spark has no file system for such paths: {reason}", fix=fix)
+    known = _no_file_system(said, reason) or _cluster_failure(said)
+    if known is not None:
+        return known
     if "OutOfMemoryError" in said:
         return out_of_memory()
     found = _FILE.search(said)
@@ -59,6 +62,34 @@ def spark_failure(
     if "CANNOT_READ_FILE_FOOTER" in said:
         return BrokenFileError(name, "begins like Parquet but is not a whole Parquet file", "copy it again")
     return BrokenFileError(name, f"cannot be read: {reason}", "check the file, or see more with --debug")
+
+
+def _no_file_system(said: str, reason: str) -> SparkError | None:
+    if _NO_FILE_SYSTEM.search(said) is None:
+        return None
+    fix = "add it, as with --spark-conf spark.jars.packages=org.apache.hadoop:hadoop-aws:<Hadoop's version> for s3a"
+    return SparkError(f"Spark has no file system for such paths: {reason}", fix=fix)
+
+
+def _cluster_failure(said: str) -> SparkError | None:
+    """Return the error if it is the cluster that failed."""
+    none = _NO_EXECUTOR.search(said)
+    if none is not None:
+        fix = (
+            "check that its workers are up, have cores and memory free and can start executors (their logs say why "
+            "not), ask for less with --spark-conf spark.executor.memory=512m, or wait longer with --spark-conf "
+            f"{EXECUTOR_TIMEOUT}=30m"
+        )
+        return SparkError(none[0], fix=fix)
+    died = _EXECUTOR_DIED.search(said)
+    if died is not None:
+        why = f": {printable(died[1].strip()).rstrip('.')}" if died[1] else ""
+        fix = "give them more memory, as with --spark-conf spark.executor.memory=4g; their logs say more"
+        return SparkError(f"executors died while they worked{why}", fix=fix)
+    if "SparkContext was shut down" in said or "stopped SparkContext" in said:
+        fix = "its logs say why: perhaps executors do not start there, or somebody ended it"
+        return SparkError("the cluster ended this application", fix=fix)
+    return None
 
 
 def executor_failure(said: str, names: Mapping[str, str]) -> BrokenFileError | SparkError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -10,10 +11,15 @@ from pyspark.sql import SparkSession
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES, BrokenFileError, unzipped_head
-from kstream_plan.snapshots.files.sources import Form, Input, form_of
+from kstream_plan.snapshots.files.sources import PARQUET_MAGIC, Form, Input, form_of
 from kstream_plan.snapshots.leader_log.looks_like_a_log import is_a_log
+from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS, kind_of
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.spark.failures import spark_failure
+from kstream_plan.snapshots.spark.texts import explained
+
+#: The kinds of documents that are read by ``show``, ``check``, ``diff`` and ``fleet``.
+_PLANS = {"plan", "result"}
 
 
 def remote_inputs(spark: SparkSession, paths: Sequence[str]) -> tuple[list[Input], list[BrokenFileError]]:
@@ -41,6 +47,40 @@ def remote_inputs(spark: SparkSession, paths: Sequence[str]) -> tuple[list[Input
     except Py4JError as error:
         raise spark_failure(str(error), {}) from None
     return [inputs[file] for file in sorted(inputs)], broken
+
+
+def fetched_plans(spark: SparkSession, path: str, folder: Path) -> dict[str, str]:
+    """Copy saved plans and results into ``folder``, and return their names and the copies; none if there is more there.
+
+    Of the Parquet files of a folder one is looked into.
+
+    Raises:
+        SparkError: there is no file system for such paths, or it does not answer.
+    """
+    kinds: dict[str, bool] = {}
+    copies: dict[str, str] = {}
+    with explained({}):
+        for number, file in enumerate(sorted(_files(spark, path))):
+            if not _holds_plans(spark, file, kinds):
+                return {}
+            copies[file] = str(folder / f"{number:06d}-{file.rpartition('/')[2]}")
+        for file, copy in copies.items():
+            source, target = (spark._jvm.org.apache.hadoop.fs.Path(of) for of in (file, f"file://{copy}"))
+            source.getFileSystem(spark._jsc.hadoopConfiguration()).copyToLocalFile(False, source, target, True)
+    return copies
+
+
+def _holds_plans(spark: SparkSession, file: str, kinds: dict[str, bool]) -> bool:
+    head = _first_bytes(spark, file)
+    if not head.startswith(PARQUET_MAGIC):
+        try:
+            return kind_of(unzipped_head(head, file).content) in _PLANS
+        except BrokenFileError:
+            return False
+    parent = file.rpartition("/")[0]
+    if parent not in kinds:
+        kinds[parent] = set(spark.read.parquet(file).columns) >= COLUMNS_OF_RESULTS
+    return kinds[parent]
 
 
 def _files(spark: SparkSession, path: str) -> Iterator[str]:

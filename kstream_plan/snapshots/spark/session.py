@@ -9,7 +9,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -104,11 +104,21 @@ def open_session(
                 warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
             running = _start(starting)
             try:
-                yield running.session
+                with _watched(running.session):
+                    yield running.session
                 _end(running, in_peace=True)
             except BaseException:
                 _end(running)
                 raise
+
+
+def _watched(session: SparkSession) -> AbstractContextManager[None]:
+    """Let nobody wait for a cluster for ever; executors on this machine are always there."""
+    if session.sparkContext.master.startswith("local"):
+        return nullcontext()
+    from kstream_plan.snapshots.spark.executors_awaited import executors_awaited  # noqa: PLC0415 - only for a cluster
+
+    return executors_awaited(session.sparkContext)
 
 
 class _Start(NamedTuple):

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
 from kstream_plan.errors import KstreamPlanError, SnapshotError
 from kstream_plan.snapshots.files.sources import Form, Input
-from kstream_plan.snapshots.rows.document_kind import WRITTEN
+from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS, WRITTEN
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.schema import Type, check_columns, spark_columns
 from kstream_plan.snapshots.spark.failures import plain_path, spark_failure, why_java_ended
@@ -118,7 +118,7 @@ def _parquet_frames(spark: SparkSession, paths: list[str]) -> list[DataFrame]:
 
 
 def _checked(frame: DataFrame, row: Mapping[str, Type], where: str) -> DataFrame:
-    if set(frame.columns) >= {"kind", "outcome", "plan"}:
+    if set(frame.columns) >= COLUMNS_OF_RESULTS:
         what, fix = WRITTEN["result"]
         raise SnapshotError(f"is {what}, not a snapshot", where=where, fix=fix)
     check_columns(frame.schema.jsonValue(), row, where)

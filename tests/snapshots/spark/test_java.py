@@ -121,6 +121,19 @@ def test_a_failure_to_start_gives_the_first_complaint(said: str, reason: str) ->
             "org.x.SparkException: Job aborted\n\tat a\nCaused by: java.net.ConnectException: refused\n\tat b",
             "input: refused",
         ),
+        (
+            "o6.\n: org.x.SparkException: Job 3 cancelled no executor of the cluster has worked for 1,800 s\n\tat a",
+            "no executor of the cluster has worked for 1,800 s",
+        ),
+        (
+            "org.x.SparkException: Lost task 3.1 (TID 9): ExecutorLostFailure (executor 4 exited caused by "
+            "one of the running tasks) Reason: Command exited with code 137\nDriver stacktrace:\n\tat a",
+            "executors died while they worked: Command exited with code 137",
+        ),
+        (
+            "org.x.SparkException: Job 0 cancelled because SparkContext was shut down\n\tat a",
+            "the cluster ended this application",
+        ),
         ("nothing to go by", "Spark could not read the input: nothing to go by"),
     ],
 )

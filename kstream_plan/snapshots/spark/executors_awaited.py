@@ -1,0 +1,74 @@
+"""A cluster that gives no executors: what waits for them is ended after a while; Spark itself waits for ever."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext, StatusTracker
+
+from kstream_plan.errors import SparkError
+from kstream_plan.snapshots.spark.failures import EXECUTOR_TIMEOUT, NO_EXECUTOR
+
+_DEFAULT = "300s"
+_POLL_SECONDS = 1.0
+#: After so long it is worth a word that nothing happens.
+_SAID_SECONDS = 30.0
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def executors_awaited(context: SparkContext) -> Iterator[None]:
+    """Meanwhile end what no executor has worked on for as long as ``spark.kstream-plan.executorTimeout`` says.
+
+    So none ever came, or those that come die before they work, or the cluster is gone.
+
+    Raises:
+        SparkError: the setting is no time.
+    """
+    seconds, ended = _seconds(context), threading.Event()
+    watching = threading.Thread(target=_watch, args=(context, seconds, ended), daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watching.join()
+
+
+def _seconds(context: SparkContext) -> int:
+    jvm_conf = context._jsc.sc().conf()
+    try:
+        return int(jvm_conf.getTimeAsSeconds(EXECUTOR_TIMEOUT, _DEFAULT))
+    except Py4JError:
+        value = jvm_conf.get(EXECUTOR_TIMEOUT)
+        raise SparkError(f"{value!r} is no time", where=EXECUTOR_TIMEOUT, fix="give one as 90s or 10m") from None
+
+
+def _watch(context: SparkContext, seconds: int, ended: threading.Event) -> None:
+    with suppress(Py4JError, OSError):  # Java may be gone
+        since, said = time.monotonic(), False
+        while not ended.wait(_POLL_SECONDS):
+            jobs = _idle_jobs(context.statusTracker())
+            if not jobs:
+                since = time.monotonic()
+            waited = time.monotonic() - since
+            if waited >= seconds:
+                for job in jobs:
+                    context._jsc.sc().cancelJob(job, f"{NO_EXECUTOR} for {seconds:,} s")
+            elif waited >= _SAID_SECONDS and not said:
+                said = True
+                _log.warning("%s yet; waiting for up to %s s", NO_EXECUTOR, f"{seconds:,}")
+
+
+def _idle_jobs(tracker: StatusTracker) -> list[int]:
+    """Return the jobs that are to be done, if nobody works on any of them."""
+    jobs = tracker.getActiveJobsIds()
+    found = [found for job in jobs if (found := tracker.getJobInfo(job)) is not None]
+    stages = [tracker.getStageInfo(int(stage)) for job in found for stage in job.stageIds]
+    return [] if any(stage is not None and stage.numActiveTasks for stage in stages) else jobs
