@@ -18,16 +18,21 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder that is ``viewfs://test/data`` as well, with results of three applications and where they are from."""
-    made, link = tmp_path_factory.mktemp("elsewhere"), "fs.viewfs.mounttable.test.link./data"
+    """A folder that is ``viewfs://test/data`` as well, with results of three applications and where they are from.
+
+    Without a host it is the default one, as that of a cluster is.
+    """
+    made = tmp_path_factory.mktemp("elsewhere")
+    links = [f"fs.viewfs.mounttable.{host}.link./data" for host in ("test", "default")]
     hadoop = spark._jsc.hadoopConfiguration()
-    hadoop.set(link, made.as_uri())
+    for link in links:
+        hadoop.set(link, made.as_uri())
     write_fleet(made / "fleet.jsonl", 3, tasks=4, seed=6)
-    for form in ("parquet", "jsonl"):
-        out = ["--out", f"viewfs://test/data/{form}", "--out-format", form]
-        assert run(["assign", "viewfs://test/data/fleet.jsonl", "--quiet", *out]) == 0
+    for form, root in (("parquet", "viewfs://test/data"), ("jsonl", "viewfs:///data")):
+        assert run(["assign", f"{root}/fleet.jsonl", "-q", "--out", f"{root}/{form}", "--out-format", form]) == 0
     yield made
-    hadoop.unset(link)
+    for link in links:
+        hadoop.unset(link)
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kstream_plan.snapshots.spark.data_set import DataSet
-
-#: A scheme of which a path has only one slash left.
-_SCHEME = re.compile(r"(\w[\w+.-]+):/(?=[^/])")
 
 
 class ResultsAsked(NamedTuple):
@@ -43,7 +39,7 @@ class ResultsAsked(NamedTuple):
         return target
 
 
-def results_asked(out: Path | None, form: str | None, *, overwrite: bool, json_shown: bool) -> ResultsAsked | None:
+def results_asked(out: str | None, form: str | None, *, overwrite: bool, json_shown: bool) -> ResultsAsked | None:
     """Return what is asked for of ``--out-format``; ``json_shown``: the JSON is to go to stdout as well.
 
     Raises:
@@ -56,11 +52,10 @@ def results_asked(out: Path | None, form: str | None, *, overwrite: bool, json_s
         return None
     if out is None:
         raise UsageError("--out-format says how results are written", fix="name a folder for them with --out")
-    path = _SCHEME.sub(r"\1://", str(out), count=1)  # a path keeps one slash of two
-    if out.exists() and not overwrite:
+    if Path(out).exists() and not overwrite:
         fix = "name another folder, or replace it with --overwrite"
-        raise KstreamPlanError("exists already", where=f"--out {path}", fix=fix)
-    return ResultsAsked(path, form, overwrite, None if json_shown else without_json)
+        raise KstreamPlanError("exists already", where=f"--out {out}", fix=fix)
+    return ResultsAsked(out, form, overwrite, None if json_shown else without_json)
 
 
 def rows_of(answer: bytes) -> list[tuple[Any, ...]]:

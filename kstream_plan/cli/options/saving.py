@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PosixPath
 from typing import Annotated
 
 import typer
@@ -18,11 +18,26 @@ from kstream_plan.cli.panels import OUTPUT
 FORMS = ("parquet", "jsonl")
 
 
+class PathAsGiven(PosixPath):
+    """A path that knows how it was given: of ``hdfs:///results`` a path keeps one slash."""
+
+    given: str
+
+
+def _path(text: str) -> Path:
+    path = PathAsGiven(text)
+    path.given = text
+    return path
+
+
 class Saving(Drawing, panel=OUTPUT):
     """A file of JSON, a data set of results, and reports."""
 
     output: shared.Output = OutputForm.TABLE
-    out: shared.Out = None
+    out: Annotated[
+        PathAsGiven | None,
+        typer.Option("--out", metavar="FILE", parser=_path, help="Write the JSON to this file."),
+    ] = None
     out_format: Annotated[
         str | None,
         typer.Option(
@@ -49,4 +64,5 @@ class Saving(Drawing, panel=OUTPUT):
             KstreamPlanError: there is something already.
         """
         json_used = self.output is OutputForm.JSON or bool(self.report)
-        return results_asked(self.out, self.out_format, overwrite=self.overwrite, json_shown=json_used)
+        out = None if self.out is None else self.out.given
+        return results_asked(out, self.out_format, overwrite=self.overwrite, json_shown=json_used)
