@@ -25,6 +25,8 @@ _HEAVIEST = MAX_LONG
 #: worth it where there are so many times as many, for where nothing is known at first each takes longer.
 _FIRST_LOOK = 2
 _WORTH_IT = 8
+#: A queue is out of order for so many movements at most, or for long; and so many times, or again and again.
+_SPELL, _SPELLS = 64, 4
 #: So many of those who are lighter may become heavier until they are counted again.
 _SPARE = 8
 
@@ -255,10 +257,22 @@ class PrioritySet:
             self._looked_at, keys = None, self._first_keys.copy()
             self._out_of_place = OutOfPlace()
             if self._history is not None:
-                enough = filled_to_above_the_end(len(keys))
-                upto, keys = self._history.until_doubt(len(self._earlier), keys, weights, enough)
+                upto, keys = self._while_in_order(self._history, entries, keys)
                 entries = entries[upto:]
         self._out_of_place.follow(entries, keys, weights)
+
+    def _while_in_order(self, history: History, entries: Sequence[Handled], keys: list[int]) -> tuple[int, list[int]]:
+        """Take in movements as long as the queue is in order, or soon is again; return how many, and the keys then."""
+        upto, end, enough = 0, len(self._earlier), filled_to_above_the_end(len(keys))
+        for _ in range(_SPELLS):
+            upto, keys = history.until_doubt(upto, end, keys, self._weights, enough)
+            self._out_of_place = OutOfPlace()
+            spell = entries[upto : min(upto + _SPELL, end)]
+            self._out_of_place.follow(spell, keys, self._weights)
+            upto += len(spell)
+            if upto == end or not self._out_of_place.is_nobody:
+                break
+        return upto, keys
 
     def _replay(self) -> InstanceQueue:
         """Bring the queue up to date; return a copy to poll from."""

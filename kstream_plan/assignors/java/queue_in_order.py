@@ -56,19 +56,21 @@ class History:
         return (source * self._instances + destination) << 2 | loss << 1 | (source in polls[-1])
 
     def until_doubt(
-        self, number: int, keys: Sequence[int], weights: Sequence[int], enough: int
+        self, begin: int, end: int, keys: Sequence[int], weights: Sequence[int], enough: int
     ) -> tuple[int, list[int]]:
-        """Return how many of the first ``number`` surely leave the queue in order, and the keys after these.
+        """Return up to where, from ``begin`` to ``end``, the queue surely stays in order, and the keys then.
 
-        ``keys`` are those at first, ``weights`` what a task more adds to each. Nobody gets out of place whom ``enough``
-        lighter ones hold back. A movement for which nobody could be polled puts the queue in order before.
+        It is in order at first, with these ``keys``; ``weights`` are what a task more adds to each. Nobody gets out of
+        place whom ``enough`` lighter ones hold back. A movement for which nobody could be polled puts the queue in
+        order before.
         """
         import numpy as np  # noqa: PLC0415 - takes its time, and most commands need none of it
 
-        if max(keys) + number * max(weights) >= _EXACT:
-            return 0, list(keys)
+        number = end - begin
+        if number <= 0 or max(keys) + number * max(weights) >= _EXACT:
+            return begin, list(keys)
         first, weight = np.array(keys, np.int64), np.array(weights, np.int64)
-        numbers = np.frombuffer(self._numbers, np.int64, number) if number else np.zeros(0, np.int64)
+        numbers = np.frombuffer(self._numbers, np.int64, number, begin * self._numbers.itemsize)
         at = np.flatnonzero(numbers >= 0)
         seats, loss, polled = numbers[at] >> 2, numbers[at] >> 1 & 1, numbers[at] & 1
         source, destination = np.divmod(seats, len(keys))
@@ -84,7 +86,7 @@ class History:
         upto = int(found[0]) if len(found) else number
         passed = 2 * int(np.searchsorted(at, upto))
         after = first + np.bincount(instances[:passed], change[:passed], len(keys)).astype(np.int64)
-        return upto, after.tolist()
+        return begin + upto, after.tolist()
 
 
 def _in_turn(one: Numbers, other: Numbers) -> Numbers:

@@ -130,9 +130,13 @@ def test_what_surely_leaves_the_queue_in_order_does(seed: int) -> None:
     history = _put_together(entries, size, rng)
     assert history.entries == entries
     weights, enough = weights_of(group.capacities), filled_to_above_the_end(size)
-    upto, keys = history.until_doubt(len(entries), keys_of(first, weights), weights, enough)
+    begin = rng.randint(0, len(entries) // 2) if rng.random() < 0.3 else 0
+    before = keys_of(first, weights)
+    OutOfPlace().follow(entries[:begin], before, weights)
+    upto, keys = history.until_doubt(begin, len(entries), before, weights, enough)
     whole, rest, followed = OutOfPlace(), OutOfPlace(), keys_of(first, weights)
-    whole.follow(entries, followed, weights)
+    OutOfPlace().follow(entries[:begin], followed, weights)
+    whole.follow(entries[begin:], followed, weights)
     rest.follow(entries[upto:], keys, weights)
     assert keys == followed == keys_of(theirs.counts, weights)
     assert list(map(rest.heaviest_above, keys)) == list(map(whole.heaviest_above, keys))
@@ -150,7 +154,7 @@ def test_movements_to_much_lighter_instances_are_not_in_doubt() -> None:
         source, destination = rng.randrange(20), rng.randrange(20, 40)
         history.insert(at, (([source],), source, destination, 1, 1))
     keys = keys_of([10] * 20 + [40] * 20, weights)
-    assert history.until_doubt(100, keys, weights, filled_to_above_the_end(40))[0] == 100
+    assert history.until_doubt(0, 100, keys, weights, filled_to_above_the_end(40))[0] == 100
 
 
 def _put_together(entries: list[Handled], size: int, rng: random.Random) -> History:
