@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -97,14 +97,14 @@ class Draft:
 
     def __init__(self, of: ConnectRound) -> None:
         self.of_round = of
-        self.configured: list[list[Any]] = [*map(list, configured(of.task_counts))]
+        self.configured: Sequence[tuple[Any, ...]] = configured(of.task_counts)
         self.reported: list[dict[str, tuple[Any, ...]]] = [
             {member: tuple(items[kind]) for member, items in of.members.items()} for kind in (0, 1)
         ]
-        self.active: list[set[Any]] = [set().union(*kind.values()) for kind in self.reported]
-        self.next: list[dict[str, list[Any]]] = [
-            {member: list(items) for member, items in kind.items()} for kind in self.reported
-        ]
+        self.active: list[frozenset[Any]] = [frozenset().union(*kind.values()) for kind in self.reported]
+        self.next: list[dict[str, Sequence[Any]]] = [dict(kind) for kind in self.reported]
+        #: by member, how many of the last items there it is given in this round
+        self.given: list[dict[str, int]] = [{}, {}]
         self.revoke: list[dict[str, list[Any]]] = [{member: [] for member in kind} for kind in self.reported]
         self.names = hash_map_order(of.members)
 
@@ -171,29 +171,25 @@ class Draft:
                 self.next[kind][member] = items[number:]
 
     def give(self, items: Sequence[Iterable[Any]]) -> None:
-        """Give these items to who has least (step 9)."""
+        """Give these items, which nobody reports, to who has least (step 9)."""
         for kind in (0, 1):
-            spread_out(items[kind], self.next[kind])
+            for member, mine in spread_out(items[kind], self.next[kind]):
+                self.give_to(member, kind, mine)
+
+    def give_to(self, member: str, kind: int, items: Sequence[Any]) -> None:
+        """Give a member these items besides what it has."""
+        self.next[kind][member] = [*self.next[kind][member], *items]
+        self.given[kind][member] = self.given[kind].get(member, 0) + len(items)
 
     def answer(
         self,
         memory: LeaderMemory,
         delay_ms: int,
-        deleted: Sequence[Collection[Any]] = ((), ()),
         shared: GroupMemory = NO_SHARED_MEMORY,
     ) -> ConnectAnswer:
-        """Return what the members are told: what they get besides what they reported and was not deleted (step 10)."""
-        assigned: list[dict[str, tuple[Any, ...]]] = [{}, {}]
-        for kind in (0, 1):
-            for member, items in self.next[kind].items():
-                reported = self.reported[kind][member]
-                if not deleted[kind] and tuple(items) == reported[len(reported) - len(items) :]:
-                    assigned[kind][member] = ()  # it keeps what it has, or loses the first of it
-                    continue
-                kept = {*reported}.difference(deleted[kind])
-                assigned[kind][member] = tuple(item for item in items if item not in kept)
+        """Return what the members are told: what each is given and loses (step 10)."""
         return ConnectAnswer(
-            assigned={member: Items(assigned[0][member], assigned[1][member]) for member in self.of_round.members},
+            assigned={member: Items(*(self._given_to(member, kind) for kind in (0, 1))) for member in self.next[0]},
             revoked={
                 member: Items(tuple(self.revoke[0][member]), tuple(self.revoke[1][member]))
                 for member in self.of_round.members
@@ -204,16 +200,25 @@ class Draft:
             shared=shared,
         )
 
+    def _given_to(self, member: str, kind: int) -> tuple[Any, ...]:
+        items, number = self.next[kind][member], self.given[kind].get(member, 0)
+        return tuple(items[max(0, len(items) - number) :]) if number else ()
 
-def spread_out(items: Iterable[Any], held: dict[str, list[Any]]) -> None:
-    """Give items to who has least, in passes over the members by (number of items, id); ``held`` gets them."""
-    members = sorted(held, key=lambda member: (len(held[member]), java_string_key(member)))
+
+def spread_out(items: Iterable[Any], held: Mapping[str, Sequence[Any]]) -> list[tuple[str, list[Any]]]:
+    """Give items to who has least, in passes over the members by (number of items, id); return who gets what."""
     waiting = list(items)
-    at = 0
+    if not waiting:
+        return []
+    members = sorted(held, key=lambda member: (len(held[member]), java_string_key(member)))
+    given: list[list[Any]] = [[] for _ in members]
+    at, sizes = 0, [len(held[member]) for member in members]
     while at < len(waiting):
-        sizes = [len(held[member]) for member in members]
-        for member, size in zip(members, sizes, strict=True):
-            if size > sizes[0] or at == len(waiting):
+        least = sizes[0]
+        for place, size in enumerate(sizes):
+            if size > least or at == len(waiting):
                 break
-            held[member].append(waiting[at])
+            given[place].append(waiting[at])
+            sizes[place] += 1
             at += 1
+    return [(member, mine) for member, mine in zip(members, given, strict=True) if mine]

@@ -17,7 +17,7 @@ from kstream_plan.designs.connect.draft import (
     LeaderMemory,
     not_decided,
 )
-from kstream_plan.designs.connect.items import in_order, tasks_in_order
+from kstream_plan.designs.connect.items import configured_sets, in_order, tasks_in_order
 
 
 def decide(of: ConnectRound, memory: LeaderMemory) -> ConnectAnswer:
@@ -59,15 +59,15 @@ class _Draft(Draft):
     def find_lost(self) -> None:
         """Find what nobody has any more, and what nobody has had (steps 2 and 3)."""
         if any(self.active[kind] & self.memory.revocation[kind] for kind in (0, 1)):
-            self.previous = [*map(frozenset, self.active)]
-        for kind in (0, 1):
-            configured = frozenset(self.configured[kind])
+            self.previous = [*self.active]
+        for kind, configured in enumerate(configured_sets(self.of_round.task_counts)):
             previous, active = self.previous[kind], self.active[kind]
-            deleted = previous - configured
-            lost = previous - active - deleted
-            self.deleted.append(deleted)
+            free, gone = configured - active, previous - active
+            # what is neither active nor configured is seldom there at all, which the numbers tell
+            stale = active - configured if len(configured) - len(free) < len(active) else frozenset()
+            lost, created = gone & configured, free - previous
+            self.deleted.append((gone - configured) | (stale & previous))
             self.lost.append(tasks_in_order(lost) if kind else in_order(lost))
-            created = (configured - previous) - active
             self.created.append([item for item in self.configured[kind] if item in created] if created else [])
 
     # -- step 6 --------------------------------------------------------------------------------------------------
@@ -99,8 +99,10 @@ class _Draft(Draft):
             self.again = self.lost
             return
         for kind in (0, 1):
-            for place, item in enumerate(self.lost[kind]):
-                self.next[kind][present[place % len(present)]].append(item)
+            for place, member in enumerate(present):
+                mine = self.lost[kind][place :: len(present)]
+                if mine:
+                    self.give_to(member, kind, mine)
 
     # -- step 8 --------------------------------------------------------------------------------------------------
 
@@ -125,9 +127,10 @@ class _Draft(Draft):
     def answered(self) -> ConnectAnswer:
         """Return what the members are told, and what the leader remembers (steps 10 and 11)."""
         revocation = [frozenset().union(*kind.values()) for kind in self.revoke]
-        previous = [
-            (frozenset().union(*self.next[kind].values()) - revocation[kind]).union(self.lost[kind]) for kind in (0, 1)
-        ]
+        previous = []
+        for active, created, revoked, lost in zip(self.active, self.created, revocation, self.lost, strict=True):
+            held = active - revoked if revoked else active
+            previous.append(held.union(created, lost) if created or lost else held)
         memory = LeaderMemory(
             previous=ItemSets(*previous),
             revocation=ItemSets(*revocation),
@@ -139,7 +142,7 @@ class _Draft(Draft):
             members=frozenset(self.of_round.members),
             successive=self.successive,
         )
-        return self.answer(memory, self.delay_ms, self.deleted)
+        return self.answer(memory, self.delay_ms)
 
 
 def backoff_ms(attempt: int, max_delay_ms: int) -> int:

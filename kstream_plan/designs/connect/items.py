@@ -6,6 +6,7 @@ Source: page ``connect-rules``, "Items"; page ``connect-rules``, "Orders of item
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model.java_hash import java_string_key, signed_int, spread_hash, string_hash
@@ -86,10 +87,27 @@ def in_order(connectors: Iterable[str]) -> list[str]:
 
 def tasks_in_order(tasks: Iterable[ConnectorTask]) -> list[ConnectorTask]:
     """Sort tasks by connector, then number."""
-    return sorted(tasks, key=lambda task: (java_string_key(task[0]), task[1]))
+    listed = list(tasks)
+    place_of = {name: place for place, name in enumerate(in_order({name for name, _ in listed}))}
+    return sorted(listed, key=lambda task: (place_of[task[0]], task[1]))
 
 
 def configured(task_counts: Mapping[str, int]) -> Items:
     """Return all items of connectors with so many tasks each, sorted."""
-    connectors = in_order(task_counts)
-    return Items(tuple(connectors), tuple((name, number) for name in connectors for number in range(task_counts[name])))
+    return _configured(tuple(task_counts.items()))[0]
+
+
+def configured_sets(task_counts: Mapping[str, int]) -> tuple[frozenset[str], frozenset[ConnectorTask]]:
+    """Return the same without an order: connectors, and tasks."""
+    return _configured(tuple(task_counts.items()))[1]
+
+
+@lru_cache(maxsize=1)
+def _configured(
+    task_counts: tuple[tuple[str, int], ...],
+) -> tuple[Items, tuple[frozenset[str], frozenset[ConnectorTask]]]:
+    """Remember the last answer: it is asked for in every round, and hardly ever changes."""
+    counts = dict(task_counts)
+    connectors = in_order(counts)
+    items = Items(tuple(connectors), tuple([(name, number) for name in connectors for number in range(counts[name])]))
+    return items, (frozenset(items.connectors), frozenset(items.tasks))
