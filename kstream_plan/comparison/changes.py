@@ -177,7 +177,8 @@ class Totals:
     ``started`` are those that nobody ran, withheld ones for instance, and somebody runs.
     ``restore_records`` is ``None`` if not known of all, and what was restored on the way if that was seen; ``pause_ms``
     the pause over all tasks, ``floor`` if a cold start makes one longer by what it restores, or since when one stood
-    still is not told, ``seen`` if it is what happened, else an ``estimate``.
+    still is not told (nor is it by snapshots of Connect groups, where all may wait for minutes), ``seen`` if it is what
+    happened, else an ``estimate``.
     """
 
     tasks: int
@@ -214,6 +215,11 @@ class Comparison:
         """The least and the most tasks whose last start was cold: where generations are not told, none up to all."""
         cold = self.totals.classes[TaskClass.COLD]
         return (0, sum(of.start is not None for of in self.tasks)) if self.untold else (cold, cold)
+
+    @property
+    def of_workers(self) -> bool:
+        """Whether it is of a Kafka Connect group, whose connectors and tasks have no state."""
+        return self.new.config.scheduled_rebalance_max_delay_ms is not None
 
     @property
     def empty(self) -> bool:

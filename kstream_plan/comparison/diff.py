@@ -54,7 +54,9 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
         new=new,
         tasks=tuple(changes),
         instances=tuple(_instance_changes(old, new)),
-        totals=_totals(old, new, changes, course, unchanged, stopped_ms),
+        totals=_totals(
+            old, new, changes, course, unchanged, stopped_ms, told=evidence.pauses_known or not evidence.of_workers
+        ),
         notes=(*_lags_measured(old, new), *evidence.notes(changes)),
         untold=evidence.untold,
     )
@@ -113,6 +115,8 @@ def _class_of_change(
         return TaskClass.ORPHANED, None
     if from_ is not None and from_.process_id == to.process_id:
         return TaskClass.THREAD_MOVED, None
+    if evidence.of_workers:
+        return TaskClass.WARM, None
     if not evidence.stateful(task_id):
         return TaskClass.STATELESS_MOVED, None
     start = evidence.start(task_id, to.process_id)
@@ -203,8 +207,16 @@ def _host(instance: Instance) -> list[str]:
 
 
 def _totals(
-    old: Side, new: Side, changes: Sequence[TaskChange], course: Between, unchanged: int, stopped_ms: int
+    old: Side,
+    new: Side,
+    changes: Sequence[TaskChange],
+    course: Between,
+    unchanged: int,
+    stopped_ms: int,
+    *,
+    told: bool,
 ) -> Totals:
+    """Add up; ``told``: how long tasks stood still is more than a guess."""
     classes = Counter(change.kind for change in changes)
     classes[TaskClass.STAYED] += unchanged
     copies = [copy for change in changes for copy in change.copies]
@@ -221,7 +233,11 @@ def _totals(
         moved_share=moved / tasks if tasks else 0.0,
         restore_records=course.restore_records if course.seen else _sum(amounts),
         pause_ms=stopped_ms + sum(change.pause_ms for change in changes),
-        pause_is="floor" if classes[TaskClass.COLD] or course.left else "seen" if course.seen else "estimate",
+        pause_is="floor"
+        if classes[TaskClass.COLD] or course.left or not told
+        else "seen"
+        if course.seen
+        else "estimate",
         skew_before=_skew(old),
         skew_after=_skew(new),
     )

@@ -26,6 +26,8 @@ class Evidence:
         self._staying = {instance.process_id for instance in new.group.instances}
         self._held = held_copies(old) if old.copies is None else set()
         self._guessed: list[WorkId] = []
+        #: Connectors and tasks of Kafka Connect start from no state, and wait for minutes, which snapshots do not tell.
+        self.of_workers = new.config.scheduled_rebalance_max_delay_ms is not None
 
     def stateful(self, task_id: WorkId) -> bool:
         """Whether a task of the new side has state."""
@@ -61,7 +63,7 @@ class Evidence:
         """Return the expected pause: from revoking to handing over, or until it is noticed that the owner is gone."""
         if self._course.pauses_ms is not None:
             return self._course.pauses_ms.get(task_id, 0)
-        if from_ is None or kind in (TaskClass.NEW, TaskClass.GONE):
+        if from_ is None or self.of_workers or kind in (TaskClass.NEW, TaskClass.GONE):
             return 0
         if from_.process_id not in self._staying:
             return self._new.config.session_timeout_ms
@@ -87,8 +89,13 @@ class Evidence:
     @property
     def untold(self) -> int:
         """How many generations lie between a snapshot and what came later, if nothing is known of them."""
-        known = self._course.starts or self._course.pauses_ms is not None or self._old.copies is None
+        known = self._course.starts or self.pauses_known or self._old.copies is None
         return 0 if known else max(self._new.generation - self._old.generation - 1, 0)
+
+    @property
+    def pauses_known(self) -> bool:
+        """Whether it is told how long tasks stood still between the two."""
+        return self._course.pauses_ms is not None
 
     def _reported(self, task_id: WorkId, process_id: str) -> _Reported:
         """The instance's lag, the whole sum if it reported nothing, ``None`` if no lags are known."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from kstream_plan.comparison.changes import Side
 from kstream_plan.comparison.diff import compare
-from kstream_plan.comparison.sides import plan_course, plan_side
+from kstream_plan.comparison.sides import plan_course, plan_side, snapshot_side
 from kstream_plan.model.scenario import Event, Join, Leave, Scenario
 from kstream_plan.plans import Plan
 from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.diff.markdown import diff_markdown
 from kstream_plan.render.diff.table import diff_table
 from kstream_plan.simulation.one_plan import plan_checked
-from tests.helpers.connect_rows import even, snapshot, worker
+from tests.helpers.connect_rows import even, row, snapshot, worker
 from tests.helpers.schemas import validator
 
 
@@ -27,9 +30,9 @@ LEFT = _plan(Leave(at_ms=60_000, process_ids=("w1",)))
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        (0, 1, ["5 run by nobody", "PAUSES   ~15.0 s over all tasks"]),
-        (1, 2, ["5 started that nobody ran", "PAUSES   ~25m00s over all tasks, worst c1 (connector) 5m00s"]),
-        (0, 2, ["5 of 15 tasks moved", "PAUSES   ~25m15s over all tasks, worst c1 (connector) 5m03s"]),
+        (0, 1, ["5 run by nobody", "PAUSES   ~15.0 s over all of them"]),
+        (1, 2, ["5 started that nobody ran", "PAUSES   ~25m00s over all of them, worst c1 (connector) 5m00s"]),
+        (0, 2, ["5 of 15 connectors and tasks moved", "PAUSES   ~25m15s over all of them, worst c1 (connector) 5m03s"]),
     ],
 )
 def test_what_nobody_runs_between_two_rounds_is_told(old: int, new: int, told: list[str]) -> None:
@@ -51,3 +54,37 @@ def test_the_time_between_all_rounds_adds_up() -> None:
     made = _plan(*events)
     parts = [made.paused_ms_between(place, place + 1) for place in range(len(made.rounds))]
     assert sum(sum(part.values()) for part in parts) == made.summary.paused_task_ms
+
+
+def _side(generation: int, held: dict[str, dict[str, tuple[int, ...]]]) -> Side:
+    of = row({"c0": 2}, held, generation=generation)
+    return snapshot_side(snapshot(of))
+
+
+BOTH = {"w0": {"c0": (-1,)}, "w1": {"c0": (0, 1)}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (
+            BOTH,
+            {"w0": {"c0": (-1,)}},
+            ["no connector or task moved, 2 run by nobody", "NOBODY   runs 2", "NOBODY RUNS"],
+        ),
+        (BOTH, {"w0": {"c0": (-1, 0, 1)}}, ["2 of 3 connectors and tasks moved;", "moved"]),
+        ({"w0": {"c0": (-1,)}}, {"w0": {"c0": (-1, 0, 1)}}, ["2 started that nobody ran;", "started"]),
+    ],
+)
+def test_snapshots_of_workers_tell_no_state_and_not_how_long_work_stood_still(
+    before: dict[str, dict[str, tuple[int, ...]]], after: dict[str, dict[str, tuple[int, ...]]], told: list[str]
+) -> None:
+    for generation in (13, 15):
+        found = compare(_side(12, before), _side(generation, after))
+        document = json.loads(diff_json(found))
+        validator("diff").validate(document)
+        assert (document["totals"]["pause_is"], document["totals"]["cold_starts"]) == ("floor", [0, 0])
+        for text in (diff_table(found), diff_table(found, verbose=True), diff_markdown(found)):
+            assert all(one in text.replace("**NOBODY**", "NOBODY  ") for one in told), text
+            assert "not known: snapshots do not tell when work stopped and started" in " ".join(text.split())
+            assert not re.search(r"warm|cold|stateful|restore|instance|subtopology|orphan|lag", text, re.I), text

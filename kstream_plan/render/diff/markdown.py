@@ -16,7 +16,9 @@ def diff_markdown(found: Comparison, *, verbose: bool = False) -> str:
     blocks = [f"### {story.title.label}: {story.title.forms[0]}", fact_list(story.facts)]
     if story.rows:
         rows = [[row.tasks, row.what, _listed(row.ways), row.why] for row in story.rows]
-        heads = ["tasks", "what", "from → to", "lag, copies"]
+        heads = (
+            ["items", "what", "from → to", ""] if found.of_workers else ["tasks", "what", "from → to", "lag, copies"]
+        )
         blocks.append("\n".join(markdown_row(cells) for cells in (heads, ["---"] * len(heads), *rows)))
     if story.loads:
         blocks.append(f"**Tasks** ({story.loads_legend}): {', '.join(story.loads)}")

@@ -44,6 +44,7 @@ _WORDS = {
     TaskClass.THREAD_MOVED: "thread moved",
     TaskClass.STAYED: "stayed",
 }
+_WORDS_OF_WORKERS = _WORDS | {TaskClass.ORPHANED: "NOBODY RUNS", TaskClass.WARM: "moved", TaskClass.GONE: "deleted"}
 _ROLES = {Role.STANDBY: "standby", Role.WARMUP: "warm-up", Role.TEMPORARY: "temporary"}
 
 
@@ -65,6 +66,7 @@ class DiffStory:
     facts: tuple[Fact, ...]
     rows: tuple[Row, ...]
     more: str
+    heads: Row
     loads: tuple[str, ...]
     loads_legend: str
     notes: tuple[str, ...]
@@ -75,14 +77,18 @@ def tell_diff(found: Comparison, *, escape: Escape = TERMINAL, verbose: bool = F
     names = names_of_both(found, escape)
     one_by_one = verbose or len(found.tasks) <= _MOST_ROWS
     waiting = _waiting(found.new)
-    rows = [_row(of, waiting, names) for of in found.tasks] if one_by_one else _by_class(found.tasks, names)
+    words = _WORDS_OF_WORKERS if found.of_workers else _WORDS
+    rows = [_row(of, waiting, names, words) for of in found.tasks] if one_by_one else _by_class(found, names, words)
+    item = "item" if found.of_workers else "task"
+    loads = "connectors and tasks" if found.of_workers else "active tasks"
     return DiffStory(
         title=_title(found, names),
         facts=tuple(_facts(found, names)),
         rows=tuple(rows),
-        more="" if one_by_one else "every task: -v",
+        more="" if one_by_one else f"every {item}: -v",
+        heads=_heads(item, "" if found.of_workers else "lag, copies", folded=any(len(row.ways) > 1 for row in rows)),
         loads=tuple(_loads(found, names)),
-        loads_legend="active tasks" + (f"; … = {names.escape(names.common)}" if names.common else ""),
+        loads_legend=loads + (f"; … = {names.escape(names.common)}" if names.common else ""),
         notes=tuple(
             names.escape_message(note.message)
             + (f": {several([names.escape(of) for of in note.subjects])}" if note.subjects else "")
@@ -107,11 +113,14 @@ def verdict(found: Comparison) -> str:
     skew = f"balance {_arrow(totals.skew_before.balance_factor, totals.skew_after.balance_factor)}"
     if found.empty:
         return f"nothing changed; {skew}"
-    parts = [f"{totals.moved:,} of {count(totals.tasks, 'task')} moved" if totals.moved else "no task moved"]
+    item = ("connector or task", "connectors and tasks") if found.of_workers else ("task", "tasks")
+    parts = [f"{totals.moved:,} of {count(totals.tasks, *item)} moved" if totals.moved else f"no {item[0]} moved"]
     parts += [f"{totals.started:,} started that nobody ran"] if totals.started else []
     least, cold = found.cold_starts
     if least < cold:
         parts.append(f"{least:,}-{cold:,} cold: {_between(found)}")
+    elif found.of_workers:
+        pass
     elif cold or any(change.start for change in found.tasks):
         parts.append(f"{cold:,} COLD" if cold else "all warm")
     for kind in (TaskClass.ORPHANED, TaskClass.NEW, TaskClass.GONE):
@@ -146,7 +155,7 @@ def _title(found: Comparison, names: Names) -> Fact:
     }
     joined, left = by_kind[InstanceChangeKind.JOINED], by_kind[InstanceChangeKind.LEFT]
     before = len(new.group.instances) - len(joined) + len(left)
-    after = count(len(new.group.instances), "instance")
+    after = count(len(new.group.instances), "worker" if found.of_workers else "instance")
     members = f"{before} → {after}" if joined or left else after
     words = {
         InstanceChangeKind.JOINED: "new",
@@ -158,6 +167,8 @@ def _title(found: Comparison, names: Names) -> Fact:
     changes = [f"{several(names.instances(ids))} {words[kind]}" for kind, ids in by_kind.items() if ids]
     who = f"{members} ({'; '.join(changes)})" if changes else members
     tasks = tasks_phrase(len(new.group.stateful), len(new.group.stateless))
+    if found.of_workers:
+        tasks = count(len(new.group.tasks), "connector or task", "connectors and tasks")
     counted = new.generation > old.generation and not found.untold  # a history or a plan: from 0, if need be
     generations = f"generation {old.generation:,}" if counted else generation(old.generation)
     if old.generation != new.generation:
@@ -168,6 +179,8 @@ def _title(found: Comparison, names: Names) -> Fact:
 def _facts(found: Comparison, names: Names) -> list[Fact]:
     totals = found.totals
     facts = [Fact("CHANGED" if not found.empty else "SAME", (verdict(found),))]
+    if found.of_workers:
+        return [*facts, *_facts_of_workers(found, names)]
     classes = [f"{number:,} {_WORDS[kind]}" for kind, number in totals.classes.items() if number]
     share = f" ({totals.moved_share:.0%} moved)" if totals.moved else ""
     share += ", by the lags of the older snapshot" if found.cold_starts[0] < found.cold_starts[1] else ""
@@ -187,6 +200,28 @@ def _facts(found: Comparison, names: Names) -> list[Fact]:
     parts = [f"{name} {_arrow(*change)}" for name, change in figures.items()]
     line = ", ".join(parts)
     return [*facts, Fact("BALANCE", (f"{line} (most - least)", line, ", ".join(parts[:3])))]
+
+
+def _facts_of_workers(found: Comparison, names: Names) -> list[Fact]:
+    totals, facts = found.totals, list[Fact]()
+    unrun = totals.classes[TaskClass.ORPHANED]
+    if unrun:
+        facts.append(
+            Fact(
+                "NOBODY",
+                (f"runs {count(unrun, 'connector or task', 'connectors and tasks')} that somebody ran before",),
+            )
+        )
+    if not found.empty:
+        unknown = "not known: snapshots do not tell when work stopped and started (rounds of a plan do)"
+        facts.append(Fact("PAUSES", (unknown,)) if totals.pause_is == "floor" else _pauses(found, names))
+    skew = _arrow(totals.skew_before.balance_factor, totals.skew_after.balance_factor)
+    return [*facts, Fact("BALANCE", (f"connectors and tasks per worker, most - least: {skew}",))]
+
+
+def _heads(item: str, why: str, *, folded: bool) -> Row:
+    """Return the heads of the rows, of single tasks or of all of a class."""
+    return Row("no", "what", (f"{item} from→to",), "copies") if folded else Row(item, "what", ("from→to",), why)
 
 
 def _arrow(before: int, after: int) -> str:
@@ -210,7 +245,7 @@ def _pauses(found: Comparison, names: Names) -> Fact:
         return Fact("PAUSES", ("none",))
     worst = max(found.tasks, key=lambda change: change.pause_ms, default=None)
     sure, more = {"floor": ("~", " or more"), "estimate": ("~", "")}.get(totals.pause_is, ("", ""))
-    whole = f"{sure}{duration(totals.pause_ms)}{more} over all tasks"
+    whole = f"{sure}{duration(totals.pause_ms)}{more} over all {'of them' if found.of_workers else 'tasks'}"
     if worst is None or not worst.pause_ms:
         return Fact("PAUSES", (whole,))
     return Fact("PAUSES", (f"{whole}, worst {names.task_and_topic(worst.task_id)} {duration(worst.pause_ms)}", whole))
@@ -228,24 +263,28 @@ def _waiting(side: Side) -> dict[WorkId, Seat]:
     }
 
 
-def _row(change: TaskChange, waiting: Mapping[WorkId, Seat], names: Names) -> Row:
+def _row(
+    change: TaskChange, waiting: Mapping[WorkId, Seat], names: Names, words: Mapping[TaskClass, str] = _WORDS
+) -> Row:
     why = [_why(change.start)] if change.start is not None else []
     if change.to is None and change.task_id in waiting:
         why.append(f"{names.seat(waiting[change.task_id])} gets it in the follow-up")
     why += [_copy(copy, names) for copy in change.copies]
     way = _way(change.from_, change.to, names) if change.from_ != change.to else _place(change.to, names)
-    return Row(names.task(change.task_id), _WORDS[change.kind], (way,), "; ".join(why))
+    started = change.kind is TaskClass.WARM and change.from_ is None and words is _WORDS_OF_WORKERS
+    what = "started" if started else words[change.kind]
+    return Row(names.task(change.task_id), what, (way,), "; ".join(why))
 
 
-def _by_class(changes: Sequence[TaskChange], names: Names) -> list[Row]:
+def _by_class(found: Comparison, names: Names, words: Mapping[TaskClass, str]) -> list[Row]:
     rows = []
     for kind in TaskClass:
-        of_kind = [change for change in changes if change.kind is kind]
+        of_kind = [change for change in found.tasks if change.kind is kind]
         if of_kind:
             ways = tuple(_short_way(change, names) for change in of_kind)
             copies = Counter(copy.kind for change in of_kind for copy in change.copies)
             why = ", ".join(f"{copies[of]:,} copies {of.value}" for of in CopyChangeKind if copies[of])
-            rows.append(Row(count(len(of_kind)), _WORDS[kind], ways, why))
+            rows.append(Row(count(len(of_kind)), words[kind], ways, why))
     return rows
 
 

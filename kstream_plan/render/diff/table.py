@@ -11,7 +11,6 @@ from kstream_plan.render.text.page import coloured, fact_lines, title_lines
 from kstream_plan.render.text.wrapping import at_most, padded, paragraph, wrapped
 
 _GAP = "  "
-_HEADS = Row("task", "what", ("from→to",), "lag, copies")
 #: A class with many tasks takes up to so many lines.
 _MOST_LINES = 4
 _NARROWEST = 60
@@ -27,7 +26,7 @@ def diff_table(found: Comparison, *, width: int = DEFAULT_WIDTH, colour: bool = 
     width = max(width, _NARROWEST)
     lines = [*title_lines(story.title, width), *(text for fact in story.facts for text in fact_lines(fact, width))]
     if story.rows:
-        lines += ["", *_rows(story.rows, width)]
+        lines += ["", *_rows(story.heads, story.rows, width)]
     if story.more:
         lines.append(f" {story.more}")
     lines += wrapped([*story.loads, f"({story.loads_legend})"], "   ", width, " tasks   ", "         ")
@@ -36,9 +35,8 @@ def diff_table(found: Comparison, *, width: int = DEFAULT_WIDTH, colour: bool = 
     return coloured(text) if colour else text
 
 
-def _rows(rows: tuple[Row, ...], width: int) -> list[str]:
+def _rows(heads: Row, rows: tuple[Row, ...], width: int) -> list[str]:
     folded = any(len(row.ways) > 1 for row in rows)
-    heads = Row("no", "what", ("task from→to",), "copies") if folded else _HEADS
     everyone = (heads, *rows)
     tasks = min(max(cell_len(row.tasks) for row in everyone), width // 4)
     what = max(cell_len(row.what) for row in everyone)
