@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from kstream_plan.cli import run
 from kstream_plan.cli.actions import many
+from kstream_plan.snapshots.spark.executors import Worked
 from tests.helpers.fleets import fleet
 from tests.helpers.mixed_fleets import check_mixed_fleet
 
@@ -87,6 +89,14 @@ def test_a_broken_application_does_not_take_the_others_along(with_broken_ones: s
     assert err.count("error:") == 4
     assert out.startswith("application-00003: ")
     assert (tmp_path / "plans").read_bytes().count(b"\n") == 1
+
+
+def test_answers_that_spark_loses_are_an_error(applications: str, said: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched = Worked.fetched
+    monkeypatch.setattr(Worked, "fetched", lambda self, lighter=None: islice(fetched(self, lighter), 1, None))
+    code, out, err = said(["assign", applications, "--keep-going"], spread=True)
+    assert (code, out) == (1, "")
+    assert "Spark has lost what came of 1 application" in err
 
 
 def test_else_it_is_one_error(applications: str, said: Any) -> None:

