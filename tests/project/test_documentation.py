@@ -12,6 +12,7 @@ import subprocess
 import textwrap
 import tomllib
 from pathlib import Path
+from string import Template
 
 import click
 import pytest
@@ -155,6 +156,7 @@ def _for_a_shell() -> list[tuple[str, str]]:
     for document in DOCUMENTS:
         shown = "\n".join(re.findall(r"^ *```sh\n(.*?)```", _text(document), re.DOTALL | re.MULTILINE))
         joined = re.sub(r"\\\n\s*", " ", shown)
+        joined = Template(joined).safe_substitute(dict(re.findall(r"^([A-Z]\w*)=(\S+)$", joined, re.MULTILINE)))
         calls += [
             (document.stem, call.strip()) for call in re.findall(r"^[^\n#]*?kstream-plan ([^|>#\n]+)", joined, re.M)
         ]
