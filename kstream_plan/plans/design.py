@@ -31,6 +31,7 @@ LEFT_OVER_CLEANUP = "left-over-cleanup"
 #: The same of whether a follow-up comes before something else, or after it.
 LATE_FOLLOW_UP = "late-follow-up"
 #: The code of the warning that says what follows on either side of the session time-out.
+BACK_BEFORE_FENCED = "back-before-fenced"
 CLOSE_TO_TIME_OUT = "close-to-time-out"
 
 

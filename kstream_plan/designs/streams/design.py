@@ -19,7 +19,7 @@ from kstream_plan.model.scenario import Bounce, ConfigChange, Event, Leave, Retu
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS, BrokerGroup
-from kstream_plan.plans.design import Design, Played
+from kstream_plan.plans.design import BACK_BEFORE_FENCED, Design, Played
 from kstream_plan.plans.summary import DurationIs
 
 
@@ -135,6 +135,7 @@ def _notes(played: Played) -> Iterator[Note]:
     if without:
         message = f"{', '.join(without)}: a setting of the application has no effect in a streams group"
         yield Note("no-effect-in-streams-group", message, tuple(without))
+    yield from _back_before_fenced(events, played.snapshot)
     if any(isinstance(event, Bounce | Return) for event in events):
         again = (
             "finds its directories again by the offsets that it reports"
@@ -157,6 +158,24 @@ def _notes(played: Played) -> Iterator[Note]:
     if not played.rounds:
         yield from _copies_behind(played.snapshot)
     yield Note("copies-caught-up", "Copies that are assigned count as caught up, unless their lag or offset is known")
+
+
+def _back_before_fenced(events: Sequence[Event], snapshot: Snapshot) -> Iterator[Note]:
+    """Say of whom more happens than is played: they are back before the broker has fenced what crashed."""
+    group, session_ms, crashed = snapshot.state.group, snapshot.config.session_timeout_ms, dict[str, int]()
+    back = list[str]()
+    for event in sorted(events, key=lambda one: one.at_ms):
+        if isinstance(event, Stop) and event.crash:
+            crashed |= {of: event.at_ms for of in event.process_ids if not _is_static(group, of)}
+        elif isinstance(event, Return) and event.keeps_disk and not event.static:
+            gone = [of for of in event.process_ids if of in crashed]
+            back += [of for of in gone if event.at_ms - crashed.pop(of) < session_ms]
+    if back:
+        message = (
+            f"{', '.join(back)}: back before the broker has fenced the members that crashed ({session_ms / 1000:g} s). "
+            "The new members join at once, beside these, so more may move, and move back, than is told here"
+        )
+        yield Note(BACK_BEFORE_FENCED, message, tuple(back))
 
 
 def _copies_behind(snapshot: Snapshot) -> Iterator[Note]:

@@ -25,8 +25,8 @@ def _all_records(plan: Plan) -> int | None:
     return sum(task.end_offset_sum for task in stateful) if all(task.end_offset_known for task in stateful) else None
 
 
-#: A plan that says this comes of a group that contradicts itself.
-_IN_DOUBT = ("group-not-as-told",)
+#: A plan that says one of these comes of a group that contradicts itself, or leaves out some of what happens.
+_IN_DOUBT = ("group-not-as-told", "back-before-fenced")
 #: A plan that says one of these tells of work that waits, nobody knows for how long.
 _WAITS = ("delay-unknown", "revocations-unknown", "not-dealt-out", *_IN_DOUBT)
 

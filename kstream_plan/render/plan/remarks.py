@@ -10,7 +10,7 @@ from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, durations, records, several
 
 #: The headline says it already.
-_SAID_IN_HEADLINE = frozenset({"no-restore-rate", "outage", "close-to-time-out", "copies-behind"})
+_SAID_IN_HEADLINE = frozenset({"no-restore-rate", "outage", "close-to-time-out", "copies-behind", "back-before-fenced"})
 #: The figures of which both ends are told, beside the time.
 _RANGED = {
     "rebalances": "rebalances",

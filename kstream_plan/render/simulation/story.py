@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kstream_plan.model import Instance
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, events, membership
-from kstream_plan.plans.design import CLOSE_TO_TIME_OUT
+from kstream_plan.plans.design import BACK_BEFORE_FENCED, CLOSE_TO_TIME_OUT
 from kstream_plan.plans.loads import most_restoring
 from kstream_plan.plans.simulated import EventOutcome, Range, Simulation, WhatIf
 from kstream_plan.render.plan.headline import (
@@ -106,6 +106,7 @@ def _facts(simulated: Simulation, found: Sequence[Activity], names: Names, recor
         *_noted(plan, OUTAGE, "OUTAGE", names),
         _takes(simulated, names),
         *_noted(plan, CLOSE_TO_TIME_OUT, "EITHER", names),
+        *_noted(plan, BACK_BEFORE_FENCED, "AT LEAST", names),
         *runs_facts(plan, simulated.draws),
         *next_facts(plan),
         relief_fact(plan),
@@ -121,8 +122,9 @@ def _facts(simulated: Simulation, found: Sequence[Activity], names: Names, recor
 
 
 def _noted(plan: Plan, code: str, label: str, names: Names) -> Iterator[Fact]:
-    """Yield what a warning says as one of the first lines."""
-    return (Fact(label, (names.escape_message(note.message),)) for note in plan.warnings if note.code == code)
+    """Yield what a note says as one of the first lines."""
+    notes = (*plan.warnings, *plan.assumptions)
+    return (Fact(label, (names.escape_message(note.message),)) for note in notes if note.code == code)
 
 
 def _title(plan: Plan, names: Names) -> Fact:

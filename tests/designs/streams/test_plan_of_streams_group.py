@@ -29,8 +29,11 @@ from kstream_plan.model.scenario import (
 )
 from kstream_plan.plans import HandOver, Plan, Revoke, Trigger
 from kstream_plan.plans.replay import replay
+from kstream_plan.policy.rules import RULES, MeasuredPlan
+from kstream_plan.render.plan.headline import runs_facts
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
@@ -210,6 +213,39 @@ def test_who_is_bounced_leaves_at_once_and_since_4_4_brings_its_directories(rele
     assert made.rounds[0].at_ms <= 5_000
     assert made.rounds[1].at_ms == 20_000
     assert {note.code for note in made.assumptions} >= {"restarted-members", "heartbeat-phases"}
+
+
+@pytest.mark.parametrize(
+    ("back_ms", "fields", "told"),
+    [(20_000, {}, ("a",)), (44_999, {}, ("a",)), (45_000, {}, ()), (20_000, {"keeps_disk": False}, ())],
+)
+def test_more_may_move_where_who_crashed_is_back_before_it_is_fenced(
+    back_ms: int, fields: dict[str, Any], told: tuple[str, ...]
+) -> None:
+    """Its new members join beside the old ones, which no play has: that is told, and nothing passes on it."""
+    new = {} if fields.get("keeps_disk", True) else {"new_process_ids": ("c",)}
+    crash = Stop(at_ms=0, process_ids=("a",), crash=True)
+    back = Return(at_ms=back_ms, process_ids=("a",), **fields, **new)
+    simulated = simulate(small("4.3", "ab"), Scenario(events=(crash, back)))
+    made = simulated.plan
+    notes = [note.subjects for note in made.assumptions if note.code == "back-before-fenced"]
+    assert notes == ([told] if told else [])
+    shown = simulation_table(simulated)
+    assert ("AT LEAST" in shown) == bool(told)
+    for rule in ("max_duration", "max_moves", "max_cold_handovers", "max_pause_per_task"):
+        assert (RULES[rule].worst(MeasuredPlan(made), 10**9).value is None) == (
+            bool(told) or (rule == "max_duration" and made.summary.runs_by_ms is None)
+        )
+
+
+def test_when_everything_runs_is_told_over_all_draws() -> None:
+    of = replace(small("4.3", "ab"), rates=Rates(restore_per_instance=1_000.0))
+    simulated = simulate(of, Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2),)),)), number_of_draws=5)
+    assert simulated.draws is not None
+    worst_ms = simulated.draws.worst["max_duration"]
+    assert worst_ms is not None
+    (runs,) = runs_facts(simulated.plan, simulated.draws)
+    assert f"-{duration(max(worst_ms, simulated.plan.ends('runs_by_ms')[1]))})" in runs.forms[-1]
 
 
 def test_settings_of_the_application_have_no_effect_and_that_is_told() -> None:
