@@ -144,7 +144,8 @@ def until_fenced(fenced: Fenced, age_ms: int | None, config: AssignmentConfig) -
     """Return how a plan ends in which a member had to be fenced."""
     message = (
         f"{_told_and_silent(fenced.member_id, age_ms)}. The broker fences it {fenced.at_ms / 1000:g} s from now, "
-        f"max.poll.interval.ms={config.max_poll_interval_ms} after it was told, and all its tasks go elsewhere. "
+        f"max.poll.interval.ms={config.max_poll_interval_ms} after it was told, unless it leaves before (a thread "
+        "that hangs does, as long after it polled last), and all its tasks go elsewhere. "
         f"{_cure(config)}"
     )
     if fenced.others:

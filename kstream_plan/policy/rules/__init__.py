@@ -33,7 +33,7 @@ _WAITS = ("delay-unknown", "revocations-unknown", "not-dealt-out", *_IN_DOUBT)
 #: Rule → how it is measured, in the order in which they are told.
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
-        "must_settle": Rule(Kind.SWITCH, endings.settles, figure="settles"),
+        "must_settle": Rule(Kind.SWITCH, endings.settles, figure="settles", unknown_with=("group-not-as-told",)),
         "max_duration": Rule(
             Kind.DURATION,
             times.duration,

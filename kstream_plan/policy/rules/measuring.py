@@ -113,7 +113,11 @@ class Rule(NamedTuple):
     def worst(self, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
         """Measure a plan; where what is limited hangs on what nobody knows, the worse end counts."""
         plan = subject.plan
-        if self.unknown_with and any(note.code in self.unknown_with for note in (*plan.warnings, *plan.assumptions)):
+        if (
+            self.unknown_with
+            and limit is not False
+            and any(note.code in self.unknown_with for note in (*plan.warnings, *plan.assumptions))
+        ):
             return UNKNOWN
         shown = self.measure(subject, limit)
         if self.figure and plan.may_be_endless(self.figure):

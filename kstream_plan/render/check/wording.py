@@ -140,6 +140,8 @@ def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
 
 
 def _does_not_settle(finding: Finding, plan: Plan) -> str:
+    if finding.measured is None:
+        return "the plan begins with a group that contradicts itself: nobody knows whether it settles"
     if finding.worst_of is not None:
         return f"not all of {finding.worst_of:,} draws settle"
     if finding.between is not None:

@@ -144,8 +144,8 @@ def runs_facts(plan: Plan, draws: Draws | None = None) -> list[Fact]:
     worst_ms = summary.runs_by_ms if draws is None else draws.worst.get("max_duration", summary.runs_by_ms)
     runs, slowest = durations(*plan.ends("runs_by_ms", worst_ms or 0)), durations(*plan.ends("max_cold_restore_ms"))
     typical = f"~{duration(summary.runs_by_ms)}{f' ({runs})' if runs != duration(summary.runs_by_ms) else ''}"
-    if plan.verdict.is_over:  # by a time-out that the member has told its broker alone
-        typical = f"≥ {duration(summary.runs_by_ms)} ({duration(plan.ends('runs_by_ms')[0])} if it says so now)"
+    if plan.verdict.is_over:  # by a time-out that members have told nobody but their broker
+        typical += f", if max.poll.interval.ms is {interval(plan.config.max_poll_interval_ms or 0)} there"
     if worst_ms is None or plan.may_be_endless("runs_by_ms"):
         typical += ", or nobody knows when"
     cold = f"; the slowest cold start restores {slowest}" if plan.ends("max_cold_restore_ms")[1] else ""

@@ -62,6 +62,7 @@ def test_members_of_a_stable_group_that_are_not_at_their_target_are_told(
     (told,) = (note for note in of.warnings if note.code == "group-not-as-told")
     assert told.subjects == who
     made = MeasuredPlan(plan_checked(of))
+    assert RULES["must_settle"].worst(made, True).offences
     for rule in (*_TIMES, *_AMOUNTS):
         found = RULES[rule].worst(made, 10**9)
         assert found.value is None
