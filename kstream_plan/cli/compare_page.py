@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kstream_plan.cli.actions.reports import write_reports
+from kstream_plan.cli.options.reports import ReportFile
 from kstream_plan.cli.output import OutputForm, page
 from kstream_plan.comparison.alternatives import SameOutcome
 from kstream_plan.render.compare.json_form import compare_json
@@ -23,3 +25,15 @@ def compare_page(found: Sequence[Sequence[SameOutcome]], form: OutputForm) -> st
         return "\n".join(map(compare_markdown, found))
     shown = page()
     return "\n".join(compare_table(alike, width=shown.width, colour=shown.colour) for alike in found)
+
+
+def report_compared(reports: Sequence[ReportFile] | None, found: Sequence[Sequence[SameOutcome]]) -> None:
+    """Write the alternatives of every group as reports.
+
+    Raises:
+        KstreamPlanError: a file cannot be written.
+    """
+    if reports:
+        from kstream_plan.render.report.compare_section import compare_html  # noqa: PLC0415 - only for reports
+
+        write_reports(reports, {"html": lambda: compare_html(found)})

@@ -16,7 +16,7 @@ from kstream_plan.render.text.numbers import count, duration
 from kstream_plan.render.text.page import coloured
 from kstream_plan.render.text.wrapping import padded, paragraph, wrapped
 
-_COLUMNS = (
+COLUMNS = (
     Column("application"),
     Column("instances", right=True),
     Column("tasks", right=True),
@@ -35,21 +35,22 @@ def fleet_table(
 
     Where a figure has two ends it is the worse one.
     """
-    lines = paragraph(_heading(all_results, shown), width, "", "  ")
+    lines = paragraph(fleet_heading(all_results, shown), width, "", "  ")
     if shown:
         lines += ["", *_lines(shown, width)]
-        lines += ["", *(line for text in _legend(shown) for line in paragraph(text, width, "", "  "))]
+        lines += ["", *(line for text in fleet_legend(shown) for line in paragraph(text, width, "", "  "))]
     text = "\n".join(lines) + "\n"
     return coloured(text) if colour else text
 
 
 def fleet_markdown(all_results: Sequence[Result], shown: Sequence[Result]) -> str:
     """Return the same as Markdown, why in a column of its own."""
-    rows = [(*_cells(result, MARKDOWN), "; ".join(_why(result, MARKDOWN))) for result in shown]
-    return markdown_overview(_heading(all_results, shown), (*_COLUMNS, Column("why")), rows)
+    rows = [(*result_cells(result, MARKDOWN), "; ".join(result_why(result, MARKDOWN))) for result in shown]
+    return markdown_overview(fleet_heading(all_results, shown), (*COLUMNS, Column("why")), rows)
 
 
-def _heading(all_results: Sequence[Result], shown: Sequence[Result]) -> str:
+def fleet_heading(all_results: Sequence[Result], shown: Sequence[Result]) -> str:
+    """Return how many of all results are how."""
     found: Counter[str] = Counter(result.outcome for result in all_results)
     parts = [f"{found[outcome]:,} {outcome}" for outcome in OUTCOMES if found[outcome]]
     unsure = sum(result.outcome == "moving" and not result.settles_surely for result in all_results)
@@ -60,7 +61,8 @@ def _heading(all_results: Sequence[Result], shown: Sequence[Result]) -> str:
     return f"{count(len(all_results), 'application')}: {', '.join(parts)}{more}"
 
 
-def _legend(shown: Sequence[Result]) -> Iterator[str]:
+def fleet_legend(shown: Sequence[Result]) -> Iterator[str]:
+    """Yield what the figures mean."""
     yield "left, cold, pause, restored: the worse end of what is known; ≥: nobody knows how much more"
     if any(result.duration_is == "probes" for result in shown):
         yield "~ where no restore rate is known: if copies are ready at the next probe"
@@ -68,8 +70,8 @@ def _legend(shown: Sequence[Result]) -> Iterator[str]:
 
 def _lines(shown: Sequence[Result], width: int) -> Iterator[str]:
     """Yield a line for each, beneath it why; a name that is too long has a line of its own."""
-    heads = tuple(column.head for column in _COLUMNS)
-    rows = [_cells(result, TERMINAL) for result in shown]
+    heads = tuple(column.head for column in COLUMNS)
+    rows = [result_cells(result, TERMINAL) for result in shown]
     _, *widths = (max(map(cell_len, cells)) for cells in zip(heads, *rows, strict=True))
     room = max(12, min(max(map(cell_len, (row[0] for row in rows))), width - 2 - sum(widths) - 2 * len(widths)))
 
@@ -84,11 +86,12 @@ def _lines(shown: Sequence[Result], width: int) -> Iterator[str]:
             yield from wrapped([name], "", width, f"{mark} ", "  ")
             mark, name = " ", ""
         yield line(mark, cells, name)
-        if why := "; ".join(_why(result, TERMINAL)):
+        if why := "; ".join(result_why(result, TERMINAL)):
             yield from paragraph(why, width, "    ", "    ")
 
 
-def _cells(result: Result, escape: Escape) -> tuple[str, ...]:
+def result_cells(result: Result, escape: Escape) -> tuple[str, ...]:
+    """Return the cells of a result, its name made harmless by ``escape``."""
     name = "(not known)" if result.application_id is None else escape.name(result.application_id)
     if result.outcome == "unreadable":
         return (name, "", "", "UNREADABLE", "", "", "")
@@ -125,7 +128,7 @@ def _rounded_up(number: int) -> str:
     return f"{number:,}{_UNITS[unit]}"
 
 
-def _why(result: Result, escape: Escape) -> Iterator[str]:
+def result_why(result: Result, escape: Escape) -> Iterator[str]:
     """Yield why something follows, what keeps it from settling, and what would cure that."""
     if result.outcome == "unreadable":
         yield escape.sentence(result.error or "")

@@ -43,6 +43,7 @@ OF_THEIR_OWN = {
     ("diff", "--fail-on-changes"): "changed",
     ("bounce", "--out"): "scenario",
     ("check", "--report"): "what was found",
+    **{(name, "--report"): "page of HTML" for name in ("compare", "diff", "fleet")},
     ("why", "--task"): "Why this task",
     ("why", "--instance"): "Why this instance",
 }

@@ -74,6 +74,49 @@ def test_a_saved_plan_is_reported(plan: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "code", "said"),
+    [
+        (["check", "PLAN"], 0, "It keeps to the policy"),
+        (["diff", "PLAN"], 0, "Tasks that changed"),
+        (["compare", "PLAN", "PLAN"], 0, "all come to the same"),
+        (["fleet", "PLAN"], 0, "1 application: 1 moving"),
+    ],
+    ids=lambda one: one[0] if isinstance(one, list) else "",
+)
+def test_saved_plans_are_reported_by_every_command(
+    asked: list[str], code: int, said: str, plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "a.html"
+    command = [str(plan) if one == "PLAN" else one for one in asked]
+    assert run([*command, "--report", f"html={page}"]) == code, capsys.readouterr().err
+    assert said in Page(page.read_text(encoding="utf-8")).text
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("group", ["scale-out/snapshot.json", "connect/workers.json"])
+def test_a_drain_is_reported(group: str, spark: object, tmp_path: Path) -> None:
+    page, picture = tmp_path / "a.html", tmp_path / "a.svg"
+    who = "i1" if "scale" in group else "10.0.0.1:8083"
+    reports = ["--report", f"html={page}", "--report", f"svg={picture}"]
+    assert run(["drain", str(EXAMPLES / group), who, *reports]) == 0
+    assert "May it stop?" in Page(page.read_text(encoding="utf-8")).text
+    assert "nobody runs" in picture.read_text(encoding="utf-8")
+
+
+@pytest.mark.spark
+def test_designs_beside_each_other_are_one_page(
+    spark: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "a.html"
+    asked = ["simulate", *(str(EXAMPLES / "connect" / name) for name in ("workers.json", "rolling-restart.yaml"))]
+    asked += ["--design", "connect", "--design", "connect-eager", "--report"]
+    assert run([*asked, f"html={page}"]) == 0
+    assert "connect-eager" in Page(page.read_text(encoding="utf-8")).text
+    assert run([*asked, f"svg={page}"]) == 2
+    assert "svg is the picture of one design" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("report", "said"),
     [
         ("html=-", "html cannot share standard output"),

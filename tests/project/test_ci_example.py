@@ -165,6 +165,9 @@ def test_the_check_of_a_pull_request(
     done = here.run(steps["Check"])
     assert done.returncode == 3, done.stderr
     assert "::error title=orders%3A max_pause_per_task::" in done.stdout
+    upload = next(step for step in _workflow("check.yml")["jobs"]["check"]["steps"] if "upload" in str(step))
+    assert all((checkout / file).exists() for file in upload["with"]["path"].splitlines())
+    assert "It breaks the policy" in (checkout / "report.html").read_text()
     assert (checkout / "comment.md").read_text().startswith(f"{MARK}\n")
     assert here.run(steps["Comment"]).returncode == 0
     assert (checkout / "gh.log").read_text().splitlines()[-1] == "gh pr comment 12 --body-file comment.md"

@@ -16,7 +16,7 @@ from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports
 from kstream_plan.cli.actions.scenarios import ScenarioOf
 from kstream_plan.cli.actions.shown import Shown, Wanted, deliver
-from kstream_plan.cli.compare_page import compare_lines, compare_page
+from kstream_plan.cli.compare_page import compare_lines, compare_page, report_compared
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies, outcome
 from kstream_plan.cli.failures import report
 from kstream_plan.cli.options.parameters import option_of
@@ -113,6 +113,9 @@ def _designs_beside_each_other(paths: Sequence[str], asked: SimulatesSnapshots, 
         if getattr(asked, name):
             what = f"{option_of(name)} is for a simulation by one design"
             raise UsageError(what, fix="leave it out, or give one --design")
+    if any(one.form == "svg" for one in asked.report or ()):
+        what = "svg is the picture of one design"
+        raise UsageError(what, where="--report", fix="write html=FILE, or give one --design")
     settings = overrides(asked)
     axis = [Variant(change=Change("design", name), options=(("design", name),)) for name in asked.designs]
     with progress(quiet=asked.quiet) as tell:
@@ -130,6 +133,7 @@ def _designs_beside_each_other(paths: Sequence[str], asked: SimulatesSnapshots, 
         with written_at_once(asked.out) as file:
             file.write(compare_lines(work.results))
     if work.results:
+        report_compared(asked.report, work.results)
         say(compare_page(work.results, asked.output))
     return first_that_applies([], work.errors)
 

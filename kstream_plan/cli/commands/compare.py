@@ -14,15 +14,17 @@ from kstream_plan.cli.actions.alternatives import play_alternatives
 from kstream_plan.cli.actions.each_application import Work, each_application
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
+from kstream_plan.cli.actions.reports import check_reports
 from kstream_plan.cli.actions.scenarios import ScenarioOf, scale_out_of
 from kstream_plan.cli.actions.variants import axes_of
-from kstream_plan.cli.compare_page import compare_page
+from kstream_plan.cli.compare_page import compare_page, report_compared
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.check import Today
 from kstream_plan.cli.options.groups import Deciding, Measuring, PlansSnapshots, Reading, Rounds, Spark
 from kstream_plan.cli.options.parameters import names_and_defaults, option_of, takes
+from kstream_plan.cli.options.reports import Paging
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import NewInstances
 from kstream_plan.cli.output import OutputForm, say
@@ -41,7 +43,7 @@ from kstream_plan.simulation.draws import MOST_DRAWS
 _FOR_SNAPSHOTS = (NewInstances, Reading, Measuring, Settings, Deciding, Spark)
 
 
-class CompareOptions(NewInstances, Rounds, PlansSnapshots):
+class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
     """What ``compare`` is asked."""
 
     paths: Annotated[
@@ -93,6 +95,7 @@ def compare(asked: CompareOptions) -> None:
     """Compare alternatives: other settings, assignors or scenarios of one group, or plans of one snapshot."""
     with expected_failures(debug=asked.debug):
         standard = _standard(asked)
+        check_reports(asked.report, None)
         if all(map(is_plan_file, asked.paths)):
             work: Work[Sequence[SameOutcome]] = Work([beside_each_other(_saved(asked, standard))])
         else:
@@ -100,6 +103,7 @@ def compare(asked: CompareOptions) -> None:
         for error in work.errors:
             report(error, debug=asked.debug)
         if work.results:
+            report_compared(asked.report, work.results)
             say(compare_page(work.results, asked.output))
     raise typer.Exit(first_that_applies([], work.errors))
 

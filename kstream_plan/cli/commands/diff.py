@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from kstream_plan.cli.actions.elsewhere import plans_fetched
+from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.reports import Paging, ReportFile
 from kstream_plan.cli.output import OutputForm, Page, check_target, page, say, talk, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.comparison.changes import Comparison
@@ -36,7 +38,7 @@ from kstream_plan.render.diff.table import diff_table
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
 
 
-class DiffOptions(Spark, Limited):
+class DiffOptions(Spark, Paging, Limited):
     """What ``diff`` is asked."""
 
     old: Annotated[str, typer.Argument(metavar="OLD", help="A snapshot or a saved plan; alone, a plan or a history.")]
@@ -94,6 +96,7 @@ def diff(asked: DiffOptions) -> None:
             tell("reading")
             happened = _happened(asked)
             found, rivals = _comparisons(asked) if happened is None else ([], [])
+        _report(happened, found, rivals, asked.report)
         if happened is not None:
             _show_happened(happened, asked, page())
             changed = asked.fail_on_changes and not all(of.alike for of in happened)
@@ -123,6 +126,7 @@ def _check(asked: DiffOptions) -> None:
         raise UsageError("a history has no rounds", fix="leave --old-round and --new-round out")
     if asked.out is not None:
         check_target(asked.out)
+    check_reports(asked.report, asked.out)
 
 
 def _happened(asked: DiffOptions) -> list[SaidAndHappened] | None:
@@ -140,6 +144,24 @@ def _happened(asked: DiffOptions) -> list[SaidAndHappened] | None:
     if found is not None and asked.view:
         raise UsageError("--protocol-view is of one generation", fix="leave it out, or choose one with --old-round")
     return found
+
+
+def _report(
+    happened: Sequence[SaidAndHappened] | None,
+    found: Sequence[Comparison],
+    rivals: Sequence[tuple[Plan, Plan]],
+    reports: Sequence[ReportFile] | None,
+) -> None:
+    if not reports:
+        return
+    from kstream_plan.render.report.diff_section import diff_html, happened_html, rivals_html  # noqa: PLC0415
+
+    def html() -> str:
+        if happened is not None:
+            return happened_html(happened)
+        return rivals_html(*rivals[0]) if rivals and len(found) == 1 else diff_html(found)
+
+    write_reports(reports, {"html": html})
 
 
 def _show_happened(found: Sequence[SaidAndHappened], asked: DiffOptions, shown: Page) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, NamedTuple, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias, assert_never
 
 import typer
 
@@ -14,11 +14,13 @@ from kstream_plan.cli.actions.measure import check_measuring
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan, on_round
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
+from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.reports import Drawing, ReportFile
 from kstream_plan.cli.output import OutputForm, Page, page, say, talk, written_at_once
 from kstream_plan.cli.progress import Report, progress
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError, UsageError
@@ -41,13 +43,16 @@ from kstream_plan.simulation.drain import Drain, DrainNow
 from kstream_plan.simulation.drain import drain as drain_study
 from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
 
+if TYPE_CHECKING:
+    from kstream_plan.render.report.page import Section
+
 #: The answer for one group.
 Answer: TypeAlias = Drain | WorkersDrained
 
 _CHOOSE = "choose the application with --application-id"
 
 
-class DrainOptions(PlansSnapshots):
+class DrainOptions(Drawing, PlansSnapshots):
     """What ``drain`` is asked."""
 
     path: Annotated[
@@ -77,6 +82,7 @@ def drain(asked: DrainOptions) -> None:
     """Ask whether instances may stop: which of their tasks would start cold or pause, now and after waiting."""
     with expected_failures(debug=asked.debug):
         check_before_reading(asked, asked.out)
+        check_reports(asked.report, asked.out)
         check_measuring(asked, reads_stdin=False, others=asked.instances)
         settings = overrides(asked)
         with progress(quiet=asked.quiet) as tell:
@@ -107,6 +113,7 @@ class _Shown(NamedTuple):
     json: str
     text: str
     warmth: _Warmth
+    section: Section | None = None
 
 
 def _shown(asked: DrainOptions, shown: Page, snapshot: Snapshot, at: Workplace) -> _Shown:
@@ -123,7 +130,13 @@ def _shown(asked: DrainOptions, shown: Page, snapshot: Snapshot, at: Workplace) 
     answer = _drain(snapshot, asked, at.tell, begin, several=not at.only)
     text = "" if asked.output is OutputForm.JSON else _text(answer, asked.output, shown).removeprefix(begun)
     warmth = _warmth(answer) if isinstance(answer, Drain) else _Warmth((), ())
-    return _Shown(f"{_as_json(answer)}\n", text, warmth)
+    return _Shown(f"{_as_json(answer)}\n", text, warmth, _section(answer) if asked.report else None)
+
+
+def _section(answer: Answer) -> Section:
+    from kstream_plan.render.report.drain_section import drain_section  # noqa: PLC0415 - only for reports
+
+    return drain_section(answer)
 
 
 def _drain(
@@ -210,11 +223,19 @@ def _deliver(many: Many[Snapshot, _Shown], shown: Sequence[_Shown], asked: Drain
     if asked.out is not None:
         with written_at_once(asked.out) as file:
             file.writelines(many.lines())
+    _report(asked.report, [one.section for one in shown if one.section is not None])
     if asked.output is OutputForm.JSON:
         for line in many.lines():
             say(line)
     elif shown:
         say("\n".join(one.text for one in shown))
+
+
+def _report(reports: Sequence[ReportFile] | None, sections: Sequence[Section]) -> None:
+    if reports and sections:
+        from kstream_plan.render.report.drain_section import drains_html, drains_svg  # noqa: PLC0415 - only for reports
+
+        write_reports(reports, {"html": lambda: drains_html(sections), "svg": lambda: drains_svg(sections)})
 
 
 def _as_json(drained: Answer) -> str:

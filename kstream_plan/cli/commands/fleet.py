@@ -13,12 +13,14 @@ from kstream_plan.cli.actions.many import Many
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import plan_job
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
+from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.actions.shown import Wanted
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.reports import Paging, ReportFile
 from kstream_plan.cli.options.shared import parser, whole_number
 from kstream_plan.cli.output import OutputForm, page, say
 from kstream_plan.cli.progress import progress
@@ -34,7 +36,7 @@ from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN, check_paths
 
 
-class FleetOptions(PlansSnapshots):
+class FleetOptions(Paging, PlansSnapshots):
     """What ``fleet`` is asked."""
 
     paths: Annotated[
@@ -62,6 +64,7 @@ def fleet(asked: FleetOptions) -> None:
     """Show many applications at a glance, the worst first: results, saved plans, or snapshots to plan."""
     with expected_failures(debug=asked.debug):
         check_before_reading(asked, None)
+        check_reports(asked.report, None)
         picked = () if asked.where is None else conditions(asked.where, parse_duration)
         if asked.sort is not None:
             check_name(asked.sort, "--sort")
@@ -76,7 +79,9 @@ def fleet(asked: FleetOptions) -> None:
             raise together(errors)
         if errors:
             report(together(errors), debug=asked.debug)
-        say(_page(results, _chosen(results, picked, asked), asked.output))
+        chosen = _chosen(results, picked, asked)
+        _report(results, chosen, asked.report)
+        say(_page(results, chosen, asked.output))
     raise typer.Exit(first_that_applies(map(_code, results)))
 
 
@@ -147,6 +152,13 @@ def _page(results: Sequence[Result], shown: Sequence[Result], form: OutputForm) 
         return fleet_markdown(results, shown)
     of = page()
     return fleet_table(results, shown, width=of.width, colour=of.colour)
+
+
+def _report(results: Sequence[Result], chosen: Sequence[Result], reports: Sequence[ReportFile] | None) -> None:
+    if reports:
+        from kstream_plan.render.report.reports import fleet_html  # noqa: PLC0415 - only for reports
+
+        write_reports(reports, {"html": lambda: fleet_html(results, chosen)})
 
 
 def _code(result: Result) -> ExitCode:

@@ -40,3 +40,11 @@ class Drawing(Options, panel=OUTPUT):
         list[ReportFile] | None,
         report_option(("html", "svg"), "Write a page to look at (html), or its timeline alone (svg); repeatable."),
     ] = None
+
+
+class Paging(Options, panel=OUTPUT):
+    """Reports of commands whose answer is no plan."""
+
+    report: Annotated[
+        list[ReportFile] | None, report_option(("html",), "Write a page of HTML to look at; repeatable.")
+    ] = None

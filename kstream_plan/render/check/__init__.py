@@ -35,6 +35,12 @@ def _github(check: Check) -> str:
     return github_report(check)
 
 
+def _html(check: Check) -> str:
+    from kstream_plan.render.report.check_section import check_html  # noqa: PLC0415 - only this format
+
+    return check_html(check)
+
+
 REPORTS: Mapping[str, Callable[[Check], str]] = MappingProxyType(
-    {"json": _json, "markdown": _markdown, "junit": _junit, "github": _github}
+    {"json": _json, "markdown": _markdown, "junit": _junit, "github": _github, "html": _html}
 )

@@ -24,14 +24,15 @@ _NARROWEST = 60
 def table_report(check: Check, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return the violations of every plan, worst first, what is kept in one line; lines of text, each ended."""
     width = max(width, _NARROWEST)
-    lines = paragraph(_counts(check), width, "", "  ") if len(check.plans) != 1 or check.errors else []
+    lines = paragraph(check_counts(check), width, "", "  ") if len(check.plans) != 1 or check.errors else []
     for checked in check.plans:
         lines += _plan(checked, width)
     text = "\n".join(line.rstrip() for line in lines) + "\n"
     return coloured(text) if colour else text
 
 
-def _counts(check: Check) -> str:
+def check_counts(check: Check) -> str:
+    """Return how many plans keep to the policy."""
     errors = sum(checked.worst is Status.ERROR for checked in check.plans)
     warnings = sum(checked.worst is Status.WARNING for checked in check.plans)
     parts = [f"{len(check.errors):,} not checked"] if check.errors else []

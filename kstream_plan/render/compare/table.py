@@ -21,7 +21,7 @@ _NOTHING_TO_DEPLOY = ("design", "max.learners", "plan", "scenario")
 _GAP = 2
 
 
-class _Shown(NamedTuple):
+class Compared(NamedTuple):
     """A column: its heading, what it means, and its cell of an alternative."""
 
     column: Column
@@ -34,7 +34,7 @@ def compare_table(alike: Sequence[SameOutcome], *, width: int = DEFAULT_WIDTH, c
 
     Columns for which there is no room follow below, again beside the alternatives.
     """
-    shown, bad = _columns(alike, TERMINAL), [_is_bad(of.one) for of in alike]
+    shown, bad = compared(alike, TERMINAL), [is_bad(of.one) for of in alike]
     names, *figures = (one for one in shown if any(one.cells))
     others = [one for one in figures if len(set(one.cells)) > 1 or len(alike) == 1]
     pages = _pages(names, others, width)
@@ -47,7 +47,7 @@ def compare_table(alike: Sequence[SameOutcome], *, width: int = DEFAULT_WIDTH, c
             width=width,
             colour=colour,
         )
-        for heading, page in zip([_heading(alike, TERMINAL), *([""] * len(pages))], pages, strict=False)
+        for heading, page in zip([compared_heading(alike, TERMINAL), *([""] * len(pages))], pages, strict=False)
     ]
     same = [f"{one.column.head} {one.cells[0]}" for one in figures if one not in others]
     meanings = wrapped([f"in all: {', '.join(same)}"], "", width, "", "  ") if same else []
@@ -57,11 +57,11 @@ def compare_table(alike: Sequence[SameOutcome], *, width: int = DEFAULT_WIDTH, c
 
 def compare_markdown(alike: Sequence[SameOutcome]) -> str:
     """Return the same as Markdown, all columns beside each other."""
-    shown = [one for one in _columns(alike, MARKDOWN) if any(one.cells)]
+    shown = [one for one in compared(alike, MARKDOWN) if any(one.cells)]
     rows = list(zip(*(one.cells for one in shown), strict=True))
     meanings = "; ".join(f"{one.column.head}: {one.meaning}" for one in shown[1:])
-    parts = [markdown_overview(_heading(alike, MARKDOWN), [one.column for one in shown], rows), meanings + "\n"]
-    best, conclusion = fastest(alike), _conclusion(alike)
+    parts = [markdown_overview(compared_heading(alike, MARKDOWN), [one.column for one in shown], rows), meanings + "\n"]
+    best, conclusion = fastest(alike), conclusion_of(alike)
     if conclusion:
         parts.append(f"{MARKDOWN.sentence(conclusion)}\n")
     if best and to_deploy(best[0]):
@@ -87,11 +87,11 @@ def _is_draft(of: SameOutcome) -> bool:
     return any(note.code == "never-released" for note in of.one.plan.assumptions)
 
 
-def _pages(names: _Shown, others: Sequence[_Shown], width: int) -> list[list[_Shown]]:
+def _pages(names: Compared, others: Sequence[Compared], width: int) -> list[list[Compared]]:
     """Deal the columns to as many tables below each other as the width takes."""
     # a long name is wrapped; it is not what the table is read for
     room = width - 2 - min(max(map(cell_len, (*names.column.head.split(" "), *names.cells))), width // 2)
-    pages: list[list[_Shown]] = [[]]
+    pages: list[list[Compared]] = [[]]
     left = room
     for one in others:
         takes = _GAP + max(map(cell_len, (one.column.head, *one.cells)))
@@ -103,7 +103,8 @@ def _pages(names: _Shown, others: Sequence[_Shown], width: int) -> list[list[_Sh
     return pages
 
 
-def _heading(alike: Sequence[SameOutcome], escape: Escape) -> str:
+def compared_heading(alike: Sequence[SameOutcome], escape: Escape) -> str:
+    """Return whose alternatives these are, and how many."""
     number = sum(len(of.alternatives) for of in alike)
     group = alike[0].one.plan.group.application_id
     draws = {of.draws.number for one in alike for of in one.alternatives if of.draws is not None}
@@ -115,20 +116,23 @@ def _heading(alike: Sequence[SameOutcome], escape: Escape) -> str:
     return ", ".join(parts)
 
 
-def _columns(alike: Sequence[SameOutcome], escape: Escape) -> list[_Shown]:
+def compared(alike: Sequence[SameOutcome], escape: Escape) -> list[Compared]:
+    """Return the columns, the names of the alternatives first."""
     names = ", ".join(one.name for one in alike[0].one.changes)
     shown = [
-        _Shown(Column(names), "", tuple(_name(of, escape) for of in alike)),
-        _Shown(Column("balanced"), "time until every task is where it stays", tuple(_balanced(of.one) for of in alike)),
+        Compared(Column(names), "", tuple(alternative_name(of, escape) for of in alike)),
+        Compared(
+            Column("balanced"), "time until every task is where it stays", tuple(_balanced(of.one) for of in alike)
+        ),
         *(_of_workers(alike) if alike[0].one.plan.is_of_workers else _of_state(alike)),
     ]
     if any(of.one.kept is not None for of in alike):
         kept = tuple("kept" if of.one.kept else f"breaks {', '.join(of.one.broken)}" for of in alike)
-        shown.append(_Shown(Column("policy"), "rules that are broken", kept))
+        shown.append(Compared(Column("policy"), "rules that are broken", kept))
     return shown
 
 
-def _of_workers(alike: Sequence[SameOutcome]) -> list[_Shown]:
+def _of_workers(alike: Sequence[SameOutcome]) -> list[Compared]:
     """Return the figures of Connect groups: what stops and starts, and what nobody runs."""
     columns: Sequence[tuple[str, str, Callable[[Alternative], str]]] = (
         ("rebal.", "rebalances", lambda of: _numbers(of.figures.rebalances)),
@@ -145,62 +149,66 @@ def _of_workers(alike: Sequence[SameOutcome]) -> list[_Shown]:
         ("moves", "connectors and tasks that change worker, of the least", _moves),
     )
     return [
-        _Shown(Column(head, right=True), meaning, tuple(cell(of.one) for of in alike))
+        Compared(Column(head, right=True), meaning, tuple(cell(of.one) for of in alike))
         for head, meaning, cell in columns
     ]
 
 
-def _of_state(alike: Sequence[SameOutcome]) -> list[_Shown]:
+def _of_state(alike: Sequence[SameOutcome]) -> list[Compared]:
     """Return the figures of groups whose tasks have state."""
     figures = [of.one.figures for of in alike]
     designs = any(one.name == "design" for one in alike[0].one.changes)
     return [
-        _Shown(
+        Compared(
             Column("least", right=True),
             "the same if every copy is restored at once (no rate is known)",
             tuple(
                 "" if of.one.plan.summary.floor_ms is None else duration(of.one.plan.summary.floor_ms) for of in alike
             ),
         ),
-        _Shown(
+        Compared(
             Column("relief", right=True),
             "when the busiest instance first runs less",
             tuple("" if of.relief_ms is None else clock(of.relief_ms) for of in figures),
         ),
-        _Shown(Column("rebal.", right=True), "rebalances", tuple(_numbers(of.rebalances) for of in figures)),
-        _Shown(
+        Compared(Column("rebal.", right=True), "rebalances", tuple(_numbers(of.rebalances) for of in figures)),
+        Compared(
             Column("moves", right=True),
             "stateful tasks that change instance, of the least",
             tuple(_moves(of.one) for of in alike),
         ),
-        _Shown(
+        Compared(
             Column("pause", right=True),
             "worst standstill of a task",
             tuple(_pause(of.one) for of in alike),
         ),
         *(
-            [_Shown(Column("pauses", right=True), "standstills of tasks", tuple(_numbers(of.pauses) for of in figures))]
+            [
+                Compared(
+                    Column("pauses", right=True), "standstills of tasks", tuple(_numbers(of.pauses) for of in figures)
+                )
+            ]
             if designs
             else []
         ),
-        _Shown(
+        Compared(
             Column("at once", right=True),
             "most tasks still at the same time",
             _counts(of.paused_at_once for of in figures),
         ),
-        _Shown(Column("cold", right=True), "cold starts", tuple(_numbers(of.cold_handovers) for of in figures)),
-        _Shown(
+        Compared(Column("cold", right=True), "cold starts", tuple(_numbers(of.cold_handovers) for of in figures)),
+        Compared(
             Column("restored", right=True),
             "records",
             tuple("unknown" if of.restored_records is None else _numbers(of.restored_records) for of in figures),
         ),
-        _Shown(Column("copies", right=True), "most extra copies", _counts(of.peak_extra_copies for of in figures)),
-        _Shown(
+        Compared(Column("copies", right=True), "most extra copies", _counts(of.peak_extra_copies for of in figures)),
+        Compared(
             Column("restores", right=True),
             "most copies that begin to restore in one rebalance",
             _counts(of.most_restores_begun for of in figures),
         ),
-        _Shown(
+        Compared(
             Column("disk", right=True),
             "records in the copies of the fullest instance",
             tuple("unknown" if of.most_state_records is None else f"{of.most_state_records:,}" for of in figures),
@@ -208,7 +216,8 @@ def _of_state(alike: Sequence[SameOutcome]) -> list[_Shown]:
     ]
 
 
-def _name(of: SameOutcome, escape: Escape) -> str:
+def alternative_name(of: SameOutcome, escape: Escape) -> str:
+    """Return what is otherwise in it, with a mark if none is faster."""
     text = escape.name(folded([one.changes for one in of.alternatives]))
     return f"{text} {escape.sentence(_FASTEST)}" if of.fastest else text
 
@@ -264,12 +273,13 @@ def _counts(values: object) -> tuple[str, ...]:
     return tuple(f"{value:,}" for value in values)  # type: ignore[attr-defined]
 
 
-def _is_bad(of: Alternative) -> bool:
+def is_bad(of: Alternative) -> bool:
+    """Tell whether it is marked: it does not settle, breaks the policy, or starts tasks cold."""
     return not of.settles or of.kept is False or of.figures.cold_handovers.most > 0
 
 
 def _below(alike: Sequence[SameOutcome], width: int) -> list[str]:
-    best, conclusion = fastest(alike), _conclusion(alike)
+    best, conclusion = fastest(alike), conclusion_of(alike)
     bad = _why_bad(alike)
     marks = ["", *paragraph(f"! {' or '.join(bad)}", width, "", "  ")] if bad else []
     if not conclusion:
@@ -292,7 +302,7 @@ def _setting(line: str, width: int) -> list[str]:
     return wrapped([line], "", width, "  ", "    ")
 
 
-def _conclusion(alike: Sequence[SameOutcome]) -> str:
+def conclusion_of(alike: Sequence[SameOutcome]) -> str:
     """Say which is the fastest, and whether chance may have decided; nothing if none may be taken."""
     if len(alike) == 1:
         return "all come to the same" if len(alike[0].alternatives) > 1 else ""

@@ -14,7 +14,7 @@ from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.timeline import InstanceCourse, Level, LoadAt, Timeline, summed
 from kstream_plan.render.plan.picture import head_of, shown_instances
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count
+from kstream_plan.render.text.numbers import clock, count, duration, durations
 
 #: So wide is a row in the units of its shapes.
 WIDTH = 10_000
@@ -134,6 +134,28 @@ def load_figure(plan: Plan, of: Timeline) -> Figure:
     return Figure(
         rows=tuple(rows), ticks=_ticks(of), marks=(), sentence="load, balance, copies and standstills over time"
     )
+
+
+class _Span(NamedTuple):
+    """An axis without a plan."""
+
+    from_ms: int
+    to_ms: int
+
+
+def bars_figure(lengths: Sequence[tuple[str, int, int, int]]) -> Figure:
+    """Return how long several things take: a name each, in the middle, at least and at most (milliseconds)."""
+    longest = max((most for *_, most in lengths), default=0)
+    axis = _Span(0, longest + max(1_000, longest // 25))
+    rows = []
+    for name, median, least, most in lengths:
+        between = f" ({durations(least, most)})" if least != most else ""
+        shapes = [Shape("runs", _spans([(0, median)], axis, 6, 14) if median else "")]
+        shapes += [Shape("still", _spans([(least, most)], axis, 11, 4))] if least != most else []
+        told = f"{name}: {duration(median)}{between}"
+        kept = tuple(shape for shape in shapes if shape.path)
+        rows.append(Row(label=name, sums_up=duration(median), told=told, shapes=kept, height=26))
+    return Figure(rows=tuple(rows), ticks=_ticks(axis), marks=(), sentence="how long each takes")
 
 
 def _area_rows(of: Timeline, names: Names) -> Iterator[Row]:
@@ -273,7 +295,7 @@ def _strip(series: Sequence[Level], of: Timeline, top: int, height: int) -> str:
     return _spans(spans, of, top, height)
 
 
-def _spans(spans: Iterable[tuple[int, int]], of: Timeline, top: int, height: int) -> str:
+def _spans(spans: Iterable[tuple[int, int]], of: Timeline | _Span, top: int, height: int) -> str:
     return "".join(
         f"M{_x(begin, of)} {top}H{max(_x(end, of), _x(begin, of) + 1)}v{height}H{_x(begin, of)}Z"
         for begin, end in spans
@@ -284,15 +306,15 @@ def _lines(times_ms: Iterable[int], of: Timeline, top: int, height: int) -> str:
     return "".join(f"M{x} {top}v{height}" for x in dict.fromkeys(_x(at_ms, of) for at_ms in times_ms))
 
 
-def _x(at_ms: int, of: Timeline) -> int:
+def _x(at_ms: int, of: Timeline | _Span) -> int:
     return round(WIDTH * (min(at_ms, of.to_ms) - of.from_ms) / (of.to_ms - of.from_ms))
 
 
-def _percent(at_ms: int, of: Timeline) -> str:
+def _percent(at_ms: int, of: Timeline | _Span) -> str:
     return f"{_x(at_ms, of) * 100 / WIDTH:g}"
 
 
-def _ticks(of: Timeline) -> tuple[Tick, ...]:
+def _ticks(of: Timeline | _Span) -> tuple[Tick, ...]:
     length = of.to_ms - of.from_ms
     step = next((step for step in _TICKS_MS if length / step <= _MOST_TICKS), _TICKS_MS[-1])
     return tuple(Tick(_percent(at_ms, of), clock(at_ms)) for at_ms in range(0, of.to_ms + 1, step))

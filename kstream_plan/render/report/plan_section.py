@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.plans import Plan
@@ -127,9 +128,10 @@ def timeline_drawing(plan: Plan, found: Sequence[Activity], of: Timeline, names:
     return Drawing(title, figure, _legend(figure, _LEGEND), note=note)
 
 
-def captioned(fact: Fact) -> Labelled:
-    """Return one of the first lines below a caption that needs no explanation."""
-    return Labelled(_CAPTIONS.get(fact.label, fact.label.capitalize()), fact.forms[0])
+def captioned(fact: Fact, other: Mapping[str, str] = MappingProxyType({})) -> Labelled:
+    """Return one of the first lines below a caption that needs no explanation, one of the ``other`` if it has it."""
+    caption = other.get(fact.label) or _CAPTIONS.get(fact.label, fact.label.capitalize())
+    return Labelled(caption, fact.forms[0])
 
 
 def drawings(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names, ends: str) -> Iterator[Block]:
@@ -139,7 +141,8 @@ def drawings(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names, 
     if everyone is not None:
         yield Drawing("Every instance", everyone, _legend(everyone, _LEGEND), folded=True)
     figure = load_figure(plan, of)
-    yield Drawing("Load, balance, copies", figure, _legend(figure, _LOAD_LEGEND))
+    title = "Load and balance" if plan.is_of_workers else "Load, balance, copies"
+    yield Drawing(title, figure, _legend(figure, _LOAD_LEGEND))
     if found:
         yield _picture_table(plan, found, names)
 

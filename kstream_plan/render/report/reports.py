@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.errors import UsageError
-from kstream_plan.plans.activity import events
-from kstream_plan.plans.timeline import timeline
+from kstream_plan.fleet.figures import is_bad
+from kstream_plan.plans.result import Result
+from kstream_plan.render.fleet import COLUMNS as FLEET_COLUMNS
+from kstream_plan.render.fleet import fleet_heading, fleet_legend, result_cells, result_why
 from kstream_plan.render.plan.fleet import COLUMNS, Column, Line, counts, plan_line
 from kstream_plan.render.report.markup import drawing_svg, report_html
-from kstream_plan.render.report.page import Report, Section, Table, TableRow
-from kstream_plan.render.report.plan_section import plan_section, timeline_drawing, words_of
+from kstream_plan.render.report.page import Drawing, Report, Section, Table, TableRow
+from kstream_plan.render.report.plan_section import plan_section, words_of
 from kstream_plan.render.simulation.fleet import COLUMNS as SIMULATION_COLUMNS
 from kstream_plan.render.simulation.fleet import counts as simulation_counts
 from kstream_plan.render.simulation.fleet import simulation_line
 from kstream_plan.render.text.escape import TERMINAL
-from kstream_plan.render.text.names import Names
+
+T = TypeVar("T")
 
 #: Up to so many applications have a section of their own, the worst ones.
 MOST_SECTIONS = 20
@@ -47,13 +51,46 @@ def plan_svg(saved: Sequence[SavedPlan]) -> str:
     Raises:
         UsageError: there are several.
     """
-    if len(saved) != 1:
+    return section_svg(plan_section(only(saved), alone=False))
+
+
+def only(given: Sequence[T]) -> T:
+    """Return what there is one of.
+
+    Raises:
+        UsageError: there are several.
+    """
+    if len(given) != 1:
         fix = "choose the application with --application-id, or write html=FILE"
         raise UsageError("svg is the picture of one application", where="--report", fix=fix)
-    [of] = saved
-    names, found = Names(of.plan.group), events(of.plan)
-    section = plan_section(of, alone=False)
-    return drawing_svg(section, timeline_drawing(of.plan, found, timeline(of.plan), names))
+    return given[0]
+
+
+def section_svg(section: Section) -> str:
+    """Return the first drawing of a section alone.
+
+    Raises:
+        UsageError: there is none, for nothing follows.
+    """
+    drawing = next((block for block in section.blocks if isinstance(block, Drawing)), None)
+    if drawing is None:
+        raise UsageError("there is no timeline: nothing follows", where="--report", fix="write html=FILE")
+    return drawing_svg(section, drawing)
+
+
+def fleet_html(results: Sequence[Result], shown: Sequence[Result]) -> str:
+    """Return many applications at a glance as one page: all are counted, some shown."""
+    heads = (*(column.head for column in FLEET_COLUMNS), "why")
+    right = frozenset(place for place, column in enumerate(FLEET_COLUMNS) if column.right)
+    rows = tuple(
+        TableRow(
+            (*result_cells(one, TERMINAL), "; ".join(result_why(one, TERMINAL))), tone="bad" if is_bad(one) else "plain"
+        )
+        for one in shown
+    )
+    note = " ".join(fleet_legend(shown)) if shown else ""
+    table = Table(fleet_heading(results, shown), heads, rows, right, note=note, sortable=True)
+    return report_html(Report("kstream-plan: fleet", (), table))
 
 
 def report_of(sections: Sequence[Section], number: int, overview: Table | None = None) -> Report:

@@ -21,7 +21,7 @@ from kstream_plan.version import __version__
 
 _NARROWEST = 60
 _WORK = ("connector or task", "connectors and tasks")
-_COLUMNS = (
+COLUMNS = (
     Column("if they are …"),
     Column("rebal.", right=True),
     Column("stand still", right=True),
@@ -41,20 +41,20 @@ _WAYS = {
 def workers_drained_table(found: WorkersDrained, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return the answer as lines of text, each ended; ``width`` in columns, ``colour`` for a terminal."""
     names, width = Names(found.plan.group), max(width, _NARROWEST)
-    lines = title_lines(_title(found, names), width)
-    lines += [line for fact in _facts(found, names) for line in fact_lines(fact, width)]
-    rows, bad = [_cells(way) for way in found.ways], [way.longest_ms > _round_ms(found) for way in found.ways]
-    text = "\n".join(lines) + "\n" + overview(_about_ways(found), _COLUMNS, rows, bad, width=width)
-    text += "".join(f"{line}\n" for of in _remarks(found, names) for line in paragraph(of, width, " ! ", "   "))
+    lines = title_lines(workers_title(found, names), width)
+    lines += [line for fact in workers_facts(found, names) for line in fact_lines(fact, width)]
+    rows, bad = [way_cells(way) for way in found.ways], [way.longest_ms > round_ms(found) for way in found.ways]
+    text = "\n".join(lines) + "\n" + overview(about_ways(found), COLUMNS, rows, bad, width=width)
+    text += "".join(f"{line}\n" for of in workers_remarks(found, names) for line in paragraph(of, width, " ! ", "   "))
     return coloured(text) if colour else text
 
 
 def workers_drained_markdown(found: WorkersDrained) -> str:
     """Return the answer as Markdown, its lines ended."""
     names = Names(found.plan.group, MARKDOWN)
-    parts = [f"{heading(_title(found, names))}\n", f"{fact_list(_facts(found, names))}\n"]
-    parts.append(markdown_overview(_about_ways(found), _COLUMNS, [_cells(way) for way in found.ways]))
-    parts.append("".join(f"- ⚠ {remark}\n" for remark in _remarks(found, names)))
+    parts = [f"{heading(workers_title(found, names))}\n", f"{fact_list(workers_facts(found, names))}\n"]
+    parts.append(markdown_overview(about_ways(found), COLUMNS, [way_cells(way) for way in found.ways]))
+    parts.append("".join(f"- ⚠ {remark}\n" for remark in workers_remarks(found, names)))
     return "\n".join(parts)
 
 
@@ -82,13 +82,14 @@ def workers_drained_json(found: WorkersDrained) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _title(found: WorkersDrained, names: Names) -> Fact:
+def workers_title(found: WorkersDrained, names: Names) -> Fact:
+    """Return who stops, and the answer."""
     who = several(names.instances(found.process_ids))
     verb = "stops" if len(found.process_ids) == 1 else "stop"
     now, all_of = found.ways[0], len(found.plan.group.tasks)
     if now.runs_after_ms is None:
         answer = "THE GROUP DOES NOT SETTLE"
-    elif now.longest_ms > _round_ms(found):
+    elif now.longest_ms > round_ms(found):
         answer = f"NOBODY RUNS {now.items:,} of {count(all_of, *_WORK)} for up to {duration(now.longest_ms)}"
     elif found.items:
         answer = f"{len(found.items):,} of {count(all_of, *_WORK)} run elsewhere {_within(found)}"
@@ -98,18 +99,19 @@ def _title(found: WorkersDrained, names: Names) -> Fact:
     return Fact(label, (f"if {who} {verb} now, {answer}. {generation(found.plan.generation).capitalize()}",))
 
 
-def _facts(found: WorkersDrained, names: Names) -> list[Fact]:
+def workers_facts(found: WorkersDrained, names: Names) -> list[Fact]:
+    """Return the other first lines."""
     now, ran = found.ways[0], {item.task_id for item in found.items}
     others = len(found.plan.pauses.ms.keys() - ran)
     what = several([names.task(item.task_id) for item in found.items], 5) if ran else "nothing"
     facts = [Fact("RUNS", (f"{what}{' there now' if ran else ' there'}",))]
-    if now.longest_ms > _round_ms(found):
+    if now.longest_ms > round_ms(found):
         in_all = f"{duration(now.item_ms)} in all"
         more = f"; {others:,} of them others ran, or nobody did" if others else ""
         what = f"runs up to {now.at_once:,} at once, ≤ {duration(now.longest_ms)} each; {in_all}{more}"
         facts.append(Fact("NOBODY", (what,)))
     if now.runs_after_ms is not None:
-        after = f"after ~{duration(now.runs_after_ms)}" if now.runs_after_ms > _round_ms(found) else _within(found)
+        after = f"after ~{duration(now.runs_after_ms)}" if now.runs_after_ms > round_ms(found) else _within(found)
         more = f"; {others:,} that others run stand still as well" if others and len(facts) == 1 else ""
         no_delay = found.leader_stops and found.waits and not found.in_turn
         more += "; no delay: who leads next remembers nothing" if no_delay else ""
@@ -127,28 +129,31 @@ def _wait(found: WorkersDrained) -> Fact:
 
 
 def _within(found: WorkersDrained) -> str:
-    return f"within a rebalance (~{duration(_round_ms(found))})"
+    return f"within a rebalance (~{duration(round_ms(found))})"
 
 
-def _round_ms(found: WorkersDrained) -> int:
+def round_ms(found: WorkersDrained) -> int:
     """Return how long it takes until all have heard of a rebalance."""
     return found.plan.config.heartbeat_interval_ms
 
 
-def _about_ways(found: WorkersDrained) -> str:
+def about_ways(found: WorkersDrained) -> str:
+    """Return what the ways have in common."""
     delay = duration(found.plan.config.scheduled_rebalance_max_delay_ms or 0)
     noticed = duration(found.plan.config.session_timeout_ms)
-    more = f"the {duration(_round_ms(found))} until all have heard that somebody is gone are counted in"
+    more = f"the {duration(round_ms(found))} until all have heard that somebody is gone are counted in"
     waits = f"scheduled.rebalance.max.delay.ms is {delay}" if found.waits else "nothing waits for who is gone"
     waits += "; the leader goes first, the others a rebalance later, the worse order" if found.in_turn else ""
     return f"{waits}; who is killed counts as gone after {noticed}; {more}"
 
 
-def _cells(way: StandStill) -> tuple[str, ...]:
+def way_cells(way: StandStill) -> tuple[str, ...]:
+    """Return the cells of a way to stop."""
     after = "never" if way.runs_after_ms is None else duration(way.runs_after_ms)
     each, in_all = duration(way.longest_ms), duration(way.item_ms)
     return (_WAYS[way.way], f"{way.rebalances:,}", f"{way.items:,}", each, in_all, after)
 
 
-def _remarks(found: WorkersDrained, names: Names) -> list[str]:
+def workers_remarks(found: WorkersDrained, names: Names) -> list[str]:
+    """Return the warnings, and what is taken for granted."""
     return [*(names.escape_message(note.message) for note in found.plan.warnings), *assumed(found.plan, names)]

@@ -64,7 +64,7 @@
     const steps = [...article.querySelectorAll(".steps li")].filter(
       li => new RegExp(`(^|[ ])${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}([ ,:]|$)`).test(li.textContent));
     const story = make("section", { class: "story", tabindex: "-1", "aria-label": `task ${name}` },
-      make("h3", {}, `Task ${name} (subtopology ${group})`),
+      make("h3", {}, `Task ${name} (${data.group.toLowerCase()} ${group})`),
       make("ul", {}, ...said.map(([, text]) => make("li", {}, text))));
     if (steps.length) {
       story.append(make("h4", {}, "Its steps, with their reasons"), make("ul", {}, ...steps.map(li => make("li", {}, li.textContent))));
@@ -121,7 +121,7 @@
     const [zoomLabel, zoom] = choice("Zoom", [["2", "2 ×"], ["4", "4 ×"], ["8", "8 ×"], ["16", "16 ×"]]);
     zoom.options[0].textContent = "whole";
     const [placeLabel, place] = choice("Instance", data.instances.map((name, index) => [index, name]));
-    const [groupLabel, group] = choice("Subtopology", [...new Set(tasks.map(one => one.group))].map(name => [name, name]));
+    const [groupLabel, group] = choice(data.group, [...new Set(tasks.map(one => one.group))].map(name => [name, name]));
     const task = make("input", { type: "search", placeholder: "0_1", spellcheck: "false" });
     const count = make("p", { class: "note", role: "status" });
     const lanes = make("div", { class: "lanes" });
@@ -167,7 +167,7 @@
       const shown = tasks.filter(one => (!wanted.group || one.group === wanted.group)
         && (!wanted.task || one.name.startsWith(wanted.task)) && (!wanted.place || touches(one)));
       const more = shown.length > MOST_LANES ? `, the first ${MOST_LANES} of them below` : "";
-      count.textContent = any ? `${shown.length} of ${tasks.length} stateful tasks${more}` : "";
+      count.textContent = any ? `${shown.length} of ${tasks.length} tasks${more}` : "";
       for (const of of article.querySelectorAll("g[data-places], .names > [data-places], .sums > [data-places]")) {
         of.classList.toggle("dimmed", Boolean(wanted.place) && of.dataset.places !== wanted.place);
       }

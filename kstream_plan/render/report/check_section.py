@@ -1,0 +1,87 @@
+"""What a check found as a page: every rule, kept or broken, and the plan that it was held against."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kstream_plan.documents.plan.read import SavedPlan
+from kstream_plan.policy.findings import Check, CheckedPlan, Status
+from kstream_plan.render.check.table import MARKS, check_counts
+from kstream_plan.render.check.wording import figures, heading, origin, passes, sentence
+from kstream_plan.render.report.markup import report_html
+from kstream_plan.render.report.page import Labelled, Section, Settings, Table, TableRow, Tone
+from kstream_plan.render.report.plan_section import plan_section, words_of
+from kstream_plan.render.report.reports import MOST_SECTIONS, report_of
+from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.text.names import Names
+
+_TONES: dict[Status, Tone] = {Status.ERROR: "bad", Status.WARNING: "warn", Status.PASSED: "good"}
+_ANSWERS = {
+    Status.ERROR: "It breaks the policy",
+    Status.WARNING: "It keeps to the policy, with warnings",
+    Status.PASSED: "It keeps to the policy",
+}
+
+
+def check_html(check: Check) -> str:
+    """Return what a check found as one page: what could not be checked, then the plans, the worst first."""
+    sections = [_unchecked(application_id, message) for application_id, message in check.errors]
+    number = len(sections) + len(check.plans)
+    sections += [_checked(one, alone=number == 1) for one in check.plans[: MOST_SECTIONS - len(sections)]]
+    overview = _overview(check) if number > 1 else None
+    words = words_of(one.plan for one in check.plans)
+    return report_html(replace(report_of(sections, number, overview), words=words))
+
+
+def _unchecked(application_id: str | None, message: str) -> Section:
+    name = "an application" if application_id is None else TERMINAL.name(application_id)
+    answer = Labelled("It could not be checked", TERMINAL.sentence(message))
+    return Section(name, "", "bad", answer, (), ())
+
+
+def _checked(checked: CheckedPlan, *, alone: bool) -> Section:
+    """Return a plan as it is told without a check, below what the check found."""
+    names = Names(checked.plan.group)
+    plan = plan_section(SavedPlan(checked.plan), alone=alone)
+    facts = plan.facts if plan.answer is None else (plan.answer, *plan.facts)
+    return replace(
+        plan,
+        tone=_TONES[checked.worst],
+        answer=Labelled(_ANSWERS[checked.worst], heading(checked, names)),
+        facts=facts,
+        blocks=(_findings(checked, names), _beside(checked, names), *plan.blocks),
+    )
+
+
+def _findings(checked: CheckedPlan, names: Names) -> Table:
+    rows = [
+        TableRow(
+            (
+                MARKS[finding.status],
+                finding.status.value,
+                names.escape(finding.rule),
+                sentence(finding, checked.plan, names),
+            ),
+            tone=_TONES.get(finding.status, "plain") if finding.status is not Status.PASSED else "good",
+        )
+        for finding in checked.findings
+    ]
+    return Table("Rules", ("", "status", "rule", "what was found"), tuple(rows), note=passes(checked))
+
+
+def _beside(checked: CheckedPlan, names: Names) -> Settings:
+    items = [Labelled("snapshot", origin(checked))]
+    items += [] if checked.baseline is None else [Labelled("before", figures(checked.baseline))]
+    items += [Labelled("the plan", names.escape(checked.source))] if checked.source else []
+    return Settings("Checked", tuple(items))
+
+
+def _overview(check: Check) -> Table:
+    rows = [
+        TableRow(("-", TERMINAL.name(application_id or "an application"), "could not be checked"), tone="bad")
+        for application_id, _ in check.errors
+    ]
+    for one in check.plans:
+        cells = (MARKS[one.worst], TERMINAL.name(one.application_id), heading(one, Names(one.plan.group)))
+        rows.append(TableRow(cells, tone=_TONES[one.worst] if one.worst is not Status.PASSED else "plain"))
+    return Table(check_counts(check), ("", "application", "what was found"), tuple(rows), sortable=True)

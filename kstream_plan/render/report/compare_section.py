@@ -1,0 +1,86 @@
+"""Alternatives beside each other as a page: how long each takes, their figures, and each over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kstream_plan.comparison.alternatives import SameOutcome, fastest
+from kstream_plan.plans.activity import events
+from kstream_plan.plans.timeline import timeline
+from kstream_plan.render.compare.table import (
+    alternative_name,
+    compared,
+    compared_heading,
+    conclusion_of,
+    is_bad,
+    to_deploy,
+)
+from kstream_plan.render.report.figure import bars_figure
+from kstream_plan.render.report.markup import report_html
+from kstream_plan.render.report.page import Block, Code, Drawing, Labelled, Section, Table, TableRow, Tone
+from kstream_plan.render.report.plan_section import made_from, timeline_drawing, words_of
+from kstream_plan.render.report.reports import report_of
+from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.text.names import Names
+
+#: Of so many outcomes the timelines are part of the page.
+_MOST_TIMELINES = 12
+
+
+def compare_html(found: Sequence[Sequence[SameOutcome]]) -> str:
+    """Return the alternatives of every group as one page."""
+    plans = [of.one.plan for alike in found for of in alike]
+    page = report_of([_section(alike) for alike in found], len(found))
+    return report_html(replace(page, words=words_of(plans)))
+
+
+def _section(alike: Sequence[SameOutcome]) -> Section:
+    plan = alike[0].one.plan
+    said = conclusion_of(alike)
+    tone: Tone = "bad" if all(is_bad(of.one) for of in alike) else "good"
+    best = fastest(alike)
+    label = f"Best: {alternative_name(best[0], TERMINAL)}" if best else "Which is best"
+    answer = Labelled(label, said.removeprefix("* ")) if said else None
+    return Section(
+        TERMINAL.name(plan.group.application_id),
+        compared_heading(alike, TERMINAL).rpartition(": ")[2],
+        tone,
+        answer,
+        (),
+        tuple(_blocks(alike)),
+        taken=plan.captured_at,
+    )
+
+
+def _blocks(alike: Sequence[SameOutcome]) -> Iterator[Block]:
+    names = [alternative_name(of, TERMINAL) for of in alike]
+    best = fastest(alike)
+    if best and to_deploy(best[0]):
+        yield Code("To deploy it", "\n".join(to_deploy(best[0])))
+    figure = bars_figure([(name, *of.one.figures.balanced_ms) for name, of in zip(names, alike, strict=True)])
+    legend = (
+        Labelled("runs", "time until every task is where it stays"),
+        Labelled("still", "from the least to the most"),
+    )
+    yield Drawing("How long each takes", figure, legend)
+    yield _figures(alike)
+    for name, of in list(zip(names, alike, strict=True))[:_MOST_TIMELINES]:
+        plan = of.one.plan
+        if plan.rounds:
+            drawn = timeline_drawing(plan, events(plan), timeline(plan), Names(plan.group))
+            yield replace(drawn, title=f"{name}: who runs how much when", folded=True)
+    plan = alike[0].one.plan
+    yield from made_from(plan, Names(plan.group))
+
+
+def _figures(alike: Sequence[SameOutcome]) -> Table:
+    shown = [one for one in compared(alike, TERMINAL) if any(one.cells)]
+    cells = zip(*(one.cells for one in shown), strict=True)
+    rows = tuple(
+        TableRow(row, tone="bad" if is_bad(of.one) else "good" if of.fastest else "plain")
+        for row, of in zip(cells, alike, strict=True)
+    )
+    meanings = "; ".join(f"{one.column.head}: {one.meaning}" for one in shown[1:])
+    right = frozenset(place for place, one in enumerate(shown) if one.column.right)
+    return Table("In figures", tuple(one.column.head for one in shown), rows, right, note=meanings, sortable=True)

@@ -1,0 +1,139 @@
+"""Reports of every kind: they say what the tables say, load nothing, and whatever is in a name does nothing."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from kstream_plan.documents.plan.read import SavedPlan
+from kstream_plan.errors import UsageError
+from kstream_plan.policy.findings import Status
+from kstream_plan.render.check.wording import heading, sentence
+from kstream_plan.render.compare.table import compared
+from kstream_plan.render.diff.happened_story import tell_happened
+from kstream_plan.render.diff.story import tell_diff
+from kstream_plan.render.report.drain_section import drain_section, drains_svg
+from kstream_plan.render.report.reports import plan_svg
+from kstream_plan.render.simulation.drain import tell_drain
+from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import records
+from kstream_plan.simulation.drain import drain
+from tests.helpers import check_cases, diff_cases, plan_cases, report_cases
+from tests.helpers.pages import Page
+
+pytestmark = pytest.mark.xdist_group("simulations")
+
+TAGS = {"script", "style", "html", "head", "meta", "link", "title", "body", "main", "article", "header", "section"}
+TAGS |= {"h1", "h2", "h3", "h4", "p", "strong", "dl", "dt", "dd", "div", "ul", "li", "details", "summary", "span"}
+TAGS |= {
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "time",
+    "footer",
+    "svg",
+    "g",
+    "path",
+    "line",
+    "rect",
+    "text",
+    "pre",
+}
+#: What Connect groups do not have, as on their other pages.
+_OF_STATE = re.compile(
+    r"\b(stateful|stateless|cold|warm|warmed|disks?|restored?|copy|copies|standbys?|probes?)\b", re.I
+)
+
+
+def in_it(text: str, page: Page) -> bool:
+    return " ".join(text.split()) in page.text
+
+
+@pytest.mark.parametrize("name", report_cases.NAMES)
+def test_a_page_holds_nothing_but_itself(name: str) -> None:
+    html = report_cases.case(name)
+    page = Page(html)
+    assert {tag for tag, _ in page.tags} <= TAGS
+    given = [(tag, key, value) for tag, of in page.tags for key, value in of.items()]
+    assert not [key for _, key, _ in given if key.startswith("on")]
+    assert [one for one in given if one[1] in ("src", "href", "action", "xlink:href")] == [("link", "href", "data:,")]
+    assert [of for tag, of in page.tags if tag == "script" and of.get("type") != "application/json"] == [{}]
+    assert set(re.findall(r"https?://[^\s\"'<]+", html)) <= {"http://www.w3.org/2000/svg"}
+    assert not re.search("[\u202e\u200b\x1b]", html)
+    assert len([tag for tag, _ in page.tags if tag == "h1"]) == 1
+
+
+@pytest.mark.parametrize("name", ["connect", "drain-workers"])
+def test_no_page_of_a_connect_group_is_about_state(name: str) -> None:
+    assert not _OF_STATE.findall(Page(report_cases.case(name)).text)
+
+
+def test_hostile_names_are_shown() -> None:
+    page = Page(report_cases.case("evil-plan"))
+    assert "</script><script>alert(1)</script>" in page.text
+    assert "\\u202e" in page.text
+    assert "{{7*7}}" in page.text
+    ElementTree.fromstring(plan_svg([SavedPlan(plan_cases.case("evil-names"))]))
+
+
+@pytest.mark.parametrize("name", ["strict", "fleet"])
+def test_a_check_says_what_its_table_says(name: str) -> None:
+    of, page = check_cases.case(name), Page(report_cases.case("check" if name == "strict" else "check-fleet"))
+    for checked in of.plans:
+        names = Names(checked.plan.group)
+        assert in_it(heading(checked, names), page)
+        for finding in checked.findings:
+            assert in_it(finding.rule, page)
+            assert in_it(sentence(finding, checked.plan, names), page)
+    rules = [row for table in page.tables if table[0][1:3] == ["status", "rule"] for row in table[1:]]
+    broken = [row for row in rules if row[1] == Status.ERROR.value]
+    assert len(broken) == sum(len(checked.of(Status.ERROR)) for checked in of.plans)
+    for application_id, message in of.errors:
+        assert in_it(message, page), application_id
+
+
+def test_a_diff_says_what_its_table_says() -> None:
+    story, page = tell_diff(diff_cases.case("scale-out"), verbose=True), Page(report_cases.case("diff"))
+    for fact in (story.title, *story.facts):
+        assert in_it(fact.forms[0], page)
+    rows = next(table for table in page.tables if table[0][0] == "tasks")[1:]
+    assert [tuple(row) for row in rows] == [(row.tasks, row.what, ", ".join(row.ways), row.why) for row in story.rows]
+
+
+def test_what_happened_is_told_as_in_its_table() -> None:
+    found = tell_happened(report_cases.happened(), verbose=True)
+    page = Page(report_cases.case("happened"))
+    assert [tuple(row) for row in page.tables[0][1:]] == list(found.rows)
+    assert all(in_it(fact.forms[0], page) for fact in found.facts)
+
+
+def test_alternatives_have_the_figures_of_the_table() -> None:
+    shown = [one for one in compared(report_cases.alike(), TERMINAL) if any(one.cells)]
+    page = Page(report_cases.case("compare"))
+    assert page.tables[0][0] == [one.column.head for one in shown]
+    assert page.tables[0][1:] == [list(row) for row in zip(*(one.cells for one in shown), strict=True)]
+    assert in_it("max.warmup.replicas=8", page)
+
+
+def test_a_drain_says_what_becomes_of_each_task() -> None:
+    answer = drain(plan_cases.snapshot("scale-out"), ["i1"])
+    story, page = tell_drain(answer, Names(answer.plan.group)), Page(report_cases.case("drain"))
+    for fact in (story.title, *story.facts):
+        assert in_it(fact.forms[0], page)
+    rows = page.tables[0][1:]
+    assert [row[0].split()[0] for row in rows] == [str(task.task_id) for task in answer.now]
+    assert [row[3] for row in rows] == [
+        "" if task.restore_records == 0 else records(task.restore_records) for task in answer.now
+    ]
+    assert drains_svg([drain_section(answer)]).startswith("<svg ")
+
+
+def test_where_nothing_follows_there_is_no_picture() -> None:
+    with pytest.raises(UsageError, match="nothing follows"):
+        plan_svg([SavedPlan(plan_cases.case("settled"))])
