@@ -46,8 +46,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what starts servers unless a marker asks for it; keep together what shares something."""
-    for marker in ("kafka", "cluster", "s3"):
+    """Leave out what starts servers or a browser unless a marker asks for it; keep together what shares something."""
+    for marker in ("kafka", "cluster", "s3", "browser"):
         if not _asks_for(marker, config):
             left_out = [item for item in items if item.get_closest_marker(marker)]
             items[:] = [item for item in items if not item.get_closest_marker(marker)]

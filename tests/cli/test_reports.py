@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from kstream_plan.documents.plan.read import read_saved
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.render.report.reports import plans_html
 from tests.helpers import plan_cases
+from tests.helpers.goldens import WRITE
 from tests.helpers.pages import Page
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+PICTURE = Path(__file__).parents[2] / "kstream_plan" / "pages" / "report.svg"
 SNAPSHOT = str(EXAMPLES / "scale-out" / "snapshot.json")
 
 
@@ -36,6 +39,15 @@ def test_a_plan_is_reported_as_it_is_saved(spark: object, tmp_path: Path, capsys
     assert capsys.readouterr().out == shown
     assert page.read_text(encoding="utf-8") == plans_html(read_saved(saved.read_bytes(), "here"))
     assert picture.read_text(encoding="utf-8").startswith("<svg ")
+
+
+@pytest.mark.spark
+def test_the_documents_show_the_picture_of_the_example(spark: object, tmp_path: Path) -> None:
+    picture = tmp_path / "a.svg"
+    assert run(["assign", SNAPSHOT, "--report", f"svg={picture}"]) == 0
+    if os.environ.get(WRITE) == "1":
+        PICTURE.write_text(picture.read_text(encoding="utf-8"), encoding="utf-8")
+    assert PICTURE.read_text(encoding="utf-8") == picture.read_text(encoding="utf-8")
 
 
 @pytest.mark.spark

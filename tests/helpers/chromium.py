@@ -8,6 +8,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +17,14 @@ from typing import Any, Self
 PATHS = ("chromium", "chromium-browser", "google-chrome")
 #: The browser is given up after it has said nothing for so long.
 _PATIENCE_S = 30
+#: Becomes the browser, which reads commands from 3 and answers to 4.
+_WITH_PIPES = """import os, sys
+from fcntl import F_DUPFD, fcntl
+ends = [fcntl(int(end), F_DUPFD, 10) for end in sys.argv[1:3]]
+os.dup2(ends[0], 3)
+os.dup2(ends[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 def chromium() -> str | None:
@@ -33,12 +42,11 @@ class Browser:
         self.requests: list[str] = []
         read_commands, self._commands = os.pipe()
         self._answers, write_answers = os.pipe()
-        pipes = f'exec "$@" 3<&{read_commands} 4>&{write_answers}'
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
         flags += ["--remote-debugging-pipe", "--no-first-run", "--disable-extensions", f"--user-data-dir={profile}"]
         flags += ["--disable-background-networking", "--force-color-profile=srgb", "about:blank"]
         self._process = subprocess.Popen(
-            ["sh", "-c", pipes, "sh", path, *flags],
+            [sys.executable, "-c", _WITH_PIPES, str(read_commands), str(write_answers), path, *flags],
             pass_fds=(read_commands, write_answers),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -71,7 +79,8 @@ class Browser:
         self.console.clear()
         self.requests.clear()
         self.ask("Page.navigate", url=url)
-        self.run("new Promise(done => document.readyState == 'complete' ? done() : addEventListener('load', done))")
+        while self.run("document.readyState") != "complete":  # a page without scripts tells of no event
+            time.sleep(0.01)
 
     def run(self, script: str) -> Any:
         """Return what an expression comes to in the page, awaited if it is a promise."""

@@ -199,6 +199,7 @@
       return found ? Number(found[0]) : null;
     };
     heads.forEach((head, column) => {
+      if (!head.textContent) return;
       const button = make("button", { type: "button", class: "task" }, head.textContent);
       head.replaceChildren(button);
       button.addEventListener("click", () => {

@@ -1,0 +1,118 @@
+"""Pages in a real browser: nothing is loaded, nothing goes wrong, nothing is cut off, everybody can use them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import report_cases
+from tests.helpers.chromium import Browser
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+WIDTHS = (400, 1280)
+_ENTER, _TAB, _ESCAPE = 13, 9, 27
+
+
+def shown(browser: Browser, folder: Path, name: str, *, width: int = 1280, dark: bool = False) -> str:
+    file = folder / f"{name}.html"
+    file.write_text(report_cases.case(name), encoding="utf-8")
+    browser.show(file.as_uri(), width=width, dark=dark)
+    return file.as_uri()
+
+
+@pytest.mark.parametrize("name", report_cases.NAMES)
+def test_a_page_is_whole_and_loads_nothing(name: str, browser: Browser, pages: Path) -> None:
+    for width in WIDTHS:
+        for dark in (False, True):
+            url = shown(browser, pages, name, width=width, dark=dark)
+            assert browser.requests == [url]
+            assert browser.console == []
+            assert browser.run("document.documentElement.scrollWidth") <= width
+            ground = browser.run("getComputedStyle(document.body).backgroundColor")
+            assert ground == ("rgb(18, 21, 28)" if dark else "rgb(255, 255, 255)")
+    assert browser.run("typeof alerted") == "undefined"
+    assert browser.run("document.querySelectorAll('img, iframe, object, embed').length") == 0
+
+
+@pytest.mark.parametrize("name", ["plan", "connect", "check", "diff", "happened", "compare", "fleet"])
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
+def test_axe_finds_nothing_serious(name: str, width: int, dark: bool, browser: Browser, axe: str, pages: Path) -> None:
+    shown(browser, pages, name, width=width, dark=dark)
+    browser.run("for (const of of document.querySelectorAll('details:not(.steps)')) of.open = true")
+    browser.ask("Runtime.evaluate", expression=axe)
+    found = browser.run("axe.run({resultTypes: ['violations']}).then(of => JSON.stringify(of.violations))")
+    serious = [one for one in json.loads(found) if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], one["nodes"][0]["html"], one["nodes"][0]["failureSummary"]) for one in serious] == []
+
+
+def test_a_task_tells_its_story_by_keyboard_alone(browser: Browser, pages: Path) -> None:
+    shown(browser, pages, "plan")
+    browser.run("document.querySelector('.tools input').focus()")
+    for letter in "0_1":
+        browser.ask("Input.insertText", text=letter)
+    assert browser.run("document.querySelector('[role=status]').textContent") == "3 of 24 tasks"
+    assert browser.run("document.querySelectorAll('.lanes svg').length") == 3
+    for _ in range(10):
+        browser.press("Tab", _TAB)
+        if browser.run("document.activeElement.textContent") == "0_10":
+            break
+    browser.press("Enter", _ENTER, "\r")
+    assert browser.run("document.activeElement.getAttribute('aria-label')") == "task 0_10"
+    story = browser.run("document.querySelector('.story').innerText")
+    assert "at first, until 5:27: runs on i1" in story
+    assert "from 5:30 on: runs on i5" in story
+    assert "its place in the target, and caught up there" in story
+    browser.press("Escape", _ESCAPE)
+    assert browser.run("document.querySelector('.story')") is None
+    assert browser.run("document.activeElement.textContent") == "0_10"
+
+
+def test_a_filter_leaves_what_is_asked_for(browser: Browser, pages: Path) -> None:
+    shown(browser, pages, "plan")
+    browser.run(
+        "const place = document.querySelectorAll('.tools select')[1]; place.value = [...place.options]"
+        ".find(one => one.textContent == 'i5').value; place.dispatchEvent(new Event('change'))"
+    )
+    rows = "[...document.querySelectorAll('tbody tr[data-task]')].filter(row => !row.hidden)"
+    moved = browser.run(f"{rows}.map(row => [...row.cells].slice(3, 5).map(cell => cell.textContent))")
+    assert moved
+    assert all("i5" in ends for ends in moved)
+    assert browser.run("document.querySelectorAll('.names > .dimmed').length") == 4
+
+
+def test_a_zoom_makes_the_time_wider_not_the_page(browser: Browser, pages: Path) -> None:
+    shown(browser, pages, "plan")
+    wide = "document.querySelector('svg.chart').getBoundingClientRect().width"
+    before = browser.run(wide)
+    browser.run(
+        "const zoom = document.querySelector('.tools select'); zoom.value = '4';zoom.dispatchEvent(new Event('change'))"
+    )
+    assert browser.run(wide) == pytest.approx(4 * before, rel=0.01)
+    assert browser.run("document.documentElement.scrollWidth") <= 1280
+
+
+def test_a_table_sorts_by_a_column(browser: Browser, pages: Path) -> None:
+    shown(browser, pages, "compare")
+    browser.run("[...document.querySelectorAll('th button')].find(one => one.textContent == 'rebal.').click()")
+    cells = browser.run("[...document.querySelectorAll('.sortable tbody tr')].map(row => row.cells[4].textContent)")
+    assert [int(cell) for cell in cells] == sorted(map(int, cells), reverse=True)
+
+
+def test_without_its_script_a_page_says_the_same(browser: Browser, pages: Path) -> None:
+    browser.ask("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        shown(browser, pages, "plan")
+        text = browser.run("document.body.innerText")
+    finally:
+        browser.ask("Emulation.setScriptExecutionDisabled", value=False)
+    for said in ("It settles", "20 of 24 stateful", "What moves", "SETTLED, no more probes"):
+        assert said in text
+
+
+def test_a_page_prints_on_paper(browser: Browser, pages: Path) -> None:
+    shown(browser, pages, "plan")
+    printed = browser.ask("Page.printToPDF", printBackground=True)
+    assert len(printed["data"]) > 10_000
