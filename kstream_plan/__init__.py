@@ -310,8 +310,14 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # results show themselves in notebooks by what knows pages and tables, which they do not
+    vars(import_module("kstream_plan.plans.notebooks"))["shows"] = _show
     module, attribute = _PUBLIC[name]
     return getattr(import_module(module), attribute)
+
+
+def _show(what: str, result: object) -> Any:
+    return import_module("kstream_plan.render.notebooks").show(what, result)
 
 
 def __dir__() -> list[str]:

@@ -6,11 +6,12 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from kstream_plan.model.holding_changes import apart_from_stateless, changed_holdings
 from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import relief_ms
+from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.simulated import Draws, Range, figures_of
 from kstream_plan.plans.steps import HandOver, Place, Promote, restores_anew
 from kstream_plan.plans.stops import Stops, stops_of
@@ -115,6 +116,14 @@ class SameOutcome(NamedTuple):
         return self.alternatives[0]
 
 
+class Outcomes(tuple[SameOutcome, ...], InNotebooks):
+    """Alternatives beside each other, those that come to the same as one."""
+
+    __slots__ = ()
+
+    tables: ClassVar[tuple[str, ...]] = ("alternatives",)
+
+
 def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] = ()) -> AlternativeFigures:
     """Count what a plan, and the draws that it stands for, come to; ``stops`` are those of every draw, if known."""
     summary, of = plan.summary, figures_of(plan) if draws is None else draws
@@ -145,7 +154,7 @@ def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] 
     )
 
 
-def beside_each_other(alternatives: Sequence[Alternative]) -> tuple[SameOutcome, ...]:
+def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
     """Fold what comes to the same, those that keep to the policy first, and mark the fastest that may be taken.
 
     What may be taken settles in every draw, in a time of which not only the least is known, keeps to the policy, if
@@ -162,7 +171,7 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> tuple[SameOutcome,
     may_be = (group[0] for group in groups if group[0].settles and group[0].is_known and not group[0].is_short)
     allowed = [one for one in may_be if one.kept is not False]
     best = min(allowed, key=_speed, default=None) if len(groups) > 1 else None
-    return tuple(SameOutcome(tuple(group), group[0] in allowed and _is_as_fast(group[0], best)) for group in groups)
+    return Outcomes(SameOutcome(tuple(group), group[0] in allowed and _is_as_fast(group[0], best)) for group in groups)
 
 
 def fastest(alike: Sequence[SameOutcome]) -> list[SameOutcome]:

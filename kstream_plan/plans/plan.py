@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from kstream_plan.model import Group, Holding, Note, Target, WorkId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
+from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED, Outage, Pauses, pauses_of
 from kstream_plan.plans.rounds import Balance, Round
 from kstream_plan.plans.steps import MemberJoined
@@ -66,7 +67,7 @@ class PlayedSoFar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(InNotebooks):
     """What follows when a rebalance starts now.
 
     ``digest`` is the SHA-256 of the canonical input model, ``snapshot_digest`` that of the snapshot and the settings
@@ -109,6 +110,8 @@ class Plan:
     outages: tuple[Outage, ...] = ()
     rates: KnownRates = NOTHING_KNOWN
     end: PlanEnd | None = None
+
+    tables: ClassVar[tuple[str, ...]] = ("rounds", "steps")
 
     @property
     def is_of_workers(self) -> bool:

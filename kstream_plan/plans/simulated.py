@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from kstream_plan.model.scenario import Event, Scenario, in_time
+from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.rounds import Phase, Round
 from kstream_plan.plans.steps import HandOver, Promote
@@ -109,7 +110,7 @@ class EventOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Simulation:
+class Simulation(InNotebooks):
     """What comes of a scenario. ``draws`` is ``None`` if nothing in it is random; ``scenario`` is as it was played.
 
     ``cure``: a setting with which a group settles that does not, if one was found. ``record_size``: so many bytes has a
@@ -123,6 +124,8 @@ class Simulation:
     what_ifs: tuple[WhatIf, ...]
     cure: WhatIf | None = None
     record_size: int | None = None
+
+    tables: ClassVar[tuple[str, ...]] = ("rounds", "steps")
 
     @property
     def over_draws(self) -> OverDraws | None:

@@ -8,7 +8,7 @@ from functools import cache
 from types import MappingProxyType
 
 from kstream_plan.cli.actions.variants import axes_of
-from kstream_plan.comparison.alternatives import SameOutcome, beside_each_other
+from kstream_plan.comparison.alternatives import Outcomes, beside_each_other
 from kstream_plan.comparison.beside_history import said_and_happened
 from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened
 from kstream_plan.documents.plan.read import SavedPlan
@@ -67,7 +67,7 @@ def happened() -> SaidAndHappened:
 
 
 @cache
-def alike() -> tuple[SameOutcome, ...]:
+def alike() -> Outcomes:
     """Three settings beside each other."""
     return beside_each_other(alternatives(plan_cases.snapshot("scale-out"), axes_of(["max.warmup.replicas=2,4,8"])))
 

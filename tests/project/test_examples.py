@@ -1,5 +1,7 @@
 """Every file in ``examples`` runs."""
 
+import ast
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +20,28 @@ def test_the_example_runs(path: Path) -> None:
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout
+
+
+@pytest.mark.spark
+def test_the_notebook_runs_cell_by_cell(spark: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES[0].parent)
+    notebook = json.loads((EXAMPLES[0].parent / "notebook.ipynb").read_text(encoding="utf-8"))
+    names: dict[str, object] = {}
+    shown = [_shown("".join(of["source"]), names) for of in notebook["cells"] if of["cell_type"] == "code"]
+    pages = [of for of in (getattr(one, "_repr_html_", None) for one in shown) if of is not None]
+    assert [page().count("<svg") > 2 for page in pages] == [True, True]
+    assert shown[2].num_rows == len(names["simulated"].plan.rounds)  # type: ignore[attr-defined]
+    assert shown[3]
+    assert shown[5].column("max.warmup.replicas").to_pylist() == ["2", "4", "8"]  # type: ignore[attr-defined]
+    assert not [of for of in notebook["cells"] if of.get("outputs")]
+
+
+def _shown(source: str, names: dict[str, object]) -> object:
+    """Run a cell and return what a notebook shows of it: what its last line is."""
+    cell = ast.parse(source)
+    last = cell.body.pop() if isinstance(cell.body[-1], ast.Expr) else None
+    exec(compile(cell, "cell", "exec"), names)
+    return eval(compile(ast.Expression(last.value), "cell", "eval"), names) if isinstance(last, ast.Expr) else None
 
 
 @pytest.mark.spark

@@ -31,11 +31,12 @@ _MOST_TIMELINES = 12
 def compare_html(found: Sequence[Sequence[SameOutcome]]) -> str:
     """Return the alternatives of every group as one page."""
     plans = [of.one.plan for alike in found for of in alike]
-    page = report_of([_section(alike) for alike in found], len(found))
+    page = report_of([compare_section(alike) for alike in found], len(found))
     return report_html(replace(page, words=words_of(plans)))
 
 
-def _section(alike: Sequence[SameOutcome]) -> Section:
+def compare_section(alike: Sequence[SameOutcome]) -> Section:
+    """Return the alternatives of one group."""
     plan = alike[0].one.plan
     said = conclusion_of(alike)
     tone: Tone = "bad" if all(is_bad(of.one) for of in alike) else "good"
