@@ -12,6 +12,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Markdown, MarkdownElement, TableElement
 from rich.syntax import Syntax
 
+#: What is not shown, and would leave an empty line.
+_COMMENT = re.compile(r"^<!--.*-->\n", re.MULTILINE)
 #: A link to a page that is called by its name.
 _LINK = re.compile(r"\[([\w-]+)\]\(\1\.md\)")
 
@@ -45,4 +47,4 @@ class TerminalMarkdown(Markdown):
 
     def __init__(self, text: str) -> None:
         """Take the text of a page."""
-        super().__init__(_LINK.sub(r"**\1**", text), hyperlinks=False)
+        super().__init__(_LINK.sub(r"**\1**", _COMMENT.sub("", text)), hyperlinks=False)
