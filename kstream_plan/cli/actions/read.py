@@ -29,7 +29,8 @@ DEFAULT_LAGS_TOLERANCE_MS = 60_000
 #: What can be done with groups of other protocols.
 _FIXES = {
     "streams": "assign, simulate, simulate-scaleout, drain and check plan streams groups",
-    "connect": "assign, simulate, simulate-scaleout, drain, check and compare --vary design plan Connect groups",
+    "connect": "assign, simulate, simulate-scaleout, drain, check, diff, upgrade --to sessioned and compare --vary "
+    "design take them",
 }
 #: Who decides in groups of other kinds.
 _DECIDES = {"streams": "the broker", "connect": "the leading worker"}

@@ -59,7 +59,7 @@ def details(plan: Plan, names: Names, focus: Focus) -> Iterator[RoundDetail]:
         steps = [step for step in round_.steps if _in_focus(step, focus)]
         whole = focus.task_id is None and focus.process_id is None
         if steps or whole:
-            balance = (_balance(round_.balance),) if whole else ()
+            balance = (_balance(round_.balance, of_workers=plan.is_of_workers),) if whole else ()
             yield RoundDetail(_heading(round_), (*(sentence(step, names) for step in steps), *balance))
 
 
@@ -108,7 +108,9 @@ def _heading(round_: Round) -> str:
     )
 
 
-def _balance(of: Balance) -> str:
+def _balance(of: Balance, *, of_workers: bool) -> str:
+    if of_workers:
+        return f"balance: connectors and tasks per worker, most - least: {of.balance_factor:,}"
     return (
         f"balance: instance {of.balance_factor:,}, subtopology {of.subtopology_task_spread:,}, "
         f"instances per subtopology {of.subtopology_spread:,}"

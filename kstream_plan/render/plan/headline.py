@@ -164,7 +164,9 @@ def _run_by_nobody(plan: Plan, draws: Draws | None) -> list[Fact]:
         steps = [step for step in rnd.single_steps if isinstance(step, NobodyRuns)]
         waits = [step for step in steps if step.reason.code is not ReasonCode.NOT_CONFIGURED]
         at_once = max(at_once, sum(len(step.task_ids) for step in waits))
-        longest_ms = max([longest_ms, *(step.until_ms - rnd.at_ms for step in waits if step.until_ms is not None)])
+        # whose pause is known stood still for that, though it was to wait longer when it began
+        new = [step for step in waits if not plan.pauses.ms.keys() >= set(step.task_ids)]
+        longest_ms = max([longest_ms, *(step.until_ms - rnd.at_ms for step in new if step.until_ms is not None)])
     worst = ""
     if draws is not None:
         at_once = max(at_once, draws.worst.get("max_paused_tasks_at_once") or 0)

@@ -136,6 +136,14 @@ def test_relief_and_what_nobody_runs_have_the_time_at_which_work_starts_not_that
     ]
 
 
+def test_a_delay_that_ends_with_the_leader_counts_for_as_long_as_it_was() -> None:
+    made = play(even(3), Leave(at_ms=0, process_ids=("w1",)), Leave(at_ms=60_000, process_ids=("w0",)))
+    told = table(made, verbose=True)
+    assert "NOBODY   runs up to 10 connectors and tasks at once, ≤ 1m03s each; 5m30s in all" in told
+    assert "balance: connectors and tasks per worker, most - least: 0" in told
+    assert "subtopology" not in told
+
+
 def test_a_second_loss_shares_the_first_ones_delay() -> None:
     first, second = Leave(at_ms=0, process_ids=("w1",)), Leave(at_ms=200_000, process_ids=("w2",))
     made = play(even(3), first, second)
