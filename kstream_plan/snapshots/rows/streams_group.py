@@ -79,6 +79,9 @@ def read_broker_group(row: Row, group: Group, generation: int, captured_at_ms: i
     state, target_at_ms = optional_text(row, "group_state"), optional_time(row, "target_at")
     target_epoch = optional_integer(row, "target_epoch")
     target_epoch = generation if target_epoch is None else target_epoch
+    if target_epoch > generation:
+        what = f"is {target_epoch}, and the group's own (generation) is {generation}"
+        raise FieldError("target_epoch", what, "give the epoch that the newest target was computed at")
     known = _broker_version(row)
     _check_state(state)
     _check_tasks(group)
@@ -114,7 +117,11 @@ def _check_state(state: str | None) -> None:
 
 
 def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) -> Iterator[Note]:
-    """Warn of brokers that deal out nothing, of what cannot all be true of a group, and of what nobody is to run."""
+    """Warn of brokers that deal out nothing, of what cannot all be true of a group, and of what nobody is to run.
+
+    Raises:
+        FieldError: a target that members are still on their way to gives a task to nobody.
+    """
     if (memory.state or "").lower() == _NOT_READY:
         message = (
             "The group is NotReady: its brokers deal out nothing until the topics of its topology are there. What "
@@ -140,14 +147,24 @@ def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) 
             "it, and how long that takes, is not known for sure. Describe the group again"
         )
         yield Note("group-not-as-told", message, members)
-    dealt_out = {task for of in memory.members for task in of.target.active}.union(*(of.active for of in held.values()))
+    dealt_out = {task for of in memory.members for task in of.target.active}
     left_out = tuple(name for name in names if name not in dealt_out)
     if left_out and memory.group_epoch == memory.target_epoch:
+        if not all(_arrived(of, held[of.member_id], memory) for of in memory.members):
+            what = f"gives {shown(left_out[0])} to nobody, though it is the newest one"
+            fix = "give what each member is to hold, or describe the group again once it is Stable"
+            raise FieldError("instances[].consumers[].target", what, fix)
         message = (
             f"{', '.join(left_out)}: nobody runs {'it' if len(left_out) == 1 else 'them'}, and nobody is to: the "
             "brokers know fewer tasks by now, or the row is not whole. What follows counts from a target that has all"
         )
         yield Note("not-dealt-out", message, left_out)
+
+
+def _arrived(member: BrokerMember, held: TaskNames, group: BrokerGroup) -> bool:
+    """Tell whether a member is where the newest target has it."""
+    there = member.epoch == group.target_epoch and member.state in (None, "STABLE")
+    return there and member.target == held
 
 
 def _is_stable(state: str | None) -> bool:
@@ -157,7 +174,7 @@ def _is_stable(state: str | None) -> bool:
 
 def _contradicts(member: BrokerMember, held: TaskNames, group: BrokerGroup) -> bool:
     """Tell whether a member is not where it, or its group, says."""
-    arrived = member.target == held and member.epoch == group.target_epoch and member.state in (None, "STABLE")
+    arrived = _arrived(member, held, group)
     if _is_stable(group.state):
         return not arrived
     return member.state == "STABLE" and member.epoch == group.target_epoch and not arrived

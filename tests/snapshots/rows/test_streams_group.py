@@ -70,7 +70,7 @@ def test_members_of_a_stable_group_that_are_not_at_their_target_are_told(
 
 
 def test_a_member_that_is_told_to_be_stable_at_the_target_holds_it() -> None:
-    fields = {"member_state": "STABLE", "target": {"active": ["0_0"]}}
+    fields = {"member_state": "STABLE", "target": {"active": ["0_0", "0_1"], "standby": ["0_2"]}}
     of = group(held("0_0", "0_1", member_epoch=12, **fields), {**_WELL, "target": _WELL}, "Reconciling")
     assert [note.subjects for note in of.warnings if note.code == "group-not-as-told"] == [("m-a",)]
     not_yet = group(held("0_0", "0_1", member_epoch=11, **fields), {**_WELL, "target": _WELL}, "Reconciling")
@@ -111,10 +111,19 @@ def test_who_tells_no_epoch_may_still_have_to_give_up_tasks(fields: dict[str, An
 def test_who_revokes_is_told_to_be_revoking() -> None:
     with pytest.raises(SnapshotError, match="member_state is 'STABLE', but the member is revoking tasks"):
         group(held("0_0", member_state="STABLE", revoking={"active": ["0_1"]}), _WELL)
-    of = group(held("0_0", revoking={"active": ["0_1"]}, target=held("0_0")), {**_WELL, "target": _WELL}, "Reconciling")
+    to_b = {**_WELL, "target": held("0_1", "0_2", "0_3")}
+    of = group(held("0_0", revoking={"active": ["0_1"]}, target=held("0_0")), to_b, "Reconciling")
     memory = of.state.memory
     assert isinstance(memory, BrokerGroup)
     assert memory.members[0].state == "UNREVOKED_TASKS"
+
+
+def test_a_target_that_cannot_be_is_refused() -> None:
+    a, b = held("0_0", "0_1", target=held("0_0")), held("0_2", target=held("0_1", "0_2"))
+    with pytest.raises(SnapshotError, match="target gives '0_3' to nobody, though it is the newest one"):
+        group(a, b, "Reconciling")
+    with pytest.raises(SnapshotError, match="target_epoch is 13, and the group's own"):
+        group(held("0_0", "0_1"), _WELL, target_epoch=13)
 
 
 def test_nobody_is_told_of_where_all_is_well() -> None:
