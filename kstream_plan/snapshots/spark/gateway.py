@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import IO, Any
 from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, java_gateway
 from pyspark.errors import PySparkException
+from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
 
 from kstream_plan.snapshots.spark.find_java import Java, why_spark_failed
 from kstream_plan.snapshots.spark.java_process import Driver, end, listening
@@ -51,6 +53,21 @@ def start_by_script(conf: SparkConf, java: Java, output: IO[Any], noise: IO[byte
                 if hasattr(process, "pid"):
                     end(process)
             raise
+
+
+def spare_pandas() -> None:
+    """Let Spark tell NumPy's values from others, of which it asks each that Java gets, without its own tests' helpers.
+
+    These load pandas where it is installed, some 300 modules in all; nothing of them is needed.
+    """
+    NumpyScalarConverter.can_convert = lambda _self, value: isinstance(value, _numpy("generic"))
+    NumpyArrayConverter.can_convert = lambda _self, value: isinstance(value, _numpy("ndarray")) and value.ndim == 1
+
+
+def _numpy(name: str) -> Any:
+    """Return a class of NumPy's; nothing is of one as long as it is not loaded."""
+    numpy = sys.modules.get("numpy")
+    return () if numpy is None else getattr(numpy, name)
 
 
 def fall_silent(gateway: JavaGateway) -> None:

@@ -245,6 +245,9 @@ def _session(gateway: JavaGateway, settings: Mapping[str, str]) -> SparkSession:
     from pyspark.errors import PySparkException  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
+    from kstream_plan.snapshots.spark.gateway import spare_pandas  # noqa: PLC0415
+
+    spare_pandas()
     conf = SparkConf().setAll(list(settings.items()))
     os.environ["PYSPARK_PYTHON"] = settings.get(
         "spark.pyspark.python", os.environ.get("PYSPARK_PYTHON", sys.executable)
