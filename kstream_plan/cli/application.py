@@ -43,6 +43,9 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "check": "Check what plans, saved or made now, do to a group against a policy; exit code 3 if they break it.",
         "show": "Show plans saved by --out or --output json.",
         "fleet": "Show many applications at a glance, the worst first: results, saved plans, or snapshots to plan.",
+        "history": (
+            "Show how far behind applications were over time, who falls behind, and which tasks are written to most."
+        ),
         "diff": "Say what changed between two generations of a group, what it cost, and why.",
         "upgrade": (
             "Print the way to another protocol: to cooperative, to a streams group, or of Connect workers to sessioned."

@@ -31,6 +31,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "show": ("show plan.json", "show plan.json --round 3", "show plan.json --task 1_4"),
         "fleet": ("fleet results", "fleet snapshots --where 'cold > 0' --top 20"),
+        "history": ("history lags", "history lags/date=2026-11-* --over 7d --application-id orders"),
         "diff": ("diff before.json after.json", "diff history.jsonl --from 7 --to 9", "diff plan.json history.jsonl"),
         "upgrade": (
             "upgrade orders.json --to cooperative",

@@ -20,6 +20,7 @@ KINDS = (
     "drain-workers",
     "why",
     "bounce",
+    "history",
     "snapshot",
     "lags",
     "scenario",

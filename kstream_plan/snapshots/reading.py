@@ -100,8 +100,8 @@ def read(
     wanted = selection(application_ids, as_of)
     snapshot_paths, lag_paths = _checked(paths, lags)
     with reading_within(), temporary_folder() as folder:
-        snapshots = _look_into(snapshot_paths, Path(folder, "snapshots"), stdin, keep_going)
-        histories = _look_into(lag_paths, Path(folder, "lags"), stdin, keep_going=False)
+        snapshots = look_into(snapshot_paths, Path(folder, "snapshots"), stdin, keep_going)
+        histories = look_into(lag_paths, Path(folder, "lags"), stdin, keep_going=False)
         from kstream_plan.snapshots.spark.session import open_session  # noqa: PLC0415 - loads Spark
 
         little_work = snapshots.little and histories.little
@@ -115,7 +115,7 @@ def read(
     return outcomes
 
 
-class _Files(NamedTuple):
+class Files(NamedTuple):
     """Files on this machine, looked into; paths that are not; what cannot be read; about how many bytes."""
 
     inputs: Sequence[Input] = ()
@@ -155,7 +155,12 @@ def _checked(paths: Sequence[str], lags: Sequence[str]) -> tuple[Paths, Paths]:
     return snapshot_paths, lag_paths
 
 
-def _look_into(paths: Paths, folder: Path, stdin: BinaryIO | None, keep_going: bool) -> _Files:
+def look_into(paths: Paths, folder: Path, stdin: BinaryIO | None, keep_going: bool) -> Files:
+    """Look into the files before Spark starts; what it cannot open as it is gets another name in ``folder``.
+
+    Raises:
+        SnapshotError: a file cannot be read, unless it is to ``keep_going``.
+    """
     folder.mkdir()
     files = list(paths.local)
     if paths.stdin:
@@ -168,7 +173,7 @@ def _look_into(paths: Paths, folder: Path, stdin: BinaryIO | None, keep_going: b
             if not keep_going:
                 raise
             errors.append(error)
-    return _Files(inputs, paths.remote, errors, sum(map(_unpacked_size, inputs)))
+    return Files(inputs, paths.remote, errors, sum(map(_unpacked_size, inputs)))
 
 
 def _is_a_log(head: bytes) -> bool:
@@ -181,14 +186,14 @@ def _unpacked_size(file: Input) -> int:
     return Path(file.path).stat().st_size * _UNPACKED[file.form] * (_UNZIPPED if file.path.endswith(".gz") else 1)
 
 
-def _snapshot_rows(spark: SparkSession, files: _Files, wanted: Selection, keep_going: bool) -> _Found:
+def _snapshot_rows(spark: SparkSession, files: Files, wanted: Selection, keep_going: bool) -> _Found:
     from kstream_plan.snapshots.spark.newest_snapshots import (  # noqa: PLC0415 - Spark
         known_applications,
         newest_little_snapshots,
         newest_snapshots,
     )
 
-    inputs, errors = _all_inputs(spark, files, keep_going)
+    inputs, errors = all_inputs(spark, files, keep_going)
     texts: list[SnapshotText] = []
     while inputs:
         try:
@@ -220,7 +225,13 @@ def _snapshot_rows(spark: SparkSession, files: _Files, wanted: Selection, keep_g
     return _Found(rows, errors)
 
 
-def _all_inputs(spark: SparkSession, files: _Files, keep_going: bool) -> tuple[list[Input], list[SnapshotError]]:
+def all_inputs(spark: SparkSession, files: Files, keep_going: bool) -> tuple[list[Input], list[SnapshotError]]:
+    """Return all files, those too that only Spark can look into, and what cannot be read.
+
+    Raises:
+        SnapshotError: a file cannot be read, unless it is to ``keep_going``.
+        SparkError: there is no file system for such paths, or it does not answer.
+    """
     inputs, errors = list(files.inputs), list(files.errors)
     if files.remote:
         from kstream_plan.snapshots.spark.remote import remote_inputs  # noqa: PLC0415 - loads Spark
@@ -234,12 +245,12 @@ def _all_inputs(spark: SparkSession, files: _Files, keep_going: bool) -> tuple[l
 
 
 def _with_lags(
-    spark: SparkSession, files: _Files, found: _Found, tolerance_ms: int, rates_over_ms: int | None
+    spark: SparkSession, files: Files, found: _Found, tolerance_ms: int, rates_over_ms: int | None
 ) -> _Found:
     """Put the lag snapshots' rows beside the snapshots they are about."""
     from kstream_plan.snapshots.spark.newest_lags import newest_lags  # noqa: PLC0415 - loads Spark
 
-    inputs, _ = _all_inputs(spark, files, keep_going=False)
+    inputs, _ = all_inputs(spark, files, keep_going=False)
     wanted = {row.key: lags_wanted(row.row, _limit_us(row.row, tolerance_ms), rates_over_ms) for row in found.rows}
     texts, earliest = newest_lags(spark, inputs, wanted, rates_over_ms)
     by_key: dict[str, list[LagText]] = defaultdict(list)

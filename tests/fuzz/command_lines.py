@@ -176,6 +176,7 @@ _POSITIONAL: dict[str, list[list[str]]] = {
     "check": [["plan.json"], ["snapshot.json"], [FILE], ["plan.json", FILE], ["snapshot.json", "--policy", FILE]],
     "show": [["plan.json"], [FILE]],
     "fleet": [["snapshot.json"], ["plan.json"], ["two.jsonl", "plan.json"], [FILE]],
+    "history": [["snapshot.json"], [FILE], [FILE, "--over", "1h"]],
     "help": [["assign"], ["nothing"], ["index", "--plain"]],
     "diff": [["plan.json"], ["plan.json", FILE], ["snapshot.json", "snapshot.json"], [FILE, "snapshot.json"], [FILE]],
     "upgrade": [

@@ -33,6 +33,7 @@ def without_spark() -> Iterator[None]:
             newest_snapshots=_newest, newest_little_snapshots=_newest, known_applications=lambda *_: []
         ),
         f"{_SPARK}.newest_lags": _module(newest_lags=_refuse),
+        f"{_SPARK}.lag_courses": _module(known_applications=_refuse, lag_courses=_refuse),
         f"{_SPARK}.remote": _module(remote_inputs=_refuse),
     }
     kept = {name: sys.modules[name] for name in stands_in if name in sys.modules}

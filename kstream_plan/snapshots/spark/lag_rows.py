@@ -38,8 +38,10 @@ class Times(NamedTuple):
     until_us: int | None = None
 
 
-def lag_rows(spark: SparkSession, inputs: Sequence[Input], applications: Collection[str], times: Times) -> list[Frame]:
-    """Return the rows that may be of these applications and times; those without a time or application, too.
+def lag_rows(
+    spark: SparkSession, inputs: Sequence[Input], applications: Collection[str] | None, times: Times
+) -> list[Frame]:
+    """Return the rows that may be of these applications (of all) and times; those without a time or application, too.
 
     Files in folders of other days are not opened, row groups of other times and applications not read.
     """
@@ -57,8 +59,8 @@ def lag_rows(spark: SparkSession, inputs: Sequence[Input], applications: Collect
     return frames
 
 
-def _only(rows: DataFrame, applications: Collection[str], times: Times) -> DataFrame:
-    if len(applications) <= MOST_NAMES:
+def _only(rows: DataFrame, applications: Collection[str] | None, times: Times) -> DataFrame:
+    if applications is not None and len(applications) <= MOST_NAMES:
         rows = rows.where(F.col("application_id").isNull() | F.col("application_id").isin(sorted(applications)))
     if times.since_us is not None:
         rows = rows.where(F.col("at").isNull() | (F.col("at") >= times.since_us))

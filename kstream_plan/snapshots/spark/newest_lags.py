@@ -26,15 +26,17 @@ from kstream_plan.snapshots.spark.texts import explained, file_name
 
 _UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 #: Process ids are compared by value.
-_PROCESS = f"CASE WHEN process_id RLIKE '{_UUID}' THEN lower(process_id) ELSE process_id END"
+PROCESS = f"CASE WHEN process_id RLIKE '{_UUID}' THEN lower(process_id) ELSE process_id END"
 
 #: What a row is about, as it is written, and as it is compared.
 _WRITTEN = ("application_id", "process_id", "task_id", "store")
 _COMPARED = ("application_id", "process", "task_id", "store")
 
 #: A row's own figures, without Kafka's markers.
-_POINT = """struct(at, IF(end_offset >= 0, end_offset, NULL) AS log_end,
-    coalesce(IF(lag >= 0, lag, NULL), IF(end_offset >= 0 AND offset >= 0, end_offset - offset, NULL)) AS behind)"""
+POINT = {
+    "log_end": "IF(end_offset >= 0, end_offset, NULL)",
+    "behind": "coalesce(IF(lag >= 0, lag, NULL), IF(end_offset >= 0 AND offset >= 0, end_offset - offset, NULL))",
+}
 
 #: The last points of a store, the newest first; with rates over a time the last of each step of it.
 _LAST_POINTS = f"slice(array_distinct(points), 1, {RECENT_INTERVALS + 1})"
@@ -246,7 +248,7 @@ def _counted(reading: _Reading, asked: Mapping[str, _Asked]) -> dict[str | None,
             F.expr("count_if(unreadable)").alias("unreadable"),
             *(number.alias(name) for name, number in numbers.items()),
         )
-        for row in counts.withColumn("process", F.expr(_PROCESS)).toArrow().to_pylist():
+        for row in counts.withColumn("process", F.expr(PROCESS)).toArrow().to_pylist():
             store = StoreCount(
                 **{
                     name: row[name] for name in ("process_id", "process", "task_id", "store", "newest_us", "unreadable")
@@ -288,7 +290,11 @@ def _picked_rows(reading: _Reading, wanted: Mapping[str, LagsWanted], windows: M
 def _last_rows(frame: Frame, picked: DataFrame, step_us: int | None) -> DataFrame:
     same = [F.col(name).eqNullSafe(F.col(f"picked_{name}")) for name in _WRITTEN]
     in_time = "at BETWEEN since_us AND until_us OR (since_us IS NULL AND at IS NULL)"
-    rows = frame.rows.join(F.broadcast(picked), same).where(in_time).withColumn("point", F.expr(_POINT))
+    rows = (
+        frame.rows.join(F.broadcast(picked), same)
+        .where(in_time)
+        .withColumn("point", F.struct("at", *(F.expr(sql).alias(name) for name, sql in POINT.items())))
+    )
     last = rows.groupBy(*_COMPARED, "newest_us").agg(
         F.max(F.struct("unreadable", "at", "row", "file")).alias("newest"),
         F.sort_array(F.collect_list("point"), asc=False).alias("points"),

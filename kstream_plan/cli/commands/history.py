@@ -1,0 +1,78 @@
+"""``history``: how far behind applications were over time, by their lag rows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.options import shared
+from kstream_plan.cli.options.groups import Limited, Spark
+from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.shared import A_WHILE, parser, whole_number
+from kstream_plan.cli.output import OutputForm, page, say, talk
+from kstream_plan.cli.progress import progress
+from kstream_plan.documents.lag_history import lag_history_json
+from kstream_plan.errors import UsageError
+from kstream_plan.render.lag_history import history_markdown, history_table
+from kstream_plan.render.text.numbers import count
+from kstream_plan.snapshots.lag_histories import read_lag_courses
+
+_DAY_MS = 86_400_000
+_TOP = 10
+
+
+class HistoryOptions(Spark, Limited):
+    """What ``history`` is asked."""
+
+    lags: Annotated[
+        list[str],
+        typer.Argument(metavar="LAGS...", help="Lag rows: files, folders, globs; - is standard input."),
+    ]
+    over: Annotated[
+        int | None, typer.Option("--over", **A_WHILE, help="How far back from the newest row (default 24h).")
+    ] = None
+    top: Annotated[
+        int | None,
+        typer.Option("--top", metavar="N", parser=parser(whole_number, 1), help="So many at most."),
+    ] = None
+    application_id: shared.ApplicationId = None
+    as_of: shared.AsOf = None
+    output: shared.Output = OutputForm.TABLE
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", hidden=True, help="No word on stderr of how far the work is.")
+    ] = False
+    debug: shared.Debug = False
+
+
+@takes(HistoryOptions)
+def history(asked: HistoryOptions) -> None:
+    """Show how far behind applications were over time, who falls behind, and which tasks are written to most."""
+    with expected_failures(debug=asked.debug), asked.in_force():
+        over_ms = _DAY_MS if asked.over is None else asked.over
+        top = _TOP if asked.top is None else asked.top
+        if over_ms < 1:
+            raise UsageError("--over is 0: nothing happens in no time", fix="give a time such as 24h")
+        with progress(quiet=asked.quiet) as tell:
+            tell("reading")
+            found = read_lag_courses(
+                asked.lags,
+                over_ms=over_ms,
+                as_of=asked.as_of,
+                application_ids=asked.application_id or (),
+                master=asked.master,
+                spark_conf=dict(asked.spark_conf or ()),
+                java_home=None if asked.java_home is None else str(asked.java_home),
+                debug=asked.debug,
+            )
+        if found.passed_over:
+            rows = count(found.passed_over, "row")
+            talk(f"warning: {rows} without a readable application_id, process_id, task_id or captured_at left out")
+        if asked.output is OutputForm.JSON:
+            say("".join(map(lag_history_json, found.courses)))
+        elif asked.output is OutputForm.MARKDOWN:
+            say(history_markdown(found.courses, top))
+        else:
+            of = page()
+            say(history_table(found.courses, top, width=of.width, colour=of.colour))

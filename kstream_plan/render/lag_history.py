@@ -1,0 +1,159 @@
+"""How applications went on over time: each with its instances, those first that fall behind, and its hottest tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+
+from kstream_plan.model.times import format_time
+from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.plan.fleet import Column, markdown_overview
+from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
+from kstream_plan.render.text.numbers import count, duration
+from kstream_plan.render.text.page import coloured
+from kstream_plan.render.text.wrapping import padded, paragraph, wrapped
+from kstream_plan.snapshots.rows.lag_course import InstanceCourse, LagCourse, Progress, Series, TaskCourse
+
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+_INSTANCES = (
+    Column("instance"),
+    Column("copies", right=True),
+    Column("lag", right=True),
+    Column("before", right=True),
+    Column("written", right=True),
+    Column("restored", right=True),
+    Column("lag over time"),
+)
+_TASKS = (Column("task"), Column("copies", right=True), Column("lag", right=True), Column("written", right=True))
+_UNITS = ("", "k", "M", "G", "T", "P", "E")
+#: Such a part of a process id is enough to tell instances apart, nearly always.
+_SHORT = 8
+
+
+def history_table(courses: Sequence[LagCourse], top: int, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+    """Return every application with ``top`` instances and tasks at most."""
+    blocks = ["\n".join(_block(course, top, width)) for course in courses]
+    legend = paragraph(_LEGEND, width, "", "  ")
+    text = "\n\n".join([*blocks, "\n".join(legend)]) + "\n"
+    return coloured(text) if colour else text
+
+
+_LEGEND = (
+    "records; written and restored: a second; before: when first heard of in this time; !: falls behind, more is "
+    "written than restored"
+)
+
+
+def history_markdown(courses: Sequence[LagCourse], top: int) -> str:
+    """Return the same as Markdown."""
+    parts = []
+    for course in courses:
+        names = _names(course.instances)
+        rows = [
+            (*_cells(names[one.process_id], one.copies, one.progress, MARKDOWN), _spark(one.lags))
+            for one in course.instances[:top]
+        ]
+        parts.append(markdown_overview("; ".join(_heading(course, MARKDOWN)), _INSTANCES, rows))
+        tasks = [_task_cells(task, MARKDOWN) for task in course.tasks[:top]]
+        parts.append(markdown_overview("Hottest tasks", _TASKS, tasks))
+    return "\n".join(parts)
+
+
+def _block(course: LagCourse, top: int, width: int) -> Iterator[str]:
+    for sentence in _heading(course, TERMINAL):
+        yield from paragraph(sentence, width, "", "  ")
+    names = _names(course.instances)
+    cells = [
+        (*_cells(names[one.process_id], one.copies, one.progress, TERMINAL), _spark(one.lags))
+        for one in course.instances[:top]
+    ]
+    marks = ["!" if one.progress.falls_behind else " " for one in course.instances[:top]]
+    yield ""
+    yield from _lines(_INSTANCES, cells, marks, width)
+    yield from _more(len(course.instances) - top, "instance")
+    tasks = [_task_cells(task, TERMINAL) for task in course.tasks[:top]]
+    yield ""
+    yield "  hottest tasks"
+    yield from _lines(_TASKS, tasks, [" "] * len(tasks), width)
+    yield from _more(len(course.tasks) - top, "task")
+
+
+def _heading(course: LagCourse, escape: Escape) -> Iterator[str]:
+    over = duration(course.until_ms - course.since_ms)
+    what = f"{count(course.copies, 'copy', 'copies')} on {count(len(course.instances), 'instance')}"
+    yield f"{escape.name(course.application_id)}: {what}, {over} until {format_time(course.until_ms)}"
+    progress = course.progress
+    behind = sum(one.progress.falls_behind for one in course.instances)
+    how = f", {count(behind, 'instance')} {'falls' if behind == 1 else 'fall'} behind" if behind else ""
+    written, restored = _number(progress.written_per_second), _number(progress.restored_per_second)
+    rates = f"{written} written and {restored} restored a second"
+    yield f"lag {_number(progress.lag)}, before {_number(progress.lag_before)}: {rates}{how}"
+    if any(lag is not None for lag in course.lags):
+        yield f"{_spark(course.lags)} (steps of {duration(course.step_ms)})"
+
+
+def _cells(name: str, copies: int, progress: Progress, escape: Escape) -> tuple[str, ...]:
+    rates = (progress.written_per_second, progress.restored_per_second)
+    return (escape.name(name), f"{copies:,}", *map(_number, (progress.lag, progress.lag_before, *rates)))
+
+
+def _task_cells(task: TaskCourse, escape: Escape) -> tuple[str, ...]:
+    return escape.name(task.task_id), f"{task.copies:,}", _number(task.lag), _number(task.written_per_second)
+
+
+def _number(value: float | None) -> str:
+    """Return a number in six columns at most."""
+    if value is None:
+        return "?"
+    shown, unit = float(round(value)), 0
+    if shown < 100_000:
+        return f"{shown:,.0f}"
+    while shown >= 999.95 and unit < len(_UNITS) - 1:
+        shown, unit = shown / 1000, unit + 1
+    return f"{shown:.1f}{_UNITS[unit]}"
+
+
+def _spark(lags: Series) -> str:
+    """Return a sparkline; a dot is 0, a blank that nobody said."""
+    highest = max((lag for lag in lags if lag is not None), default=0)
+    signs = []
+    for lag in lags:
+        if not lag:
+            signs.append(" " if lag is None else "·")
+        else:
+            signs.append(_HEIGHTS[min((lag * len(_HEIGHTS) - 1) // highest, len(_HEIGHTS) - 1)])
+    return "".join(signs)
+
+
+def _names(instances: Sequence[InstanceCourse]) -> dict[str, str]:
+    """Return short forms of process ids that tell them apart."""
+    ids = [one.process_id for one in instances]
+    short = {name: f"{name[:_SHORT]}…" if len(name) > _SHORT + 1 else name for name in ids}
+    return short if len(set(short.values())) == len(ids) else {name: name for name in ids}
+
+
+def _lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], marks: Sequence[str], width: int) -> Iterator[str]:
+    """Yield a line for each; a name that is too long has a line of its own."""
+    heads = tuple(column.head for column in columns)
+    widths = [max(map(cell_len, cells)) for cells in zip(heads, *rows, strict=True)]
+    room = max(min(widths[0], width - 2 - sum(widths[1:]) - 2 * len(widths[1:])), len(heads[0]))
+
+    def line(mark: str, name: str, cells: Sequence[str]) -> str:
+        others = "  ".join(
+            padded(cell, of, right=column.right)
+            for cell, of, column in zip(cells, widths[1:], columns[1:], strict=True)
+        )
+        return f"{mark} {padded(name, room)}  {others}".rstrip()
+
+    yield line(" ", heads[0], heads[1:])
+    for mark, (name, *cells) in zip(marks, rows, strict=True):
+        if cell_len(name) > room:
+            yield from wrapped([name], "", width, f"{mark} ", "  ")
+            mark, name = " ", ""  # noqa: PLW2901 - its line is out
+        yield line(mark, name, cells)
+
+
+def _more(number: int, what: str) -> Iterator[str]:
+    if number > 0:
+        yield f"  and {count(number, f'more {what}')} (--top)"

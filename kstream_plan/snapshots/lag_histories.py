@@ -1,0 +1,91 @@
+"""Lag rows → how applications went on over time: what ``history`` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.model.times import format_time
+from kstream_plan.snapshots.files.content import reading_within
+from kstream_plan.snapshots.files.selection import selection
+from kstream_plan.snapshots.files.sources import check_paths
+from kstream_plan.snapshots.files.temporary import temporary_folder
+from kstream_plan.snapshots.reading import all_inputs, look_into
+from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.lag_course import LagCourse
+
+
+class LagCourses(NamedTuple):
+    """The applications, and how many rows say too little: no application, process, task or time that can be read."""
+
+    courses: Sequence[LagCourse]
+    passed_over: int
+
+
+def read_lag_courses(
+    paths: Sequence[str],
+    *,
+    over_ms: int = 86_400_000,
+    as_of: str | None = None,
+    application_ids: Sequence[str] = (),
+    master: str | None = None,
+    spark_conf: Mapping[str, str] | None = None,
+    java_home: str | None = None,
+    debug: bool = False,
+    stdin: BinaryIO | None = None,
+) -> LagCourses:
+    """Read how applications went on until their newest lag rows (page ``history``).
+
+    Args:
+        paths: lag rows: files, folders and globs; ``-`` is standard input.
+        over_ms: how far back from there.
+        as_of: the latest time that counts, RFC 3339.
+        application_ids: globs; without any, every application is selected.
+        master: where Spark runs, by default on all cores of this machine.
+        spark_conf: Spark's settings.
+        java_home: the Java installation to use.
+        debug: let what Spark and Java write through to standard error.
+        stdin: what ``-`` stands for, by default the process's standard input.
+
+    Raises:
+        SnapshotError: the input is missing, unreadable, or has no lag row of what is asked for.
+        SparkError: Spark or Java cannot be started or gave up.
+        UsageError: ``as_of`` is no time, or no path is given.
+    """
+    wanted = selection(application_ids, as_of)
+    if not paths:
+        raise UsageError("no lag rows are given", fix="name files, folders or globs, or - for standard input")
+    found = check_paths(paths)
+    with reading_within(), temporary_folder() as folder:
+        files = look_into(found, Path(folder, "lags"), stdin, keep_going=False)
+        from kstream_plan.snapshots.spark.session import open_session  # noqa: PLC0415 - loads Spark
+
+        with open_session(master, spark_conf, java_home=java_home, debug=debug, little_work=files.little) as spark:
+            from kstream_plan.snapshots.spark.lag_courses import (  # noqa: PLC0415 - loads Spark
+                known_applications,
+                lag_courses,
+            )
+
+            inputs, _ = all_inputs(spark, files, keep_going=False)
+            known = known_applications(spark, inputs, wanted.as_of_us)
+            missing = wanted.missing(known.newest_us)
+            if missing or not known.newest_us:
+                raise _nothing_found(paths, missing, sorted(known.newest_us), wanted.as_of_us)
+            newest = {app: at for app, at in sorted(known.newest_us.items()) if wanted.wants(app)}
+            return LagCourses(lag_courses(spark, inputs, newest, over_ms * 1000), known.passed_over)
+
+
+def _nothing_found(
+    paths: Sequence[str], missing: Sequence[str], known: Sequence[str], as_of_us: int | None
+) -> SnapshotError:
+    at = "" if as_of_us is None else f" at or before {format_time(as_of_us // 1000)}"
+    where = printable(", ".join(paths[:3])) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+    if missing and known:
+        there = ", ".join(map(shown, known[:6])) + (" and more" if len(known) > 6 else "")
+        what = f"no application matches {shown(missing[0])} with a lag row{at}"
+        return SnapshotError(what, where=where, fix=f"the input holds {there}")
+    what = f"holds no lag row with application_id, process_id, task_id and captured_at{at}"
+    fix = "check --as-of" if at else "give lag rows, see: kstream-plan schema lags"
+    return SnapshotError(what, where=where, fix=fix)

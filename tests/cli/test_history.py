@@ -1,0 +1,107 @@
+"""How far behind applications were over time: shown, as Markdown, as JSON by its schema; and what cannot be shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstream_plan.cli import run
+from tests.helpers.goldens import assert_golden
+from tests.helpers.schemas import validator
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+Capture = pytest.CaptureFixture[str]
+
+FALLS, RESTORES = "1d296588-571c-4eee-96be-fa395e3c536c", "8d296588-571c-4eee-96be-fa395e3c536c"
+
+
+def _row(minute: int, process_id: str, task: int, lag: int | None, **more: Any) -> dict[str, Any]:
+    """A task is written to by 60 times its number records a minute."""
+    of = {"application_id": "orders", "process_id": process_id, "task_id": f"0_{task}", "lag": lag}
+    time = f"2026-11-21T{minute // 60:02d}:{minute % 60:02d}:00Z"
+    return {**of, "captured_at": time, "end_offset": 1_000 + 60 * task * minute, **more}
+
+
+@pytest.fixture(scope="module")
+def lags(tmp_path_factory: pytest.TempPathFactory) -> str:
+    rows = [
+        row
+        for minute in range(0, 1_440, 15)
+        for task in (1, 2)
+        for row in (
+            _row(minute, FALLS, task, 20 * task * minute),
+            _row(minute, RESTORES, task, max(0, 500_000 - 1_000 * minute), store="a"),
+            _row(minute, RESTORES, task, 7, store="b", end_offset=5),
+        )
+    ]
+    rows += [_row(minute, "x", 1, None, application_id="a [b]|c") for minute in range(0, 60, 10)]
+    rows.append({"application_id": "orders", "captured_at": "2026-11-21T10:00:00Z", "lag": 4})
+    path = tmp_path_factory.mktemp("lags") / "lags.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return str(path)
+
+
+def test_applications_are_shown_within_80_columns(lags: str, capsys: Capture) -> None:
+    assert run(["history", lags]) == 0
+    out, err = capsys.readouterr()
+    assert max(map(len, out.splitlines())) <= 80
+    assert "warning: 1 row without" in err
+    assert_golden("lag-history/table.txt", out)
+    assert run(["history", lags, "--output", "markdown", "--over", "6h", "--top", "1"]) == 0
+    assert_golden("lag-history/markdown.md", capsys.readouterr().out)
+
+
+def test_the_figures_are_those_of_the_rows(lags: str, capsys: Capture) -> None:
+    assert run(["history", lags, "--output", "json", "--application-id", "ord*"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    found = json.loads(line)
+    validator("history").validate(found)
+    falls, restores = found["instances"]
+    assert [(one["process_id"], one["falls_behind"], one["copies"]) for one in (falls, restores)] == [
+        (FALLS, True, 2),
+        (RESTORES, False, 2),
+    ]
+    assert (falls["lag"], falls["written_per_second"]) == (20 * 1_425 * 3, pytest.approx(3, rel=0.05))
+    assert falls["restored_per_second"] == pytest.approx(2, rel=0.05), "one a second is left of three"
+    assert falls["lags"] == sorted(falls["lags"])
+    assert (restores["lag"], restores["lags"][-1]) == (14, 14), "both stores of both tasks"
+    assert [(task["task_id"], task["lag"]) for task in found["tasks"]] == [("0_2", 57_000), ("0_1", 28_500)]
+    assert found["lag"] == falls["lag"] + restores["lag"]
+
+
+def test_a_time_and_its_end_are_picked(lags: str, capsys: Capture) -> None:
+    asked = ["history", lags, "--output", "json", "--application-id", "orders", "--as-of", "2026-11-21T12:07:00Z"]
+    assert run([*asked, "--over", "2h"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["since"], found["until"]) == ("2026-11-21T10:00:00.000Z", "2026-11-21T12:00:00.000Z")
+    assert found["step_ms"] == 300_000
+    assert found["lags"][-1] is not None
+    assert sum(lag is not None for lag in found["lags"]) == 8, "every 15 minutes somebody said"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--application-id", "other"], 1, "no application matches 'other' with a lag row. Fix: the input holds "),
+        (["--as-of", "2020-01-01T00:00:00Z"], 1, "holds no lag row with application_id, process_id, task_id and"),
+        (["--over", "0s"], 2, "--over is 0"),
+        (["nowhere.json"], 1, "nowhere.json: does not exist"),
+    ],
+)
+def test_what_cannot_be_shown_is_one_error(
+    arguments: list[str], code: int, said: str, lags: str, capsys: Capture
+) -> None:
+    assert run(["history", lags, *arguments]) == code
+    out, err = capsys.readouterr()
+    assert (out, err.count("Fix:")) == ("", 1)
+    assert said in " ".join(err.split())
+
+
+def test_what_are_no_lag_rows_is_one_error(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "snapshot.json").write_text('{"application_id": "orders", "captured_at": "2026-11-21T12:00:00Z"}')
+    assert run(["history", str(tmp_path)]) == 1
+    assert "give lag rows, see: kstream-plan schema lags" in " ".join(capsys.readouterr().err.split())
