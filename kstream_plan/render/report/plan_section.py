@@ -200,11 +200,11 @@ def made_from(plan: Plan, names: Names) -> Iterator[Block]:
         "input (SHA-256)": plan.digest,
         "snapshot and settings (SHA-256)": plan.snapshot_digest,
         "design": plan.design,
-        "assignor": names.escape(plan.assignor),
-        "protocol": names.escape(plan.protocol),
-        "models": names.escape(plan.models),
+        "assignor": plan.assignor,
+        "protocol": plan.protocol,
+        "models": plan.models,
     }
-    yield Settings("Made from", tuple(Labelled(label, text) for label, text in of.items() if text))
+    yield Settings("Made from", tuple(Labelled(label, names.escape(text)) for label, text in of.items() if text))
 
 
 def _picture_table(plan: Plan, found: Sequence[Activity], names: Names) -> Table:
