@@ -68,7 +68,7 @@ def test_a_queue_of_movements_is_sorted_by_kind_then_by_place(data: st.DataObjec
     assert (queue, len(queue), hash(queue), queue[:3]) == (wanted, len(wanted), hash(wanted), wanted[:3])
     assert queue.number_of_tasks == len({movement.task for movement in wanted})
     for task in range(tasks):
-        assert queue.of(task) == [movement for movement in wanted if movement.task == task]
+        assert queue.of([task]) == [movement for movement in wanted if movement.task == task]
 
 
 def _small_pieces(shift: int) -> AbstractContextManager[object]:
