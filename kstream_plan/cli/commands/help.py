@@ -29,15 +29,20 @@ _FILLERS = frozenset(
     re.findall(
         r"\w+",
         """
-        a about after all an and are be been but can did do does for from get happens has have how i if in into
-        is it its just less make may me my no not now of on one or our really right running s should since so t than
-        that the their them then there these this those to until us want was we were what when where which while
-        who whole why will with would you your
+        a about after all am an and any anybody anything are at be been but by can cannot could did do does doing done
+        for from get gets give got happens has have he her here his how i if in into is it its just less let make may me
+        might much must my need no not now of on one ones or our please really right running s say see shall she should
+        since so some somebody something t tell than that the their them then there these they this those to too until
+        up us use very want was we were what when where which while who whole why will with would you your
         """,
     )
 )
 #: A beginning of so many letters is a word's, with an ending of at most so many more, and shorter than it.
 _STEM, _ENDING = 3, 3
+#: Endings that do not make another word of it.
+_ENDINGS = frozenset(("d", "e", "ed", "es", "ing", "s"))
+#: What a word with another ending counts.
+_ALIKE = 3 / 4
 #: So many questions at most.
 _MOST = 5
 
@@ -88,7 +93,7 @@ def _fitting(wanted: Sequence[str], questions: Sequence[str], pages: Sequence[st
     for texts, share in ((questions, 1.0), (pages, 1 / 3)):
         words = [Counter(set(_words_of(text)) if texts is questions else _words_of(text)) for text in texts]
         for word in wanted:
-            often = [sum(times for other, times in has.items() if _is_the_same(word, other)) for has in words]
+            often = [sum(times * _likeness(word, other) for other, times in has.items()) for has in words]
             for place, times in enumerate(often):
                 fits[place] += share * times / max(sum(often), 1)
     best = sorted(range(len(fits)), key=lambda place: (-fits[place], place))[:_MOST]
@@ -99,11 +104,17 @@ def _words_of(text: str) -> list[str]:
     return [word for word in _WORD.findall(text.lower()) if word not in _FILLERS]
 
 
-def _is_the_same(word: str, other: str) -> bool:
-    """Tell whether one word is the other, or begins with it: end, ends."""
+def _likeness(word: str, other: str) -> float:
+    """Return how much one word is the other: less if it begins so (end, ends) or ends otherwise (evicts, evicted)."""
+    if word == other or word[:_STEM] != other[:_STEM]:
+        return float(word == other)
     short, long = sorted((word, other), key=len)
-    ending = len(long) - len(short)
-    return word == other or (len(short) >= _STEM and long.startswith(short) and ending <= min(_ENDING, len(short) - 1))
+    if long.startswith(short):
+        alike = len(short) >= _STEM and len(long) - len(short) <= min(_ENDING, len(short) - 1)
+    else:
+        same = next(at for at, letters in enumerate(zip(word, other, strict=False)) if len(set(letters)) > 1)
+        alike = {word[same:], other[same:]} <= _ENDINGS
+    return _ALIKE * alike
 
 
 def page_names() -> list[str]:
