@@ -63,12 +63,17 @@ def figures(plan: Plan) -> str:
 
 def passes(checked: CheckedPlan) -> str:
     """Return what is kept: ``6 others: ≥ 11m00s, 20 moves, 0 cold``; if all is, or nothing, only the figures."""
-    passed = len(checked.of(Status.PASSED))
+    passed, shown = len(checked.of(Status.PASSED)), all_figures(checked)
+    return f"{count(passed, 'other')}: {shown}" if 0 < passed < len(checked.findings) else shown
+
+
+def all_figures(checked: CheckedPlan) -> str:
+    """Return the figures of what was checked, with what they are of and what limits none of them."""
     draws = checked.draws if checked.draws is not None and checked.draws > 1 else None
     shown = figures(checked.plan) + ("" if draws is None else f" (one of {count(draws, 'draw')})")
     if checked.plan.is_of_workers and len(checked.plan.pauses) and not _limits_pauses(checked):
         shown += " (no rule limits that: max_pause_per_task would)"
-    return f"{count(passed, 'other')}: {shown}" if 0 < passed < len(checked.findings) else shown
+    return shown
 
 
 def _limits_pauses(checked: CheckedPlan) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.policy.findings import Check, CheckedPlan, Status
 from kstream_plan.render.check.table import MARKS, check_counts
-from kstream_plan.render.check.wording import figures, heading, origin, passes, sentence
+from kstream_plan.render.check.wording import all_figures, figures, heading, origin, sentence
 from kstream_plan.render.report.markup import report_html
 from kstream_plan.render.report.page import Labelled, Section, Settings, Table, TableRow, Tone
 from kstream_plan.render.report.plan_section import plan_section, words_of
@@ -66,7 +66,7 @@ def _findings(checked: CheckedPlan, names: Names) -> Table:
         )
         for finding in checked.findings
     ]
-    return Table("Rules", ("", "status", "rule", "what was found"), tuple(rows), note=passes(checked))
+    return Table("Rules", ("", "status", "rule", "what was found"), tuple(rows), note=all_figures(checked))
 
 
 def _beside(checked: CheckedPlan, names: Names) -> Settings:

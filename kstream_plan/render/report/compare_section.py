@@ -24,6 +24,8 @@ from kstream_plan.render.report.reports import report_of
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
 
+#: The figures of the best that stand beside how long it takes.
+_IN_ANSWER = ("pause", "cold")
 #: Of so many outcomes the timelines are part of the page.
 _MOST_TIMELINES = 12
 
@@ -38,20 +40,30 @@ def compare_html(found: Sequence[Sequence[SameOutcome]]) -> str:
 def compare_section(alike: Sequence[SameOutcome]) -> Section:
     """Return the alternatives of one group."""
     plan = alike[0].one.plan
-    said = conclusion_of(alike)
     tone: Tone = "bad" if all(is_bad(of.one) for of in alike) else "good"
-    best = fastest(alike)
-    label = f"Best: {alternative_name(best[0], TERMINAL)}" if best else "Which is best"
-    answer = Labelled(label, said.removeprefix("* ")) if said else None
     return Section(
         TERMINAL.name(plan.group.application_id),
         compared_heading(alike, TERMINAL).rpartition(": ")[2],
         tone,
-        answer,
+        _answer(alike),
         (),
         tuple(_blocks(alike)),
         taken=plan.captured_at,
     )
+
+
+def _answer(alike: Sequence[SameOutcome]) -> Labelled | None:
+    """Return which is the best, why, and its first figures; what to deploy has a block of its own."""
+    said = conclusion_of(alike).removeprefix("* ").partition("; to deploy ")[0]
+    best = fastest(alike)
+    if not said or not best:
+        return Labelled("Which is best", said) if said else None
+    names, balanced, *others = compared(alike, TERMINAL)
+    place = alike.index(best[0])
+    figures = [balanced.cells[place]]
+    figures += [f"{one.column.head} {one.cells[place]}" for one in others if one.column.head in _IN_ANSWER]
+    name = names.cells[place].removesuffix(" *")
+    return Labelled(f"Best: {name} ({names.column.head})", f"{said}: {', '.join(figures)}")
 
 
 def _blocks(alike: Sequence[SameOutcome]) -> Iterator[Block]:

@@ -115,13 +115,14 @@ def everyone_figure(of: Timeline, names: Names) -> Figure | None:
 
 def load_figure(plan: Plan, of: Timeline) -> Figure:
     """Return how evenly the load is spread, how much warms up and restores at once, how much stands still."""
-    rows = [_band_row(of)]
+    member, part = ("worker", "connector") if plan.is_of_workers else ("instance", "subtopology")
+    rows = [_band_row(of, member)]
     balance = [Level(one.at_ms, one.balance_factor) for one in of.loads]
     subtopology = [Level(one.at_ms, one.subtopology_task_spread) for one in of.loads]
-    rows.append(_series_row("instance balance", balance, of, "balance", "most minus least tasks of an instance"))
+    rows.append(_series_row(f"{member} balance", balance, of, "balance", f"most minus least tasks of {_a(member)}"))
     rows.append(
         _series_row(
-            "subtopology balance", subtopology, of, "balance", "most minus least tasks of a subtopology on an instance"
+            f"{part} balance", subtopology, of, "balance", f"most minus least tasks of a {part} on {_a(member)}"
         )
     )
     if not plan.is_of_workers:
@@ -239,15 +240,19 @@ def _series_row(label: str, series: Sequence[Level], of: Timeline, kind: str, me
     return Row(label=label, sums_up=sums_up, told=told, shapes=shapes, height=40)
 
 
-def _band_row(of: Timeline) -> Row:
+def _a(member: str) -> str:
+    return f"an {member}" if member == "instance" else f"a {member}"
+
+
+def _band_row(of: Timeline, member: str) -> Row:
     """Return the row of what the instances run that run least and most."""
     most = max(one.most for one in of.loads)
     first, last = of.loads[0], of.loads[-1]
-    told = f"tasks per instance, least to most: {_ends(first)} at first, {_ends(last)} at the end"
+    told = f"tasks per {member}, least to most: {_ends(first)} at first, {_ends(last)} at the end"
     path = _band(of.loads, of, 48, 42, most) if most else ""
     shapes = tuple(shape for shape in [Shape("band", path)] if shape.path)
     sums_up = f"{_ends(first)} → {_ends(last)}" if _ends(first) != _ends(last) else _ends(first)
-    return Row(label="tasks per instance", sums_up=sums_up, told=told, shapes=shapes, height=52)
+    return Row(label=f"tasks per {member}", sums_up=sums_up, told=told, shapes=shapes, height=52)
 
 
 def _ends(of: LoadAt) -> str:

@@ -12,9 +12,11 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, Move, events
 from kstream_plan.plans.loads import Load, loads
 from kstream_plan.plans.simulated import Simulation
+from kstream_plan.plans.steps import NobodyRuns
 from kstream_plan.plans.timeline import Timeline, timeline
 from kstream_plan.render.plan.detail import Focus, details
 from kstream_plan.render.plan.fleet import plan_line
+from kstream_plan.render.plan.folding import Row, Run, fold
 from kstream_plan.render.plan.picture import head_of, picture
 from kstream_plan.render.plan.remarks import assumed, remarks
 from kstream_plan.render.plan.story import tell
@@ -36,11 +38,13 @@ from kstream_plan.render.report.script_data import script_data
 from kstream_plan.render.simulation.story import tell_simulation
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count, duration, records
+from kstream_plan.render.text.numbers import clock, count, duration, records, several
 from kstream_plan.render.text.page import Fact
 
 #: Up to so many moves are told one by one; of more, how many there are of what.
 MOST_MOVES = 400
+#: Up to so many tasks are listed in one cell.
+MOST_LISTED = 24
 #: Up to so many sentences of steps are part of a page.
 MOST_SENTENCES = 2_000
 
@@ -79,9 +83,10 @@ _LEGEND = {
     "still": "nobody runs it",
     "there": "is a member",
 }
+_NOT_DRAWN = "not drawn, for nobody knows it: how long what starts cold restores before it runs"
 _LOAD_LEGEND = {
     "band": "from the least to the most that an instance runs",
-    "balance": "most minus least (KIP-441)",
+    "balance": "most minus least",
     "warms-up": "warm-ups",
     "restores": "cold starts that restore",
     "still": "standing still",
@@ -125,7 +130,9 @@ def timeline_drawing(plan: Plan, found: Sequence[Activity], of: Timeline, names:
     """Return the timeline of a plan."""
     figure = timeline_figure(plan, found, of, names)
     title = "Who runs how much when"
-    return Drawing(title, figure, _legend(figure, _LEGEND), note=note)
+    notes = [note] if note else []
+    notes += [_NOT_DRAWN] if plan.pauses_are_least else []
+    return Drawing(title, figure, _legend(figure, _LEGEND), note="; ".join(notes))
 
 
 def captioned(fact: Fact, other: Mapping[str, str] = MappingProxyType({})) -> Labelled:
@@ -175,7 +182,7 @@ def _blocks(
     if noted:
         yield Notes("To look at", noted, tone="warn")
     if found:
-        yield _when_table(plan, names)
+        yield _when_table(plan, found, names)
         yield from _moves(plan, found, names)
     yield _loads_table(plan, names)
     if taken:
@@ -232,28 +239,44 @@ def _scenario(simulated: Simulation, names: Names) -> Iterator[Block]:
         yield Table("With other settings", ("setting: what it takes then",), tuple(rows))
 
 
-def _when_table(plan: Plan, names: Names) -> Table:
+def _when_table(plan: Plan, found: Sequence[Activity], names: Names) -> Table:
     story = tell(plan, names)
     with_stateless = any(line.stateless for line in story.lines)
     heads = ["at", "generation", "why; warm-ups ready" if story.with_state else "why"]
     heads += [f"cut over: old stops, {story.pause}, new starts"]
     heads += ["stateless"] if with_stateless else []
     heads += ["warm up: old runs on meanwhile", "records to restore"] if story.with_state else []
+    heads += ["nobody runs afterwards"] if plan.is_of_workers else []
     rows = []
-    for line in story.lines:
+    for row, line in zip(fold(found), story.lines, strict=True):
         cells = [line.at, line.generations, line.why, _listed(line.cut_over, line.cut_over_counts)]
         cells += [line.stateless] if with_stateless else []
         cells += [_listed(line.warm_up, line.warm_up_counts), line.records] if story.with_state else []
-        rows.append(TableRow(tuple(cells), tone="bad" if line.alarm else "plain"))
+        nobody = _left_to_nobody(row, names) if plan.is_of_workers else ""
+        cells += [nobody] if plan.is_of_workers else []
+        rows.append(TableRow(tuple(cells), tone="bad" if line.alarm else "warn" if nobody else "plain"))
     if story.ending is not None:
         rows.append(TableRow((story.ending[0], "", story.ending[1], *[""] * (len(heads) - 3))))
     right = {0, len(heads) - 1} if story.with_state else {0}
     right |= {4} if with_stateless else set()
-    return Table("What happens when", tuple(heads), tuple(rows), frozenset(right), note=story.legend)
+    return Table(
+        "What happens when", tuple(heads), tuple(rows), frozenset(right), note=story.legend.removesuffix(". -v: steps")
+    )
+
+
+def _left_to_nobody(row: Row, names: Names) -> str:
+    """Return what the last decision of a row of a Connect group gives to nobody, and until when."""
+    last = row.events[-1] if isinstance(row, Run) else row
+    parts = []
+    for step in last.rounds[-1].single_steps:
+        if isinstance(step, NobodyRuns):
+            until = "nobody knows when" if step.until_ms is None else clock(step.until_ms)
+            parts.append(f"{several([names.task(task) for task in step.task_ids], MOST_LISTED)} until {until}")
+    return "; ".join(parts)
 
 
 def _listed(items: Sequence[str], counts: Sequence[str]) -> str:
-    if counts and len(items) > 24:
+    if counts and len(items) > MOST_LISTED:
         return " ".join(counts)
     return ", ".join(item.removesuffix(",") for item in items)
 
@@ -266,7 +289,8 @@ def _moves(plan: Plan, found: Sequence[Activity], names: Names) -> Iterator[Tabl
         yield _moves_by_group(moves, names)
         return
     heads = ["at", "why", "task", "from", "to", "copy there", "records to restore", "stands still in all"]
-    rows = [_move_row(plan, event, move, names) for event, move in moves]
+    cold = {move.task_id for _, move in moves if move.cold}
+    rows = [_move_row(plan, event, move, names, is_least=move.task_id in cold) for event, move in moves]
     if plan.is_of_workers:
         del heads[5:7]
         rows = [replace(row, cells=row.cells[:5] + row.cells[7:]) for row in rows]
@@ -274,7 +298,8 @@ def _moves(plan: Plan, found: Sequence[Activity], names: Names) -> Iterator[Tabl
     yield Table("What moves", tuple(heads), tuple(rows), right, tasks=2)
 
 
-def _move_row(plan: Plan, event: Activity, move: Move, names: Names) -> TableRow:
+def _move_row(plan: Plan, event: Activity, move: Move, names: Names, *, is_least: bool) -> TableRow:
+    """Return a move; ``is_least``: its task starts cold, and what it restores before it runs is no part of pauses."""
     group = plan.group
     ends = [move.destination] if move.source is None else [move.source, move.destination]
     cells = (
@@ -285,7 +310,7 @@ def _move_row(plan: Plan, event: Activity, move: Move, names: Names) -> TableRow
         names.instance(move.destination),
         "COLD" if move.cold else "caught up",
         records(move.records) if move.records != 0 else "",
-        duration(plan.pauses.ms.get(move.task_id, 0)),
+        f"{'≥ ' if is_least else ''}{duration(plan.pauses.ms.get(move.task_id, 0))}",
     )
     about = {
         "task": names.task(move.task_id),

@@ -88,7 +88,7 @@ def fleet_html(results: Sequence[Result], shown: Sequence[Result]) -> str:
         )
         for one in shown
     )
-    note = " ".join(fleet_legend(shown)) if shown else ""
+    note = "; ".join(fleet_legend(shown)) if shown else ""
     table = Table(fleet_heading(results, shown), heads, rows, right, note=note, sortable=True)
     return report_html(Report("kstream-plan: fleet", (), table))
 

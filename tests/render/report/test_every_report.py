@@ -15,7 +15,7 @@ from kstream_plan.render.compare.table import compared
 from kstream_plan.render.diff.happened_story import tell_happened
 from kstream_plan.render.diff.story import tell_diff
 from kstream_plan.render.report.drain_section import drain_section, drains_svg
-from kstream_plan.render.report.reports import plan_svg
+from kstream_plan.render.report.reports import plan_svg, plans_html
 from kstream_plan.render.simulation.drain import tell_drain
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
@@ -137,3 +137,27 @@ def test_a_drain_says_what_becomes_of_each_task() -> None:
 def test_where_nothing_follows_there_is_no_picture() -> None:
     with pytest.raises(UsageError, match="nothing follows"):
         plan_svg([SavedPlan(plan_cases.case("settled"))])
+
+
+def test_what_starts_cold_stands_still_for_so_long_at_least() -> None:
+    page = Page(plans_html([SavedPlan(plan_cases.case("crash"))]))
+    moves = next(table for table in page.tables if table[0][-1] == "stands still in all")[1:]
+    cold = {row[2] for row in moves if row[5] == "COLD"}
+    assert cold
+    assert {row[2] for row in moves if row[-1].startswith("≥ ")} == cold
+    assert in_it("not drawn, for nobody knows it: how long what starts cold restores before it runs", page)
+
+
+def test_a_row_says_what_nobody_runs_after_it() -> None:
+    page = Page(report_cases.case("connect"))
+    when = next(table for table in page.tables if table[0][-1] == "nobody runs afterwards")[1:]
+    left = next(row for row in when if row[2] == "w1 leaves")
+    assert left[3] == ""
+    assert re.fullmatch(r"\S.* until \d:\d\d", left[-1])
+    assert when[-1][-1] == when[-2][-1] == "", "in the end all runs"
+
+
+def test_the_best_of_alternatives_is_said_with_its_figures() -> None:
+    said = Page(report_cases.case("compare")).text
+    assert "Best: 8 (max.warmup.replicas) the fastest: settles " in said
+    assert "to deploy it:" not in said
