@@ -449,6 +449,17 @@ def test_the_least_time_is_played_for_a_plan_that_is_saved(
 
 
 @pytest.mark.usefixtures("before")
+def test_a_page_of_a_check_says_the_least_time(capsys: pytest.CaptureFixture[str]) -> None:
+    two_more = ["x.json", "--add", "2", "--draws", "2"]
+    assert run(["check", *two_more, "--report", "html=check.html"]) == 0
+    assert run(["simulate-scaleout", *two_more, "--report", "html=simulated.html"]) == 0
+    of_check, simulated = (Path(f"{name}.html").read_text(encoding="utf-8") for name in ("check", "simulated"))
+    (least,) = set(re.findall(r"≥ [^;<]*; ~[^<]* if copies are ready only at probes", simulated))
+    assert least in of_check
+    capsys.readouterr()
+
+
+@pytest.mark.usefixtures("before")
 def test_a_cure_is_simulated_with_as_many_draws(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["check", "x.json", "--add", "2", "--draws", "10", *policy("defaults: {max_pause_per_task: 30s}")]
     assert run(arguments) == 3

@@ -95,8 +95,9 @@ def _checked(standard: Standard, asked: CheckOptions, of: _ToCheck, at: Workplac
 
 
 def _make(of: _ToCheck, asked: CheckOptions, at: Workplace) -> _Made:
-    # no rule goes by the least time, and no report tells it: it is played for a plan that is saved
-    options = replace(asked.plan_options, floor=asked.out is not None)
+    # no rule goes by the least time: it is played for a plan that is saved, or told on a page
+    paged = any(one.form == "html" for one in asked.report or ())
+    options = replace(asked.plan_options, floor=paged or asked.out is not None)
     if of.scenario is None:
         plan = plan_one(of.snapshot, options, at)
         return _Made(plan, None, lambda: f"{plan_json(plan, full=asked.full)}\n")
