@@ -25,15 +25,17 @@ def _all_records(plan: Plan) -> int | None:
     return sum(task.end_offset_sum for task in stateful) if all(task.end_offset_known for task in stateful) else None
 
 
-#: A plan that says one of these comes of a group that contradicts itself, or leaves out some of what happens.
-_IN_DOUBT = ("group-not-as-told", "back-before-fenced")
+#: A plan that says this comes of a group that contradicts itself: nobody knows how it ends.
+_CONTRADICTED = ("group-not-as-told",)
+#: A plan that says one of these may leave out some of what happens.
+_IN_DOUBT = (*_CONTRADICTED, "back-before-fenced")
 #: A plan that says one of these tells of work that waits, nobody knows for how long.
 _WAITS = ("delay-unknown", "revocations-unknown", "not-dealt-out", *_IN_DOUBT)
 
 #: Rule → how it is measured, in the order in which they are told.
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
-        "must_settle": Rule(Kind.SWITCH, endings.settles, figure="settles", unknown_with=("group-not-as-told",)),
+        "must_settle": Rule(Kind.SWITCH, endings.settles, figure="settles", unknown_with=_CONTRADICTED),
         "max_duration": Rule(
             Kind.DURATION,
             times.duration,
@@ -44,7 +46,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             Kind.COUNT, amounts.rebalances, figure="rebalances", unknown_with=("delay-unknown", *_IN_DOUBT)
         ),
         "max_moves": Rule(Kind.COUNT, amounts.moves, _stateful, figure="moves", unknown_with=_IN_DOUBT),
-        "max_warmups": Rule(Kind.COUNT, amounts.warmups, _stateful, figure="warmups", of_state=True),
+        "max_warmups": Rule(
+            Kind.COUNT, amounts.warmups, _stateful, figure="warmups", of_state=True, unknown_with=_IN_DOUBT
+        ),
         "max_cold_handovers": Rule(
             Kind.COUNT,
             amounts.cold_handovers,
@@ -72,11 +76,18 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             unknown_with=_IN_DOUBT,
         ),
         "max_peak_extra_copies": Rule(
-            Kind.COUNT, amounts.peak_extra_copies, _stateful, figure="peak_extra_copies", of_state=True
+            Kind.COUNT,
+            amounts.peak_extra_copies,
+            _stateful,
+            figure="peak_extra_copies",
+            of_state=True,
+            unknown_with=_IN_DOUBT,
         ),
-        "balance_factor": Rule(Kind.COUNT, balance.balance, lowest=1),
-        "min_standbys": Rule(Kind.COUNT, endings.standbys, at_least=True, of_state=True),
-        "distinct_tag_values": Rule(Kind.TAGS, endings.tag_values, lowest=1, at_least=True, of_state=True),
+        "balance_factor": Rule(Kind.COUNT, balance.balance, lowest=1, unknown_with=_CONTRADICTED),
+        "min_standbys": Rule(Kind.COUNT, endings.standbys, at_least=True, of_state=True, unknown_with=_CONTRADICTED),
+        "distinct_tag_values": Rule(
+            Kind.TAGS, endings.tag_values, lowest=1, at_least=True, of_state=True, unknown_with=_CONTRADICTED
+        ),
         "max_snapshot_age": Rule(Kind.DURATION, origins.snapshot_age, of_input=True),
         "require_generation": Rule(Kind.GENERATION, origins.generation, of_input=True),
     }

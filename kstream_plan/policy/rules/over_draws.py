@@ -9,7 +9,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.limits import LimitValue, TagCounts
 from kstream_plan.policy.rules import RULES
-from kstream_plan.policy.rules.measuring import Kind, MeasuredPlan, Measurement, Offence, Rule
+from kstream_plan.policy.rules.measuring import UNKNOWN, Kind, MeasuredPlan, Measurement, Offence, Rule
 
 #: Rules that simulations do not tell which were saved before there were these: of their other draws nothing is known.
 LATER_RULES = ("max_pause_in_all",)
@@ -52,11 +52,13 @@ def no_better(key: str, worst: int | None, shown: int | None) -> bool:
 
 def over_draws(name: str, rule: Rule, shown: Measurement, draws: OverDraws, limit: LimitValue) -> Measurement:
     """Return what a rule measures of all draws; ``shown`` is that of one of them."""
+    if shown == UNKNOWN:
+        return shown
     if rule.kind is Kind.TAGS:
         return _tags_over_draws(name, shown, draws, cast(TagCounts, limit))
     if name not in draws.worst:
         unknown = name in LATER_RULES and draws.number > 1
-        return Measurement(None, (Offence(None),)) if unknown else shown
+        return UNKNOWN if unknown else shown
     together = rule.worst_of((shown.value, draws.worst[name]))
     if together == shown.value:
         return shown

@@ -137,6 +137,8 @@ def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
             return f"the plan's input has the digest {names.escape(plan.digest[:12])}, which is not expected"
         case Kind.TAGS:
             worst = finding.offences[0]
+            if not worst.note:
+                return "nobody knows over which values of tags the copies end"
             tag, _, wanted = worst.note.rpartition(": ")
             found = measure(finding.kind, worst.measured)
             return f"{found} of {wanted} values of {names.escape(tag)}{_of_draws(finding)}"

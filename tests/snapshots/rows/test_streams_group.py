@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,7 +11,13 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.streams_group import BrokerGroup
 from kstream_plan.plans import HandOver, ReasonCode
+from kstream_plan.plans.simulated import OverDraws
+from kstream_plan.policy.check import check_all, check_plan
+from kstream_plan.policy.findings import Standard, Status
+from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, MeasuredPlan
+from kstream_plan.policy.rules.over_draws import measured
+from kstream_plan.render.check.table import table_report
 from kstream_plan.simulation.one_plan import plan_checked
 from tests.helpers.streams_rows import row, snapshot
 
@@ -21,7 +28,17 @@ _TIMES = (
     "max_pause_in_all",
     "max_paused_tasks_at_once",
 )
-_AMOUNTS = ("max_rebalances", "max_moves", "max_cold_handovers", "max_restored_records")
+_AMOUNTS = (
+    "max_rebalances",
+    "max_moves",
+    "max_warmups",
+    "max_cold_handovers",
+    "max_restored_records",
+    "max_peak_extra_copies",
+)
+#: Rules about what comes of it.
+_OF_THE_END = {"balance_factor": 10**9, "min_standbys": 1, "distinct_tag_values": (("zone", 1),)}
+_NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 def group(a: dict[str, Any], b: dict[str, Any], state: str | None = "Stable", **fields: Any) -> Snapshot:
@@ -63,8 +80,9 @@ def test_members_of_a_stable_group_that_are_not_at_their_target_are_told(
     assert told.subjects == who
     made = MeasuredPlan(plan_checked(of))
     assert RULES["must_settle"].worst(made, True).offences
-    for rule in (*_TIMES, *_AMOUNTS):
-        found = RULES[rule].worst(made, 10**9)
+    limits: dict[str, Any] = {**dict.fromkeys((*_TIMES, *_AMOUNTS), 10**9), **_OF_THE_END}
+    for rule, limit in limits.items():
+        found = RULES[rule].worst(made, limit)
         assert found.value is None
         assert found.offences
 
@@ -130,3 +148,21 @@ def test_nobody_is_told_of_where_all_is_well() -> None:
     of = group(held("0_0", "0_1", member_epoch=12, member_state="STABLE"), _WELL)
     assert of.warnings == ()
     assert plan_checked(of).rounds == ()
+
+
+def test_what_is_unknown_of_a_group_that_contradicts_itself_is_told_rule_by_rule() -> None:
+    made = plan_checked(group(held("0_0", target={"active": ["0_0", "0_1"]}), _WELL))
+    limits = Policy({name: Limit(value) for name, value in _OF_THE_END.items()})
+    text = " ".join(table_report(check_all([check_plan(made, Standard(limits, _NOW))], _NOW), width=200).split())
+    assert "balance_factor: unknown > 1,000,000,000" in text
+    assert "min_standbys: unknown < 1" in text
+    assert "distinct_tag_values: nobody knows over which values of tags the copies end" in text
+
+
+def test_other_draws_make_nothing_known_of_a_group_that_contradicts_itself() -> None:
+    made = plan_checked(group(held("0_0", target={"active": ["0_0", "0_1"]}), _WELL))
+    draws = OverDraws(worst={**measured(made), "distinct_tag_values zone": 2}, number=3, unsettled=0)
+    limits = Policy({name: Limit(value) for name, value in _OF_THE_END.items()})
+    found = check_plan(made, Standard(limits, _NOW), draws=draws)
+    told = {(one.status, one.measured) for one in found.findings if one.rule in _OF_THE_END}
+    assert told == {(Status.ERROR, None)}
