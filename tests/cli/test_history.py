@@ -73,6 +73,24 @@ def test_the_figures_are_those_of_the_rows(lags: str, capsys: Capture) -> None:
     assert found["lag"] == falls["lag"] + restores["lag"]
 
 
+def test_growth_within_one_step_is_seen(tmp_path: Path, capsys: Capture) -> None:
+    rows = [
+        _row(minute, FALLS, 1, 9_000 * minute, **more)
+        for minute in (0, 10)
+        for more in ({"store": "a"}, {"store": "b"})
+    ]
+    rows.append(_row(0, RESTORES, 1, None))
+    rows += [_row(minute, RESTORES, 1, 100_000 - 9_000 * minute) for minute in (1, 10)]
+    (tmp_path / "lags.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert run(["history", str(tmp_path), "--output", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    falls, restores = found["instances"]
+    assert (falls["process_id"], falls["lag_before"], falls["lag"], falls["falls_behind"]) == (FALLS, 0, 180_000, True)
+    assert falls["written_per_second"] == 2, "600 records of each of two stores in 10 minutes"
+    assert (restores["lag_before"], restores["lag"], restores["falls_behind"]) == (91_000, 10_000, False)
+    assert restores["restored_per_second"] == (600 + 81_000) / 600
+
+
 def test_a_time_and_its_end_are_picked(lags: str, capsys: Capture) -> None:
     asked = ["history", lags, "--output", "json", "--application-id", "orders", "--as-of", "2026-11-21T12:07:00Z"]
     assert run([*asked, "--over", "2h"]) == 0

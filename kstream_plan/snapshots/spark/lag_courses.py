@@ -1,4 +1,4 @@
-"""Lag rows → how applications went on over time: one narrow pass leaves the newest row of each copy and step.
+"""Lag rows → how applications went on over time: one narrow pass leaves the ends of each copy and step.
 
 Everything below is of that: as many rows as copies times steps.
 """
@@ -31,7 +31,9 @@ from kstream_plan.snapshots.spark.texts import explained
 
 #: Of a copy: the first and last figure that is known, by the number of the step, which counts back from the newest.
 _LAST = "min_by({0}, step) FILTER (WHERE {0} IS NOT NULL)"
-_FIRST = "max_by({0}, step) FILTER (WHERE {0} IS NOT NULL)"
+_FIRST = "max_by(first_{0}, step) FILTER (WHERE first_{0} IS NOT NULL)"
+#: Of a store in a step: the first figure. Without it, what grows within the first step would not be seen.
+_FIRST_IN_STEP = "min_by({0}, at) FILTER (WHERE {0} IS NOT NULL)"
 #: What was written, and restored besides, between them.
 _WRITTEN = f"{_LAST.format('log_end')} - {_FIRST.format('log_end')}"
 #: A topic that was made anew is shorter; what is not known stays so, for which ``greatest`` has no eye.
@@ -107,7 +109,7 @@ def _table(spark: SparkSession, newest_us: Mapping[str, int]) -> DataFrame:
 
 
 def _by_copy_and_step(rows: DataFrame, newest: DataFrame, over_us: int) -> DataFrame:
-    """Return the newest figures of every copy in every step, step 0 the newest."""
+    """Return the newest and the first figures of every copy in every step, step 0 the newest."""
     rows = rows.join(F.broadcast(newest), "application_id").where("process_id IS NOT NULL AND task_id IS NOT NULL")
     rows = rows.where(f"at > newest_us - {over_us} AND at <= newest_us")
     rows = rows.withColumn("step", F.expr(f"CAST((newest_us - at) * {STEPS} DIV {over_us} AS INT)"))
@@ -115,6 +117,9 @@ def _by_copy_and_step(rows: DataFrame, newest: DataFrame, over_us: int) -> DataF
     stores = rows.groupBy("application_id", "process_id", "task_id", "store", "step").agg(
         F.expr("max_by(behind, at)").alias("behind"),
         F.expr("max_by(log_end, at)").alias("log_end"),
+        F.expr(_FIRST_IN_STEP.format("behind")).alias("first_behind"),
+        F.expr(_FIRST_IN_STEP.format("log_end")).alias("first_log_end"),
+        F.min("at").alias("first_at"),
         F.max("at").alias("at"),
         F.count("*").alias("rows"),
     )
@@ -124,6 +129,9 @@ def _by_copy_and_step(rows: DataFrame, newest: DataFrame, over_us: int) -> DataF
         .agg(
             F.expr(_WHOLE.format("behind")).alias("behind"),
             F.expr(_WHOLE.format("log_end")).alias("log_end"),
+            F.expr(_WHOLE.format("first_behind")).alias("first_behind"),
+            F.expr(_WHOLE.format("first_log_end")).alias("first_log_end"),
+            F.min("first_at").alias("first_at"),
             F.max("at").alias("at"),
             F.sum("rows").alias("rows"),
         )
@@ -140,7 +148,7 @@ def _of_copies(copies: DataFrame) -> DataFrame:
         F.expr(_LAST.format("behind")).alias("last"),
         F.expr(_FIRST.format("behind")).alias("first"),
         F.expr(_NOT_BELOW_0.format(_WRITTEN)).alias("written"),
-        F.min("at").alias("begin"),
+        F.min("first_at").alias("begin"),
         F.max("at").alias("end"),
         F.sum("rows").alias("rows"),
     )
