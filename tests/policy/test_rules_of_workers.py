@@ -54,7 +54,7 @@ def checked(made: Plan | None = None, draws: OverDraws | None = None, **limits: 
         ("max_pause_per_handover", 303_000),
         ("max_pause_in_all", 1_515_000),
         ("max_paused_tasks_at_once", 5),
-        ("max_duration", 300_000),
+        ("max_duration", 303_000),  # the delay begins once the leave is heard of
         ("max_rebalances", 2),
         ("max_moves", 5),
         ("balance_factor", 1),
@@ -64,6 +64,25 @@ def test_what_nobody_runs_counts_as_a_pause(rule: str, measured: int) -> None:
     for limit, status in ((measured, Status.PASSED), (measured - 1, Status.ERROR)):
         (finding,) = (one for one in checked(**{rule: limit}).findings if one.rule == rule)
         assert (finding.status, finding.measured) == (status, measured)
+
+
+def test_a_duration_counts_until_all_have_heard_but_not_where_they_join_by_themselves() -> None:
+    heard = plan_checked(snapshot(even(3)), scenario=Scenario(events=(Leave(at_ms=5_000, process_ids=("w1",)),)))
+    waiting = even(3)
+    gone = waiting["instances"].pop()
+    waiting["instances"][0]["memory"] = {
+        "previous": [group for of in [*waiting["instances"], gone] for group in of["held"]],
+        "scheduled_at": "2026-11-22T12:01:00Z",
+        "delay_ms": 300_000,
+        "generation": 12,
+        "members": ["w0", "w1"],
+    }
+    by_itself = plan_checked(snapshot(waiting), scenario=Scenario(events=()))
+    for made, more_ms in ((heard, 3_000), (by_itself, 0)):
+        findings = checked(made, max_duration=made.summary.duration_ms).findings
+        (finding,) = (one for one in findings if one.rule == "max_duration")
+        assert finding.measured == made.summary.duration_ms + more_ms > 0
+        assert finding.status is (Status.ERROR if more_ms else Status.PASSED)
 
 
 def test_rules_about_state_do_not_apply_and_are_not_passed_in_any_form() -> None:
