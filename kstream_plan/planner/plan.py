@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from functools import partial
-from math import ceil, inf
+from math import inf
 from types import MappingProxyType
 from typing import TypeAlias
 
 from kstream_plan.errors import UsageError
 from kstream_plan.model import GroupState, Holdings, Note, Rates, Snapshot
-from kstream_plan.model.scenario import Bounce, Burst, Event, ProduceRate, Scenario
-from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.starting_state import Beginning, Cleaning, beginning_of, newcomers, state_now
+from kstream_plan.model.scenario import Scenario
+from kstream_plan.model.starting_state import Cleaning, beginning_of, newcomers, state_now
+from kstream_plan.planner.assumptions import after_crashes, assumptions, emptied, led_by_restarted, not_noticed
+from kstream_plan.planner.digest import input_digest
 from kstream_plan.planner.end_of_plan import end_of
 from kstream_plan.planner.loop import NOT_WANTED, OnRound, Rehearsal, rehearse
 from kstream_plan.planner.options import PlanOptions
@@ -31,13 +29,12 @@ from kstream_plan.plans.design import (
     CLOSE_TO_TIME_OUT,
     LATE_FOLLOW_UP,
     LEFT_OVER_CLEANUP,
-    CopyDoubt,
     Design,
     Played,
     Turn,
 )
 from kstream_plan.plans.known_rates import known_rates
-from kstream_plan.plans.pauses import RESTORES_UNNOTICED, pauses_of
+from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.plan import ENDLESS, PAUSES
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.summary import FIGURES
@@ -134,10 +131,10 @@ def plan(
         config=config,
         assumptions=(
             design.assumptions(played)
-            + _assumptions(design, played, outcome, case.now_ms)
-            + _not_noticed(outside)
-            + _after_crashes(outside.crashed, snapshot)
-            + _led_by_restarted(events, outside)
+            + assumptions(design, played, outcome, case.now_ms)
+            + not_noticed(outside)
+            + after_crashes(outside.crashed, snapshot)
+            + led_by_restarted(events, outside)
             + outcome.notes
         ),
         initial=initial,
@@ -160,7 +157,7 @@ def plan(
     )
     floored, ranges, warnings = case.otherwise(made, design, outcome, played, side_by_side)
     return replace(
-        made, summary=replace(floored, ranges=ranges), warnings=snapshot.warnings + _emptied(outside) + warnings
+        made, summary=replace(floored, ranges=ranges), warnings=snapshot.warnings + emptied(outside) + warnings
     )
 
 
@@ -437,201 +434,3 @@ def _now_ms(snapshot: Snapshot, options: PlanOptions) -> int:
         fix = "give a later --now, or an earlier snapshot: --as-of chooses one of a history"
         raise UsageError(f"now is before the snapshot, which is of {snapshot.captured_at}", where=where, fix=fix)
     return now_ms
-
-
-def _assumptions(design: Design, played: Played, outcome: Rehearsal, now_ms: int) -> tuple[Note, ...]:
-    """Say what is taken for granted whatever the design."""
-    snapshot, state, scenario, rounds = played.snapshot, played.state, played.scenario, played.rounds
-    notes = []
-    written = snapshot.rates.any_produce or (
-        scenario is not None and any(isinstance(event, ProduceRate | Burst) for event in scenario.events)
-    )
-    if rounds and outcome.restored.any and played.rates.any_restore and not written:
-        notes.append(Note("no-produce-rate", "No produce rate is known: nothing counts as written meanwhile"))
-    if snapshot.coverage is not None:
-        notes.append(Note("lags-measured", snapshot.coverage.told(now_ms)))
-    notes += snapshot.assumptions
-    left_over = [
-        task
-        for task, copies in enumerate(state.copies)
-        if copies  # else it may be work that comes later, and is not in the snapshot
-        and snapshot.state.copies[task]
-        and any(copy.consumer is None and (task, copy.instance) not in snapshot.since_ms for copy in copies)
-    ]
-    if rounds and left_over:
-        names = tuple(str(state.group.tasks[task].task_id) for task in left_over)
-        notes.append(Note("left-over-age", "The snapshot's left-over state counts as left over since just now", names))
-    known = {task.task_id for task in snapshot.state.group.tasks if task.end_offset_known}
-    empty = [
-        str(now.task_id)
-        for now in state.group.tasks
-        if now.stateful and not now.end_offset_known and now.task_id in known
-    ]
-    if rounds and empty:
-        message = (
-            "The snapshot's end offsets are those of the group's first start, when nothing had been written: what has "
-            "been since, and so what is to be restored, is not known; --produce-rate or a newer snapshot tells"
-        )
-        notes.append(Note("end-offsets-of-start", message, tuple(empty)))
-    new = sorted(set(played.group.instance_index).difference(state.group.instance_index))
-    if new and snapshot.rates.restore and snapshot.rates.restore_per_instance is None:
-        message = "New instances restore as fast as the others do in the middle: theirs cannot have been measured"
-        notes.append(Note("new-instances-restore-rate", message, tuple(new)))
-    unmeasured = _unmeasured(snapshot)
-    if rounds and unmeasured:
-        message = "Instances that were not seen restoring restore as fast as the others do in the middle"
-        notes.append(Note("restore-rate-of-others", message, unmeasured))
-    if outcome.doubts:
-        notes.append(_doubts_note(outcome.doubts, design.since_unknown, snapshot, now_ms))
-    if snapshot.captured_at is None:
-        notes.append(Note("no-capture-time", "The snapshot does not say when it was taken"))
-    return tuple(notes)
-
-
-def _not_noticed(outside: Timeline) -> tuple[Note, ...]:
-    """Say of whom the group does not notice that they were away."""
-    if not outside.unnoticed:
-        return ()
-    message = "Static members that are back within the session time-out were never gone: nothing but their tasks stops"
-    return (Note("not-noticed", message, tuple(dict.fromkeys(outage.process_id for outage in outside.unnoticed))),)
-
-
-def _emptied(outside: Timeline) -> tuple[Note, ...]:
-    """Warn of those whose crash took state that they have to restore before anybody assigns them anything."""
-    if not outside.emptied:
-        return ()
-    message = (
-        "Static members keep their tasks after a crash that took their state: they restore it first, and nothing here "
-        "counts that, neither their pauses nor what others find of their copies"
-    )
-    return (Note(RESTORES_UNNOTICED, message, outside.emptied),)
-
-
-def _after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...]:
-    """Say what is taken of the state of instances that come back from a crash."""
-    if not crashed or snapshot.group_protocol == "connect":
-        return ()
-    release = "" if snapshot.streams_version is None else f" ({snapshot.streams_version})"
-    if snapshot.offsets_in_stores:
-        message = (
-            f"What a crash leaves counts as lost: since 4.3{release} offsets are inside the stores, and what was not "
-            "flushed is gone (return: {state: kept} says otherwise)"
-        )
-    else:
-        message = f"A crash leaves what was checkpointed last: before 4.3{release} offsets are kept beside the stores"
-    return (Note("state-after-crash", message, tuple(crashed)),)
-
-
-def _led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, ...]:
-    """Say from when the settings of restarted members count, where there are any."""
-    if not any(isinstance(event, Bounce) and event.settings for event in events):
-        return ()
-    said = ["New settings of restarted members count from the rebalance in which one of them leads"]
-    if outside.any_leads:
-        said.append("when the leader has gone the group takes any member, here the one that has been there longest")
-    if any(isinstance(event, Bounce) and event.settings and event.static for event in events):
-        said.append(
-            "a static leader that was away unnoticed brings its settings to the next rebalance, here to the next "
-            "change of members, though a decision before that has them too"
-        )
-    return (Note("restarted-leader", "; ".join(said)),)
-
-
-def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snapshot, now_ms: int) -> Note:
-    """Say of which copies nobody knows whether they have caught up, and by what rate they would have."""
-    tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
-    what = f"Nobody knows whether {len(doubts)} {'copies have' if len(doubts) > 1 else 'copy has'} caught up"
-    deciding = _deciding_rate(doubts)
-    if deciding is None or snapshot.captured_at_ms is None:
-        message = f"{what}, {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else what
-        return Note("copies-maybe-ready", message, tasks)
-    rate, since_ms = deciding
-    at = datetime.fromtimestamp((snapshot.captured_at_ms + now_ms + since_ms) / 1000, UTC)
-    message = f"{what}: none is behind if their instances restored ≥ {rate:,} records/s since {at:%H:%M:%S}"
-    return Note("copies-maybe-ready", message, tasks)
-
-
-def _deciding_rate(doubts: Sequence[CopyDoubt]) -> tuple[int, int] | None:
-    """Return how many records per second each instance had to restore, and since when; ``None`` if nobody knows.
-
-    The instance that had to restore most decides. Since when is the last time that anything is known of its copies:
-    what they had to restore then, they had to since.
-    """
-    of_instance: dict[str, list[CopyDoubt]] = {}
-    for doubt in doubts:
-        of_instance.setdefault(doubt.process_id, []).append(doubt)
-    rates = []
-    for found in of_instance.values():
-        for doubt in found:
-            if doubt.records is None or doubt.since_ms is None or doubt.to_ms <= doubt.since_ms:
-                return None
-        since_ms = max(doubt.since_ms for doubt in found if doubt.since_ms is not None)
-        records = sum(doubt.records for doubt in found if doubt.records is not None)
-        rates.append((ceil(records * 1000 / (found[0].to_ms - since_ms)), since_ms))
-    return max(rates)
-
-
-def _unmeasured(snapshot: Snapshot) -> tuple[str, ...]:
-    """Return who counts as restoring like the others, because only theirs was measured."""
-    rates, instances = snapshot.rates, snapshot.state.group.instances
-    if not rates.restore or rates.restore_per_instance is not None:
-        return ()
-    known = rates.restore.keys() | rates.restore_of.keys()
-    return tuple(instance.process_id for i, instance in enumerate(instances) if i not in known)
-
-
-def input_digest(
-    state: GroupState,
-    config: AssignmentConfig,
-    rates: Rates,
-    scenario: Scenario | None = None,
-    beginning: Beginning | None = None,
-) -> str:
-    """Return the SHA-256 (hex) of the selected input in canonical form.
-
-    Tasks, members, what they hold, what is on disk, the generation, the rates and the settings the plan is made with
-    count, and what happens to the group meanwhile; and, as far from now as they are, the decision that is known
-    (``beginning``) and when lags were reported. The time of the capture and the order of anything in the input do not.
-    """
-    group = state.group
-    canonical = {
-        "application_id": group.application_id,
-        "generation": state.generation,
-        "leader": state.leader,
-        "config": {name: value for name, value in asdict(config).items() if value is not None},
-        "tasks": [
-            (
-                str(task.task_id),
-                task.stateful,
-                task.end_offset_sum if task.end_offset_known else None,
-                task.source_partitions,
-                task.changelog_partitions,
-            )
-            for task in group.tasks
-        ],
-        "instances": [asdict(instance) for instance in group.instances],
-        "holdings": tuple(state.holdings),
-        "copies": [[(copy.instance, copy.lag, copy.reporters) for copy in copies] for copies in state.copies],
-        "rates": [
-            sorted(rates.restore.items()),
-            sorted(rates.produce.items()),
-            rates.restore_per_instance,
-            rates.produce_per_task,
-        ],
-    }
-    if state.memory is not None:
-        canonical["memory"] = repr(state.memory)
-    if beginning is not None:
-        decision = None if beginning.decision is None else asdict(beginning.decision)
-        if decision and not decision["rejoining"]:
-            del decision["rejoining"]
-        reported = sorted(report for report in beginning.reported_ms.items() if report[1])
-        known = [decision, reported, sorted(beginning.since_ms.items()), sorted(beginning.started_ms.items())]
-        if any(known):
-            canonical["beginning"] = known
-    if rates.restore_of or rates.produce_of:
-        canonical["rates_of_some"] = [sorted(rates.restore_of.items()), sorted(rates.produce_of.items())]
-    if scenario is not None:
-        canonical["scenario"] = [(type(event).__name__, asdict(event) | {"where": ""}) for event in scenario.events]
-    text = json.dumps(canonical, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()

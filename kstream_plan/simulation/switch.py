@@ -14,8 +14,8 @@ from kstream_plan.errors import UsageError
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import Bounce, Event, Join, NewInstance, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.digest import input_digest
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.planner.plan import input_digest
 from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.plans.simulated import Range
 from kstream_plan.simulation.draws import usual_number

@@ -10,8 +10,8 @@ import pytest
 from kstream_plan.designs.classic import stuck_or_cyclic
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Rates, Snapshot, Task
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.digest import input_digest
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
-from kstream_plan.planner.plan import input_digest
 from kstream_plan.plans import HandOver, Phase, Trigger
 from kstream_plan.render.plan.table import table
 from kstream_plan.simulation.one_plan import plan

@@ -1,0 +1,155 @@
+"""What a plan takes for granted whatever the design, and what it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from math import ceil
+
+from kstream_plan.model import Note, Snapshot
+from kstream_plan.model.scenario import Bounce, Burst, Event, ProduceRate
+from kstream_plan.planner.loop import Rehearsal
+from kstream_plan.planner.scenario_as_noticed import Timeline
+from kstream_plan.plans.design import CopyDoubt, Design, Played
+from kstream_plan.plans.pauses import RESTORES_UNNOTICED
+
+
+def assumptions(design: Design, played: Played, outcome: Rehearsal, now_ms: int) -> tuple[Note, ...]:
+    """Say what is taken for granted whatever the design."""
+    snapshot, state, scenario, rounds = played.snapshot, played.state, played.scenario, played.rounds
+    notes = []
+    written = snapshot.rates.any_produce or (
+        scenario is not None and any(isinstance(event, ProduceRate | Burst) for event in scenario.events)
+    )
+    if rounds and outcome.restored.any and played.rates.any_restore and not written:
+        notes.append(Note("no-produce-rate", "No produce rate is known: nothing counts as written meanwhile"))
+    if snapshot.coverage is not None:
+        notes.append(Note("lags-measured", snapshot.coverage.told(now_ms)))
+    notes += snapshot.assumptions
+    left_over = [
+        task
+        for task, copies in enumerate(state.copies)
+        if copies  # else it may be work that comes later, and is not in the snapshot
+        and snapshot.state.copies[task]
+        and any(copy.consumer is None and (task, copy.instance) not in snapshot.since_ms for copy in copies)
+    ]
+    if rounds and left_over:
+        names = tuple(str(state.group.tasks[task].task_id) for task in left_over)
+        notes.append(Note("left-over-age", "The snapshot's left-over state counts as left over since just now", names))
+    known = {task.task_id for task in snapshot.state.group.tasks if task.end_offset_known}
+    empty = [
+        str(now.task_id)
+        for now in state.group.tasks
+        if now.stateful and not now.end_offset_known and now.task_id in known
+    ]
+    if rounds and empty:
+        message = (
+            "The snapshot's end offsets are those of the group's first start, when nothing had been written: what has "
+            "been since, and so what is to be restored, is not known; --produce-rate or a newer snapshot tells"
+        )
+        notes.append(Note("end-offsets-of-start", message, tuple(empty)))
+    new = sorted(set(played.group.instance_index).difference(state.group.instance_index))
+    if new and snapshot.rates.restore and snapshot.rates.restore_per_instance is None:
+        message = "New instances restore as fast as the others do in the middle: theirs cannot have been measured"
+        notes.append(Note("new-instances-restore-rate", message, tuple(new)))
+    unmeasured = _unmeasured(snapshot)
+    if rounds and unmeasured:
+        message = "Instances that were not seen restoring restore as fast as the others do in the middle"
+        notes.append(Note("restore-rate-of-others", message, unmeasured))
+    if outcome.doubts:
+        notes.append(_doubts_note(outcome.doubts, design.since_unknown, snapshot, now_ms))
+    if snapshot.captured_at is None:
+        notes.append(Note("no-capture-time", "The snapshot does not say when it was taken"))
+    return tuple(notes)
+
+
+def not_noticed(outside: Timeline) -> tuple[Note, ...]:
+    """Say of whom the group does not notice that they were away."""
+    if not outside.unnoticed:
+        return ()
+    message = "Static members that are back within the session time-out were never gone: nothing but their tasks stops"
+    return (Note("not-noticed", message, tuple(dict.fromkeys(outage.process_id for outage in outside.unnoticed))),)
+
+
+def emptied(outside: Timeline) -> tuple[Note, ...]:
+    """Warn of those whose crash took state that they have to restore before anybody assigns them anything."""
+    if not outside.emptied:
+        return ()
+    message = (
+        "Static members keep their tasks after a crash that took their state: they restore it first, and nothing here "
+        "counts that, neither their pauses nor what others find of their copies"
+    )
+    return (Note(RESTORES_UNNOTICED, message, outside.emptied),)
+
+
+def after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...]:
+    """Say what is taken of the state of instances that come back from a crash."""
+    if not crashed or snapshot.group_protocol == "connect":
+        return ()
+    release = "" if snapshot.streams_version is None else f" ({snapshot.streams_version})"
+    if snapshot.offsets_in_stores:
+        message = (
+            f"What a crash leaves counts as lost: since 4.3{release} offsets are inside the stores, and what was not "
+            "flushed is gone (return: {state: kept} says otherwise)"
+        )
+    else:
+        message = f"A crash leaves what was checkpointed last: before 4.3{release} offsets are kept beside the stores"
+    return (Note("state-after-crash", message, tuple(crashed)),)
+
+
+def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, ...]:
+    """Say from when the settings of restarted members count, where there are any."""
+    if not any(isinstance(event, Bounce) and event.settings for event in events):
+        return ()
+    said = ["New settings of restarted members count from the rebalance in which one of them leads"]
+    if outside.any_leads:
+        said.append("when the leader has gone the group takes any member, here the one that has been there longest")
+    if any(isinstance(event, Bounce) and event.settings and event.static for event in events):
+        said.append(
+            "a static leader that was away unnoticed brings its settings to the next rebalance, here to the next "
+            "change of members, though a decision before that has them too"
+        )
+    return (Note("restarted-leader", "; ".join(said)),)
+
+
+def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snapshot, now_ms: int) -> Note:
+    """Say of which copies nobody knows whether they have caught up, and by what rate they would have."""
+    tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
+    what = f"Nobody knows whether {len(doubts)} {'copies have' if len(doubts) > 1 else 'copy has'} caught up"
+    deciding = _deciding_rate(doubts)
+    if deciding is None or snapshot.captured_at_ms is None:
+        message = f"{what}, {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else what
+        return Note("copies-maybe-ready", message, tasks)
+    rate, since_ms = deciding
+    at = datetime.fromtimestamp((snapshot.captured_at_ms + now_ms + since_ms) / 1000, UTC)
+    message = f"{what}: none is behind if their instances restored ≥ {rate:,} records/s since {at:%H:%M:%S}"
+    return Note("copies-maybe-ready", message, tasks)
+
+
+def _deciding_rate(doubts: Sequence[CopyDoubt]) -> tuple[int, int] | None:
+    """Return how many records per second each instance had to restore, and since when; ``None`` if nobody knows.
+
+    The instance that had to restore most decides. Since when is the last time that anything is known of its copies:
+    what they had to restore then, they had to since.
+    """
+    of_instance: dict[str, list[CopyDoubt]] = {}
+    for doubt in doubts:
+        of_instance.setdefault(doubt.process_id, []).append(doubt)
+    rates = []
+    for found in of_instance.values():
+        for doubt in found:
+            if doubt.records is None or doubt.since_ms is None or doubt.to_ms <= doubt.since_ms:
+                return None
+        since_ms = max(doubt.since_ms for doubt in found if doubt.since_ms is not None)
+        records = sum(doubt.records for doubt in found if doubt.records is not None)
+        rates.append((ceil(records * 1000 / (found[0].to_ms - since_ms)), since_ms))
+    return max(rates)
+
+
+def _unmeasured(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return who counts as restoring like the others, because only theirs was measured."""
+    rates, instances = snapshot.rates, snapshot.state.group.instances
+    if not rates.restore or rates.restore_per_instance is not None:
+        return ()
+    known = rates.restore.keys() | rates.restore_of.keys()
+    return tuple(instance.process_id for i, instance in enumerate(instances) if i not in known)
