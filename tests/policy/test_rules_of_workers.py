@@ -167,6 +167,9 @@ def test_of_what_rest_tells_nothing_passes_that_looks_like_a_delay(
     found = checked(made, **LENIENT)
     assert {one.status for one in found.findings if one.rule in LENIENT} == {status}
     told = table(made)
+    said = " ".join(table_report(check_all([found], NOW), width=200).split())
+    assert ("unknown (a delay may run that is not known of) > 15m00s" in said) is (status is Status.ERROR)
+    assert ("(unless a delay runs, or a worker has crashed: REST does not tell)" in said) is (status is Status.PASSED)
     assert ("NOBODY   runs 1 connector or task now; until when is not known: up to 5m00s" in told) is (sum(counts) < 8)
     assert ("unless a delay runs, or a worker has gone: REST does not tell" in told.replace("\n        ", "")) is (
         counts == (4, 4)

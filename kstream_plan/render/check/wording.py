@@ -8,7 +8,7 @@ from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
-from kstream_plan.policy.rules import Kind
+from kstream_plan.policy.rules import RULES, Kind
 from kstream_plan.render.plan.headline import runs_facts
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, from_to, generation
@@ -19,6 +19,15 @@ _PER_TASK = ("max_pause_per_task", "max_pause_per_handover", "min_standbys", "di
 _ADDS_UP = ("max_duration", "max_pause_in_all", "max_rebalances", "max_moves", "max_warmups", "max_restored_records")
 _WITH_NOTE = ("max_pause_per_task", "max_snapshot_age", "--max-snapshot-age")
 _MOST_NAMED = 4
+#: Why a figure is unknown, in a few words, by what the plan says (the code of a warning or an assumption).
+_WHY_UNKNOWN = {
+    "group-not-as-told": "the group contradicts itself",
+    "back-before-fenced": "more happens than is played",
+    "group-not-ready": "the group is not ready",
+    "delay-unknown": "a delay may run that is not known of",
+    "revocations-unknown": "what members have still to give up is not known",
+    "not-dealt-out": "some work is dealt out to nobody",
+}
 _DEFECT = "a defect of kstream-plan, not of your change: please report it with the plan"
 _EDITED = "this is no plan as kstream-plan saves it, so it was edited: save it again"
 
@@ -73,6 +82,9 @@ def all_figures(checked: CheckedPlan) -> str:
     shown = figures(checked.plan) + ("" if draws is None else f" (one of {count(draws, 'draw')})")
     if checked.plan.is_of_workers and len(checked.plan.pauses) and not _limits_pauses(checked):
         shown += " (no rule limits that: max_pause_per_task would)"
+    codes = {note.code for note in (*checked.plan.warnings, *checked.plan.assumptions)}
+    if "counts-only" in codes and "delay-unknown" not in codes:
+        shown += " (unless a delay runs, or a worker has crashed: REST does not tell)"
     return shown
 
 
@@ -143,7 +155,17 @@ def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
             found = measure(finding.kind, worst.measured)
             return f"{found} of {wanted} values of {names.escape(tag)}{_of_draws(finding)}"
     sign = "<" if finding.at_least else ">"
-    return f"{_figure(finding, finding.measured, plan)} {sign} {allowed(finding.allowed, finding)}{_of_draws(finding)}"
+    figure = f"{_figure(finding, finding.measured, plan)}{_why_unknown(finding, plan)}"
+    return f"{figure} {sign} {allowed(finding.allowed, finding)}{_of_draws(finding)}"
+
+
+def _why_unknown(finding: Finding, plan: Plan) -> str:
+    """Return why a figure is not known, in brackets; empty if it is known, or the plan does not say."""
+    if finding.measured is not None or finding.rule not in RULES:
+        return ""
+    said = {note.code for note in (*plan.warnings, *plan.assumptions)}.intersection(RULES[finding.rule].unknown_with)
+    why = next((why for code, why in _WHY_UNKNOWN.items() if code in said), "")
+    return f" ({why})" if why else ""
 
 
 def _does_not_settle(finding: Finding, plan: Plan) -> str:
