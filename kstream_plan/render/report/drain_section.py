@@ -19,7 +19,6 @@ from kstream_plan.render.simulation.drain_workers import (
     round_ms,
     way_cells,
     workers_facts,
-    workers_remarks,
     workers_title,
 )
 from kstream_plan.render.text.names import Names
@@ -62,12 +61,14 @@ def drain_section(answer: Drain | WorkersDrained) -> Section:
         title, facts, remarks = (
             workers_title(answer, names),
             workers_facts(answer, names),
-            workers_remarks(answer, names),
+            [names.escape_message(note.message) for note in plan.warnings],
         )
         now = answer.ways[0]
         tone = "bad" if now.runs_after_ms is None else "warn" if now.longest_ms > round_ms(answer) else "good"
         tables = [_ways(answer)]
     noted: list[Block] = [Notes("To look at", tuple(remarks), tone="warn")] if remarks else []
+    granted = tuple(names.escape_message(note.message) for note in plan.assumptions)
+    taken = [Notes("Taken for granted", granted)] if granted and plan.is_of_workers else []
     of = timeline(plan)
     return Section(
         name=title.label,
@@ -75,7 +76,7 @@ def drain_section(answer: Drain | WorkersDrained) -> Section:
         tone=tone,
         answer=Labelled("May it stop?", title.forms[0]),
         facts=tuple(captioned(fact, _CAPTIONS) for fact in facts),
-        blocks=(*tables, *noted, *_follows(plan, names), *made_from(plan, names)),
+        blocks=(*tables, *noted, *_follows(plan, names), *taken, *made_from(plan, names)),
         taken=plan.captured_at,
         data=script_data(plan, of, names) if plan.rounds else None,
     )

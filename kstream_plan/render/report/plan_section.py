@@ -132,6 +132,8 @@ def timeline_drawing(plan: Plan, found: Sequence[Activity], of: Timeline, names:
     title = "Who runs how much when"
     notes = [note] if note else []
     notes += [_NOT_DRAWN] if plan.pauses_are_least else []
+    unheard = f"drawn up to {duration(plan.config.heartbeat_interval_ms)} early: so long until all workers have heard"
+    notes += [unheard] if plan.is_of_workers else []
     return Drawing(title, figure, _legend(figure, _LEGEND), note="; ".join(notes))
 
 

@@ -161,3 +161,11 @@ def test_the_best_of_alternatives_is_said_with_its_figures() -> None:
     said = Page(report_cases.case("compare")).text
     assert "Best: 8 (max.warmup.replicas) the fastest: settles " in said
     assert "to deploy it:" not in said
+
+
+@pytest.mark.parametrize("name", ["connect", "drain-workers"])
+def test_a_page_of_workers_says_how_much_too_early_it_draws(name: str) -> None:
+    page = Page(report_cases.case(name))
+    assert in_it("drawn up to 3.0 s early: so long until all workers have heard", page)
+    assert in_it("Taken for granted", page)
+    assert not in_it("Assumed:", page)
