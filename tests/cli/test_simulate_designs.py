@@ -134,3 +134,22 @@ def test_what_does_not_settle_has_figures_that_are_the_least(capsys: pytest.Capt
     assert "STOPPED after" in text
     assert text.count("≥") == 2 * 4
     assert text.endswith("none of them settles\n")
+
+
+def test_compare_varies_the_delay_of_connect_groups_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    vary = ["--vary", "scheduled.rebalance.max.delay.ms=0,1m,300000"]
+    assert run(["compare", "ten", "--scenario", SCENARIO, *vary, "--output", "json", "-q"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    validator("compare").validate(document)
+    found = {
+        one["scheduled.rebalance.max.delay.ms"]: of["figures"]["paused_task_ms"]["median"]
+        for of in document["outcomes"]
+        for one in of["alternatives"]
+    }
+    assert found.keys() == {"0", "60000", "300000"}
+    assert (found["300000"], found["0"] < found["60000"] < found["300000"]) == (29_004_000, True)
+    assert run(["compare", "even", "--vary", "max.warmup.replicas=2,4"]) != 0
+    assert "scheduled.rebalance.max.delay.ms" in " ".join(capsys.readouterr().err.split())
+    assert run(["compare", "scale-out", *vary]) == 2
+    assert "a setting of Connect workers" in " ".join(capsys.readouterr().err.split())
+    assert run(["compare", "ten", "--vary", "scheduled.rebalance.max.delay.ms=-1,2"]) == 2

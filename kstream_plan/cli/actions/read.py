@@ -30,7 +30,7 @@ DEFAULT_LAGS_TOLERANCE_MS = 60_000
 _FIXES = {
     "streams": "assign, simulate, simulate-scaleout, drain and check plan streams groups",
     "connect": "assign, simulate, simulate-scaleout, drain, check, diff, upgrade --to sessioned and compare --vary "
-    "design take them",
+    "take them, the last with design, scheduled.rebalance.max.delay.ms, heartbeat.interval.ms and session.timeout.ms",
 }
 #: Who decides in groups of other kinds.
 _DECIDES = {"streams": "the broker", "connect": "the leading worker"}

@@ -13,6 +13,7 @@ from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.documents.streams_config import kafka_name, setting_value
 from kstream_plan.errors import ConfigError, UsageError
+from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.simulation.alternatives import Variant
 
@@ -24,6 +25,10 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "protocol": sorted(PROTOCOLS),
 }
 _MAX_LEARNERS = "max.learners"
+#: What only Connect workers have.
+CONNECT_DELAY = "scheduled.rebalance.max.delay.ms"
+#: What can be varied of a Connect group: connectors and tasks have no state, which all else is about.
+OF_CONNECT = frozenset({"design", "scenario", CONNECT_DELAY, "heartbeat.interval.ms", "session.timeout.ms"})
 
 
 def axes_of(varied: Sequence[str], scenarios: Sequence[Path] = ()) -> list[list[Variant]]:
@@ -76,6 +81,8 @@ def _variant(name: str, value: str) -> Variant:
         return Variant(change=Change(name, str(int(value))), options=(("max_learners", int(value)),))
     where = f"--vary {name}"
     try:
+        if name.replace("_", ".") == CONNECT_DELAY:
+            return _delay(_in_milliseconds(name, value))
         known, found = setting_value(Setting(name, _in_milliseconds(name, value), 1), "--vary", where)
     except ValueError as error:
         raise UsageError(f"{name} is {value!r}: {error}", where=where, fix="write 300000 or 5m") from None
@@ -83,6 +90,18 @@ def _variant(name: str, value: str) -> Variant:
         raise UsageError(error.what, where=error.where, fix=error.fix) from None
     told = ",".join(found) if isinstance(found, tuple) else str(found)
     return Variant(change=Change(kafka_name(known), told), settings=((known, found),))
+
+
+def _delay(value: str) -> Variant:
+    """Return the delay of Connect's workers as what varies.
+
+    Raises:
+        ValueError: they take no such value.
+    """
+    field, _, low, high = CONNECT_SETTINGS[CONNECT_DELAY.replace(".", "_")]
+    if not value.isdecimal() or not low <= int(value) <= high:
+        raise ValueError(f"not a whole number from {low} to {high}")
+    return Variant(change=Change(CONNECT_DELAY, str(int(value))), settings=((field, int(value)),))
 
 
 def _in_milliseconds(name: str, value: str) -> str:

@@ -16,7 +16,7 @@ from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports
 from kstream_plan.cli.actions.scenarios import ScenarioOf, scale_out_of
-from kstream_plan.cli.actions.variants import axes_of
+from kstream_plan.cli.actions.variants import CONNECT_DELAY, OF_CONNECT, axes_of
 from kstream_plan.cli.compare_page import compare_page, report_compared
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
@@ -140,10 +140,16 @@ def _played(asked: CompareOptions, standard: Standard | None) -> Work[Sequence[S
     if not axes:
         what = "there is nothing to compare"
         raise UsageError(what, fix="give --vary max.warmup.replicas=2,4,8, or several --scenario")
+    varied = {axis[0].change.name for axis in axes}
     with progress(quiet=asked.quiet) as tell:
         tell("reading")
 
         def played(found: Snapshot, _done: int) -> Sequence[SameOutcome]:
+            if CONNECT_DELAY in varied and found.group_protocol != "connect":
+                what = (
+                    f"{CONNECT_DELAY} is a setting of Connect workers, and {found.state.group.application_id} has none"
+                )
+                raise UsageError(what, where="--vary", fix="vary it for Connect groups alone")
             return play_alternatives(
                 found,
                 axes,
@@ -154,8 +160,7 @@ def _played(asked: CompareOptions, standard: Standard | None) -> Work[Sequence[S
                 number_of_draws=asked.draws,
             )
 
-        # what else varies is about state, which connectors and tasks have not
-        others = ("connect",) if {axis[0].change.name for axis in axes} <= {"design", "scenario"} else ()
+        others = ("connect",) if varied <= OF_CONNECT else ()
         found = read_snapshots(asked.paths, asked, protocols=("classic", *others))
         return each_application(found, settings, played, keep_going=asked.keep_going)
 
