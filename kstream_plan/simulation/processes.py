@@ -63,7 +63,7 @@ def _pool(play: Callable[[int], Any], workers: int) -> ProcessPoolExecutor:
 def _end_all_but(others: Collection[BaseProcess]) -> None:
     """End the processes begun since: nobody wants what they play any more, and it may take minutes."""
     for worker in set(multiprocessing.active_children()).difference(others):
-        worker.terminate()
+        worker.kill()  # the command line's own answer to a termination would be taken for what comes of a play
 
 
 @contextmanager
