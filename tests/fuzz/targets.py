@@ -45,7 +45,7 @@ from kstream_plan.snapshots.rows.json_text import parse_row
 from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import parse_time
-from tests.fuzz import command_lines, mutations
+from tests.fuzz import command_lines, group_rows, mutations
 from tests.fuzz.oracle import NAME, Input, named
 from tests.helpers import captured, check_cases, log_layouts, metric_texts, plan_cases, simulation_cases, wire_payloads
 from tests.helpers.snapshot_rows import row
@@ -406,6 +406,8 @@ def _words(given: Input) -> None:
 TARGETS: dict[str, Target] = {
     "snapshot": Target(_of_documents(_rows), named(_snapshot)),
     "snapshots": Target(lambda chance: Input(_several(_rows(), chance)), named(_newest)),
+    "streams-groups": Target(group_rows.streams, group_rows.run_one),
+    "connect-groups": Target(group_rows.connect, group_rows.run_one),
     "lags": Target(lambda chance: Input(json.dumps(_sound(_lag_rows(), chance)).encode()), _lags),
     "plan": Target(_of_documents(_plans), named(_saved)),
     "simulation": Target(_of_documents(_simulations), named(_saved)),

@@ -1,4 +1,4 @@
-"""When the tasks that start cold run again: those of one instance share its restore rate evenly."""
+"""When the tasks that start behind run again: those of one instance share its restore rate evenly."""
 
 from __future__ import annotations
 
@@ -16,17 +16,21 @@ RateOf: TypeAlias = Callable[[str], float | None]
 class ColdStarts:
     """Follows a plan; a coordinator's own draft.
 
-    ``max_ms`` is how long the slowest one restored before it ran, ``run_by_ms`` when the last one ran again. Once
-    ``known`` is false, neither is known.
+    ``max_ms`` is how long the slowest cold one restored before it ran, if ``any_cold`` there was; ``run_by_ms`` when
+    the last one ran again, cold or nearly caught up. Once ``known`` is false, neither is known.
     """
 
     max_ms: int = 0
     run_by_ms: int = 0
     known: bool = True
+    any_cold: bool = False
+    _warm: set[WorkId] = field(default_factory=set)
     _left: dict[WorkId, tuple[str, float, int]] = field(default_factory=dict)
 
-    def start(self, task_id: WorkId, process_id: str, records: int | None, at_ms: int) -> None:
+    def start(self, task_id: WorkId, process_id: str, records: int | None, at_ms: int, *, cold: bool) -> None:
         """Let a task start that has so much to restore (``None``: not known)."""
+        self.any_cold |= cold
+        (self._warm.discard if cold else self._warm.add)(task_id)
         if records is None:
             self.known = False
         elif records:
@@ -75,5 +79,6 @@ class ColdStarts:
                 return
             del self._left[task_id]
             at_ms, restored = ends_ms, records
-            self.max_ms = max(self.max_ms, round(ends_ms) - since_ms)
+            if task_id not in self._warm:
+                self.max_ms = max(self.max_ms, round(ends_ms) - since_ms)
             self.run_by_ms = max(self.run_by_ms, round(ends_ms))

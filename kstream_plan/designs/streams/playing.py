@@ -211,8 +211,8 @@ class StreamsCoordinator(Coordinator[Turn]):
         """Say when everything runs, as far as that is known."""
         self._cold.ended(turn.at_ms, _rate_of(turn.state.group, rates, frozenset()))
         play = playing_of(turn.state)
-        if verdict.kind == "settled" and not is_stable(play.broker) and turn.steps:
-            waiting = [of for of, member in play.broker.members.items() if member.state is not MemberState.STABLE]
+        waiting = [of for of, member in play.broker.members.items() if member.state is not MemberState.STABLE]
+        if verdict.kind == "settled" and waiting:
             verdict = Verdict(
                 "stuck", self.waited_for(turn), f"nothing that anybody says moves {', '.join(waiting)} on"
             )
@@ -221,7 +221,7 @@ class StreamsCoordinator(Coordinator[Turn]):
         known, ends = self._cold.known, verdict.is_over or verdict.kind == "settled"
         return Ending(
             verdict,
-            max_cold_ms=self._cold.max_ms if known else None,
+            max_cold_ms=self._cold.max_ms if known or not self._cold.any_cold else None,
             runs_by_ms=max(turn.at_ms, self._cold.run_by_ms) if known and ends else None,
             follows_restores=True,
         )
@@ -325,7 +325,8 @@ class StreamsCoordinator(Coordinator[Turn]):
             if isinstance(step, Revoke | Demote):
                 self._cold.stop(step.task_id)
             elif isinstance(step, HandOver | Promote):
-                self._cold.start(step.task_id, step.to.process_id, step.restore_records, at_ms)
+                left, cold = step.restore_records, not step.caught_up
+                self._cold.start(step.task_id, step.to.process_id, left, at_ms, cold=cold)
 
     def _turn(self, state: GroupState, at_ms: int, steps: Sequence[Step]) -> Turn:
         """Return a turn in which the group decides: who is to run what, and the copies that are held by then."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from kstream_plan.documents.codec import WrongValueError
 from kstream_plan.model import Group, Target
 from kstream_plan.planner.summarize import kept, least_moves, summarize
-from kstream_plan.plans import Balance, Plan, Summary
+from kstream_plan.plans import Balance, Phase, Plan, Summary
 from kstream_plan.plans.balance import balances, initial_balance
 from kstream_plan.plans.invariants.outcome import rounds_in_order
 from kstream_plan.plans.invariants.plan_view import PlanView
@@ -124,6 +124,7 @@ def _check_verdict(plan: Plan) -> None:
     last = plan.rounds[-1] if plan.rounds else None
     goes_on = last is not None and (
         last.probing_rebalance
+        or not (plan.probes or Phase.SETTLED in last.phases)
         or any(decided.active != held.active for decided, held in zip(last.decided, last.assigned, strict=True))
     )
     if (plan.verdict.kind == "settled") == goes_on:

@@ -18,10 +18,10 @@ def rounds_in_order(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """Rounds are numbered from 1, generations follow the snapshot's, one by one if classic, and time never goes back.
 
     It starts at 0, when a member is back that the group did not miss, or with what comes from outside; if it goes on
-    from a decision before the plan, with what follows from that one.
+    from a decision before the plan, with what follows from that one; a broker may wait until it may compute a target.
     """
     plan = subject.plan
-    goes_on = any(note.code == "goes-on" for note in plan.assumptions)
+    goes_on = any(note.code == "goes-on" for note in plan.assumptions) or plan.design == "streams"
     at_ms, back_ms, generation = 0, {outage.to_ms for outage in plan.outages}, plan.generation
     for index, rnd in enumerate(plan.rounds):
         follows = rnd.generation == generation + 1 if plan.design == "classic" else rnd.generation >= generation

@@ -77,6 +77,9 @@ def read_broker_group(row: Row, group: Group, generation: int, captured_at_ms: i
             what is to be held is missing though the group is not Stable.
     """
     state, target_at_ms = optional_text(row, "group_state"), optional_time(row, "target_at")
+    if None not in (target_at_ms, captured_at_ms) and target_at_ms > captured_at_ms:  # type: ignore[operator]
+        what = f"is {shown(row['target_at'])}, after captured_at"
+        raise FieldError("target_at", what, "give the time that the newest target was computed at, or leave it out")
     target_epoch = optional_integer(row, "target_epoch")
     target_epoch = generation if target_epoch is None else target_epoch
     if target_epoch > generation:
@@ -95,7 +98,7 @@ def read_broker_group(row: Row, group: Group, generation: int, captured_at_ms: i
                 positions.append(optional_integer(seat, "position"))
             except FieldError as error:
                 raise error.inside(f"instances[{number}].consumers[{place}]") from None
-    _check_targets(found)
+    _check_targets(found, group)
     return BrokerGroup(
         broker_version=known,
         group_epoch=generation,
@@ -120,7 +123,8 @@ def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) 
     """Warn of brokers that deal out nothing, of what cannot all be true of a group, and of what nobody is to run.
 
     Raises:
-        FieldError: a target that members are still on their way to gives a task to nobody.
+        FieldError: what a member gives up is somebody's, or a target that members are still on their way to gives a
+            task to nobody.
     """
     if (memory.state or "").lower() == _NOT_READY:
         message = (
@@ -133,6 +137,7 @@ def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) 
         of: TaskNames(*(tuple(sorted(names[task] for task in role)) for role in (holding.active, holding.standby)))
         for of, holding in zip(group.consumer_ids, holdings, strict=True)
     }
+    _check_revoking(memory.members, held)
     members = tuple(of.member_id for of in memory.members if _contradicts(of, held[of.member_id], memory))
     if members:
         who, is_ = ", ".join(members), "is" if len(members) == 1 else "are"
@@ -231,6 +236,12 @@ def _member(
         raise FieldError("member_state", what, "write UNREVOKED_TASKS, or leave revoking empty")
     state = "UNREVOKED_TASKS" if any(revoking) else state
     epoch = optional_integer(seat, "member_epoch")
+    if epoch is not None and epoch > target_epoch:
+        what = f"is {epoch}, and the newest target's (target_epoch) is {target_epoch}: the group went on in between"
+        raise FieldError("member_epoch", what, "describe the group again, all of it at one moment")
+    if epoch == target_epoch and state == "UNREVOKED_TASKS":
+        what = f"is {epoch}, the newest target's, which nobody has come to who still revokes (UNREVOKED_TASKS)"
+        raise FieldError("member_epoch", what, "describe the group again, all of it at one moment")
     return BrokerMember(
         member_id=seat["consumer_id"],
         process_id=process_id,
@@ -310,14 +321,51 @@ def _setting(name: str, value: object, low: int, high: int) -> int:
         ) from None
 
 
-def _check_targets(members: Sequence[BrokerMember]) -> None:
+def _check_targets(members: Sequence[BrokerMember], group: Group) -> None:
+    """Check that a target gives a task to one active owner, and to a process once; what has no state has no standby."""
     owners: dict[str, str] = {}
+    copies: dict[tuple[str, str], str] = {}
     for member in members:
         for task in member.target.active:
             if task in owners:
                 what = f"gives {shown(task)} to {shown(owners[task])} and {shown(member.member_id)}"
                 raise FieldError("target", what, "a task is to have one active owner: keep one of them")
             owners[task] = member.member_id
+        for task in member.target.standby:
+            if not group.tasks[group.task_index_by_text[task]].stateful:
+                what = f"gives {shown(member.member_id)} a standby of {shown(task)}, which is stateless"
+                raise FieldError("target", what, "take it out, or say that the task is stateful")
+        for task in (*member.target.active, *member.target.standby):
+            if (member.process_id, task) in copies:
+                who = f"{shown(copies[member.process_id, task])} and {shown(member.member_id)}"
+                what = f"gives {shown(task)} twice to process {shown(member.process_id)} (to {who})"
+                raise FieldError("target", what, "a process is to have a task once, in one role: keep one of them")
+            copies[member.process_id, task] = member.member_id
+
+
+def _check_revoking(members: Sequence[BrokerMember], held: Mapping[str, TaskNames]) -> None:
+    """Check that what members give up is nobody else's: who was told to is its owner until it says that it has.
+
+    Since 4.4 a standby is placed at once where its own active task is given up.
+    """
+    owners = {task: of for of, roles in held.items() for task in roles.active}
+    process = {member.member_id: member.process_id for member in members}
+    copies = {(process[of], task): of for of, roles in held.items() for role in roles for task in role}
+    for member in members:
+        for task in member.revoking.active:
+            if task in owners:
+                raise _still_held(task, member, owners[task])
+            owners[task] = member.member_id
+        own = held[member.member_id].standby
+        for task in (*(of for of in member.revoking.active if of not in own), *member.revoking.standby):
+            if (member.process_id, task) in copies:
+                raise _still_held(task, member, copies[member.process_id, task])
+            copies[member.process_id, task] = member.member_id
+
+
+def _still_held(task: str, member: BrokerMember, other: str) -> FieldError:
+    what = f"says that {shown(member.member_id)} gives up {shown(task)}, which {shown(other)} holds, or gives up, too"
+    return FieldError("instances[].consumers[].revoking", what, "keep one of them, or describe the group again")
 
 
 def _in_table_order(members: Sequence[BrokerMember], positions: Sequence[int | None]) -> Sequence[BrokerMember]:

@@ -27,7 +27,7 @@ from kstream_plan.model.scenario import (
     Stop,
     Threads,
 )
-from kstream_plan.plans import HandOver, Plan, Revoke, Trigger
+from kstream_plan.plans import HandOver, Plan, Promote, Revoke, Trigger
 from kstream_plan.plans.replay import replay
 from kstream_plan.policy.rules import RULES, MeasuredPlan
 from kstream_plan.render.plan.headline import runs_facts
@@ -298,3 +298,30 @@ def test_where_tasks_go_is_not_firm_if_the_order_of_the_table_is_not_known_and_d
     )
     apart = play(in_one_bin(ordered=False, ids="x yzw"), leaves)  # ids that share no bin: the order decides nothing
     assert not any(note.code == "placement-not-firm" for note in apart.warnings)
+
+
+def test_a_target_that_may_not_be_computed_yet_is_waited_for() -> None:
+    seats = {
+        name: [{"consumer_id": f"m-{name}", "position": place, "active": [task]}]
+        for place, (name, task) in enumerate({"a": "0_0", "b": "0_1"}.items())
+    }
+    made = play(snapshot(row("4.3", seats, {"0": (2, True, 60)}, standbys=1, target_at="2026-11-22T12:00:00Z")))
+    assert 1_000 <= made.rounds[0].at_ms <= 6_000
+
+
+@pytest.mark.parametrize(("rate", "runs_by"), [(None, False), (0.1, True)])
+def test_a_start_that_is_nearly_caught_up_is_not_cold(rate: float | None, runs_by: bool) -> None:
+    nearly = {"task_id": "0_0", "offset": 59_995}
+    seats = {
+        "a": [{"consumer_id": "m-a", "position": 0, "active": ["0_0"]}],
+        "b": [{"consumer_id": "m-b", "position": 1, "standby": ["0_0"], "task_offsets": [nearly]}],
+    }
+    made = play(
+        replace(snapshot(row("4.4", seats, {"0": (1, True, 60_000)})), rates=Rates(restore_per_instance=rate)),
+        Leave(at_ms=3_000, process_ids=("a",)),
+    )
+    (start,) = (step for rnd in made.rounds for step in rnd.steps if isinstance(step, Promote))
+    assert start.caught_up
+    assert start.restore_records in range(1, 6)
+    assert (made.summary.cold_handovers, made.summary.max_cold_restore_ms) == (0, 0)
+    assert (made.summary.runs_by_ms is not None) == runs_by

@@ -233,3 +233,14 @@ def test_every_sequence_ends_stable_or_with_a_member_that_is_named(of: Snapshot,
     assert verdict.cause.task_id in verdict.tasks
     if verdict.is_over:
         assert sorted(task for held in made.final for task in held.active) == list(range(len(made.group.tasks)))
+
+
+def test_who_revokes_nobody_knows_what_and_is_waited_for_for_good_is_told_to_be_stuck() -> None:
+    holds = {"active": ["0_0", "0_1"], "target": {"active": ["0_0", "0_1"]}}
+    seats = {
+        "a": [{"consumer_id": "m-a", "position": 0, "member_epoch": 11, "member_state": "UNREVOKED_TASKS", **holds}]
+    }
+    shape = {"group_state": "Reconciling", "target_at": "2026-11-20T12:00:00Z"}
+    made = play(snapshot(row("4.3", seats, {"0": (2, True, 60_000)}, **shape)))
+    assert made.verdict.kind == "stuck"
+    assert "m-a" in made.verdict.reason

@@ -166,3 +166,42 @@ def test_other_draws_make_nothing_known_of_a_group_that_contradicts_itself() -> 
     found = check_plan(made, Standard(limits, _NOW), draws=draws)
     told = {(one.status, one.measured) for one in found.findings if one.rule in _OF_THE_END}
     assert told == {(Status.ERROR, None)}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "what"),
+    [
+        ({"revoking": {"active": ["0_2"]}}, {}, "gives up '0_2', which 'm-b' holds"),
+        ({"revoking": {"active": ["0_0"]}}, {}, "gives up '0_0', which 'm-a' holds"),
+        ({"standby": ["0_2"], "revoking": {"standby": ["0_2"]}}, {}, "gives up '0_2', which 'm-a' holds"),
+        ({"target": held("0_0", standby=["0_0"])}, {}, "gives '0_0' twice to process 'a'"),
+        ({"target": held("0_0", "0_1", standby=["1_0"])}, {}, "standby of '1_0', which is stateless"),
+        ({"member_epoch": 13}, {}, "member_epoch is 13, and the newest target's"),
+        ({"member_epoch": 12, "member_state": "UNREVOKED_TASKS"}, {}, "member_epoch is 12, the newest target's"),
+    ],
+)
+def test_what_no_broker_can_have_told_is_refused(a: dict[str, Any], b: dict[str, Any], what: str) -> None:
+    topology = {"0": (4, True, 60_000), "1": (1, False, 0)}
+    seats = {
+        name: [
+            {"consumer_id": f"m-{name}", "position": place, "target": {**of, **more}.get("target", of), **of, **more}
+        ]
+        for place, (name, of, more) in enumerate([("a", held("0_0", "0_1", "1_0"), a), ("b", _WELL, b)])
+    }
+    with pytest.raises(SnapshotError, match=what) as told:
+        snapshot(row("4.4", seats, topology, group_state="Reconciling"))
+    assert told.value.fix
+
+
+def test_two_members_of_a_process_are_to_have_a_task_once() -> None:
+    both = [
+        {"consumer_id": "m-1", "active": ["0_0"], "target": held("0_0")},
+        {"consumer_id": "m-2", "active": ["0_1"], "target": held("0_1", standby=["0_0"])},
+    ]
+    with pytest.raises(SnapshotError, match=r"gives '0_0' twice to process 'a' \(to 'm-1' and 'm-2'\)"):
+        snapshot(row("4.3", {"a": both}, {"0": (2, True, 60_000)}, group_state="Reconciling"))
+
+
+def test_a_target_is_not_computed_after_the_group_was_captured() -> None:
+    with pytest.raises(SnapshotError, match="target_at is '2026-11-22T12:00:01Z', after captured_at"):
+        group(held("0_0", "0_1"), _WELL, target_at="2026-11-22T12:00:01Z")
