@@ -8,15 +8,17 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from itertools import islice
 from multiprocessing.process import BaseProcess
 from types import MappingProxyType
 from typing import Any, TypeVar
+
+from kstream_plan.snapshots.spark.signals import signals_afterwards
 
 _Played = TypeVar("_Played")
 
@@ -35,17 +37,25 @@ def processors() -> int:
 
 
 def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> Iterator[_Played]:
-    """Yield what comes of 0 to ``number`` - 1 in their order, played by so many processes at once."""
-    if workers <= 1 or number <= 1:
-        yield from map(play, range(number))
-        return
+    """Yield what comes of 0 to ``number`` - 1 in their order, played by so many processes at once.
+
+    If one of them is killed, as it is where there is too little memory, the rest is played here, one by one.
+    """
+    come = 0
+    if workers > 1 and number > 1:
+        with suppress(BrokenProcessPool):
+            for played in _by_others(play, number, workers):
+                come += 1
+                yield played
+    yield from map(play, range(come, number))
+
+
+def _by_others(play: Callable[[int], _Played], number: int, workers: int) -> Iterator[_Played]:
     others = set(multiprocessing.active_children())
-    with _pool(play, min(workers, number)) as pool:
-        draws_left = iter(range(number))
-        running: deque[Future[_Played]] = deque()
+    pool, draws_left = _pool(play, min(workers, number)), iter(range(number))
+    with pool:
         try:
-            with _uninterrupted():
-                running.extend(pool.submit(_played, draw) for draw in islice(draws_left, 4 * workers))
+            running = deque(_submitted(pool, islice(draws_left, 4 * workers)))
             while running:
                 yield running.popleft().result()
                 running.extend(pool.submit(_played, draw) for draw in islice(draws_left, 1))
@@ -55,9 +65,16 @@ def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> I
 
 
 def _pool(play: Callable[[int], Any], workers: int) -> ProcessPoolExecutor:
-    # "spawn": a fork would take over Java's connection and other threads' locks
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, context, initializer=_set_up, initargs=(play,))
+    with _uninterrupted():
+        # "spawn": a fork would take over Java's connection and other threads' locks
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(workers, context, initializer=_set_up, initargs=(play,))
+
+
+def _submitted(pool: ProcessPoolExecutor, draws: Iterable[int]) -> list[Future[Any]]:
+    """Return what will come of the first draws, with which the processes are started."""
+    with _uninterrupted():
+        return [pool.submit(_played, draw) for draw in draws]
 
 
 def _end_all_but(others: Collection[BaseProcess]) -> None:
@@ -68,12 +85,17 @@ def _end_all_but(others: Collection[BaseProcess]) -> None:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let interrupts wait; processes that are started meanwhile never get any: who has started them ends them."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    """Let signals wait: they would leave processes behind that have heard half of what to play, or none of it.
+
+    Processes that are started meanwhile never get interrupts, for who has started them ends them, and terminations only
+    once they have heard all: who tells it to one that has ended waits for ever.
+    """
+    with signals_afterwards():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 #: What this worker process plays, sent to it once.
@@ -81,6 +103,7 @@ _work: list[Callable[[int], Any]] = []
 
 
 def _set_up(play: Callable[[int], Any]) -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _work[:] = [play]
 
@@ -100,7 +123,7 @@ def _played(number: int) -> Any:
 class SideBySide(AbstractContextManager["SideBySide"]):
     """Plays side by side, in so many processes: all of it can be pickled.
 
-    If one of the processes is killed, as it is where there is too little memory, they are played here, one by one.
+    If one of the processes is killed, as it is where there is too little memory, the rest is played here, one by one.
     What was begun and nobody asked for ends with the context.
     """
 
@@ -116,26 +139,28 @@ class SideBySide(AbstractContextManager["SideBySide"]):
             return
         self._others = set(multiprocessing.active_children())
         self._pool = _pool(partial(_one_of, tuple(plays)), min(self._workers, len(plays)))
-        with _uninterrupted():
-            self._begun = [(play, self._pool.submit(_played, number)) for number, play in enumerate(plays)]
+        self._begun = list(zip(plays, _submitted(self._pool, range(len(plays))), strict=True))
 
     def __call__(self, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
         """Return what comes of each of these plays."""
         begun = [next((found for of, found in self._begun if of == play), None) for play in plays]
         rest = [play for play, found in zip(plays, begun, strict=True) if found is None]
-        try:
-            played = in_processes(partial(_one_of, tuple(rest)), len(rest), self._workers)
-            come = iter([*played])
-            return [next(come) if found is None else found.result() for found in begun]
-        except BrokenProcessPool:
-            return [play() for play in plays]
+        come = iter([*in_processes(partial(_one_of, tuple(rest)), len(rest), self._workers)])
+        return [next(come) if found is None else _come(found, play) for play, found in zip(plays, begun, strict=True)]
 
     def __exit__(self, *_raised: object) -> None:
         if self._pool is None:
             return
-        if not all(found.done() for _, found in self._begun):
+        if not (self._begun and all(found.done() for _, found in self._begun)):
             _end_all_but(self._others)
         self._pool.shutdown(cancel_futures=True)
+
+
+def _come(found: Future[_Played], play: Callable[[], _Played]) -> _Played:
+    try:
+        return found.result()
+    except BrokenProcessPool:
+        return play()
 
 
 def _one_of(plays: Sequence[Callable[[], _Played]], number: int) -> _Played:

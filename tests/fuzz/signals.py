@@ -26,7 +26,14 @@ _SNAPSHOT = str(_EXAMPLES / "scale-out" / "snapshot.json")
 _BEFORE = str(_EXAMPLES / "scale-out" / "before.json")
 _SCENARIO = str(_EXAMPLES / "scale-out" / "scenario.yaml")
 _LOG = str(_EXAMPLES / "leader-log" / "orders.log")
-#: What is started. Each writes ``out.json`` if it writes anything; ``PLAN`` is a saved plan.
+_MAKE_GROUP = [
+    str(_EXAMPLES / "large" / "make_group.py"),
+    "--pods=10",
+    "--tasks=120",
+    "--subtopologies=5",
+    "--joining=3",
+]
+#: What is started. Each writes ``out.json`` if it writes anything; ``PLAN`` is a saved plan, ``GROUP`` a large group.
 COMMANDS: dict[str, list[str]] = {
     "show": ["show", "PLAN", "--verbose"],
     "check": ["check", "PLAN"],
@@ -44,6 +51,8 @@ COMMANDS: dict[str, list[str]] = {
     "drain": ["drain", _SNAPSHOT, "orders-0"],
     "why": ["why", _SNAPSHOT],
     "bounce": ["bounce", _BEFORE, "--out", "out.json"],
+    # so many rounds that what else may be is played by other processes meanwhile
+    "long": ["assign", "GROUP", "--out", "out.json", "--quiet"],
 }
 WITH_SPARK = COMMANDS.keys() - {"show", "check", "diff", "schema", "snapshot"}
 _CODES = {signal.SIGINT: 130, signal.SIGTERM: 128 + signal.SIGTERM, signal.SIGKILL: -signal.SIGKILL}
@@ -51,10 +60,10 @@ _QUIET = {signal.SIGINT: "kstream-plan: interrupted\n", signal.SIGTERM: "", sign
 _WAIT_SECONDS = 60
 
 
-def _start(words: list[str], folder: Path, plan: Path) -> subprocess.Popen[str]:
+def _start(words: list[str], folder: Path, inputs: Path) -> subprocess.Popen[str]:
     (folder / "temporary").mkdir()
     environment = {**os.environ, "TMPDIR": str(folder / "temporary"), "PYTHONPATH": str(ROOT)}
-    arguments = [str(plan) if word == "PLAN" else word for word in words]
+    arguments = [str(inputs / f"{word}.json") if word in ("PLAN", "GROUP") else word for word in words]
     return subprocess.Popen(
         [sys.executable, "-m", "kstream_plan", *arguments],
         cwd=folder,
@@ -66,22 +75,22 @@ def _start(words: list[str], folder: Path, plan: Path) -> subprocess.Popen[str]:
     )
 
 
-def whole_run(command: str, folder: Path, plan: Path) -> tuple[int, str, float]:
+def whole_run(command: str, folder: Path, inputs: Path) -> tuple[int, str, float]:
     """Run a command to its end; return its exit code, what it says, and how long it takes."""
     started = time.monotonic()
-    process = _start(COMMANDS[command], folder, plan)
+    process = _start(COMMANDS[command], folder, inputs)
     _, said = process.communicate(timeout=_WAIT_SECONDS)
     return process.returncode, said, time.monotonic() - started
 
 
 def ended_at(
-    command: str, number: signal.Signals, after: float, folder: Path, plan: Path, whole: tuple[int, str, float]
+    command: str, number: signal.Signals, after: float, folder: Path, inputs: Path, whole: tuple[int, str, float]
 ) -> list[str]:
     """Start a command, send it a signal after so many seconds, and return what is wrong with how it ends.
 
     It was run whole in a folder beside.
     """
-    process = _start(COMMANDS[command], folder, plan)
+    process = _start(COMMANDS[command], folder, inputs)
     try:
         process.wait(after)
     except subprocess.TimeoutExpired:
@@ -141,16 +150,19 @@ def tried(command: str, starts: int, seed: str) -> tuple[Counter[int], list[str]
     codes: Counter[int] = Counter()
     found: list[str] = []
     with tempfile.TemporaryDirectory() as top:
-        plan = Path(top, "plan.json")
-        plan.write_text(_saved_plan(), encoding="utf-8")
+        inputs = Path(top, "inputs")
+        inputs.mkdir()
+        (inputs / "PLAN.json").write_text(_saved_plan(), encoding="utf-8")
+        if "GROUP" in COMMANDS[command]:
+            subprocess.run([sys.executable, *_MAKE_GROUP, inputs / "GROUP.json"], check=True)
         Path(top, "whole").mkdir()
-        whole = whole_run(command, Path(top, "whole"), plan)
+        whole = whole_run(command, Path(top, "whole"), inputs)
         for place in range(starts):
             number = chance.choice(list(_CODES))
             after = chance.uniform(0, whole[2] * 1.05)
             folder = Path(top, str(place))
             folder.mkdir()
-            wrong = ended_at(command, number, after, folder, plan, whole)
+            wrong = ended_at(command, number, after, folder, inputs, whole)
             codes[int(number)] += 1
             found += [f"{command} {number.name} after {after:.3f} s: {what}" for what in wrong]
     return codes, found

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import subprocess
+import sys
 import time
 from functools import partial
 from pathlib import Path
 
-from kstream_plan.simulation.processes import SideBySide
+import pytest
+
+from kstream_plan.simulation.processes import SideBySide, in_processes
 
 
 def _goes_on(folder: str) -> None:
@@ -27,3 +32,48 @@ def test_what_was_begun_ends_with_the_context_whatever_it_makes_of_a_termination
             time.sleep(0.01)
     assert not (tmp_path / "over").exists()
     assert set(multiprocessing.active_children()) <= others
+
+
+#: Plays side by side, and is sent a termination as soon as a process has been started: all of its group, or it alone.
+_ENDED_AT_A_START = """
+import os, signal, sys, time
+from functools import partial
+from multiprocessing import util
+
+from kstream_plan.cli import signals
+from kstream_plan.simulation.processes import SideBySide
+
+def started(path, words, inherited, start=util.spawnv_passfds, end=getattr(os, sys.argv[1])):
+    pid = start(path, words, inherited)
+    if "--multiprocessing-fork" in words:
+        end(os.getpid(), signal.SIGTERM)
+    return pid
+
+if __name__ == "__main__":
+    os.setpgrp()
+    util.spawnv_passfds = started
+    signals.take_over()
+    with SideBySide(2) as side_by_side:
+        side_by_side.begin([partial(len, b" " * 1_000_000), partial(time.sleep, 60)])
+        time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("whom", ["kill", "killpg"])
+def test_a_termination_while_processes_are_started_ends_all_of_them_quietly(whom: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(_ENDED_AT_A_START, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    words = [sys.executable, script, whom]
+    ended = subprocess.run(words, check=False, env=environment, capture_output=True, text=True, timeout=50)
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGTERM, "")
+
+
+def _killed_elsewhere(number: int) -> int:
+    if number == 2 and multiprocessing.parent_process() is not None:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_what_is_left_by_a_killed_process_is_played_here() -> None:
+    assert list(in_processes(_killed_elsewhere, 5, 2)) == [0, 1, 2, 3, 4]
