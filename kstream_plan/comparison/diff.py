@@ -82,11 +82,16 @@ class _Seats:
         group = side.group
         self.known = group.task_index
         self.active: dict[WorkId, Seat] = {}
+        #: Who else has a task active: of a Connect group, in which that should not be, and is.
+        self.also_active: dict[WorkId, list[Seat]] = defaultdict(list)
         self.copies: dict[WorkId, set[Seat]] = defaultdict(set)
         for consumer, held in enumerate(side.holdings):
             place = group.instances[group.instance_of[consumer]].process_id, group.consumer_ids[consumer]
             active = Seat(*place, Role.ACTIVE)
-            self.active.update((group.tasks[task].task_id, active) for task in held.active)
+            for task in held.active:
+                task_id = group.tasks[task].task_id
+                if self.active.setdefault(task_id, active) is not active:
+                    self.also_active[task_id].append(active)
             for role, tasks in zip(_COPY_ROLES, held[1:], strict=True):
                 seat = Seat(*place, role)
                 for task in tasks:
@@ -94,7 +99,7 @@ class _Seats:
 
 
 def _task_change(task_id: WorkId, before: _Seats, after: _Seats, evidence: Evidence) -> TaskChange:
-    from_, to = before.active.get(task_id), after.active.get(task_id)
+    from_, to = _owners(task_id, before, after)
     copies: tuple[CopyChange, ...] = ()
     if before.copies.get(task_id) != after.copies.get(task_id):
         copies = tuple(_copy_changes(task_id, before, after, evidence))
@@ -106,6 +111,20 @@ def _task_change(task_id: WorkId, before: _Seats, after: _Seats, evidence: Evide
     elif from_ != to:
         kind, start = _class_of_change(task_id, from_, to, evidence)
     return TaskChange(task_id, kind, from_, to, copies, start, evidence.pause_ms(task_id, from_, kind))
+
+
+def _owners(task_id: WorkId, before: _Seats, after: _Seats) -> tuple[Seat | None, Seat | None]:
+    """Return who has a task active on either side; where several have, first of those that the other side has not."""
+    from_, to = before.active.get(task_id), after.active.get(task_id)
+    if task_id not in before.also_active and task_id not in after.also_active:
+        return from_, to
+    sides = [
+        [seat for seat in (side.active.get(task_id), *side.also_active.get(task_id, ())) if seat is not None]
+        for side in (before, after)
+    ]
+    had, has = sides
+    lost = next((seat for seat in had if seat not in has), had[0] if had else None)
+    return lost, next((seat for seat in has if seat not in had), has[0] if has else None)
 
 
 def _class_of_change(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -39,6 +39,9 @@ class ConnectItems(NamedTuple):
         """Return what plans call them."""
         return [*map(connector_item, self.connectors), *(f"{connector}-{number}" for connector, number in self.tasks)]
 
+
+#: The code of the warning of what several workers hold at once, before a plan's first rebalance.
+HELD_BY_SEVERAL = "held-by-several"
 
 #: What no task's name ends with.
 _OF_CONNECTOR = " (connector)"
@@ -143,3 +146,15 @@ class ConnectGroup:
     bins: int | None = None
     shared: GroupMemory = NO_SHARED_MEMORY
     to_configure: tuple[tuple[str, int], ...] = ()
+
+
+def remembering_all(workers: Sequence[ConnectWorker], generation: int) -> WorkerMemory:
+    """Return the memory of a leader that remembers what all hold, each item once, and nothing else."""
+    return WorkerMemory(
+        previous=ConnectItems(
+            tuple({name for worker in workers for name in worker.held.connectors}),
+            tuple({task for worker in workers for task in worker.held.tasks}),
+        ).sorted(),
+        generation=generation,
+        members=tuple(sorted(worker.member_id for worker in workers)),
+    )

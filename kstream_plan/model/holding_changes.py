@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 from operator import is_not
@@ -36,6 +37,26 @@ def unlike(one: Sequence[Holding], other: Sequence[Holding]) -> Iterable[int]:
 def apart_from_stateless(holdings: Sequence[Holding]) -> Sequence[Holding]:
     """Return what is held without the stateless tasks, if these are numbers: enough to look at copies, and quick."""
     return holdings.stateful if isinstance(holdings, Holdings) else holdings
+
+
+def held_by_several(holdings: Sequence[Holding]) -> dict[int, int]:
+    """Return how many consumers each stateful task is active at that is at more than one."""
+    counts = Counter(task for held in apart_from_stateless(holdings) for task in held.active)
+    return {task: count for task, count in counts.items() if count > 1}
+
+
+def moved(group: Group, initial: Sequence[Holding], final: Sequence[Holding]) -> set[int]:
+    """Return the stateful tasks that some instance ran at first, and that no such instance runs at the end."""
+    before, after = (
+        {
+            (task, group.instance_of[consumer])
+            for consumer, held in enumerate(apart_from_stateless(holdings))
+            for task in held.active
+            if group.stateful_flags[task]
+        }
+        for holdings in (initial, final)
+    )
+    return {task for task, _ in before - after} - {task for task, _ in before & after}
 
 
 def extra_copies(history: Sequence[Sequence[Holding]]) -> Iterator[int]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from kstream_plan.model import Group, Holding, Target
-from kstream_plan.model.holding_changes import extra_copies
+from kstream_plan.model.holding_changes import extra_copies, held_by_several, moved
 from kstream_plan.plans import (
     HandOver,
     LowerBounds,
@@ -30,7 +30,8 @@ def least_moves(group: Group, initial: Sequence[Holding], present: Group, target
 
     Instances of equal capacity may trade their target loads, so the larger loads stay with those that hold most;
     what an instance holds above its load has to leave it, and everything that one held that is not ``present`` at the
-    end. ``initial`` is by consumer of ``group``, ``target`` by instance of ``present``.
+    end. Where several hold a task, all but one of these can lose it without its moving. ``initial`` is by consumer of
+    ``group``, ``target`` by instance of ``present``.
     """
     loads = zip(group.instances, instance_loads(group, initial), strict=True)
     held = {instance.process_id: load.stateful for instance, load in loads}
@@ -39,13 +40,14 @@ def least_moves(group: Group, initial: Sequence[Holding], present: Group, target
     for instance, wanted in zip(present.instances, target.active, strict=True):
         owned_by_capacity[instance.capacity].append(held.pop(instance.process_id))
         target_by_capacity[instance.capacity].append(len(wanted))
-    return sum(held.values()) + sum(
+    leave = sum(held.values()) + sum(
         max(0, owned - wanted)
         for capacity, counts in owned_by_capacity.items()
         for owned, wanted in zip(
             sorted(counts, reverse=True), sorted(target_by_capacity[capacity], reverse=True), strict=True
         )
     )
+    return max(0, leave - sum(holders - 1 for holders in held_by_several(initial).values()))
 
 
 def kept(group: Group, initial: Sequence[Holding], rounds: Sequence[Round]) -> Sequence[Holding]:
@@ -81,7 +83,7 @@ def summarize(
         probing_rebalances=sum(rnd.trigger is Trigger.PROBING for rnd in rounds),
         duration_ms=rounds[-1].ends_ms if rounds else 0,
         duration_is=duration_is,
-        moves=_moves(group, kept(group, initial, rounds), final),
+        moves=len(moved(group, kept(group, initial, rounds), final)),
         hops=tally.hops,
         warmups=tally.warmups,
         cold_handovers=tally.cold_handovers,
@@ -94,19 +96,6 @@ def summarize(
         lower_bounds=bounds,
         runs_by_ms=runs_by_ms,
     )
-
-
-def _moves(group: Group, initial: Sequence[Holding], final: Sequence[Holding]) -> int:
-    def owners(holdings: Sequence[Holding]) -> dict[int, int]:
-        return {
-            task: group.instance_of[consumer]
-            for consumer, held in enumerate(holdings)
-            for task in held.active
-            if group.tasks[task].stateful
-        }
-
-    before, after = owners(initial), owners(final)
-    return sum(instance != after.get(task) for task, instance in before.items())
 
 
 #: A tuple, not a union: there may be millions of steps.

@@ -12,6 +12,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kstream_plan.model import Group, Holding, Holdings, ItemName, Owners, WorkId, no_owners
+from kstream_plan.model.holding_changes import held_by_several
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.replay import replay
@@ -232,18 +233,22 @@ def _single(of: PausedRounds) -> Iterator[Pause]:
     """Yield the pauses that the steps tell, without those of stateless tasks that are numbers."""
     group, stopping, heartbeat_ms = of.group, of.stopping, of.config.heartbeat_interval_ms
     of_workers = of.config.scheduled_rebalance_max_delay_ms is not None
-    held, stopped = of.initial, _Stopped(group, stopping, heartbeat_ms)
+    several = held_by_several(of.initial) if of_workers else ()
+    held, stopped = of.initial, _Stopped(group, stopping, heartbeat_ms, several)
     for rnd in of.rounds:
         follows = rnd.trigger is Trigger.FOLLOW_UP
         stopped.unheard_ms = heartbeat_ms if of_workers and not (of.heard_at_once or follows) else 0
         stopped_ms = rnd.at_ms - heartbeat_ms
         running = tuple(held) if stopping else ()
         gone = {step.process_id for step in rnd.member_steps if isinstance(step, MemberLeft)} if stopped.once else ()
-        for consumer in sorted(stopping):
-            if group.instances[group.instance_of[consumer]].process_id in gone:
-                continue  # it has stopped before
-            for task in running[consumer].active:
-                yield Pause(group.tasks[task].task_id, stopped_ms, rnd.at_ms)
+        stops = [
+            task
+            for consumer in sorted(stopping)
+            if group.instances[group.instance_of[consumer]].process_id not in gone  # it has stopped before
+            for task in running[consumer].active
+        ]
+        for task in dict.fromkeys(stops):
+            yield Pause(group.tasks[task].task_id, stopped_ms, rnd.at_ms)
         for at_ms, steps, held_then in moments(group, rnd, held):
             yield from stopped.until(at_ms, single_steps(steps) if of.apart else steps, held_then)
         held = rnd.assigned
@@ -264,8 +269,12 @@ def moments(
 class _Stopped:
     """Follows, round by round, since when each task stands still."""
 
-    def __init__(self, group: Group, stopping: Collection[int], heartbeat_interval_ms: int) -> None:
+    def __init__(
+        self, group: Group, stopping: Collection[int], heartbeat_interval_ms: int, several: Iterable[int]
+    ) -> None:
         self._group = group
+        #: What several run at first.
+        self._several_run = {group.tasks[task].task_id for task in several}
         self._heartbeat_ms = heartbeat_interval_ms
         self._since: dict[WorkId, int] = {}
         #: How long before the time of a round its members stopped that are told to have gone then.
@@ -304,8 +313,8 @@ class _Stopped:
                 since_ms = step.stopped_at_ms - self.unheard_ms
                 if self.once:
                     since_ms = min(since_ms, at_ms - self._heartbeat_ms)
-                self._stop(_run_by(self._group, step.process_id, held), since_ms)
-            gone.add(step.process_id)
+                gone.add(step.process_id)
+                self._stop(self._run_by_nobody_else(step.process_id, gone, held), since_ms)
         elif isinstance(step, InstanceLeaving) and step.absent_since_ms is not None:
             self._stop(_run_by(self._group, step.process_id, held), step.absent_since_ms)
         elif isinstance(step, InstanceStays):
@@ -315,6 +324,15 @@ class _Stopped:
         elif isinstance(step, StopLearned):
             # each rebalance takes its time, also one that comes right after another one
             yield from (Pause(task_id, at_ms - self._heartbeat_ms, at_ms) for task_id in step.task_ids)
+
+    def _run_by_nobody_else(self, process_id: str, gone: set[str], held: Sequence[Holding]) -> list[WorkId]:
+        """Return what a member runs, without what others run as well that are still there."""
+        found = _run_by(self._group, process_id, held)
+        if not self._several_run.intersection(found):
+            return found
+        there = (instance.process_id for instance in self._group.instances if instance.process_id not in gone)
+        others = {task_id for one in there for task_id in _run_by(self._group, one, held)}
+        return [task_id for task_id in found if task_id not in others]
 
     def _stop(self, task_ids: Iterable[WorkId], since_ms: int) -> None:
         """Let tasks stand still that do not yet."""

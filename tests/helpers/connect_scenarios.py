@@ -41,6 +41,17 @@ def with_connector_changes(draw: st.DrawFn) -> tuple[dict[str, Any], list[Any]]:
 
 
 @st.composite
+def with_items_held_by_several(draw: st.DrawFn) -> tuple[dict[str, Any], list[Any]]:
+    """The same, and some of what workers hold others hold as well."""
+    of, events = draw(scenarios())
+    items = [(group["connector"], item) for one in of["instances"] for group in one["held"] for item in group["items"]]
+    for connector, item in draw(st.lists(st.sampled_from(items), max_size=8)):
+        held = draw(st.sampled_from(of["instances"]))["held"]
+        held.append({"connector": connector, "items": [item]})
+    return of, events
+
+
+@st.composite
 def scenarios(draw: st.DrawFn) -> tuple[dict[str, Any], list[Any]]:
     """Some of five workers, who come and go; the first of them holds what was there before."""
     first = draw(st.integers(1, 3))

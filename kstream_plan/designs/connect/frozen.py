@@ -15,6 +15,7 @@ from kstream_plan.model.connect_group import (
     ConnectWorker,
     GroupMemory,
     WorkerMemory,
+    remembering_all,
 )
 
 #: The zero of the plan's clock for the leader, to whom 0 or less means that no delay runs.
@@ -81,14 +82,7 @@ def later(group: ConnectGroup, by_ms: int) -> ConnectGroup:
 
 def led_by(group: ConnectGroup, leader: str) -> ConnectGroup:
     """Return the same led by a worker that remembers what all hold, and nothing else."""
-    memory = WorkerMemory(
-        previous=ConnectItems(
-            tuple(name for worker in group.workers for name in worker.held.connectors),
-            tuple(task for worker in group.workers for task in worker.held.tasks),
-        ).sorted(),
-        generation=group.generation,
-        members=tuple(sorted(worker.member_id for worker in group.workers)),
-    )
+    memory = remembering_all(group.workers, group.generation)
     workers = (replace(of, memory=memory) if of.member_id == leader else of for of in group.workers)
     return replace(group, leader=leader, workers=tuple(workers))
 

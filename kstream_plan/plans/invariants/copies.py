@@ -7,6 +7,7 @@ from itertools import compress, pairwise
 from operator import attrgetter
 
 from kstream_plan.model import Holding, WorkId
+from kstream_plan.model.connect_group import HELD_BY_SEVERAL
 from kstream_plan.model.holding_changes import MANY, times_in
 from kstream_plan.plans import Demote, NobodyRuns, ReasonCode, Revoke, Round, StopLearned, ThreadMove, Trigger
 from kstream_plan.plans.invariants.plan_view import Delta, PlanView
@@ -16,14 +17,18 @@ _ACTIVE, _STANDBY, _WARMUP = range(3)
 
 
 def one_active_per_task(subject: PlanView) -> Iterator[tuple[int | None, str]]:
-    """Every task is decided active once in every round, or told to be run by nobody, and never held active twice."""
+    """Every task is decided active once in every round, or told to be run by nobody, and never held active twice.
+
+    What several workers hold, as the plan warns, they may hold before the first round, which mends that.
+    """
     unrun = [_run_by_nobody(subject, rnd) for rnd in subject.plan.rounds]
     for index, task, count in _counts(subject, subject.decided, _ACTIVE):
         if count != (task not in unrun[index]):
             yield index + 1, f"{subject.name(task)} is decided active {count} times"
     numbers, held = zip(*subject.in_time, strict=True)
+    several = {name for note in subject.plan.warnings if note.code == HELD_BY_SEVERAL for name in note.subjects}
     for index, task, count in _counts(subject, held, _ACTIVE):
-        if count > 1:
+        if count > 1 and not (numbers[index] == 0 and subject.name(task) in several):
             yield numbers[index], f"{subject.name(task)} is held active {count} times"
     yield from subject.stateless.not_decided if subject.stateless else ()
 

@@ -139,14 +139,11 @@ def summary_adds_up(subject: PlanView) -> Iterator[tuple[int | None, str]]:
 
 
 def _moves(plan: Plan) -> int:
-    """Stateful tasks that somebody ran at first and whose owning instance differs at the end."""
-    owners = [
-        {task: plan.group.instance_of[c] for c, held in enumerate(holdings) for task in held.active}
+    """Stateful tasks that somebody ran at first and that none of those runs at the end."""
+    first, last = (
+        {(task, plan.group.instance_of[c]) for c, held in enumerate(holdings) for task in held.active}
         for holdings in (plan.initial, plan.final)
-    ]
-    absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
-    return sum(
-        instance != owners[1].get(task)
-        for task, instance in owners[0].items()
-        if plan.group.tasks[task].stateful and plan.group.tasks[task].task_id not in absent
     )
+    absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
+    moved = {task for task, _ in first} - {task for task, _ in first & last}
+    return sum(plan.group.tasks[task].stateful and plan.group.tasks[task].task_id not in absent for task in moved)

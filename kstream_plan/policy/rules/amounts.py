@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kstream_plan.model.holding_changes import extra_copies
+from kstream_plan.model.holding_changes import extra_copies, moved
 from kstream_plan.plans import HandOver, Place, Plan, Promote, Role, restores_anew
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, counted, number, steps, worst_first
@@ -18,26 +18,23 @@ def rebalances(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 
 def moves(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
-    """Count the stateful tasks that somebody ran at first and whose owning instance differs at the end."""
+    """Count the stateful tasks that somebody ran at first and that no such instance runs at the end."""
     plan = subject.plan
     group = plan.group
-    before, after = (
-        {task: group.instance_of[consumer] for consumer, held in enumerate(holdings) for task in held.active}
-        for holdings in (plan.initial, plan.final)
-    )
+    after = {task: group.instance_of[consumer] for consumer, held in enumerate(plan.final) for task in held.active}
     absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
     last = {step.task_id: rnd.number for rnd, step in steps(plan.rounds) if isinstance(step, HandOver | Promote)}
-    moved = [
+    offences = [
         Offence(
             None,
             last.get(group.tasks[task].task_id),
             group.tasks[task].task_id,
             group.instances[after[task]].process_id if task in after else None,
         )
-        for task, owner in sorted(before.items())
-        if group.stateful_flags[task] and after.get(task) != owner and group.tasks[task].task_id not in absent
+        for task in sorted(moved(group, plan.initial, plan.final))
+        if group.tasks[task].task_id not in absent
     ]
-    return counted(sorted(moved, key=lambda one: one.round_number or 0), limit)
+    return counted(sorted(offences, key=lambda one: one.round_number or 0), limit)
 
 
 def warmups(subject: MeasuredPlan, limit: LimitValue) -> Measurement:

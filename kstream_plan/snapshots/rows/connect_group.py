@@ -10,11 +10,13 @@ from typing import Any
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Note, Snapshot
 from kstream_plan.model.connect_group import (
     CONNECT_SETTINGS,
+    HELD_BY_SEVERAL,
     ConnectGroup,
     ConnectItems,
     ConnectWorker,
     WorkerMemory,
     all_items,
+    remembering_all,
     work_of,
 )
 from kstream_plan.model.java_hash import java_string_key
@@ -54,8 +56,8 @@ def read_connect(
     """Read the row of a Connect group.
 
     Raises:
-        FieldError: a field of the wrong type, or what is not planned: workers of unlike configurations or tables, what
-            two workers hold, or what is held and not configured.
+        FieldError: a field of the wrong type, or what is not planned: workers of unlike configurations or tables, or
+            what is held and not configured.
     """
     _refuse(row)
     notes = list[Note]()
@@ -68,8 +70,8 @@ def read_connect(
     workers, instances, leader, java = _read_workers(given, generation, captured_at_ms, protocol, exact=exact)
     if "java" in java.missing:
         notes.append(Note("java-assumed", f"Workers that do not say so run Java {_JAVA}"))
-    _check_held(workers, counts)
-    warnings += _twice(given, instances)
+    _check_configured(workers, counts)
+    warnings += [*_held_by_several(workers), *_twice(given, instances)]
     if protocol != "eager":
         told = list[Note]()
         if leader is not None:
@@ -265,19 +267,31 @@ def _memory(given: Any, captured_at_ms: int | None) -> WorkerMemory:
         raise error.inside("memory") from None
 
 
-def _check_held(workers: Sequence[ConnectWorker], counts: Sequence[tuple[str, int]]) -> None:
+def _check_configured(workers: Sequence[ConnectWorker], counts: Sequence[tuple[str, int]]) -> None:
     known = {*all_items(counts).names()}
-    holders: dict[str, str] = {}
     for place, worker in enumerate(workers):
+        other = next((name for name in worker.held.names() if name not in known), None)
+        if other is not None:
+            what = f"holds {shown(other)}, which is not configured: what was deleted and still runs is not planned"
+            fix = "capture the group again after the next rebalance"
+            raise FieldError(f"instances[{place}].held", what, fix)
+
+
+def _held_by_several(workers: Sequence[ConnectWorker]) -> list[Note]:
+    """Warn of what several workers hold, so that it runs several times."""
+    holders: dict[str, list[str]] = {}
+    for worker in workers:
         for name in worker.held.names():
-            path = f"instances[{place}].held"
-            if name not in known:
-                what = f"holds {shown(name)}, which is not configured: what was deleted and still runs is not planned"
-                raise FieldError(path, what, "capture the group again after the next rebalance")
-            if name in holders:
-                what = f"holds {shown(name)}, and so does {shown(holders[name])}: duplicates are not planned"
-                raise FieldError(path, what, "capture the group again after the next rebalance")
-            holders[name] = worker.member_id
+            holders.setdefault(name, []).append(worker.member_id)
+    several = {name: of for name, of in holders.items() if len(of) > 1}
+    if not several:
+        return []
+    told = [f"{name} by {' and '.join(of)}" for name, of in several.items()]
+    message = (
+        f"Run by several workers at once: {_some(told)}. The next rebalance stops it on all of them, and the one after "
+        "that starts it on one"
+    )
+    return [Note(HELD_BY_SEVERAL, message, tuple(several))]
 
 
 def _twice(given: Sequence[Row], instances: Sequence[Instance]) -> list[Note]:
@@ -348,14 +362,7 @@ def _with_leaders_memory(
     found, notes = list(workers), list[Note]()
     place = next(place for place, worker in enumerate(found) if worker.member_id == leader)
     if found[place].memory == WorkerMemory():
-        connectors = tuple(name for worker in found for name in worker.held.connectors)
-        tasks = tuple(task for worker in found for task in worker.held.tasks)
-        memory = WorkerMemory(
-            previous=ConnectItems(connectors, tasks).sorted(),
-            generation=generation,
-            members=tuple(sorted(worker.member_id for worker in found)),
-        )
-        found[place] = replace(found[place], memory=memory)
+        found[place] = replace(found[place], memory=remembering_all(found, generation))
         message = "The leader remembers what all hold and nothing else: no delay runs, and nothing was just revoked"
         notes.append(Note("leader-memory-assumed", message))
     memory = found[place].memory

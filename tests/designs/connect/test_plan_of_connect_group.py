@@ -10,13 +10,17 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
+from kstream_plan.designs import OF_GROUP_PROTOCOL
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import ScenarioError, SnapshotError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Bounce, ConfigChange, Join, Leave, ProduceRate, Return, Scenario, Stop
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, NobodyRuns, Plan, Revoke, Trigger
+from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.loads import busiest_changes
 from kstream_plan.plans.replay import replay
 from kstream_plan.render.plan.table import table
@@ -25,16 +29,17 @@ from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
 from tests.benchmarks.replay_vectors import records, replays
 from tests.helpers.connect_rows import even, row, snapshot, worker
-from tests.helpers.connect_scenarios import scenarios
+from tests.helpers.connect_scenarios import scenarios, with_items_held_by_several
 from tests.helpers.schemas import validator
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 DELAY_MS = 300_000
 
 
-def play(of: dict[str, Any] | Snapshot, *events: Any) -> Plan:
+def play(of: dict[str, Any] | Snapshot, *events: Any, design: str | None = None) -> Plan:
     found = of if isinstance(of, Snapshot) else snapshot(of)
-    made = plan_checked(found, scenario=Scenario(events=events) if events else None)
+    options = PlanOptions(design=design)
+    made = plan_checked(found, options, scenario=Scenario(events=events) if events else None)
     replayed = replay(made.group, made.initial, (rnd.steps for rnd in made.rounds))
     assert [(rnd.decided, rnd.assigned) for rnd in made.rounds] == list(replayed)
     document = plan_json(made)
@@ -205,15 +210,50 @@ def test_what_is_not_planned_is_refused(changed: dict[str, Any], message: str) -
     assert error.value.fix
 
 
-def test_duplicates_unlike_configurations_and_a_missing_leader_are_refused() -> None:
-    twice, behind, nobody = even(), even(), even()
-    twice["instances"][1]["held"] = twice["instances"][0]["held"]
+def test_unlike_configurations_and_a_missing_leader_are_refused() -> None:
+    behind, nobody = even(), even()
     for place, of in enumerate(behind["instances"]):
         of["config_offset"] = place
     nobody["instances"][0]["leader"] = False
-    for given_row, message in ((twice, "duplicates"), (behind, "different offsets"), (nobody, "no leader")):
+    for given_row, message in ((behind, "different offsets"), (nobody, "no leader")):
         with pytest.raises(SnapshotError, match=message):
             snapshot(given_row)
+
+
+def held_by_several(**fields: Any) -> dict[str, Any]:
+    """Three workers; the second has the first one's connector and a task of it too, and the third that task."""
+    of = even(3, **fields)
+    for place, items in ((1, [-1, 0]), (2, [0])):
+        of["instances"][place]["held"].append({"connector": "c0", "items": items})
+    return of
+
+
+def test_what_several_hold_is_taken_from_all_and_then_given_to_one() -> None:
+    made = play(held_by_several())
+    assert story(made) == [(0, Trigger.MANUAL, 5, 0, 2), (3_000, Trigger.FOLLOW_UP, 0, 2, 0)]
+    (told,) = (note for note in made.warnings if note.code == "held-by-several")
+    assert told.subjects == ("c0 (connector)", "c0-0")
+    assert "c0 (connector) by w0 and w1, c0-0 by w0 and w1 and w2" in told.message
+    assert (made.summary.moves, made.summary.lower_bounds.moves, made.summary.paused_task_ms) == (0, 0, 6_000)
+    (broken, *_) = broken_invariants(replace(made, warnings=()))
+    assert broken[:2] == ("one-active-per-task", 0)
+
+
+def test_what_another_worker_holds_too_goes_on_when_one_of_them_leaves() -> None:
+    of = held_by_several()
+    del of["instances"][2]["held"][-1]
+    made = play(of, Stop(at_ms=60_000, process_ids=("w1",), crash=True))
+    assert story(made) == [(70_000, Trigger.LEAVE, 0, 0, 5), (370_000, Trigger.DEADLINE, 0, 5, 0)]
+    assert {str(task_id)[:2] for task_id in made.pauses.ms} == {"c1"}
+
+
+def test_what_several_hold_stands_still_once_when_all_of_them_leave_and_by_the_eager_protocol() -> None:
+    of = held_by_several()
+    del of["instances"][2]["held"][-1]
+    made = play(of, Leave(at_ms=60_000, process_ids=("w0", "w1")))
+    assert len(made.pauses) == len(made.pauses.ms) == 10
+    eager = play(held_by_several(config={"connect_protocol": "eager"}))
+    assert (len(eager.pauses), eager.summary.rebalances) == (15, 1)
 
 
 def test_what_is_held_twice_and_workers_at_one_address_are_told() -> None:
@@ -265,6 +305,16 @@ def test_the_delay_is_that_of_the_worker_that_leads_restarted_ones_with_their_ow
     made = play(even(4), two, ConfigChange(at_ms=800_000, settings=((DELAY, 30_000),)), goes)
     assert made.rounds[-1].at_ms - 900_000 == 30_000
     assert "own-delay" in {note.code for note in made.assumptions}
+
+
+@given(scenario=with_items_held_by_several(), design=st.sampled_from(OF_GROUP_PROTOCOL["connect"]))
+def test_items_that_several_hold_run_once_in_the_end_by_every_design(
+    scenario: tuple[dict[str, Any], Sequence[Any]], design: str
+) -> None:
+    of, events = scenario
+    made = play(of, *events, design=design)
+    assert made.verdict.kind == "settled"
+    assert sorted(task for held in made.final for task in held.active) == list(range(len(made.group.tasks)))
 
 
 @given(scenario=scenarios())
