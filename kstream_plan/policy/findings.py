@@ -8,7 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
-from kstream_plan.model import WorkId
+from kstream_plan.model import Note, WorkId
+from kstream_plan.model.connect_group import HELD_BY_SEVERAL
 from kstream_plan.plans import Plan
 from kstream_plan.policy.limits import Limit, LimitValue, Policy, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Offence
@@ -118,6 +119,22 @@ class CheckedPlan:
     def of(self, status: Status) -> tuple[Finding, ...]:
         """Return the findings of one status."""
         return tuple(finding for finding in self.findings if finding.status is status)
+
+    @property
+    def caveats(self) -> tuple[Note, ...]:
+        """What rules that are kept do not say: what the snapshot could not tell, or what is wrong in it already."""
+        notes = {note.code: note for note in (*self.plan.warnings, *self.plan.assumptions)}
+        found = []
+        if "delay-unknown" in notes:
+            found.append(Note("delay-unknown", "a delay may run that is not known of"))
+        elif "counts-only" in notes:
+            found.append(Note("counts-only", "unless a delay runs, or a worker has crashed: REST does not tell"))
+        if HELD_BY_SEVERAL in notes:
+            several = notes[HELD_BY_SEVERAL].subjects
+            everything = f"{len(self.plan.group.tasks):,} connectors and tasks"
+            message = f"several workers run the same now: {len(several):,} of {everything}"
+            found.append(Note(HELD_BY_SEVERAL, message, several))
+        return tuple(found)
 
     @property
     def worst(self) -> Status:

@@ -174,3 +174,28 @@ def test_of_what_rest_tells_nothing_passes_that_looks_like_a_delay(
     assert ("unless a delay runs, or a worker has gone: REST does not tell" in told.replace("\n        ", "")) is (
         counts == (4, 4)
     )
+    code = "delay-unknown" if status is Status.ERROR else "counts-only"
+    assert [of.code for of in found.caveats] == [code]
+
+
+def test_no_format_reads_as_a_plain_pass_where_rest_does_not_tell_of_a_crash_or_items_run_several_times() -> None:
+    held = {"w0": {"c0": (-1, 0, 1)}, "w1": {"c0": (1, 2, 3)}}
+    found = checked(plan_checked(snapshot(row({"c0": 4}, held, exact=False))), **LENIENT)
+    made = check_all([found], NOW)
+    assert not made.violated
+    crash = "unless a delay runs, or a worker has crashed: REST does not tell"
+    several = "several workers run the same now: 1 of 5 connectors and tasks"
+    document = json.loads(REPORTS["json"](made))
+    validator("check").validate(document)
+    assert document["plans"][0]["caveats"] == [
+        {"code": "counts-only", "message": crash},
+        {"code": "held-by-several", "message": several},
+    ]
+    assert REPORTS["github"](made).splitlines() == [
+        f"::notice title=live%3A counts-only::{crash}",
+        f"::notice title=live%3A held-by-several::{several}",
+    ]
+    suite = ElementTree.fromstring(REPORTS["junit"](made)).find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("skipped")) == (str(len(found.findings) + 2), "2")
+    assert f"({crash}) ({several})" in " ".join(table_report(made).split())

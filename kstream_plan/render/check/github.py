@@ -16,7 +16,7 @@ _COMMANDS = {Status.ERROR: "error", Status.WARNING: "warning", Status.WAIVED: "n
 
 
 def github_report(check: Check) -> str:
-    """Return an annotation per application that could not be checked, then one per violation."""
+    """Return an annotation per application that could not be checked, then per violation, then per caveat."""
     names = {id(checked.plan): Names(checked.plan.group, TERMINAL) for checked in check.plans}
     lines = [_command("error", application_id or "input", message) for application_id, message in check.errors]
     found = [(finding, checked.plan) for checked in check.plans for finding in checked.findings]
@@ -25,6 +25,8 @@ def github_report(check: Check) -> str:
         if finding.status is not Status.PASSED:
             title = f"{finding.application_id}: {finding.rule}"
             lines.append(_command(_COMMANDS[finding.status], title, sentence(finding, plan, names[id(plan)])))
+    for checked in check.plans:
+        lines += [_command("notice", f"{checked.application_id}: {of.code}", of.message) for of in checked.caveats]
     return "".join(f"{line}\n" for line in lines)
 
 

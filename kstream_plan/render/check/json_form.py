@@ -41,6 +41,7 @@ def _plan(checked: CheckedPlan) -> Json:
         "age_ms": checked.age_ms,
         "draws": checked.draws,
         "findings": [_finding(finding, checked, names) for finding in checked.findings],
+        "caveats": [{"code": of.code, "message": of.message} for of in checked.caveats],
     }
 
 

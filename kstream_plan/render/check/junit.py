@@ -14,7 +14,7 @@ from kstream_plan.render.text.names import Names
 def junit_report(check: Check) -> str:
     """Return the document; a warning fails its case only where warnings fail the check.
 
-    A case is skipped for a waiver, and where the rule does not apply.
+    A case is skipped for a waiver, and where the rule does not apply; each caveat is one more that is skipped.
     """
     root = ElementTree.Element("testsuites", name="kstream-plan check")
     for checked in check.plans:
@@ -33,6 +33,11 @@ def _suite(root: ElementTree.Element, checked: CheckedPlan, fail_on_warning: boo
     suite = ElementTree.SubElement(root, "testsuite", name=printable(checked.application_id))
     names = Names(checked.plan.group, TERMINAL)
     results = Counter(_case(suite, finding, checked, names, fail_on_warning) for finding in checked.findings)
+    for caveat in checked.caveats:
+        name = printable(checked.application_id)
+        case = ElementTree.SubElement(suite, "testcase", classname=name, name=f"caveat: {caveat.code}")
+        ElementTree.SubElement(case, "skipped", message=printable(caveat.message))
+        results["skipped"] += 1
     suite.set("tests", str(results.total()))
     suite.set("failures", str(results["failure"]))
     suite.set("errors", "0")

@@ -82,10 +82,9 @@ def all_figures(checked: CheckedPlan) -> str:
     shown = figures(checked.plan) + ("" if draws is None else f" (one of {count(draws, 'draw')})")
     if checked.plan.is_of_workers and len(checked.plan.pauses) and not _limits_pauses(checked):
         shown += " (no rule limits that: max_pause_per_task would)"
-    codes = {note.code for note in (*checked.plan.warnings, *checked.plan.assumptions)}
-    if "counts-only" in codes and "delay-unknown" not in codes:
-        shown += " (unless a delay runs, or a worker has crashed: REST does not tell)"
-    return shown
+    unknown = any(finding.measured is None and finding.offences for finding in checked.findings)
+    told = [of.message for of in checked.caveats if not (unknown and of.code == "delay-unknown")]
+    return shown + "".join(f" ({message})" for message in told)
 
 
 def _limits_pauses(checked: CheckedPlan) -> bool:
