@@ -23,7 +23,8 @@ class PlanOptions:
     ``now_ms`` is the time that the plan begins at, since 1970 (default: until when the snapshot is known); with
     ``replay`` it begins with the decision that the snapshot knows, which is made from its own input again. ``ready``:
     copies of which nobody knows whether they have caught up by now have; by default they have not. ``cleaning`` tells
-    when left-over state is deleted, where nobody knows it. ``ranges``: find both ends of what hangs on either.
+    when left-over state is deleted, where nobody knows it. ``ranges``: find both ends of what hangs on either; without
+    ``long_ranges`` not of a plan that takes long to play, which then warns that it does not tell them.
     ``floor``: where a restore rate is not known, find the least that the plan takes. ``next_leader``: who leads when
     the leader has gone, where restarted members have settings of their own. ``max_learners`` (``None``: no limit) and
     ``scale_down_timeout_ms`` are the learner design's. ``connect_delay_ms`` (``None``: the workers' own),
@@ -41,6 +42,7 @@ class PlanOptions:
     ready: bool = False
     cleaning: Cleaning = "likely"
     ranges: bool = True
+    long_ranges: bool = True
     floor: bool = True
     next_leader: NextLeader = "longest"
     max_learners: int | None = None
@@ -69,6 +71,7 @@ class PlanKeywords(TypedDict, total=False):
     ready: bool
     cleaning: Cleaning
     ranges: bool
+    long_ranges: bool
     floor: bool
     next_leader: NextLeader
     max_learners: int | None

@@ -35,7 +35,7 @@ from kstream_plan.plans.design import (
 )
 from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import pauses_of
-from kstream_plan.plans.plan import ENDLESS, PAUSES
+from kstream_plan.plans.plan import ENDLESS, ENDS_NOT_PLAYED, PAUSES
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.summary import FIGURES
 
@@ -45,6 +45,8 @@ __all__ = ["Enough", "OnRound", "plan"]
 Enough: TypeAlias = Callable[[int, bool, Callable[[], PlayedSoFar]], bool]
 #: After so many rounds a play is a long one: what else may be is begun, before it is known what of that is wanted.
 _LONG_PLAY = 100
+#: A plan with more steps is a long one: each play of what else may be takes ten seconds and more.
+_MANY_STEPS = 100_000
 
 
 @without_cycle_collector()
@@ -56,6 +58,7 @@ def plan(
     scenario: Scenario | None = None,
     on_round: OnRound | None = None,
     enough: Enough | None = None,
+    on_played: Callable[[Plan], object] = lambda _made: None,
     side_by_side: SideBySide = in_turn,
 ) -> Plan:
     """Say what follows in a group that coordinates by ``design``, from now on or of what ``scenario`` does to it.
@@ -63,7 +66,8 @@ def plan(
     Of the ``options`` those count that are about any design. With a scenario the plan's group is everyone who ever
     takes part. ``on_round`` is told how many rounds there are, how many tasks still have to move, and in how many
     movements. ``enough`` is asked after every round whether to leave it ``unfinished``, and told of the end, of either
-    end of what nobody knows as well. Deterministic: the same snapshot, design and options give the same plan.
+    end of what nobody knows as well; ``on_played`` is told the plan before it is known what else may be, which others
+    may be playing meanwhile. Deterministic: the same snapshot, design and options give the same plan.
 
     Raises:
         ScenarioError: the scenario does not fit the group.
@@ -155,6 +159,7 @@ def plan(
         if design.goes_on
         else None,
     )
+    on_played(replace(made, warnings=outcome.warnings))
     floored, ranges, warnings = case.otherwise(made, design, outcome, played, side_by_side)
     return replace(
         made, summary=replace(floored, ranges=ranges), warnings=snapshot.warnings + emptied(outside) + warnings
@@ -228,7 +233,7 @@ class _Case:
         """Tell ``on_round`` of a round; once it is a long play, begin with what else may be and mostly is asked for."""
         if rounds == _LONG_PLAY and design.unrated_times == "probes":
             likely = list[_Play]()
-            if self.options.ranges:
+            if self.options.ranges and self.options.long_ranges:
                 one = self.options.of_one_play()
                 likely += [_Play(self, design, replace(one, cleaning=when)) for when in _EITHER_END]
             if self.options.floor and not self.snapshot.rates.any_restore:
@@ -249,7 +254,11 @@ class _Case:
             plays[_FLOOR] = [_Play(self, design, None)]
         ranged = self.options.ranges and outcome.verdict.reason != NOT_WANTED
         if ranged:
-            plays.update(self._plays(made, design, outcome))
+            what_else = self._plays(made, design, outcome)
+            if self._is_too_long(made, design) and any(what_else.values()):
+                ranged, warnings = False, (*warnings, _not_played(made))
+            else:
+                plays.update(what_else)
         come = iter(side_by_side([play for of in plays.values() for play in of]))
         found = {why: [next(come) for _ in of] for why, of in plays.items()}
         for least in found.pop(_FLOOR, ()):
@@ -302,6 +311,12 @@ class _Case:
             coldest = replace(self, snapshot=replace(self.snapshot, rates=unmeasured))
             plays[_COLDEST] = [_Play(coldest, design, replace(options, ready=False))]
         return plays
+
+    def _is_too_long(self, made: Plan, design: Design) -> bool:
+        """Tell whether nobody asked to wait for what else may be; either side of a time-out is always told."""
+        if self.options.long_ranges or design.unrated_times != "probes" or self.outside.close_by_ms:
+            return False
+        return sum(len(rnd.single_steps) for rnd in made.rounds) > _MANY_STEPS
 
     def _may_be_colder(self, made: Plan) -> bool:
         """Tell whether more may start cold than by the restore rates, which were measured: they are no promise.
@@ -422,6 +437,16 @@ def _endless(plays: Sequence[Ends]) -> Iterator[Note]:
     if figures:
         message = "It may also be that nobody knows how long tasks stand still, or when everything runs"
         yield Note(ENDLESS, message, figures)
+
+
+def _not_played(made: Plan) -> Note:
+    """Warn that a long plan is one of several, and nobody played the others."""
+    message = (
+        f"How else it may come out was not played, for one play has {made.summary.rebalances:,} rebalances: times and "
+        "counts are those of the likely one. Others may take longer, start more tasks cold, or not settle (--ranges "
+        "plays them as well)"
+    )
+    return Note(ENDS_NOT_PLAYED, message)
 
 
 def _now_ms(snapshot: Snapshot, options: PlanOptions) -> int:

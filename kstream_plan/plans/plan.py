@@ -21,6 +21,8 @@ from kstream_plan.plans.verdict import Verdict
 
 #: The code of the warning of figures that nobody knows in one play of what may be, though they are known in others.
 ENDLESS = "worst-unknown"
+#: The code of the warning that what else may be was not played, so that figures which may be ranges are of one play.
+ENDS_NOT_PLAYED = "ends-not-played"
 #: The figures of how long, and how many, tasks stand still.
 PAUSES = ("paused_task_ms", "max_paused_task_ms", "longest_pause_ms", "paused_tasks_at_once")
 
@@ -155,6 +157,11 @@ class Plan(InNotebooks):
         known = [one for one in self.summary.ranges if one.figure == name]
         values = [*of_draws, *([] if shown is None else [shown]), *(end for one in known for end in one[1:])]
         return min(values, default=0), max(values, default=0)
+
+    @property
+    def tells_ends(self) -> bool:
+        """Whether the ranges of figures are all that may be: else it was one play among others."""
+        return all(note.code != ENDS_NOT_PLAYED for note in self.warnings)
 
     def may_be_endless(self, name: str) -> bool:
         """Tell whether nobody knows how large a figure gets at worst, though some may be told of it."""

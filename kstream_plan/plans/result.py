@@ -100,7 +100,7 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         stateful_tasks=len(plan.group.stateful),
         spread=plan.initial_balance.instance_spread,
         standbys_missing=_standbys_missing(plan, len(first)),
-        settles_surely=plan.ends("settles")[0] == 1 and (simulated is None or simulated.settles),
+        settles_surely=plan.tells_ends and plan.ends("settles")[0] == 1 and (simulated is None or simulated.settles),
         rebalances=plan.summary.rebalances,
         probing_rebalances=plan.summary.probing_rebalances,
         duration_ms=middle_ms,

@@ -79,7 +79,7 @@ def test_the_summaries_are_the_commands_own() -> None:
 
 def test_options_are_what_was_given_and_cannot_be_changed() -> None:
     asked = AssignOptions(paths=["before.json"], assignor="balanced", bounds=True)
-    assert asked.plan_options == PlanOptions(assignor="balanced", bounds=True)
+    assert asked.plan_options == PlanOptions(assignor="balanced", bounds=True, long_ranges=False)
     with pytest.raises(AttributeError, match="'bounds' cannot be changed"):
         asked.bounds = False  # type: ignore[misc]
 

@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 
 from kstream_plan.model import Rates
+from kstream_plan.planner import plan as planner
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans import Plan
+from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.render.plan.table import table
-from kstream_plan.simulation.one_plan import plan, plan_checked
+from kstream_plan.simulation.one_plan import design_of, plan, plan_checked
 from kstream_plan.snapshots.leader_log.history import Entry, checked_rows, read_leader_logs
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.benchmarks.whole_plan import scale_out
@@ -82,3 +86,35 @@ def test_of_a_long_play_what_else_may_be_is_begun_before_it_is_asked_for() -> No
     recorded.begun.clear()
     plan_checked(snapshot, max_rounds=50, side_by_side=recorded)
     assert not recorded.begun
+
+
+def test_of_a_long_plan_that_nobody_waits_for_what_else_may_be_is_not_played(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot, recorded = scale_out(80, 6, 3, 1, standbys=1), _Recorded()
+    whole = plan_checked(snapshot)
+    assert whole.summary.ranges
+    assert plan_checked(snapshot, long_ranges=False) == whole, "it is no long one"
+    monkeypatch.setattr("kstream_plan.planner.plan._MANY_STEPS", 100)
+    made = plan_checked(snapshot, long_ranges=False, side_by_side=recorded)
+    assert recorded.begun == recorded.asked
+    assert len(recorded.asked) == 1, "the least time alone"
+    assert (made.rounds, made.summary) == (whole.rounds, replace(whole.summary, ranges=()))
+    assert not made.tells_ends
+    first, remark = " ".join(table(made).split()).split("How else it may come out was not played")[1:]
+    assert "PAUSES" in first, "the first lines say it, too"
+    assert "--ranges plays them" in remark
+    assert plan_checked(snapshot) == whole
+
+
+@pytest.mark.parametrize("standbys", [0, 3])
+def test_a_plan_is_checked_while_others_play_what_else_may_be(standbys: int) -> None:
+    snapshot, recorded, seen = scale_out(80, 2, 1, 1, standbys=standbys), _Recorded(), list[tuple[Plan, int]]()
+    made = planner.plan(
+        snapshot,
+        design_of(snapshot, PlanOptions()),
+        on_played=lambda played: seen.append((played, len(recorded.asked))),
+        side_by_side=recorded,
+    )
+    [(played, asked)] = seen
+    assert (played.rounds, asked) == (made.rounds, 0)
+    assert recorded.asked
+    assert broken_invariants(played) == broken_invariants(made) == ()

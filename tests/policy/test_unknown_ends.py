@@ -10,12 +10,14 @@ import pytest
 
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.model import LATEST, Copy, Holding, Snapshot
+from kstream_plan.model import LATEST, Copy, Holding, Note, Snapshot
 from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import FigureRange, Plan
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED
+from kstream_plan.plans.result import result_of
 from kstream_plan.policy.check import check_all, check_plan
-from kstream_plan.policy.findings import Finding, Standard, Status
+from kstream_plan.policy.findings import CheckedPlan, Finding, Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES
 from kstream_plan.policy.rules.over_draws import measured
@@ -84,6 +86,37 @@ def test_a_plan_that_may_not_settle_does_not_count_as_one_that_does() -> None:
     assert "the plan may not settle: that hangs on what nobody knows" in said
     left_out = check_plan(ranged, Standard(Policy(defaults={"must_settle": Limit(False)}), NOW))
     assert all(one.status is Status.PASSED for one in left_out.findings)
+
+
+@pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.figure and name != "must_settle"])
+def test_no_rule_passes_where_one_play_of_several_was_played(rule: str) -> None:
+    sure = plan_cases.case("scale-out")
+    made = replace(sure, warnings=(*sure.warnings, Note(ENDS_NOT_PLAYED, "not played")))
+    found = finding(made, rule, 2**62)
+    assert (found.status, found.measured) == (Status.ERROR, None)
+    shown = finding(sure, rule, 0)
+    if shown.offences:
+        assert finding(made, rule, 0) == shown, "what one play breaks is broken"
+    [saved] = read_plans(plan_json(made).encode(), "plan")
+    assert finding(saved, rule, 2**62) == found
+    said = " ".join(table_report(check_all([_checked(made, {rule: Limit(2**62)})], NOW), width=200).split())
+    assert "unknown (how else it may come out was not played)" in said
+
+
+def test_whether_it_settles_is_unknown_where_one_play_of_several_was_played() -> None:
+    sure = plan_cases.case("scale-out")
+    made = replace(sure, warnings=(*sure.warnings, Note(ENDS_NOT_PLAYED, "not played")))
+    [found] = [one for one in _checked(made, {}).findings if one.rule == "must_settle"]
+    assert (found.status, found.measured) == (Status.ERROR, None)
+    said = " ".join(table_report(check_all([_checked(made, {})], NOW), width=200).split())
+    assert "whether the plan always settles is unknown: how else it may come out was not played" in said
+    left_out = _checked(made, {"must_settle": Limit(False)})
+    assert all(one.status is Status.PASSED for one in left_out.findings)
+    assert (result_of(sure).settles_surely, result_of(made).settles_surely) == (True, False)
+
+
+def _checked(made: Plan, limits: dict[str, Limit]) -> CheckedPlan:
+    return check_plan(made, Standard(Policy(defaults=limits), NOW))
 
 
 def test_pauses_have_both_ends_where_the_time_out_is_close() -> None:

@@ -31,7 +31,7 @@ def plan_job(
     options: PlanOptions, wanted: Wanted, *, fail_on_changes: bool = False, show_ranks: bool = False
 ) -> Job[Snapshot, Shown]:
     """Return the job of planning what follows when a rebalance starts now."""
-    work = partial(_shown, options, wanted, fail_on_changes, show_ranks)
+    work = partial(_shown, wanted.options(options), wanted, fail_on_changes, show_ranks)
     return Job(prepare=lambda snapshot: snapshot, work=work, cost_ms=cost_of_plan_ms)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -14,6 +15,7 @@ from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.options.reports import ReportFile
 from kstream_plan.cli.output import OutputForm, Page, say, written_at_once
 from kstream_plan.cli.pages import together
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.result import Result
 from kstream_plan.render.plan.fleet import Line
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
@@ -33,6 +35,10 @@ class Wanted(NamedTuple):
     def json(self) -> bool:
         """Whether its JSON is needed."""
         return self.saved or self.form is OutputForm.JSON
+
+    def options(self, asked: PlanOptions) -> PlanOptions:
+        """Return how to plan: what is kept has everything in it, however long that takes."""
+        return replace(asked, long_ranges=True) if self.json or self.result else asked
 
     @property
     def escape(self) -> Escape:

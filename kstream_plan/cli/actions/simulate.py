@@ -89,7 +89,7 @@ def _cost_ms(asked_draws: int | None, snapshot: Snapshot) -> float:
 
 
 def _shown(asked: SimulatesSnapshots, wanted: Wanted, played: Played, at: Workplace) -> Shown:
-    options, what_ifs = asked.plan_options, asked.what_if
+    options, what_ifs = wanted.options(asked.plan_options), asked.what_if
     made = simulate_one(played.snapshot, played.scenario, options, asked, at.tell, at.processes, what_ifs=what_ifs)
     simulated = replace(made, record_size=asked.record_size)
     in_full = wanted.in_full(only=at.only)
@@ -118,12 +118,13 @@ def _designs_beside_each_other(paths: Sequence[str], asked: SimulatesSnapshots, 
         raise UsageError(what, where="--report", fix="write html=FILE, or give one --design")
     settings = overrides(asked)
     axis = [Variant(change=Change("design", name), options=(("design", name),)) for name in asked.designs]
+    options = replace(asked.plan_options, long_ranges=True)
     with progress(quiet=asked.quiet) as tell:
         tell("reading")
 
         def played(found: Snapshot, _done: int) -> Sequence[SameOutcome]:
             scenario = scenario_of(found.state.group)
-            return play_alternatives(found, [axis], asked.plan_options, scenario, tell, number_of_draws=asked.draws)
+            return play_alternatives(found, [axis], options, scenario, tell, number_of_draws=asked.draws)
 
         outcomes = read_snapshots(paths, asked, protocols=_PROTOCOLS)
         work = each_application(outcomes, settings, played, keep_going=asked.keep_going)

@@ -15,7 +15,7 @@ from kstream_plan.cli.actions.reports import check_reports
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import PlansSnapshots, Triggered
+from kstream_plan.cli.options.groups import PlansSnapshots, Ranged, Triggered
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.saving import Saving
 from kstream_plan.cli.output import OutputForm, page, say
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kstream_plan.model import Snapshot
 
 
-class AssignOptions(Saving, Triggered, PlansSnapshots):
+class AssignOptions(Saving, Ranged, Triggered, PlansSnapshots):
     """What ``assign`` is asked."""
 
     paths: shared.Snapshots

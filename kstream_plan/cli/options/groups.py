@@ -233,6 +233,17 @@ class Bounded(Rounds):
         return replace(super().plan_options, bounds=self.bounds)
 
 
+class Ranged(Deciding):
+    """Whether how else it may come out is waited for where that takes long."""
+
+    ranges: shared.Ranges = False
+
+    @property
+    def plan_options(self) -> PlanOptions:
+        """How to plan, and how long for."""
+        return replace(super().plan_options, long_ranges=self.ranges)
+
+
 class Triggered(Bounded):
     """Why the group rebalances now."""
 

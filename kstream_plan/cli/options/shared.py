@@ -142,6 +142,15 @@ Bounds = Annotated[
         "--bounds", rich_help_panel=PLANNING, hidden=True, help="Also find the least state that has to be restored."
     ),
 ]
+Ranges = Annotated[
+    bool,
+    typer.Option(
+        "--ranges",
+        rich_help_panel=PLANNING,
+        hidden=True,
+        help="Play how else a long plan may come out, however long that takes; what is saved always has it.",
+    ),
+]
 Replay = Annotated[
     bool,
     typer.Option(

@@ -7,7 +7,7 @@ from typing import Annotated, NewType
 import typer
 
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.groups import Bounded, PlansSnapshots
+from kstream_plan.cli.options.groups import Bounded, PlansSnapshots, Ranged
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.saving import Saving
 from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, name, parser, whole_number
@@ -131,5 +131,5 @@ class Simulating(Bounded, panel=PLANNING):
     verbose: shared.Verbose = False
 
 
-class SimulatesSnapshots(Saving, Simulating, Chance, PlansSnapshots):
+class SimulatesSnapshots(Saving, Ranged, Simulating, Chance, PlansSnapshots):
     """What every command takes that reads snapshots and simulates."""

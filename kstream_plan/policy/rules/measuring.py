@@ -111,7 +111,10 @@ class Rule(NamedTuple):
         return not (self.of_state and plan.is_of_workers)
 
     def worst(self, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
-        """Measure a plan; where what is limited hangs on what nobody knows, the worse end counts."""
+        """Measure a plan; where what is limited hangs on what nobody knows, the worse end counts.
+
+        Nothing is kept for sure where only one play of several was played; what that one breaks is broken.
+        """
         plan = subject.plan
         if (
             self.unknown_with
@@ -120,6 +123,8 @@ class Rule(NamedTuple):
         ):
             return UNKNOWN
         shown = self.measure(subject, limit)
+        if self.figure and limit is not False and not plan.tells_ends:
+            return shown if shown.offences else UNKNOWN
         if self.figure and plan.may_be_endless(self.figure):
             return shown if shown.value is None else UNKNOWN
         ends = next((one for one in plan.summary.ranges if one.figure == self.figure), None)

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import RULES, Kind
@@ -27,6 +28,7 @@ _WHY_UNKNOWN = {
     "delay-unknown": "a delay may run that is not known of",
     "revocations-unknown": "what members have still to give up is not known",
     "not-dealt-out": "some work is dealt out to nobody",
+    ENDS_NOT_PLAYED: "how else it may come out was not played",
 }
 _DEFECT = "a defect of kstream-plan, not of your change: please report it with the plan"
 _EDITED = "this is no plan as kstream-plan saves it, so it was edited: save it again"
@@ -162,12 +164,16 @@ def _why_unknown(finding: Finding, plan: Plan) -> str:
     """Return why a figure is not known, in brackets; empty if it is known, or the plan does not say."""
     if finding.measured is not None or finding.rule not in RULES:
         return ""
-    said = {note.code for note in (*plan.warnings, *plan.assumptions)}.intersection(RULES[finding.rule].unknown_with)
+    rule = RULES[finding.rule]
+    told = (*rule.unknown_with, ENDS_NOT_PLAYED) if rule.figure else rule.unknown_with
+    said = {note.code for note in (*plan.warnings, *plan.assumptions)}.intersection(told)
     why = next((why for code, why in _WHY_UNKNOWN.items() if code in said), "")
     return f" ({why})" if why else ""
 
 
 def _does_not_settle(finding: Finding, plan: Plan) -> str:
+    if finding.measured is None and not plan.tells_ends:
+        return f"whether the plan always settles is unknown: {_WHY_UNKNOWN[ENDS_NOT_PLAYED]}"
     if finding.measured is None:
         return "the plan begins with a group that contradicts itself: nobody knows whether it settles"
     if finding.worst_of is not None:

@@ -201,6 +201,8 @@ def cold_phrase(plan: Plan, over_draws: Range | None = None) -> str:
 
 def other_end(plan: Plan) -> str:
     """Return that it may end otherwise, after a separator, where that hangs on what nobody knows; else nothing."""
+    if not plan.tells_ends:
+        return ". How else it may come out was not played"
     if plan.rounds:
         least, most = plan.ends("settles")
         return "" if least == most else f". It is not known: it may {'not ' if plan.figure('settles') else ''}settle"
