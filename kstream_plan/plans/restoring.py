@@ -235,3 +235,27 @@ def cold_restoring_ms(
             before, left = amount, left - 1
             lasts[task_id] = int(1000 * restored / rate)
     return lasts
+
+
+def restored_at_ms(starts: Iterable[tuple[int, int, WorkId]], rate: float) -> dict[tuple[WorkId, int], int]:
+    """Return by task and start when each is restored of what one instance begins to restore: (at ms, records, task).
+
+    What is under way at the same time shares the rate (records per second) evenly.
+    """
+    waiting = sorted(starts, key=lambda one: (one[0], one[2].sort_key), reverse=True)
+    left: dict[tuple[WorkId, int], float] = {}
+    done: dict[tuple[WorkId, int], int] = {}
+    now_ms = 0.0
+    while waiting or left:
+        now_ms = now_ms if left else max(now_ms, waiting[-1][0])
+        while waiting and waiting[-1][0] <= now_ms:
+            at_ms, amount, task_id = waiting.pop()
+            left[task_id, at_ms] = amount
+        least = min(left.values())
+        ends_ms = now_ms + 1000 * least * len(left) / rate
+        until_ms = min(ends_ms, waiting[-1][0]) if waiting else ends_ms
+        restored = least if until_ms == ends_ms else (until_ms - now_ms) * rate / 1000 / len(left)
+        done |= {start: int(until_ms) for start, amount in left.items() if amount <= restored}
+        left = {start: amount - restored for start, amount in left.items() if amount > restored}
+        now_ms = until_ms
+    return done

@@ -10,12 +10,12 @@ from itertools import accumulate, chain, groupby, islice
 from operator import attrgetter
 from typing import NamedTuple
 
-from kstream_plan.model import Group, Holding
+from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.model.holding_changes import Change, apart_from_stateless, changed_holdings
 from kstream_plan.plans.loads import after, at_first
 from kstream_plan.plans.pauses import moments
 from kstream_plan.plans.plan import Plan
-from kstream_plan.plans.restoring import cold_restoring_ms
+from kstream_plan.plans.restoring import cold_restoring_ms, restored_at_ms
 from kstream_plan.plans.stateless_steps import single_steps
 from kstream_plan.plans.steps import HandOver, InstanceLeaving, InstanceStays, MemberJoined, MemberLeft, Promote
 
@@ -183,18 +183,35 @@ def _ends(plan: Plan, cold: Sequence[ColdStart]) -> tuple[int, int]:
 def _cold_starts(plan: Plan) -> Iterator[ColdStart]:
     """Yield the starts of stateful tasks from copies that are not caught up, in time.
 
-    How long each restores is told where all instances are known to restore at one rate.
+    How long each restores is told where all instances are known to restore at one rate, as the plan's figures count it:
+    those of a streams group follow what is still under way.
     """
     group, known = plan.group, plan.rates.restore
     rate = known.least if known is not None and known.least == known.most and not known.at_least else None
-    for rnd in plan.rounds:
-        for at_ms, steps in rnd.moments:
-            begun = (step for step in single_steps(steps) if isinstance(step, HandOver | Promote))
-            starts = [step for step in begun if not step.caught_up]
-            lasts = cold_restoring_ms(starts, lambda _: rate)
-            for step in starts:
-                task, instance = group.task_index[step.task_id], group.instance_index[step.to.process_id]
-                yield ColdStart(task, instance, at_ms, lasts.get(step.task_id))
+    moments = [
+        (at_ms, [step for step in single_steps(steps) if isinstance(step, HandOver | Promote) and not step.caught_up])
+        for rnd in plan.rounds
+        for at_ms, steps in rnd.moments
+    ]
+    followed = _followed(moments, rate) if plan.design == "streams" and rate else {}
+    for at_ms, starts in moments:
+        lasts = cold_restoring_ms(starts, lambda _: rate)
+        for step in starts:
+            task, instance = group.task_index[step.task_id], group.instance_index[step.to.process_id]
+            ends_ms = followed.get((step.task_id, at_ms))
+            yield ColdStart(task, instance, at_ms, lasts.get(step.task_id) if ends_ms is None else ends_ms - at_ms)
+
+
+def _followed(
+    moments: Iterable[tuple[int, Sequence[HandOver | Promote]]], rate: float
+) -> Mapping[tuple[WorkId, int], int]:
+    """Return by task and start when each cold start is restored, whatever its instance has still under way."""
+    of_instance: defaultdict[str, list[tuple[int, int, WorkId]]] = defaultdict(list)
+    for at_ms, starts in moments:
+        for step in starts:
+            if step.restore_records is not None:
+                of_instance[step.to.process_id].append((at_ms, step.restore_records, step.task_id))
+    return {start: at_ms for of in of_instance.values() for start, at_ms in restored_at_ms(of, rate).items()}
 
 
 def _there(plan: Plan, from_ms: int, to_ms: int) -> Mapping[str, Sequence[tuple[int, int]]]:

@@ -14,8 +14,10 @@ from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.fleet.figures import badness
 from kstream_plan.model import Group, Rates
-from kstream_plan.model.scenario import Leave, Return, Scenario
+from kstream_plan.model.scenario import Join, Leave, Return, Scenario
+from kstream_plan.plans import Plan
 from kstream_plan.plans.result import Result, result_of
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.report.check_section import check_html
 from kstream_plan.render.report.compare_section import compare_html
 from kstream_plan.render.report.diff_section import diff_html, happened_html, rivals_html
@@ -27,7 +29,15 @@ from kstream_plan.simulation.drain_workers import drain_workers
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from tests.helpers import check_cases, diff_cases, learner_cases, plan_cases, recorded_events, simulation_cases
+from tests.helpers import (
+    check_cases,
+    diff_cases,
+    learner_cases,
+    plan_cases,
+    recorded_events,
+    simulation_cases,
+    streams_rows,
+)
 from tests.helpers.connect_rows import even
 from tests.helpers.connect_rows import snapshot as connect
 
@@ -35,10 +45,34 @@ from tests.helpers.connect_rows import snapshot as connect
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u202e\x1b{{7*7}}"
 
 
-def _restart() -> str:
+@cache
+def streams(restore_per_instance: float | None = None) -> Simulation:
+    """An instance without anything joins a streams group whose three have a standby of each task."""
+    held = [
+        {
+            "active": [f"{of}_{n}" for of, number in ((0, 12), (1, 12), (2, 6)) for n in range(place, number, 3)],
+            "standby": [f"{of}_{n}" for of in (0, 1) for n in range((place + 1) % 3, 12, 3)],
+        }
+        for place in range(3)
+    ]
+    instances = {
+        f"s{place}": [{"consumer_id": f"s{place}-1", "member_epoch": 12, "position": place, **of, "target": of}]
+        for place, of in enumerate(held)
+    }
+    row = streams_rows.row("4.4", instances, standbys=1, target_epoch=12, group_state="Stable")
+    known = replace(streams_rows.snapshot(row), rates=Rates(restore_per_instance=restore_per_instance))
+    return simulate(known, Scenario(events=(Join(at_ms=0, instances=streams_rows.joining("s3")),)))
+
+
+@cache
+def restart() -> Simulation:
+    """A Connect worker leaves, and comes back after a minute."""
     events = (Leave(at_ms=0, process_ids=("w1",)), Return(at_ms=60_000, process_ids=("w1",)))
-    simulated = simulate(connect(even(3)), Scenario(events=events))
-    return plans_html([SavedPlan(simulated.plan, simulation=simulated)])
+    return simulate(connect(even(3)), Scenario(events=events))
+
+
+def _simulated(of: Simulation) -> str:
+    return plans_html([SavedPlan(of.plan, simulation=of)])
 
 
 def _evil_plan() -> str:
@@ -48,8 +82,7 @@ def _evil_plan() -> str:
 
 
 def _simulation(name: str) -> str:
-    of = simulation_cases.case(name)
-    return plans_html([SavedPlan(of.plan, simulation=of)])
+    return _simulated(simulation_cases.case(name))
 
 
 def happened() -> SaidAndHappened:
@@ -64,6 +97,12 @@ def happened() -> SaidAndHappened:
         for entry in recorded_events.followed(event)
     ]
     return said_and_happened(recorded_events.planned(event), history)
+
+
+@cache
+def largest() -> Plan:
+    """As large as groups get: 232 instances, 40 of them new, and 2,800 tasks."""
+    return plan(plan_cases.many_instances(new=40, tasks_each=15), max_rounds=40)
 
 
 @cache
@@ -87,13 +126,16 @@ _CASES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "plan": lambda: plans_html([SavedPlan(plan_cases.case("scale-out"))]),
         "cold": _restoring,
         "settled": lambda: plans_html([SavedPlan(plan_cases.case("settled"))]),
+        "largest": lambda: plans_html([SavedPlan(largest())]),
         "many": lambda: plans_html([SavedPlan(plan_cases.case("many-instances"))]),
         "several": lambda: plans_html(
             [SavedPlan(plan_cases.case(name)) for name in ("settled", "crash", "never-ready")]
         ),
         "learner": lambda: plans_html([SavedPlan(learner_cases.walkthrough())]),
         "simulation": lambda: _simulation("replace-one"),
-        "connect": _restart,
+        "connect": lambda: _simulated(restart()),
+        "streams": lambda: _simulated(streams(500.0)),
+        "streams-unknown": lambda: _simulated(streams()),
         "check": lambda: check_html(check_cases.case("strict")),
         "check-fleet": lambda: check_html(check_cases.case("fleet")),
         "diff": lambda: diff_html([diff_cases.case("scale-out")]),

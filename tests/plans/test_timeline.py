@@ -16,7 +16,7 @@ from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.plans.loads import after, at_first
 from kstream_plan.plans.timeline import Doing, Level, level_at, summed, timeline
 from kstream_plan.simulation.one_plan import plan, plan_checked
-from tests.helpers import learner_cases, plan_cases, simulation_cases
+from tests.helpers import learner_cases, plan_cases, report_cases, simulation_cases
 from tests.helpers.connect_rows import even
 from tests.helpers.connect_rows import snapshot as connect
 from tests.helpers.strategies import snapshots
@@ -44,6 +44,17 @@ def made(name: str) -> Plan:
             return learner_cases.walkthrough() if which == "joins" else learner_cases.left()
     events = (Stop(at_ms=0, process_ids=("w1",), crash=True), Return(at_ms=60_000, process_ids=("w1",)))
     return plan_checked(connect(even(3)), scenario=Scenario(events=events))
+
+
+@pytest.mark.parametrize("per_second", [250.0, 500.0, 20_000.0])
+def test_cold_starts_of_a_streams_group_restore_as_long_as_its_figures_say(per_second: float) -> None:
+    of = report_cases.streams(per_second).plan
+    found = timeline(of)
+    lasts = [start.restores_ms for start in found.cold_starts]
+    assert None not in lasts
+    assert max(length for length in lasts if length is not None) == of.summary.max_cold_restore_ms
+    restored = [one for one in found.stretches if one.doing is Doing.RESTORES]
+    assert max(one.to_ms for one in restored) <= (of.summary.runs_by_ms or 0)
 
 
 NAMES = [

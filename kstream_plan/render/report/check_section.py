@@ -10,12 +10,38 @@ from kstream_plan.render.check.table import MARKS, check_counts
 from kstream_plan.render.check.wording import all_figures, figures, heading, origin, sentence
 from kstream_plan.render.report.markup import report_html
 from kstream_plan.render.report.page import Labelled, Section, Settings, Table, TableRow, Tone
-from kstream_plan.render.report.plan_section import plan_section, words_of
+from kstream_plan.render.report.plan_section import plan_section
 from kstream_plan.render.report.reports import MOST_SECTIONS, report_of
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import several
 
 _TONES: dict[Status, Tone] = {Status.ERROR: "bad", Status.WARNING: "warn", Status.PASSED: "good"}
+#: What each rule is about.
+ABOUT = {
+    "must_settle": "whether it comes to an end",
+    "max_duration": "how long it takes",
+    "max_rebalances": "how many rebalances it takes",
+    "max_moves": "how many tasks move",
+    "max_warmups": "how many copies are made to move tasks",
+    "max_cold_handovers": "how many tasks start cold",
+    "max_pause_per_task": "how long a task stands still in all",
+    "max_pause_per_handover": "how long a task stands still at a time",
+    "max_pause_in_all": "how long all tasks stand still together",
+    "max_paused_tasks_at_once": "how many tasks stand still at once",
+    "max_restored_records": "how much is restored",
+    "max_peak_extra_copies": "how many more copies than wanted there are at once",
+    "balance_factor": "how even the load is at the end",
+    "min_standbys": "how many standbys each task has at the end",
+    "distinct_tag_values": "over how many zones, racks or the like each task and its copies lie at the end",
+    "max_snapshot_age": "how old the snapshot is that this was made from",
+    "require_generation": "which generation this was made from",
+    "--max-snapshot-age": "how old the snapshot is that this was made from",
+    "--require-generation": "which generation this was made from",
+    "--expect-digest": "which input this was made from",
+}
+#: So many of the broken rules are told at once.
+_MOST_TOLD = 4
 _ANSWERS = {
     Status.ERROR: "It breaks the policy",
     Status.WARNING: "It keeps to the policy, with warnings",
@@ -29,8 +55,7 @@ def check_html(check: Check) -> str:
     number = len(sections) + len(check.plans)
     sections += [_checked(one, alone=number == 1) for one in check.plans[: MOST_SECTIONS - len(sections)]]
     overview = _overview(check) if number > 1 else None
-    words = words_of(one.plan for one in check.plans)
-    return report_html(replace(report_of(sections, number, overview), words=words))
+    return report_html(report_of(sections, number, overview))
 
 
 def _unchecked(application_id: str | None, message: str) -> Section:
@@ -47,10 +72,17 @@ def _checked(checked: CheckedPlan, *, alone: bool) -> Section:
     return replace(
         plan,
         tone=_TONES[checked.worst],
-        answer=Labelled(_ANSWERS[checked.worst], heading(checked, names)),
+        answer=Labelled(_ANSWERS[checked.worst], f"{heading(checked, names)}{_broken(checked)}"),
         facts=facts,
         blocks=(_findings(checked, names), _beside(checked, names), *plan.blocks),
     )
+
+
+def _broken(checked: CheckedPlan) -> str:
+    """Return what the broken rules are about, the worst first, after a colon; empty if there is none."""
+    rules = [finding.rule for status in (Status.ERROR, Status.WARNING) for finding in checked.of(status)]
+    told = list(dict.fromkeys(ABOUT[rule] for rule in rules if rule in ABOUT))
+    return f": {several(told, _MOST_TOLD)}" if told else ""
 
 
 def _findings(checked: CheckedPlan, names: Names) -> Table:
@@ -60,13 +92,16 @@ def _findings(checked: CheckedPlan, names: Names) -> Table:
                 MARKS[finding.status],
                 finding.status.value,
                 names.escape(finding.rule),
+                ABOUT.get(finding.rule, ""),
                 sentence(finding, checked.plan, names),
             ),
             tone=_TONES.get(finding.status, "plain") if finding.status is not Status.PASSED else "good",
         )
         for finding in checked.findings
     ]
-    return Table("Rules", ("", "status", "rule", "what was found"), tuple(rows), note=all_figures(checked))
+    return Table(
+        "Rules", ("", "status", "rule", "what it is about", "what was found"), tuple(rows), note=all_figures(checked)
+    )
 
 
 def _beside(checked: CheckedPlan, names: Names) -> Settings:

@@ -19,7 +19,7 @@ from kstream_plan.render.compare.table import (
 from kstream_plan.render.report.figure import bars_figure
 from kstream_plan.render.report.markup import report_html
 from kstream_plan.render.report.page import Block, Code, Drawing, Labelled, Section, Table, TableRow, Tone
-from kstream_plan.render.report.plan_section import made_from, timeline_drawing, words_of
+from kstream_plan.render.report.plan_section import made_from, timeline_drawing
 from kstream_plan.render.report.reports import report_of
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
@@ -32,9 +32,7 @@ _MOST_TIMELINES = 12
 
 def compare_html(found: Sequence[Sequence[SameOutcome]]) -> str:
     """Return the alternatives of every group as one page."""
-    plans = [of.one.plan for alike in found for of in alike]
-    page = report_of([compare_section(alike) for alike in found], len(found))
-    return report_html(replace(page, words=words_of(plans)))
+    return report_html(report_of([compare_section(alike) for alike in found], len(found)))
 
 
 def compare_section(alike: Sequence[SameOutcome]) -> Section:

@@ -13,7 +13,8 @@ from kstream_plan.render.diff.happened_story import HEADS, happened_verdict, tel
 from kstream_plan.render.diff.story import DiffStory, tell_diff, verdict
 from kstream_plan.render.report.markup import report_html
 from kstream_plan.render.report.page import Block, Labelled, Notes, Section, Settings, Table, TableRow, Tone
-from kstream_plan.render.report.plan_section import captioned, plan_section, words_of
+from kstream_plan.render.report.plain import all_captioned, plain
+from kstream_plan.render.report.plan_section import plan_section
 from kstream_plan.render.report.reports import MOST_SECTIONS, report_of
 from kstream_plan.render.text.escape import TERMINAL
 
@@ -41,7 +42,7 @@ def rivals_html(old: Plan, new: Plan) -> str:
     rows = tuple(TableRow((name, "" if one.answer is None else ": ".join(one.answer))) for name, one in both)
     overview = Table("Both plans begin with the same snapshot: neither follows the other", ("plan", "what"), rows)
     page = report_of([replace(one, name=f"{name}: {one.name}") for name, one in both], 2, overview)
-    return report_html(replace(page, title=f"kstream-plan: {both[0][1].name}", words=words_of((old, new))))
+    return report_html(replace(page, title=f"kstream-plan: {both[0][1].name}"))
 
 
 def _page(sections: Sequence[Section], rows: tuple[TableRow, ...], what: str) -> str:
@@ -51,12 +52,12 @@ def _page(sections: Sequence[Section], rows: tuple[TableRow, ...], what: str) ->
 
 def _changed(found: Comparison) -> Section:
     story = tell_diff(found, verbose=len(found.tasks) <= _MOST_TASKS)
-    first, *facts = map(captioned, story.facts)
+    first, *facts = all_captioned(story.facts)
     bad = found.cold_starts[1] > 0
     blocks: list[Block] = [_tasks(story)] if story.rows else []
     loads = tuple(Labelled(name, numbers) for name, _, numbers in (item.rpartition(" ") for item in story.loads))
     blocks.append(Settings(f"What every instance runs ({story.loads_legend})", loads))
-    blocks += [Notes("To look at", story.notes, tone="warn")] if story.notes else []
+    blocks += [Notes("To look at", tuple(map(plain, story.notes)), tone="warn")] if story.notes else []
     sides = (("old", found.old), ("new", found.new))
     made_from = [Labelled(name, f"generation {side.generation:,}" if side.generation else "") for name, side in sides]
     blocks.append(Settings("Compared", tuple(one for one in made_from if one.text)))
@@ -76,9 +77,9 @@ def _tasks(story: DiffStory) -> Table:
 
 def _happened(found: SaidAndHappened) -> Section:
     story = tell_happened(found, verbose=True)
-    first, *facts = map(captioned, story.facts)
+    first, *facts = all_captioned(story.facts)
     rows = tuple(TableRow(row, tone="warn" if "otherwise" in row[-1] else "plain") for row in story.rows)
     blocks: list[Block] = [Table("Generation by generation", HEADS, rows)]
-    blocks += [Notes("To look at", story.notes, tone="warn")] if story.notes else []
+    blocks += [Notes("To look at", tuple(map(plain, story.notes)), tone="warn")] if story.notes else []
     tone: Tone = "good" if found.alike else "warn"
     return Section(story.title.label, story.title.forms[0], tone, first, tuple(facts), tuple(blocks))

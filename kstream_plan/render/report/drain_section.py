@@ -9,7 +9,8 @@ from kstream_plan.plans.activity import events
 from kstream_plan.plans.timeline import timeline
 from kstream_plan.render.report.markup import report_html
 from kstream_plan.render.report.page import Block, Labelled, Notes, Section, Table, TableRow, Tone
-from kstream_plan.render.report.plan_section import captioned, drawings, made_from
+from kstream_plan.render.report.plain import all_captioned
+from kstream_plan.render.report.plan_section import drawings, made_from
 from kstream_plan.render.report.reports import only, report_of, section_svg
 from kstream_plan.render.report.script_data import script_data
 from kstream_plan.render.simulation.drain import tell_drain
@@ -75,7 +76,7 @@ def drain_section(answer: Drain | WorkersDrained) -> Section:
         about=f"who is to stop: {several(names.instances(answer.process_ids))}",
         tone=tone,
         answer=Labelled("May it stop?", title.forms[0]),
-        facts=tuple(captioned(fact, _CAPTIONS) for fact in facts),
+        facts=tuple(all_captioned(facts, _CAPTIONS)),
         blocks=(*tables, *noted, *_follows(plan, names), *taken, *made_from(plan, names)),
         taken=plan.captured_at,
         data=script_data(plan, of, names) if plan.rounds else None,

@@ -99,7 +99,7 @@ def timeline_figure(plan: Plan, found: Sequence[Activity], of: Timeline, names: 
     left_out = f"; {others} below" if others and len(everyone) > MOST_ROWS else ""
     sentence = (
         f"{count(len(everyone), 'worker' if plan.is_of_workers else 'instance')} over {clock(of.ends_ms)}: what each "
-        f"runs, warms up and restores, and what nobody runs{left_out}"
+        f"runs{'' if plan.is_of_workers else ', warms up and restores'}, and what nobody runs{left_out}"
     )
     return Figure(rows=tuple(rows), ticks=_ticks(of), marks=tuple(_marks(found, of)), sentence=sentence)
 
@@ -132,9 +132,8 @@ def load_figure(plan: Plan, of: Timeline) -> Figure:
     if any(level.number for level in of.restoring):
         rows.append(_series_row("cold tasks restoring", of.restoring, of, "restores", "nobody runs these", most=True))
     rows.append(_series_row("tasks standing still", of.still, of, "still", "at the same time", most=True))
-    return Figure(
-        rows=tuple(rows), ticks=_ticks(of), marks=(), sentence="load, balance, copies and standstills over time"
-    )
+    sentence = f"load, balance{'' if plan.is_of_workers else ', copies'} and standstills over time"
+    return Figure(rows=tuple(rows), ticks=_ticks(of), marks=(), sentence=sentence)
 
 
 class _Span(NamedTuple):

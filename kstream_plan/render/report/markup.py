@@ -11,6 +11,7 @@ from textwrap import wrap
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from kstream_plan.render.report.page import Drawing, Report, Section
+from kstream_plan.render.report.words import words_on
 from kstream_plan.version import __version__
 
 _TEMPLATES = "templates"
@@ -23,7 +24,9 @@ def report_html(report: Report) -> str:
     """Return a page that needs no network, and can be read without its script."""
     script = _text("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return _page("page.html", report=report, style=_text("report.css"), script=script, digest=digest)
+    return _page(
+        "page.html", report=report, words=words_on(report), style=_text("report.css"), script=script, digest=digest
+    )
 
 
 def section_html(section: Section) -> str:

@@ -113,9 +113,9 @@ Block: TypeAlias = Drawing | Table | Notes | Settings | Steps | Code
 class Section:
     """One application, or what else there is one answer about.
 
-    ``name`` and ``about`` are its title, ``short`` the same in few words, ``answer`` what it comes to, ``facts`` the
-    other first lines. ``taken`` is when what it was made from was captured (RFC 3339). ``data`` is what the script
-    draws details from.
+    ``name`` and ``about`` are its title, ``short`` the same in few words, ``answer`` what it comes to, ``in_short``
+    what happens, when, and what is at risk, ``facts`` the other first lines. ``taken`` is when what it was made from
+    was captured (RFC 3339). ``data`` is what the script draws details from.
     """
 
     name: str
@@ -125,6 +125,7 @@ class Section:
     facts: tuple[Labelled, ...]
     blocks: tuple[Block, ...]
     short: str = ""
+    in_short: tuple[Labelled, ...] = ()
     taken: str | None = None
     data: Mapping[str, object] | None = None
 
@@ -133,11 +134,10 @@ class Section:
 class Report:
     """A whole page: what it is called, an overview of several sections, and these.
 
-    ``left_out`` tells of others, ``words`` says what the words of the page mean.
+    ``left_out`` tells of others.
     """
 
     title: str
     sections: tuple[Section, ...]
     overview: Table | None = None
     left_out: str = ""
-    words: tuple[Labelled, ...] = ()

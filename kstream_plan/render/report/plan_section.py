@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.plans import Plan
@@ -21,6 +20,7 @@ from kstream_plan.render.plan.picture import head_of, picture
 from kstream_plan.render.plan.remarks import assumed, remarks
 from kstream_plan.render.plan.story import tell
 from kstream_plan.render.report.figure import Figure, everyone_figure, load_figure, timeline_figure
+from kstream_plan.render.report.in_short import AT_RISK, in_short, longest_standstill
 from kstream_plan.render.report.page import (
     Block,
     Drawing,
@@ -34,6 +34,7 @@ from kstream_plan.render.report.page import (
     TableRow,
     Tone,
 )
+from kstream_plan.render.report.plain import all_captioned, captioned
 from kstream_plan.render.report.script_data import script_data
 from kstream_plan.render.simulation.story import tell_simulation
 from kstream_plan.render.text.escape import TERMINAL
@@ -48,33 +49,6 @@ MOST_LISTED = 24
 #: Up to so many sentences of steps are part of a page.
 MOST_SENTENCES = 2_000
 
-_CAPTIONS = {
-    "SETTLES": "It settles",
-    "SETTLED": "It is settled",
-    "TAKES": "It takes",
-    "STUCK": "It gets stuck",
-    "CYCLES": "It goes round in circles",
-    "STOPPED": "The plan stops before the end",
-    "RUNS": "When everything runs",
-    "NOBODY": "What nobody runs",
-    "NEXT": "What is left",
-    "MOVES": "What moves",
-    "PAUSES": "What stands still",
-    "RESTORE": "What is restored",
-    "RATES": "At which rates",
-    "BALANCE": "How even the load is",
-    "RANGE": "How sure that is",
-    "RELIEF": "When the busiest instance has less to do",
-    "COPIES": "Copies",
-    "SETTINGS": "Settings",
-    "OUTAGE": "Who is away unnoticed",
-    "EITHER": "What may be either way",
-    "TASKS": "Tasks",
-    "NOW": "If they stop now",
-    "WAIT": "If one waits",
-    "LAGS": "How old the lags are",
-    "AGAIN": "When all runs again",
-}
 _LEGEND = {
     "runs": "runs, the higher the more tasks",
     "warms-up": "a copy warms up there",
@@ -91,14 +65,6 @@ _LOAD_LEGEND = {
     "restores": "cold starts that restore",
     "still": "standing still",
 }
-_WORDS = (
-    ("cold start", "a task starts from a copy that is behind: it restores first, and nobody runs it meanwhile", True),
-    ("warm-up", "a copy catches up where its task is to run next; the task runs on elsewhere until then", True),
-    ("probe", "a rebalance that asks which copies have caught up, and lets their tasks change hands", True),
-    ("hand-over", "the rebalance in which something starts at its new owner, after the old one has stopped it", False),
-    ("stands still", "nobody runs it, from where it stops to where it starts again", False),
-    ("settled", "everything runs where it stays, and no further rebalance follows", False),
-)
 
 
 def plan_section(saved: SavedPlan, *, alone: bool = True) -> Section:
@@ -113,17 +79,39 @@ def plan_section(saved: SavedPlan, *, alone: bool = True) -> Section:
         told = tell_simulation(simulated, names)
         title, facts, ends = told.title, told.facts, told.ending
     of = timeline(plan)
+    short = in_short(plan, found, names, None if simulated is None else simulated.draws)
+    answer, others = _first_lines(plan, facts, of, names, at_risk=any(one.label == AT_RISK for one in short))
     return Section(
         name=title.label,
         about=title.forms[0],
         tone=_tone(plan, simulated),
-        answer=captioned(facts[0]),
-        facts=tuple(map(captioned, facts[1:])),
+        answer=answer,
+        facts=others,
         blocks=tuple(_blocks(plan, simulated, found, of, names, ends, alone=alone)),
         short=title.forms[-1],
+        in_short=short,
         taken=plan.captured_at,
         data=script_data(plan, of, names) if found and alone else None,
     )
+
+
+def _first_lines(
+    plan: Plan, facts: Sequence[Fact], of: Timeline, names: Names, *, at_risk: bool
+) -> tuple[Labelled, tuple[Labelled, ...]]:
+    """Return what it comes to, and the other first lines; ``at_risk``: what stands still is told before them.
+
+    What users of Connect fear is not how long it takes, but what nobody runs meanwhile: that comes first.
+    """
+    nobody = [fact for fact in facts if fact.label == "NOBODY"]
+    if not nobody:
+        told_before = ("PAUSES", "RUNS") if at_risk else ()
+        lines = list(all_captioned(fact for fact in facts if fact.label not in told_before))
+        return lines[0], tuple(lines[1:])
+    answer = captioned(nobody[-1])
+    longest = longest_standstill(plan, of, names)
+    answer = answer._replace(text=f"{answer.text}; {longest}" if longest else answer.text)
+    told = [nobody[-1], *facts[: plan.verdict.kind == "settled"]]  # of the latter when it is over, which is told
+    return answer, tuple(all_captioned(fact for fact in facts if fact not in told))
 
 
 def timeline_drawing(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names, note: str = "") -> Drawing:
@@ -134,13 +122,8 @@ def timeline_drawing(plan: Plan, found: Sequence[Activity], of: Timeline, names:
     notes += [_NOT_DRAWN] if plan.pauses_are_least else []
     unheard = f"drawn up to {duration(plan.config.heartbeat_interval_ms)} early: so long until all workers have heard"
     notes += [unheard] if plan.is_of_workers else []
+    notes += [f"… = {names.escape(names.common)}"] if names.common else []
     return Drawing(title, figure, _legend(figure, _LEGEND), note="; ".join(notes))
-
-
-def captioned(fact: Fact, other: Mapping[str, str] = MappingProxyType({})) -> Labelled:
-    """Return one of the first lines below a caption that needs no explanation, one of the ``other`` if it has it."""
-    caption = other.get(fact.label) or _CAPTIONS.get(fact.label, fact.label.capitalize())
-    return Labelled(caption, fact.forms[0])
 
 
 def drawings(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names, ends: str) -> Iterator[Block]:
@@ -288,7 +271,7 @@ def _moves(plan: Plan, found: Sequence[Activity], names: Names) -> Iterator[Tabl
     if not moves:
         return
     if len(moves) > MOST_MOVES:
-        yield _moves_by_group(moves, names)
+        yield _moves_by_group(plan, moves, names)
         return
     heads = ["at", "why", "task", "from", "to", "copy there", "records to restore", "stands still in all"]
     cold = {move.task_id for _, move in moves if move.cold}
@@ -322,7 +305,7 @@ def _move_row(plan: Plan, event: Activity, move: Move, names: Names, *, is_least
     return TableRow(cells, about, tone="bad" if move.cold else "plain")
 
 
-def _moves_by_group(moves: Sequence[tuple[Activity, Move]], names: Names) -> Table:
+def _moves_by_group(plan: Plan, moves: Sequence[tuple[Activity, Move]], names: Names) -> Table:
     """Return how many moves there are of each subtopology, from which area to which."""
     counts: Counter[tuple[str, str, str, bool]] = Counter()
     for _, move in moves:
@@ -331,12 +314,14 @@ def _moves_by_group(moves: Sequence[tuple[Activity, Move]], names: Names) -> Tab
         ]
         counts[move.task_id.group, ends[0], ends[1], move.cold] += 1
     rows = []
-    for (group, source, destination, cold), number in sorted(counts.items()):
+    order = {group: place for place, group in enumerate(dict.fromkeys(task.task_id.group for task in plan.group.tasks))}
+    for (group, source, destination, cold), number in sorted(counts.items(), key=lambda of: (order[of[0][0]], *of[0])):
         cells = (names.escape(group), source, destination, "COLD" if cold else "caught up", f"{number:,}")
         rows.append(TableRow(cells, {"group": names.escape(group)}, tone="bad" if cold else "plain"))
-    note = f"{count(len(moves), 'move')}: one by one above, by task or instance, or with --verbose"
+    note = f"{count(len(moves), 'move')}: one by one above, by task or instance"
     heads = ("subtopology", "from", "to", "copy there", "moves")
-    return Table("What moves, by subtopology", heads, tuple(rows), frozenset({4}), note=note)
+    title = "What moves, by subtopology"
+    return Table(title, heads, tuple(rows), frozenset({4}), note=note, folded=len(rows) > MOST_LISTED)
 
 
 def _loads_table(plan: Plan, names: Names) -> Table:
@@ -373,9 +358,3 @@ def _steps(plan: Plan, names: Names) -> Iterator[Block]:
 def _legend(figure: Figure, words: dict[str, str]) -> tuple[Labelled, ...]:
     kinds = {shape.kind for row in figure.rows for shape in row.shapes}
     return tuple(Labelled(kind, text) for kind, text in words.items() if kind in kinds)
-
-
-def words_of(plans: Iterable[Plan]) -> tuple[Labelled, ...]:
-    """Return what the words of a page about these plans mean."""
-    with_state = any(not plan.is_of_workers for plan in plans)
-    return tuple(Labelled(word, means) for word, means, of_state in _WORDS if with_state or not of_state)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from kstream_plan.documents.plan.read import SavedPlan
@@ -15,7 +14,7 @@ from kstream_plan.render.fleet import fleet_heading, fleet_legend, result_cells,
 from kstream_plan.render.plan.fleet import COLUMNS, Column, Line, counts, plan_line
 from kstream_plan.render.report.markup import drawing_svg, report_html
 from kstream_plan.render.report.page import Drawing, Report, Section, Table, TableRow
-from kstream_plan.render.report.plan_section import plan_section, words_of
+from kstream_plan.render.report.plan_section import plan_section
 from kstream_plan.render.simulation.fleet import COLUMNS as SIMULATION_COLUMNS
 from kstream_plan.render.simulation.fleet import counts as simulation_counts
 from kstream_plan.render.simulation.fleet import simulation_line
@@ -41,8 +40,7 @@ def plans_html(saved: Sequence[SavedPlan]) -> str:
     ordered = sorted(zip(lines, saved, strict=True), key=lambda one: one[0].badness)
     shown = [plan_section(of, alone=len(saved) == 1) for _, of in ordered[:MOST_SECTIONS]]
     overview = _overview(heading(lines), columns, [line for line, _ in ordered]) if len(saved) > 1 else None
-    page = report_of(shown, len(saved), overview)
-    return report_html(replace(page, words=words_of(of.plan for of in saved)))
+    return report_html(report_of(shown, len(saved), overview))
 
 
 def plan_svg(saved: Sequence[SavedPlan]) -> str:

@@ -10,11 +10,14 @@ import pytest
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.errors import UsageError
 from kstream_plan.policy.findings import Status
+from kstream_plan.policy.rules import GUARDS, RULES
 from kstream_plan.render.check.wording import heading, sentence
 from kstream_plan.render.compare.table import compared
 from kstream_plan.render.diff.happened_story import tell_happened
 from kstream_plan.render.diff.story import tell_diff
+from kstream_plan.render.report.check_section import ABOUT
 from kstream_plan.render.report.drain_section import drain_section, drains_svg
+from kstream_plan.render.report.plain import plain
 from kstream_plan.render.report.reports import plan_svg, plans_html
 from kstream_plan.render.simulation.drain import tell_drain
 from kstream_plan.render.text.escape import TERMINAL
@@ -98,10 +101,36 @@ def test_a_check_says_what_its_table_says(name: str) -> None:
         assert in_it(message, page), application_id
 
 
+def test_every_rule_says_what_it_is_about() -> None:
+    assert ABOUT.keys() == {*RULES, *GUARDS}
+    page = Page(report_cases.case("check"))
+    rules = next(table for table in page.tables if table[0][1:3] == ["status", "rule"])[1:]
+    assert all(row[3] for row in rules)
+
+
+@pytest.mark.parametrize("name", [*report_cases.NAMES, "settled-standbys", "unfinished", "unknown-end-offsets"])
+def test_nothing_that_a_page_begins_with_is_about_commands(name: str) -> None:
+    html = report_cases.case(name) if name in report_cases.NAMES else plans_html([SavedPlan(plan_cases.case(name))])
+    for first in re.findall(r'<header.*?</header>|<dl class="(?:facts|in-short)">.*?</dl>', html, re.DOTALL):
+        assert not re.search(r"(?<![-\w])--[a-z]|kstream-plan [a-z]|SNAPSHOT", first), first
+        assert "<dt></dt>" not in first
+
+
+@pytest.mark.parametrize(
+    "name", ["plan", "drain", "drain-workers", "diff", "happened", "compare", "fleet", "check", "streams"]
+)
+def test_a_page_says_what_its_words_mean(name: str) -> None:
+    html = report_cases.case(name)
+    words = html[html.index("<h2>Words</h2>") :]
+    body = Page(html[: html.index("<h2>Words</h2>")]).text.lower()
+    for word in ("rebalance", "generation", "probe", "standby", "settled"):
+        assert (f"<dt>{word}</dt>" in words) >= bool(re.search(rf"\b{word}\b", body))
+
+
 def test_a_diff_says_what_its_table_says() -> None:
     story, page = tell_diff(diff_cases.case("scale-out"), verbose=True), Page(report_cases.case("diff"))
     for fact in (story.title, *story.facts):
-        assert in_it(fact.forms[0], page)
+        assert in_it(plain(fact.forms[0]), page)
     rows = next(table for table in page.tables if table[0][0] == "tasks")[1:]
     assert [tuple(row) for row in rows] == [(row.tasks, row.what, ", ".join(row.ways), row.why) for row in story.rows]
 
@@ -125,7 +154,7 @@ def test_a_drain_says_what_becomes_of_each_task() -> None:
     answer = drain(plan_cases.snapshot("scale-out"), ["i1"])
     story, page = tell_drain(answer, Names(answer.plan.group)), Page(report_cases.case("drain"))
     for fact in (story.title, *story.facts):
-        assert in_it(fact.forms[0], page)
+        assert in_it(plain(fact.forms[0]), page)
     rows = page.tables[0][1:]
     assert [row[0].split()[0] for row in rows] == [str(task.task_id) for task in answer.now]
     assert [row[3] for row in rows] == [

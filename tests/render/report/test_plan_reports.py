@@ -7,7 +7,12 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -16,13 +21,16 @@ from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.documents.plan.write import plan_document, plan_json
 from kstream_plan.errors import UsageError
 from kstream_plan.plans import Plan
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.plan.story import tell
+from kstream_plan.render.report.plain import plain
+from kstream_plan.render.report.plan_section import plan_section
 from kstream_plan.render.report.reports import plan_svg, plans_html
 from kstream_plan.render.simulation.story import tell_simulation
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration
-from kstream_plan.simulation.one_plan import plan
-from tests.helpers import learner_cases, plan_cases, simulation_cases
+from kstream_plan.render.text.page import Fact
+from tests.helpers import learner_cases, plan_cases, report_cases, simulation_cases
 from tests.helpers.goldens import assert_golden
 from tests.helpers.pages import Page
 
@@ -46,11 +54,16 @@ def test_the_picture_of_a_plan() -> None:
     assert_golden("report/scale-out.svg", svg)
 
 
+def lines_of(facts: Iterable[Fact]) -> list[str]:
+    """What a page has of the first lines: for people who type no commands."""
+    return [plain(fact.forms[0]).removeprefix("runs ") for fact in facts if "kstream-plan " not in fact.forms[0]]
+
+
 @pytest.mark.parametrize("name", plan_cases.NAMES)
 def test_the_first_lines_are_those_of_the_table(name: str) -> None:
     of = plan_cases.case(name)
     story, text = tell(of, Names(of.group)), page(of).text
-    for said in (story.title.label, *(fact.forms[0] for fact in (story.title, *story.facts)), *story.loads[:0]):
+    for said in (story.title.label, story.title.forms[0], *lines_of(story.facts)):
         assert " ".join(said.split()) in text
     for note in of.warnings:
         assert " ".join(Names(of.group).escape_message(note.message).split()) in text
@@ -61,13 +74,62 @@ def test_the_first_lines_are_those_of_the_table(name: str) -> None:
 def test_the_first_lines_of_a_simulation_are_those_of_the_table(name: str) -> None:
     of = simulation_cases.case(name)
     story, text = tell_simulation(of, Names(of.plan.group)), Page(plans_html([SavedPlan(of.plan, simulation=of)])).text
-    for said in (*(fact.forms[0] for fact in (story.title, *story.facts)), story.ending, story.cure, *story.events):
+    for said in (story.title.forms[0], *lines_of(story.facts), story.ending, story.cure, *story.events):
         assert " ".join(said.split()) in text
 
 
-@pytest.mark.parametrize("of", ["scale-out", "crash-standbys", "scale-out-standbys-fast"])
+@pytest.mark.parametrize("rate", [None, 500.0])
+def test_the_first_lines_of_a_streams_group_are_those_of_the_table(rate: float | None) -> None:
+    of = report_cases.streams(rate)
+    story, text = tell_simulation(of, Names(of.plan.group)), Page(plans_html([SavedPlan(of.plan, simulation=of)])).text
+    for said in (story.title.forms[0], *lines_of(story.facts)):
+        assert " ".join(said.split()).replace("everything after", "everything runs after") in text
+
+
+def test_a_page_of_a_connect_group_begins_with_what_nobody_runs() -> None:
+    of = report_cases.restart()
+    section = plan_section(SavedPlan(of.plan, simulation=of))
+    pauses = json.loads(plan_json(of.plan))["summary"]
+    assert section.answer is not None
+    assert section.answer.label == "Nobody runs"
+    assert section.answer.text.startswith("up to 5 connectors and tasks at once, ≤ 5m03s each; ")
+    assert f"{duration(pauses['paused_task_ms'])} in all" in section.answer.text
+    assert section.answer.text.endswith("longest from 0:00 to 5:00: c1 (connector), c1-0, c1-1, c1-2, c1-3")
+    assert [one.label for one in section.in_short] == ["What happens", "When"]
+    assert section.tone == "warn"
+
+
+@pytest.mark.parametrize("name", plan_cases.NAMES)
+def test_what_a_plan_comes_to_is_said_in_short(name: str) -> None:
+    of = plan_cases.case(name)
+    section = plan_section(SavedPlan(of))
+    short = dict(section.in_short)
+    if not of.rounds:
+        assert not short
+        return
+    assert list(short) == ["What happens", "When", "What is at risk"]
+    assert ("No task starts cold" in short["What is at risk"]) == (
+        of.ends("cold_handovers")[1] == 0 and bool(of.group.stateful)
+    )
+    assert short["When"].startswith("never") == (of.verdict.kind in ("stuck", "cyclic"))
+    assert ("this plan stops" in short["When"]) == (of.verdict.kind == "unfinished")
+    if of.verdict.kind == "settled":
+        assert duration(of.summary.duration_ms) in short["When"]
+    if of.pauses_are_least:
+        assert "≥" in short["What is at risk"] or "unknown" in short["What is at risk"]
+
+
+_DRAWN: Mapping[str, Callable[[], Plan]] = MappingProxyType(
+    {
+        **{name: partial(plan_cases.case, name) for name in ("scale-out", "crash-standbys", "scale-out-standbys-fast")},
+        "connect": lambda: report_cases.restart().plan,
+    }
+)
+
+
+@pytest.mark.parametrize("of", _DRAWN)
 def test_what_the_page_draws_is_what_the_json_says(of: str) -> None:
-    made = plan_cases.case(of)
+    made = _DRAWN[of]()
     document, [data] = json.loads(json.dumps(plan_document(made, full=True))), page(made).data
     numbers, times_ms = iter(data["stretches"]), data["times_ms"]
     stretches = [(*of[:3], times_ms[of[3]], times_ms[of[4]]) for of in zip(*[numbers] * 5, strict=True)]
@@ -91,18 +153,58 @@ def test_what_the_page_draws_is_what_the_json_says(of: str) -> None:
             assert drawn == said
 
 
+def elsewhere(document: dict[str, Any]) -> list[str]:
+    """The tasks with state that a plan's JSON starts on another instance, or where nobody ran them."""
+    stateful = {task["task_id"] for task in document["tasks"] if task["stateful"]}
+    steps = [step for rnd in document["rounds"] for step in rnd["steps"] if step["kind"] in ("hand-over", "promote")]
+    return sorted(
+        step["task_id"]
+        for step in steps
+        if step["task_id"] in stateful
+        and (step["from"] is None or step["from"]["process_id"] != step["to"]["process_id"])
+    )
+
+
+@pytest.mark.parametrize(
+    "of",
+    [report_cases.restart, report_cases.streams, partial(report_cases.streams, 500.0)],
+    ids=["connect", "streams", "streams-rate"],
+)
+def test_what_is_drawn_of_connect_and_streams_groups_is_what_the_json_says(of: Callable[[], Simulation]) -> None:
+    made = of().plan
+    document, found = json.loads(json.dumps(plan_document(made, full=True))), page(made)
+    [data] = found.data
+    names = {of["process_id"]: name for of, name in zip(document["instances"], data["instances"], strict=True)}
+    stretches = list(zip(*[iter(data["stretches"])] * 5, strict=True))
+    at = data["times_ms"]
+    known = {name for name, _ in data["tasks"].values()}
+    for doing, role in (("runs", "active"), ("standby", "standby")):
+        at_the_end = {
+            (data["tasks"][str(task)][0], data["instances"][instance])
+            for task, instance, what, _, to in stretches
+            if data["doing"][what] == doing and at[to] >= data["to_ms"]
+        }
+        held = document["rounds"][-1]["assigned"].items()
+        assert at_the_end == {(task, names[of]) for of, roles in held for task in roles[role] if task in known}
+    moves = next(table for table in found.tables if table[0][-1] == "stands still in all")[1:]
+    assert sorted(row[2].split(" (input")[0] for row in moves) == elsewhere(document)
+    summary, worst = document["summary"], document["summary"]["max_paused_task"]
+    lengths: Counter[str] = Counter()
+    for task, begin, end in zip(*[iter(data["standstills"])] * 3, strict=True):
+        lengths[data["tasks"][str(task)][0]] += at[end] - at[begin]
+    assert lengths[worst["task_id"]] == worst["ms"]
+    if made.is_of_workers:
+        assert sum(lengths.values()) == summary["paused_task_ms"]
+    restores = [at[end] - at[begin] for _, _, what, begin, end in stretches if data["doing"][what] == "restores"]
+    assert max(restores, default=0) == (summary["max_cold_restore_ms"] or 0)
+
+
 def test_the_tables_have_what_the_json_says() -> None:
     made = plan_cases.case("scale-out")
     document, found = json.loads(plan_json(made)), page(made)
     moves = next(table for table in found.tables if table[0][-1] == "stands still in all")[1:]
-    starts = [step for rnd in document["rounds"] for step in rnd["steps"] if step["kind"] in ("hand-over", "promote")]
     stateful = {task["task_id"] for task in document["tasks"] if task["stateful"]}
-    elsewhere = [
-        step
-        for step in starts
-        if step["task_id"] in stateful and step["from"]["process_id"] != step["to"]["process_id"]
-    ]
-    assert sorted(row[2].split()[0] for row in moves) == sorted(step["task_id"] for step in elsewhere)
+    assert sorted(row[2].split()[0] for row in moves) == elsewhere(document)
     assert len(moves) == document["summary"]["hops"]
     [data] = found.data
     still = iter(data["standstills"])
@@ -170,6 +272,5 @@ def test_learner_groups_are_drawn(design: str) -> None:
 
 
 def test_a_page_stays_small() -> None:
-    of = plan(plan_cases.many_instances(new=40, tasks_each=15), max_rounds=40)
-    assert len(of.group.tasks) >= 2_800
-    assert len(plans_html([SavedPlan(of)])) < 1_000_000
+    assert len(report_cases.largest().group.tasks) >= 2_800
+    assert len(report_cases.case("largest")) < 1_000_000

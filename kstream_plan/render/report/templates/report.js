@@ -122,7 +122,7 @@
     zoom.options[0].textContent = "whole";
     const [placeLabel, place] = choice("Instance", data.instances.map((name, index) => [index, name]));
     const [groupLabel, group] = choice(data.group, [...new Set(tasks.map(one => one.group))].map(name => [name, name]));
-    const task = make("input", { type: "search", placeholder: "0_1", spellcheck: "false" });
+    const task = make("input", { type: "search", placeholder: tasks[0]?.name ?? "", spellcheck: "false" });
     const count = make("p", { class: "note", role: "status" });
     const lanes = make("div", { class: "lanes" });
     const tools = make("form", { class: "tools", "aria-label": "Zoom and filter" },

@@ -1,0 +1,85 @@
+"""What the words of a page mean: those that are on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+from kstream_plan.render.report.figure import Figure
+from kstream_plan.render.report.page import Drawing, Labelled, Report
+
+#: A word, where it is on a page, and what it means.
+_WORDS = (
+    ("instance", r"instances?", "one running process of the application: a pod, a host"),
+    ("worker", r"workers?", "one process of Kafka Connect: it runs connectors and their tasks"),
+    ("connector", r"connectors?", "moves data between Kafka and another system; its tasks do the work"),
+    ("task", r"tasks?", "a part of the work, which one of them runs at a time"),
+    ("stateful", r"stateful", "with state: a local store, which has to be where the task runs"),
+    ("subtopology", r"subtopolog\w+", "a step of the application, with one task for each partition of its input"),
+    ("rebalance", r"rebalances?", "the group agrees anew on who runs what"),
+    ("generation", r"generations?", "the number of a rebalance"),
+    (
+        "probe",
+        r"prob(?:es?|ing)",
+        "a rebalance that asks which copies have caught up, and lets their tasks change hands",
+    ),
+    (
+        "hand-over, follow-up",
+        r"hand-overs?|follow-ups?|cut over",
+        "the rebalance in which something starts at its new owner, after the old one has stopped it",
+    ),
+    ("deadline", r"deadline", "the time until which the group waits for somebody to come back is over"),
+    ("copy", r"cop(?:y|ies)", "a task's state on an instance that does not run the task"),
+    ("standby", r"standbys?", "a copy that is always kept, so that its task can start there at once"),
+    (
+        "warm-up",
+        r"warm-ups?|warms? up|warming up",
+        "a copy catches up where its task is to run next; the task runs on elsewhere until then",
+    ),
+    ("lag", r"lags?", "how many records a copy is behind"),
+    ("warm, caught up", r"warm|caught up", "a task starts from a copy that is, but for a few records, up to date"),
+    (
+        "cold",
+        r"cold",
+        "a task starts from a copy that is behind, or from none: it restores first, and nobody runs it meanwhile",
+    ),
+    ("restored", r"restor\w+", "read again from Kafka, until the state is up to date"),
+    ("promoted", r"promoted", "a copy took over: its task now runs where the copy is"),
+    ("stands still", r"stands? still|standing still|paused?", "nobody runs it, from where it stops to where it starts"),
+    ("settled", r"settle[ds]?", "everything runs where it stays, and no further rebalance follows"),
+    ("balance", r"balance", "how much more the busiest has than the least busy: 0 or 1 is even"),
+    ("draw", r"draws?", "one way in which it may come, where chance decides"),
+    ("left", r"left", "how long it takes until everything is settled"),
+    (
+        "outcome",
+        r"moving|unreadable|stuck",
+        "moving: it settles; stuck: it never does; unreadable: no plan could be made",
+    ),
+)
+_PATTERNS = tuple((word, re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), means) for word, pattern, means in _WORDS)
+
+
+def words_on(report: Report) -> tuple[Labelled, ...]:
+    """Return which of the words that not everybody knows are on a page, and what they mean."""
+    text = "\n".join(_texts(report))
+    return tuple(Labelled(word, means) for word, pattern, means in _PATTERNS if pattern.search(text))
+
+
+def _texts(of: object) -> Iterator[str]:
+    """Yield the texts of what a page consists of; of a drawing what it says in words."""
+    if isinstance(of, str):
+        yield of
+    elif isinstance(of, Figure):
+        yield of.sentence
+        yield from (row.label for row in of.rows)
+    elif isinstance(of, Drawing):
+        yield from (of.title, of.note, *(item.text for item in of.legend))
+        yield from _texts(of.figure)
+    elif isinstance(of, tuple):
+        for one in of:
+            yield from _texts(one)
+    elif is_dataclass(of):
+        for one in fields(of):
+            if one.name not in ("data", "kind", "tone"):
+                yield from _texts(getattr(of, one.name))

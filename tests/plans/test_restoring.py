@@ -1,0 +1,30 @@
+"""How long an instance restores what starts cold on it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.model import TaskId
+from kstream_plan.plans.restoring import restored_at_ms
+
+STARTS = st.lists(st.tuples(st.integers(0, 60_000), st.integers(0, 90_000)), min_size=1, max_size=12)
+
+
+@given(STARTS, st.integers(1, 5_000))
+def test_no_rate_is_lost_and_none_is_used_twice(given_: list[tuple[int, int]], rate: int) -> None:
+    starts = [(at_ms, amount, TaskId(0, place)) for place, (at_ms, amount) in enumerate(given_)]
+    done = restored_at_ms(starts, rate)
+    assert done.keys() == {(task_id, at_ms) for at_ms, _, task_id in starts}
+    ends_ms = 0.0
+    for at_ms, amount, _ in sorted(starts):
+        ends_ms = max(ends_ms, at_ms) + 1000 * amount / rate
+    assert abs(max(done.values()) - ends_ms) <= 1
+    for at_ms, amount, task_id in starts:
+        assert done[task_id, at_ms] + 1 >= at_ms + 1000 * amount / rate, "none is faster than alone"
+
+
+def test_what_begins_later_takes_half_of_the_rate_from_what_is_under_way() -> None:
+    first, second = TaskId(0, 0), TaskId(0, 1)
+    done = restored_at_ms([(0, 2_000, first), (1_000, 1_000, second)], 1_000)
+    assert done == {(first, 0): 3_000, (second, 1_000): 3_000}
