@@ -236,12 +236,15 @@ def next_facts(plan: Plan) -> list[Fact]:
 
 
 def left_text(left: Left, config: AssignmentConfig) -> str:
-    """Say how long so many tasks take at least, and what would shorten that."""
+    """Say how long so many tasks take at least, and what would shorten that.
+
+    Copies that are ready sooner than at a probe need fewer: it is not the least time of a plan.
+    """
     shorter = shorter_than(left, config)
     with_more = f"; with --max-warmup-replicas {shorter.at_once} {_probes_left(shorter)}" if shorter else ""
     to_go = f"{count(left.tasks, 'task')} to go, {left.at_once:,} warming up at a time: {_probes_left(left)}"
     standbys = "; standbys that move as well come on top" if config.num_standby_replicas else ""
-    return f"{to_go}{with_more}{standbys}. Counted, not simulated"
+    return f"{to_go}{with_more}{standbys}. Counted, not simulated, for copies that are ready only at probes"
 
 
 def _probes_left(left: Left) -> str:
