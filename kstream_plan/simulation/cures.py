@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 from types import MappingProxyType
 from typing import TypeAlias, Unpack
 
@@ -13,6 +14,8 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED
+from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Standard, Status
 from kstream_plan.policy.limits import TagCounts
@@ -56,27 +59,40 @@ def cures(
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
     options = replace(replace(options, **changed), bounds=False, floor=False)
-    glance = (1,) if checked.draws is not None and checked.draws > 1 else ()
+    several = checked.draws is not None and checked.draws > 1
+    glances = (1, number_of_draws) if several else (number_of_draws,)
+    # what one play breaks is broken, however else it may come out; of other draws less is known without that
+    ways = (options,) if several else (replace(options, long_ranges=False), options)
+
+    def play(other: Snapshot, way: PlanOptions, number: int | None) -> tuple[Plan, OverDraws | None]:
+        if scenario is None:
+            return plan_checked(other, way, on_round=on_round), None
+        again = simulate(
+            other,
+            scenario,
+            way,
+            number_of_draws=number,
+            draws_within_ms=draws_within_ms,
+            workers=workers,
+            what_ifs=False,
+            on_round=on_round,
+            on_draw=on_draw,
+        )
+        return again.plan, again.over_draws
 
     def check_again(other: Snapshot) -> Iterator[CheckedPlan]:
-        if scenario is None:
-            yield check_plan(plan_checked(other, options, on_round=on_round), standard)
-            return
-        for number in (*glance, number_of_draws):
-            again = simulate(
-                other,
-                scenario,
-                options,
-                number_of_draws=number,
-                draws_within_ms=draws_within_ms,
-                workers=workers,
-                what_ifs=False,
-                on_round=on_round,
-                on_draw=on_draw,
-            )
-            yield check_plan(again.plan, standard, draws=again.over_draws)
+        for number, way in product(glances, ways):
+            made, draws = play(other, way, number)
+            yield check_plan(made if way == options else _as_played(made), standard, draws=draws)
+            if not several and made.tells_ends:
+                return
 
     return with_cures(checked, snapshot, check_again)
+
+
+def _as_played(made: Plan) -> Plan:
+    """Return a plan as if there were no other way that it may come out."""
+    return replace(made, warnings=tuple(note for note in made.warnings if note.code != ENDS_NOT_PLAYED))
 
 
 def with_cures(

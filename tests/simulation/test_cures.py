@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.model import Snapshot
+from kstream_plan.planner.plan import _Case
+from kstream_plan.planner.side_by_side import Ends
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard, Status
-from kstream_plan.simulation.cures import with_cures
+from kstream_plan.simulation.cures import cures, with_cures
 from kstream_plan.simulation.one_plan import plan
+from tests.benchmarks.whole_plan import scale_out
 from tests.helpers import check_cases, plan_cases
+
+_SHORT = b"version: 1\ndefaults: {max_duration: 200m}"
 
 
 def cured(name: str, policy: bytes) -> tuple[CheckedPlan, list[Snapshot]]:
@@ -65,6 +71,25 @@ def test_nothing_is_named_that_does_not_help() -> None:
     checked, tried = cured("scale-out", b"version: 1\ndefaults: {max_duration: 1s, max_moves: 1}")
     assert [finding.cure for finding in checked.findings] == [None] * 3
     assert 0 < len(tried) < 10
+
+
+def test_how_else_a_long_plan_comes_out_is_played_only_of_what_may_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot, ends = scale_out(80, 6, 3, 1, standbys=1), 0
+    checked = check_plan(plan(snapshot), Standard(read_policy(_SHORT, "p"), check_cases.NOW))
+    again = _Case.again
+
+    def counted(*asked: Any) -> Ends:
+        nonlocal ends
+        ends += 1
+        return again(*asked)
+
+    monkeypatch.setattr(_Case, "again", counted)
+    standard = Standard(read_policy(_SHORT, "p"), check_cases.NOW)
+    whole, of_whole, ends = cures(checked, snapshot, standard), ends, 0
+    monkeypatch.setattr("kstream_plan.planner.plan._MANY_STEPS", 10)
+    assert cures(checked, snapshot, standard) == whole
+    assert [finding.cure for finding in whole.findings if finding.rule == "max_duration"] != [None]
+    assert 0 < ends < of_whole
 
 
 def test_a_plan_that_keeps_to_its_rules_is_not_planned_again() -> None:
