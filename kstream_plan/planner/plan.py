@@ -159,11 +159,10 @@ def plan(
         if design.goes_on
         else None,
     )
-    on_played(replace(made, warnings=outcome.warnings))
+    known = snapshot.warnings + emptied(outside)
+    on_played(replace(made, warnings=known + outcome.warnings))
     floored, ranges, warnings = case.otherwise(made, design, outcome, played, side_by_side)
-    return replace(
-        made, summary=replace(floored, ranges=ranges), warnings=snapshot.warnings + emptied(outside) + warnings
-    )
+    return replace(made, summary=replace(floored, ranges=ranges), warnings=known + warnings)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -246,6 +246,6 @@ def test_a_broken_plan_trips_its_invariant_and_nothing_else(name: str) -> None:
 def test_a_broken_plan_is_reported_as_a_defect_of_this_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     from kstream_plan.planner import checked
 
-    monkeypatch.setattr(checked, "plan", lambda *_given, **_options: BREAK["summary-adds-up"]())
+    monkeypatch.setattr(checked, "plan", lambda *_given, **given: given["on_played"](BREAK["summary-adds-up"]()))
     with pytest.raises(PlanInvariantError, match=r"summary-adds-up.*defect of kstream-plan"):
         checked.plan_checked(None, None)  # type: ignore[arg-type]
