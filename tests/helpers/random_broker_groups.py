@@ -24,6 +24,8 @@ from kstream_plan.model.scenario import (
 from tests.helpers import connect_rows, streams_rows
 
 _NAMES = [f"m{number}" for number in range(8)]
+#: After so long a group notices that a member has crashed, by default.
+_SESSION_MS = 45_000
 
 
 def streams_case(seed: int) -> tuple[Snapshot, Scenario]:
@@ -44,7 +46,15 @@ def streams_case(seed: int) -> tuple[Snapshot, Scenario]:
         return Threads(at_ms=at_ms, process_id=rng.choice(sorted(running)), threads=rng.randint(1, 3))
 
     events = _events(rng, here, 60_000, lambda name: streams_rows.joining(name)[0], other)
-    return streams_rows.snapshot(of), Scenario(events=tuple(events))
+    return streams_rows.snapshot(of), Scenario(events=tuple(event for event in events if not _too_soon(event, events)))
+
+
+def _too_soon(event: Event, events: list[Any]) -> bool:
+    """Tell whether an event changes the threads of a member that crashed so lately that the group has it still."""
+    return isinstance(event, Threads) and any(
+        isinstance(of, Stop) and of.process_ids == (event.process_id,) and 0 <= event.at_ms - of.at_ms <= _SESSION_MS
+        for of in events
+    )
 
 
 def connect_case(seed: int) -> tuple[Snapshot, Scenario]:
