@@ -37,7 +37,7 @@ def test_a_page_is_whole_and_loads_nothing(name: str, browser: Browser, pages: P
     assert browser.run("document.querySelectorAll('img, iframe, object, embed').length") == 0
 
 
-@pytest.mark.parametrize("name", ["plan", "connect", "check", "diff", "happened", "compare", "fleet"])
+@pytest.mark.parametrize("name", report_cases.NAMES)
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
 def test_axe_finds_nothing_serious(name: str, width: int, dark: bool, browser: Browser, axe: str, pages: Path) -> None:
     shown(browser, pages, name, width=width, dark=dark)

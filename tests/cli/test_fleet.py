@@ -93,6 +93,32 @@ def test_what_cannot_be_read_among_others_is_an_error_too(
         assert [name in line for name, line in zip(told, [error, *others], strict=True)] == [True] * len(told)
 
 
+def test_policies_and_settings_beside_applications_are_passed_over_and_that_is_said(
+    results: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "plans.jsonl").write_bytes((results / "plans.jsonl").read_bytes())
+    for name, text in (("policy.yaml", "version: 1\n"), ("crash.yml", "events: []\n"), ("app.properties", "a=b\n")):
+        (tmp_path / name).write_text(text)
+    for paths in ([str(tmp_path)], sorted(map(str, tmp_path.iterdir()))):
+        assert run(["fleet", *paths]) == 0
+        said = capsys.readouterr()
+        assert said.out.startswith("3 applications: 3 moving\n")
+        assert said.err.count("\n") == 1
+        assert said.err.startswith("kstream-plan: note: 3 YAML or .properties files passed over, no applications: ")
+        assert "policy.yaml" in said.err
+    assert run(["fleet", str(tmp_path / "policy.yaml")]) == 1
+    assert "policy.yaml: is neither JSON nor Parquet" in capsys.readouterr().err
+
+
+def test_what_is_json_is_an_application_whatever_its_name(tmp_path: Path, results: Path, capsys: Capture) -> None:
+    (tmp_path / "plans.jsonl").write_bytes((results / "plans.jsonl").read_bytes())
+    (tmp_path / "orders.yaml").write_text('{"format_version": "1.0", "application_id": "orders"')
+    assert run(["fleet", str(tmp_path), "--quiet"]) == 1
+    said = capsys.readouterr()
+    assert "1 unreadable" in said.out
+    assert "orders.yaml" in said.err
+
+
 def test_results_are_no_snapshots(results: Path, capsys: Capture) -> None:
     assert run(["assign", str(results / "results"), "--quiet"]) == 1
     assert "is a row of results, not a snapshot" in capsys.readouterr().err

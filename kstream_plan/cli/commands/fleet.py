@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
@@ -22,7 +23,7 @@ from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Paging, ReportFile
 from kstream_plan.cli.options.shared import parser, whole_number
-from kstream_plan.cli.output import OutputForm, page, say
+from kstream_plan.cli.output import OutputForm, page, say, talk
 from kstream_plan.cli.progress import progress
 from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
 from kstream_plan.documents.quantities import parse_duration
@@ -32,8 +33,14 @@ from kstream_plan.fleet.figures import badness, by_figure
 from kstream_plan.fleet.where import Condition, check_name, conditions
 from kstream_plan.plans.result import Result, result_of
 from kstream_plan.render.fleet import fleet_markdown, fleet_table
+from kstream_plan.render.text.numbers import count, several
+from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.selection import Selection
-from kstream_plan.snapshots.files.sources import STDIN, check_paths
+from kstream_plan.snapshots.files.sources import PARQUET_MAGIC, STDIN, LocalFile, check_paths, read_head
+from kstream_plan.snapshots.rows.fields import printable
+
+#: How the names of files end that never hold an application, but policies, scenarios or settings.
+_OF_ANOTHER_KIND = (".yaml", ".yml", ".properties")
 
 
 class FleetOptions(Paging, PlansSnapshots):
@@ -92,17 +99,38 @@ class _Sources(NamedTuple):
 
 
 def _sorted(paths: Sequence[str]) -> _Sources:
-    """Tell results, saved plans and snapshots apart by looking at them; folders and globs may hold all of them."""
+    """Tell results, saved plans and snapshots apart by looking at them; folders and globs may hold all of them.
+
+    Policies, scenarios and settings that lie beside them are passed over, and that is said.
+    """
     found = check_paths(paths)
     results: list[str] = []
     plans: list[str] = []
+    passed_over: list[str] = []
     snapshots = [*found.remote, *([STDIN] if found.stdin else [])]
     for file in found.local:
         if is_results_file(file.path):
             results.append(file.name)
+        elif is_plan_file(file.path):
+            plans.append(file.name)
         else:
-            (plans if is_plan_file(file.path) else snapshots).append(file.name)
+            (passed_over if _is_of_another_kind(file) else snapshots).append(file.name)
+    if not (results or plans or snapshots):
+        return _Sources((), (), tuple(passed_over))  # whose error says what is wrong with each
+    if passed_over:
+        which = several([printable(name) for name in passed_over])
+        talk(f"note: {count(len(passed_over), 'YAML or .properties file')} passed over, no applications: {which}")
     return _Sources(tuple(results), tuple(plans), tuple(snapshots))
+
+
+def _is_of_another_kind(file: LocalFile) -> bool:
+    """Tell whether a file is by its name what this tool reads as something else, and neither JSON nor Parquet."""
+    if Path(file.path).suffix.lower() not in _OF_ANOTHER_KIND:
+        return False
+    try:
+        return not read_head(file).content.lstrip().startswith((b"{", b"[", PARQUET_MAGIC))
+    except BrokenFileError:
+        return False
 
 
 def _saved(sources: _Sources, application_ids: Sequence[str]) -> Iterator[Result]:

@@ -57,7 +57,8 @@ def _what_happens(plan: Plan, found: Sequence[Activity], names: Names, draws: Dr
     member = "worker" if plan.is_of_workers else "instance"
     moves = from_to(*plan.ends("moves", *(() if draws is None else draws.moves)))
     what = "connectors and tasks" if plan.is_of_workers else "stateful tasks"
-    ends = f"{moves} of {count(len(plan.group.stateful))} {what} end up on another {member}"
+    until = ", as far as it was played" if plan.verdict.kind == "unfinished" else ""
+    ends = f"{moves} of {count(len(plan.group.stateful))} {what} end up on another {member}{until}"
     if not plan.group.stateful:
         ends = f"tasks change their {member} {count(plan.summary.stateless_hops, 'time')}"
     times = from_to(*plan.ends("rebalances", *(() if draws is None else draws.rebalances)))
@@ -95,7 +96,9 @@ def _over(plan: Plan, draws: Draws | None) -> str:
 
 
 def _risks(plan: Plan, names: Names, draws: Draws | None) -> Iterator[str]:
-    if plan.verdict.kind != "settled":
+    if plan.verdict.kind == "unfinished":
+        yield f"What follows was not played{cause_sentence(plan, names).replace('. It', ': it', 1)}"
+    elif plan.verdict.kind != "settled":
         yield f"It does not end as planned{cause_sentence(plan, names).replace('. It', ': it', 1)}"
     elif draws is not None and draws.settled < draws.number:
         yield f"In {draws.number - draws.settled:,} of {count(draws.number, 'draw')} it does not end"

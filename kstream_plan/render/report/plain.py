@@ -73,13 +73,13 @@ def captioned(fact: Fact, other: Mapping[str, str] = MappingProxyType({})) -> La
 
 
 def all_captioned(facts: Iterable[Fact], other: Mapping[str, str] = MappingProxyType({})) -> Iterator[Labelled]:
-    """Yield the first lines without those that only say what to type; one without a label continues the one before."""
+    """Yield the first lines without those that only say what to type; of one label, or none, they are one."""
     last: Labelled | None = None
     for fact in facts:
         if fact.label == "NEXT" and "kstream-plan " in fact.forms[0]:
             continue
         here = captioned(fact, other)
-        if last is not None and not fact.label:
+        if last is not None and here.label in ("", last.label):
             last = last._replace(text=f"{last.text}; {here.text}")
             continue
         if last is not None:
