@@ -15,7 +15,7 @@ from rich.syntax import Syntax
 #: What is not shown, and would leave an empty line.
 _COMMENT = re.compile(r"^<!--.*-->\n", re.MULTILINE)
 #: A link to a page that is called by its name.
-_LINK = re.compile(r"\[([\w-]+)\]\(\1\.md\)")
+_LINK = re.compile(r"\[([\w-]+)(#[\w-]+)?\]\(\1\.md(?(2)\2)\)")
 
 
 class _Code(CodeBlock):
@@ -47,4 +47,4 @@ class TerminalMarkdown(Markdown):
 
     def __init__(self, text: str) -> None:
         """Take the text of a page."""
-        super().__init__(_LINK.sub(r"**\1**", _COMMENT.sub("", text)), hyperlinks=False)
+        super().__init__(_LINK.sub(r"**\1\2**", _COMMENT.sub("", text)), hyperlinks=False)

@@ -5,46 +5,28 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
-from importlib.resources import files
 from typing import Annotated
 
 import typer
 
 from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.help_search import Search
+from kstream_plan.cli.help_sections import Section, page_names, page_text, sections_of
 from kstream_plan.cli.output import page, say
 from kstream_plan.errors import UsageError
 
 #: The page that lists the others by question.
 _INDEX = "index"
-#: What a page answers: its question, and others that mean the same.
-_ASKS = re.compile(r"^> (.*)", re.MULTILINE)
-#: Other words for that, which are not shown.
-_ALSO = re.compile(r"^<!-- also: .* -->$", re.MULTILINE)
-_WORD = re.compile(r"kip-\d+|--[a-z-]+|[a-z0-9]{2,}")
-#: Words that say nothing of what is asked.
-_FILLERS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        a about after all am an and any anybody anything are at be been but by can cannot could did do does doing done
-        for from get gets give got happens has have he her here his how i if in into is it its just less let make may me
-        might much must my need no not now of on one ones or our please really right running s say see shall she should
-        since so some somebody something t tell than that the their them then there these they this those to too until
-        up us use very want was we were what when where which while who whole why will with would you your
-        """,
-    )
-)
-#: A beginning of so many letters is a word's, with an ending of at most so many more, and shorter than it.
-_STEM, _ENDING = 3, 3
-#: Endings that do not make another word of it.
-_ENDINGS = frozenset(("d", "e", "ed", "es", "ing", "s"))
-#: What a word with another ending counts.
-_ALIKE = 3 / 4
-#: So many questions at most.
-_MOST = 5
+#: So many sections at most, and none that fits less than this share of the best.
+_MOST, _LEAST = 5, 0.3
+#: So many letters of what answers, and so many lines to type.
+_PASSAGE, _TYPED = 620, 6
+#: So many letters of what a page says first, where another passage answers.
+_FIRST = 240
+_SHELL = re.compile(r"^ *```sh\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+_CONSOLE = re.compile(r"^\$ (kstream-plan (?:.*\\\n)*.*)$", re.MULTILINE)
 
 
 def help(
@@ -56,76 +38,105 @@ def help(
 ) -> None:
     """Show the pages about this tool: the list of them by question, or one."""
     with expected_failures():
-        text = _found(words or [_INDEX])
+        text = answer_text(words or [_INDEX])
         if plain or not sys.stdout.isatty():
             say(text)
         else:
             _show(text)
 
 
-def _found(words: Sequence[str]) -> str:
-    """Return the page of this name, else what is asked by the pages that these words fit best, the best one first.
-
-    A word counts as much as it is rare among the questions; in the text of a page as much as that has of all that there
-    are of it, and a third of that.
+def answer_text(words: Sequence[str]) -> str:
+    """Return the page of this name, the section (``why#stuck``, ``why stuck``), or what answers the question.
 
     Raises:
-        UsageError: no page has any of them.
+        UsageError: there is no such section, or no page has any of the words.
     """
     known = page_names()
-    if len(words) == 1 and words[0] in known:
-        return page_text(words[0])
-    wanted = sorted({word for text in words for word in _words_of(text)})
-    pages = [page_text(name) for name in known]
-    asked = [_ASKS.findall(text) for text in pages]
-    questions = [" ".join([known[at], *asked[at], *_ALSO.findall(text)]) for at, text in enumerate(pages)]
-    shown = [f"- {asked[at][0]} [{known[at]}]({known[at]}.md)\n" for at in _fitting(wanted, questions, pages)]
-    if not shown:
-        near = get_close_matches("-".join(words), known, n=1)
+    name, _, below = words[0].partition("#") if len(words) == 1 else (words[0], "", "-".join(words[1:]).lower())
+    if name in known and not below:
+        return page_text(name)
+    if name in known:
+        there = [of for of in sections_of(name) if of.heading and of.name.partition("#")[2].startswith(below)]
+        if there:
+            return _section(there[0])
+        if len(words) == 1:
+            fix = "; ".join(f"kstream-plan help {of.name}" for of in sections_of(name))
+            raise UsageError(f"page {name!r} has no section {below!r}", fix=fix)
+    return _answer(" ".join(words), known)
+
+
+def _section(section: Section) -> str:
+    """Return what stands below its heading, and below the smaller ones in it."""
+    own = sections_of(section.page)
+    at = own.index(section)
+    depth = _depth(section)
+    until = next((place for place in range(at + 1, len(own)) if _depth(own[place]) <= depth), len(own))
+    said = "\n".join(of.text for of in own[at:until])
+    return f"{said}\nThe whole page: `kstream-plan help {section.page}`\n"
+
+
+def _depth(section: Section) -> int:
+    return len(section.text) - len(section.text.lstrip("#"))
+
+
+def _answer(question: str, known: Sequence[str]) -> str:
+    """Return the passage that answers best, what to type, and where it stands; then the other sections that fit.
+
+    Raises:
+        UsageError: no page has any of the words.
+    """
+    search = Search([section for name in known if name != _INDEX for section in sections_of(name)])
+    found = search.best(question)
+    if not found:
+        near = get_close_matches("-".join(question.split()), known, n=1)
         fix = f"kstream-plan help {near[0]}" if near else "kstream-plan help lists the pages by question"
-        raise UsageError(f"no page is called {' '.join(words)!r}, and none has the words", fix=fix)
-    return "".join(shown)
+        raise UsageError(f"no page is called {question!r}, and none has the words", fix=fix)
+    best, fits = found[0]
+    others = [section for section, fit in found[1:_MOST] if fit > fits * _LEAST]
+    parts = [f"{_called(best)} {best.link}", *_answers(best, search.passage(best, question)), _typed(best)]
+    parts += [f"More: `kstream-plan help {best.name}`"]
+    if others:
+        parts += ["Else:\n\n" + "\n".join(f"- {_called(section)} {section.link}" for section in others)]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _fitting(wanted: Sequence[str], questions: Sequence[str], pages: Sequence[str]) -> list[int]:
-    """Return the places of those in which these words stand most often, the best first."""
-    fits = [0.0] * len(pages)
-    for texts, share in ((questions, 1.0), (pages, 1 / 3)):
-        words = [Counter(set(_words_of(text)) if texts is questions else _words_of(text)) for text in texts]
-        for word in wanted:
-            often = [sum(times * _likeness(word, other) for other, times in has.items()) for has in words]
-            for place, times in enumerate(often):
-                fits[place] += share * times / max(sum(often), 1)
-    best = sorted(range(len(fits)), key=lambda place: (-fits[place], place))[:_MOST]
-    return [place for place in best if fits[place] > max(fits) / 3]
+def _called(section: Section) -> str:
+    if section.asks and not section.heading:
+        return section.asks[0]
+    return f"{section.title}: {section.heading}" if section.heading else section.title
 
 
-def _words_of(text: str) -> list[str]:
-    return [word for word in _WORD.findall(text.lower()) if word not in _FILLERS]
+def _answers(section: Section, at: int) -> list[str]:
+    """Return the passage at this place, and before it, in short, what a page says first."""
+    passages = section.passages
+    while at > 0 and passages[at].lstrip().startswith("```"):
+        at -= 1
+    if at and not section.heading:
+        return [_readable(passages[0], _FIRST), _readable(passages[at], _PASSAGE - _FIRST)]
+    return [_readable(passages[at], _PASSAGE)] if passages else []
 
 
-def _likeness(word: str, other: str) -> float:
-    """Return how much one word is the other: less if it begins so (end, ends) or ends otherwise (evicts, evicted)."""
-    if word == other or word[:_STEM] != other[:_STEM]:
-        return float(word == other)
-    short, long = sorted((word, other), key=len)
-    if long.startswith(short):
-        alike = len(short) >= _STEM and len(long) - len(short) <= min(_ENDING, len(short) - 1)
-    else:
-        same = next(at for at, letters in enumerate(zip(word, other, strict=False)) if len(set(letters)) > 1)
-        alike = {word[same:], other[same:]} <= _ENDINGS
-    return _ALIKE * alike
+def _readable(passage: str, most: int) -> str:
+    """Return a passage as a paragraph of so many letters, of a row of a table its cells; nothing of what is typed."""
+    text = passage.strip()
+    if text.startswith("```"):
+        return ""
+    if text.startswith("|"):
+        text = ": ".join(cell.strip() for cell in re.split(r"(?<!\\)\|", text.splitlines()[0])[1:-1] if cell.strip())
+    text = " ".join(re.sub(r"^(?:[-*]|\d+\.) ", "", text).split())
+    return text if len(text) <= most else text[:most].rpartition(" ")[0] + " […]"
 
 
-def page_names() -> list[str]:
-    """Return the names of all pages, in order."""
-    folder = files("kstream_plan") / "pages"
-    return sorted(file.name.removesuffix(".md") for file in folder.iterdir() if file.name.endswith(".md"))
-
-
-def page_text(name: str) -> str:
-    """Return a page as it is written."""
-    return (files("kstream_plan") / "pages" / f"{name}.md").read_text(encoding="utf-8")
+def _typed(section: Section) -> str:
+    """Return the first commands of a section, else of its page's beginning."""
+    for text in (section.text, sections_of(section.page)[0].text):
+        shown = _SHELL.findall(text)[:1] or _CONSOLE.findall(text)[:1]
+        if shown:
+            lines = [line for line in shown[0].strip().splitlines() if line.strip()]
+            whole = [at for at in range(1, len(lines) + 1) if not lines[at - 1].rstrip().endswith("\\")]
+            last = max((at for at in whole if at <= _TYPED), default=whole[0])
+            return "```sh\n" + "\n".join(lines[:last]) + "\n```"
+    return ""
 
 
 def _show(text: str) -> None:

@@ -1,0 +1,167 @@
+"""``help QUESTION`` names the page and the section that answer, and shows the answer at once.
+
+``questions.tsv`` has a hundred questions as users type them, each with the pages that answer it and with what has to be
+read on the first screens: the best hit of the search, and that section opened, 24 lines of 80 columns each.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from rich.console import Console
+
+from kstream_plan.cli import run
+from kstream_plan.cli.commands.help import answer_text
+from kstream_plan.cli.help_search import Search
+from kstream_plan.cli.help_sections import page_names, page_text, sections_of
+from kstream_plan.cli.help_words import stem, words_of
+from kstream_plan.cli.terminal_markdown import TerminalMarkdown
+
+PACKAGE = Path(__file__).parents[2] / "kstream_plan"
+#: What is reached of each half of the questions, of 50: the page first, among the first three, the answer on screen.
+REACHED = {"odd": (49, 50, 47), "even": (40, 44, 33)}
+
+
+class Question(NamedTuple):
+    """What is asked, which pages answer it, and what of it has to be seen."""
+
+    pages: list[str]
+    seen: str
+    text: str
+
+
+def questions() -> list[Question]:
+    _, *lines = (Path(__file__).parent / "questions.tsv").read_text(encoding="utf-8").splitlines()
+    fields = [line.split("\t") for line in lines]
+    return [Question(pages.split(","), seen, text) for pages, seen, text in fields]
+
+
+def first_screen(text: str) -> str:
+    written = io.StringIO()
+    Console(width=80, file=written).print(TerminalMarkdown(text))
+    return " ".join(" ".join(written.getvalue().splitlines()[:24]).split())
+
+
+def reached(of: Question) -> tuple[bool, bool, bool]:
+    """Return whether its page comes first, among the first three, and whether the answer is seen there."""
+    found = answer_text(of.text.split())
+    links = list(re.findall(r"\(([\w-]+)\.md(#[\w-]+)?\)$", found, re.MULTILINE))
+    pages = [page for page, _ in links]
+    first = pages[:1] != [] and pages[0] in of.pages
+    screens = first_screen(found) + first_screen(answer_text(["".join(links[0])])) if links else ""
+    return first, any(page in of.pages for page in pages[:3]), first and bool(re.search(of.seen, screens))
+
+
+@pytest.mark.parametrize(("half", "begin"), [("odd", 0), ("even", 1)])
+def test_questions_find_their_pages_and_answers(half: str, begin: int) -> None:
+    asked = questions()[begin::2]
+    sums = [sum(one) for one in zip(*(reached(of) for of in asked), strict=True)]
+    assert len(asked) == 50
+    assert all(sum_ >= least for sum_, least in zip(sums, REACHED[half], strict=True)), (
+        f"{half}: first, among three, seen: {sums}"
+    )
+
+
+def test_the_pages_of_the_questions_are_there() -> None:
+    assert {page for of in questions() for page in of.pages} <= set(page_names())
+
+
+def messages() -> Iterator[str]:
+    """Yield what the page says that this tool itself prints, piece by piece."""
+    for section in sections_of("messages"):
+        if section.heading.startswith("This tool"):
+            for line in section.text.splitlines():
+                if line.startswith("- **"):
+                    for said in re.findall(r"\*\*(.+?)\*\*", line.partition(": ")[0]):
+                        yield from (part.strip() for part in said.split("…") if len(part.strip()) > 3)
+
+
+def test_messages_that_are_explained_are_printed() -> None:
+    source = "".join(file.read_text(encoding="utf-8") for file in sorted(PACKAGE.rglob("*.py")))
+    found = [said for said in messages() if "Java heap space" not in said]
+    assert len(found) >= 15
+    assert [said for said in found if said not in source] == []
+
+
+@pytest.mark.parametrize(
+    ("pasted", "page"),
+    [
+        (
+            "kstream-plan: error: README.md: no decision of Kafka Streams' HighAvailabilityTaskAssignor is in it.",
+            "messages",
+        ),
+        ("Requested to schedule probing rebalance for 600000 ms.", "messages"),
+        (
+            "kstream-plan: error: p.yaml, line 2, column 12: defaults has 'max_durration', which is not known.",
+            "messages",
+        ),
+    ],
+)
+def test_a_message_that_is_pasted_finds_what_it_means(pasted: str, page: str) -> None:
+    assert f"({page}.md" in answer_text(pasted.split()).splitlines()[0]
+
+
+def test_a_section_is_opened_by_its_name_or_its_beginning(capsys: pytest.CaptureFixture[str]) -> None:
+    for asked in (["rules#stateless-tasks"], ["rules", "stateless", "tasks"], ["rules", "stateless"]):
+        assert run(["help", *asked]) == 0
+        shown = capsys.readouterr().out
+        assert shown.startswith("## Stateless tasks\n")
+        assert "## Split over threads" not in shown
+        assert shown.endswith("The whole page: `kstream-plan help rules`\n")
+
+
+def test_a_section_has_the_smaller_ones_in_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["help", "rules#balanced-target"]) == 0
+    shown = capsys.readouterr().out
+    assert "### Standbys by tags" in shown
+    assert "## Movements" not in shown
+
+
+def test_a_section_that_is_not_there_names_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["help", "why#nothing"]) == 2
+    assert "kstream-plan help why#what-the-lines-say" in capsys.readouterr().err
+
+
+def test_every_section_can_be_opened_and_no_two_have_one_name() -> None:
+    for page in page_names():
+        sections = sections_of(page)
+        assert len({section.name for section in sections}) == len(sections)
+        assert "".join(section.text for section in sections).split() == page_text(page).split()
+        for section in sections[1:]:
+            assert answer_text([section.name]).startswith(section.text.splitlines()[0])
+
+
+def test_long_pages_say_at_the_top_what_is_on_them() -> None:
+    for page in page_names():
+        if len(page_text(page).split()) > 1200:
+            assert "On this page: [" in sections_of(page)[0].text, page
+
+
+def test_the_best_hit_shows_an_answer_and_a_command_that_opens_it() -> None:
+    found = answer_text(["may", "I", "restart", "a", "pod"])
+    assert "in a settled group" in found
+    assert "kstream-plan drain orders.json orders-2 --require-warm" in found
+    assert "\nMore: `kstream-plan help restart-one`\n" in found
+    assert len(found.splitlines()) <= 24
+
+
+def test_words_in_any_order_find_the_same() -> None:
+    search = Search([section for name in page_names() for section in sections_of(name)])
+    assert search.best("zone lost") == search.best("zone lost")
+    assert [of.name for of, _ in search.best("lost zone")][:1] == [of.name for of, _ in search.best("zone lost")][:1]
+
+
+@pytest.mark.parametrize(
+    "words", [("restart", "restarts", "restarted", "restarting"), ("evict", "evicts", "evicted", "eviction")]
+)
+def test_words_that_end_otherwise_are_one(words: tuple[str, ...]) -> None:
+    assert len({stem(word) for word in words}) == 1
+
+
+def test_names_are_found_whole_and_in_parts() -> None:
+    assert {stem("taskcorruptedexception"), "corrupt"} <= set(words_of("TaskCorruptedException"))
+    assert {"max.warmup.replicas", "warmup"} <= set(words_of("max.warmup.replicas=4"))
+    assert "--vary" in set(words_of("what is --vary"))
