@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from operator import attrgetter
 
 from kstream_plan.plans import Plan
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.simulated import OverDraws
-from kstream_plan.policy.findings import Check, CheckedPlan, Finding, Standard, Status, badness
+from kstream_plan.policy.findings import Check, CheckedPlan, Finding, Standard, badness
 from kstream_plan.policy.limits import Limit, LimitValue
 from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement, Offence, Rule
 from kstream_plan.policy.rules.origins import age
@@ -63,16 +64,7 @@ def check_all(
     errors: Iterable[tuple[str | None, str]] = (),
 ) -> Check:
     """Put checked plans together, whatever order they come in."""
-    ordered = sorted(
-        plans,
-        key=lambda checked: (
-            *(-len(checked.of(status)) for status in (Status.ERROR, Status.WARNING, Status.WAIVED)),
-            checked.application_id,
-            checked.plan.digest,
-            checked.source,
-        ),
-    )
-    return Check(tuple(ordered), now, fail_on_warning, tuple(errors))
+    return Check(tuple(sorted(plans, key=attrgetter("place"))), now, fail_on_warning, tuple(errors))
 
 
 def _find(name: str, rule: Rule, limit: Limit, subject: MeasuredPlan, earlier: MeasuredPlan | None) -> Finding:

@@ -141,6 +141,30 @@ class CheckedPlan:
         """The worst status of its findings that counts; a waived one does not."""
         return next((status for status in (Status.ERROR, Status.WARNING) if self.of(status)), Status.PASSED)
 
+    def fails(self, *, warnings_too: bool) -> bool:
+        """Tell whether a check of it fails."""
+        return self.worst is Status.ERROR or (warnings_too and self.worst is Status.WARNING)
+
+    @property
+    def place(self) -> tuple[int | str, ...]:
+        """A key that sorts the worst plan first, then by application."""
+        counts = (-len(self.of(status)) for status in (Status.ERROR, Status.WARNING, Status.WAIVED))
+        return *counts, self.application_id, self.plan.digest, self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What one call has checked, without the plans: the worst status of each, in their order, and the rest as a whole.
+
+    ``violated``: the policy or a guard is violated so that the check fails; ``errors`` as of :class:`Check`.
+    """
+
+    worst: tuple[Status, ...]
+    now: datetime
+    fail_on_warning: bool
+    violated: bool
+    errors: tuple[tuple[str | None, str], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -157,8 +181,13 @@ class Check:
     @property
     def violated(self) -> bool:
         """Whether the policy or a guard is violated so that the check fails."""
-        fatal = {Status.ERROR, Status.WARNING} if self.fail_on_warning else {Status.ERROR}
-        return any(finding.status in fatal for checked in self.plans for finding in checked.findings)
+        return any(checked.fails(warnings_too=self.fail_on_warning) for checked in self.plans)
+
+    @property
+    def tally(self) -> Tally:
+        """All but the plans."""
+        worst = tuple(checked.worst for checked in self.plans)
+        return Tally(worst, self.now, self.fail_on_warning, self.violated, self.errors)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

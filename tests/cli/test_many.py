@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         ["assign", "--output", "json"],
         ["assign", "--verbose", "--show-ranks", "--fail-on-changes"],
         ["simulate-scaleout", "--add", "1", "--draws", "3", "--verbose", "--output", "markdown"],
-        ["check", "--full"],
+        ["check", "--full", "--require-generation", "9"],
     ],
     ids=["lines", "tables", "simulations", "a check"],
 )
@@ -66,6 +66,33 @@ def test_the_same_is_said_and_saved(arguments: list[str], applications: str, sai
     alone = said([*command, "--out", str(out)], spread=False), out.read_bytes()
     assert (said([*command, "--out", str(out)], spread=True), out.read_bytes()) == alone
     assert len(out.read_bytes().splitlines()) == APPLICATIONS
+
+
+def test_of_a_check_comes_back_what_is_told_of_it_and_no_plan(
+    applications: str, said: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched, sizes = Worked.fetched, []
+
+    def measured(self: Worked, lighter: Any = None) -> Iterator[bytes]:
+        for answer in fetched(self, lighter):
+            sizes.append(len(answer))
+            yield answer
+
+    monkeypatch.setattr(Worked, "fetched", measured)
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("version: 1\ndefaults:\n  max_moves: 0\n  max_rebalances: {limit: 1, level: warning}\n")
+    forms = ("json", "markdown", "junit", "github", "html")
+    reports = [word for form in forms for word in ("--report", f"{form}={tmp_path / form}")]
+    command = ["check", applications, "--policy", str(policy), "--today", "2026-11-22"]
+
+    def told(*, spread: bool) -> tuple[Any, list[bytes]]:
+        return said([*command, *reports], spread=spread), [(tmp_path / form).read_bytes() for form in forms]
+
+    assert told(spread=False) == told(spread=True)
+    with_plans = max(sizes)
+    sizes.clear()
+    said(command, spread=True)
+    assert 0 < max(sizes) < min(1_000, with_plans)
 
 
 def test_an_instance_is_drained_where_it_is(applications: str, said: Any) -> None:

@@ -16,6 +16,7 @@ from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_round, plan_one
 from kstream_plan.cli.actions.read import read_snapshots
 from kstream_plan.cli.actions.scenarios import ScenarioOf
 from kstream_plan.cli.actions.simulate import on_draw, simulate_one
+from kstream_plan.cli.actions.told import Telling, Told, told
 from kstream_plan.cli.options.check import CheckOptions
 from kstream_plan.cli.output import written_at_once
 from kstream_plan.cli.progress import Report
@@ -39,9 +40,9 @@ class _Made(NamedTuple):
 
 
 class _Checked(NamedTuple):
-    """A checked plan, and its JSON if it is saved."""
+    """What is told of a checked plan, and its JSON if it is saved."""
 
-    checked: CheckedPlan
+    told: Told
     json: str
 
 
@@ -58,11 +59,14 @@ def check_snapshots(
     scenario_of: ScenarioOf | None,
     standard: Standard,
     before: Mapping[str, SavedPlan],
+    telling: Telling,
     settings: Overrides,
     asked: CheckOptions,
     tell: Report,
-) -> Work[CheckedPlan]:
+) -> Work[Told]:
     """Read and plan the snapshots, hold the plans against the policy, and look for cures; save the plans if asked to.
+
+    What is told of a plan is made where it is, and the plan stays there.
 
     With ``scenario_of`` this is what the groups are simulated under; without, a rebalance starts now.
 
@@ -77,7 +81,7 @@ def check_snapshots(
         scenario = None if scenario_of is None else scenario_of(group)
         return _ToCheck(snapshot, scenario, before.get(group.application_id))
 
-    job = Job(to_check, partial(_checked, standard, asked), cost_of_plan_ms)
+    job = Job(to_check, partial(_checked, standard, telling, asked), cost_of_plan_ms)
     many = Many(lambda: job, settings, tell, keep_going=asked.keep_going)
     work = many.done(
         read_snapshots(source.snapshots, asked, stdin, protocols=("classic", "streams", "connect"), then=many)
@@ -85,13 +89,14 @@ def check_snapshots(
     if asked.out is not None:
         with written_at_once(asked.out) as file:
             file.writelines(many.lines())
-    return Work([one.checked for one in work.results], work.errors)
+    return Work([one.told for one in work.results], work.errors)
 
 
-def _checked(standard: Standard, asked: CheckOptions, of: _ToCheck, at: Workplace) -> _Checked:
+def _checked(standard: Standard, telling: Telling, asked: CheckOptions, of: _ToCheck, at: Workplace) -> _Checked:
     made = _make(of, asked, at)
     checked = check_beside(of.before, made.plan, made.draws, standard, str(asked.out or ""))
-    return _Checked(_with_cures(checked, of, standard, asked, at), "" if asked.out is None else made.line())
+    cured = _with_cures(checked, of, standard, asked, at)
+    return _Checked(told(cured, telling), "" if asked.out is None else made.line())
 
 
 def _make(of: _ToCheck, asked: CheckOptions, at: Workplace) -> _Made:

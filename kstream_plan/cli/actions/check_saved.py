@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kstream_plan.cli.actions.each_application import Work
+from kstream_plan.cli.actions.told import Telling, Told, told
 from kstream_plan.cli.options.check import CheckOptions, Planning
 from kstream_plan.cli.options.groups import Applications, Deciding, Measuring, Reading, Spark
 from kstream_plan.cli.options.parameters import names_and_defaults, option_of
@@ -107,14 +108,19 @@ def check_beside(
 
 
 def check_saved(
-    source: Source, standard: Standard, before: Mapping[str, SavedPlan], asked: Applications, tell: Report
-) -> Work[CheckedPlan]:
-    """Read the saved plans, as far as they are selected, and hold them against the policy.
+    source: Source,
+    standard: Standard,
+    before: Mapping[str, SavedPlan],
+    telling: Telling,
+    asked: Applications,
+    tell: Report,
+) -> Work[Told]:
+    """Read the saved plans, as far as they are selected, hold them against the policy, and say what is told of them.
 
     Raises:
         KstreamPlanError: one cannot be read, and ``keep_going`` is not set.
     """
-    work: Work[CheckedPlan] = Work()
+    work: Work[Told] = Work()
     if not source.plan_files and source.plans_from_stdin is None:
         return work
     with without_cycle_collector():  # millions of objects, none in a cycle, are kept until the end
@@ -123,7 +129,8 @@ def check_saved(
             plan = saved.plan
             tell(f"checking {plan.group.application_id}", done=done, total=len(found))
             baseline = before.get(plan.group.application_id)
-            work.results.append(check_beside(baseline, plan, saved.draws, standard, file, was_saved=True))
+            checked = check_beside(baseline, plan, saved.draws, standard, file, was_saved=True)
+            work.results.append(told(checked, telling))
     return work
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import partial
 
 import typer
 
@@ -14,6 +13,7 @@ from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.actions.scenarios import scenario_of
+from kstream_plan.cli.actions.told import AllTold, Telling, all_told
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.failures import report as report_error
@@ -23,12 +23,9 @@ from kstream_plan.cli.output import page, say, talk
 from kstream_plan.cli.progress import progress
 from kstream_plan.documents.policy_file import load_policy
 from kstream_plan.errors import KstreamPlanError
-from kstream_plan.policy.check import check_all
-from kstream_plan.policy.findings import Check, Standard
+from kstream_plan.policy.findings import Standard
 from kstream_plan.policy.limits import LimitValue, Policy
-from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.github import not_for_the_runner
-from kstream_plan.render.check.table import table_report
 from kstream_plan.snapshots.files.sources import STDIN
 
 #: The one report that may share stdout with the table: whoever reads it takes its lines out of any text.
@@ -44,21 +41,23 @@ def check(asked: CheckOptions) -> None:
         rules = Policy() if asked.policy is None else load_policy(asked.policy)
         settings = overrides(asked)
         standard = Standard(rules, asked.today or datetime.now(UTC), _guards(asked))
+        forms = tuple(dict.fromkeys(one.form for one in asked.report or ()))
+        telling = Telling(page().width, forms, asked.fail_on_warning)
         with progress(quiet=asked.quiet) as tell, plans_fetched(asked.paths, asked, debug=asked.debug):
             source = sort_paths(asked)
             happens = scenario_of(asked)
             before = baselines(asked.baseline or ())
-            work = check_saved(source, standard, before, asked, tell)
+            work = check_saved(source, standard, before, telling, asked, tell)
             if source.snapshots:
                 from kstream_plan.cli.actions.check_made import check_snapshots  # noqa: PLC0415 - not for saved plans
 
-                work += check_snapshots(source, happens, standard, before, settings, asked, tell)
+                work += check_snapshots(source, happens, standard, before, telling, settings, asked, tell)
         errors = [(error.application_id, str(error)) for error in work.errors]
-        result = check_all(work.results, standard.now, fail_on_warning=asked.fail_on_warning, errors=errors)
+        result = all_told(work.results, standard.now, telling, errors)
         unused = sorted(before.keys() - {one.application_id for one in work.results})
         _say_what_was_missed(work.errors, unused, debug=asked.debug)
         _deliver(result, asked)
-    codes = [ExitCode.POLICY] if result.violated else []
+    codes = [ExitCode.POLICY] if result.tally.violated else []
     raise typer.Exit(first_that_applies(codes, work.errors))
 
 
@@ -78,12 +77,10 @@ def _say_what_was_missed(errors: Sequence[KstreamPlanError], unused: Sequence[st
         talk(f"warning: --baseline has a plan of {application_id!r}, which is not checked")
 
 
-def _deliver(result: Check, asked: CheckOptions) -> None:
+def _deliver(result: AllTold, asked: CheckOptions) -> None:
     """Write the reports, then show the table."""
-    files = [one for one in asked.report or () if one.file != STDIN]
-    write_reports(files, {form: partial(made, result) for form, made in REPORTS.items()})
-    shown = page()
-    text = table_report(result, width=shown.width, colour=shown.colour)
+    write_reports([one for one in asked.report or () if one.file != STDIN], result.reports)
+    text = result.table(colour=page().colour)
     if any(file == STDIN for _, file in asked.report or ()):
-        text = not_for_the_runner(text) + REPORTS[_BESIDE_THE_TABLE](result)
+        text = not_for_the_runner(text) + result.reports[_BESIDE_THE_TABLE]()
     say(text)

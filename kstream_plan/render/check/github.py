@@ -6,8 +6,11 @@ Escapes as in ``toCommandValue`` and ``escapeProperty`` of GitHub's own ``@actio
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import NamedTuple
 
-from kstream_plan.policy.findings import Check, Status
+from kstream_plan.policy.findings import Check, CheckedPlan, Status, Tally, badness
 from kstream_plan.render.check.wording import sentence
 from kstream_plan.render.text.escape import TERMINAL, printable
 from kstream_plan.render.text.names import Names
@@ -15,19 +18,37 @@ from kstream_plan.render.text.names import Names
 _COMMANDS = {Status.ERROR: "error", Status.WARNING: "warning", Status.WAIVED: "notice", Status.NOT_APPLICABLE: "notice"}
 
 
+class Annotations(NamedTuple):
+    """What is said of one plan: each violation with what it stands by among all, and what rules do not say."""
+
+    violations: tuple[tuple[tuple[int, bool, float, str, int], str], ...]
+    caveats: tuple[str, ...]
+
+
 def github_report(check: Check) -> str:
     """Return an annotation per application that could not be checked, then per violation, then per caveat."""
-    names = {id(checked.plan): Names(checked.plan.group, TERMINAL) for checked in check.plans}
-    lines = [_command("error", application_id or "input", message) for application_id, message in check.errors]
-    found = [(finding, checked.plan) for checked in check.plans for finding in checked.findings]
-    order = {id(finding): place for place, finding in enumerate(check.findings)}
-    for finding, plan in sorted(found, key=lambda pair: order[id(pair[0])]):
+    return github_of([plan_annotations(checked) for checked in check.plans], check.tally)
+
+
+def github_of(plans: Sequence[Annotations], tally: Tally) -> str:
+    """Return the same of the annotations of each plan."""
+    lines = [_command("error", application_id or "input", message) for application_id, message in tally.errors]
+    lines += [line for _, line in sorted((one for of in plans for one in of.violations), key=itemgetter(0))]
+    lines += [line for of in plans for line in of.caveats]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def plan_annotations(checked: CheckedPlan) -> Annotations:
+    """Return what is said of one plan."""
+    names = Names(checked.plan.group, TERMINAL)
+    violations = []
+    for finding in checked.findings:
         if finding.status is not Status.PASSED:
             title = f"{finding.application_id}: {finding.rule}"
-            lines.append(_command(_COMMANDS[finding.status], title, sentence(finding, plan, names[id(plan)])))
-    for checked in check.plans:
-        lines += [_command("notice", f"{checked.application_id}: {of.code}", of.message) for of in checked.caveats]
-    return "".join(f"{line}\n" for line in lines)
+            line = _command(_COMMANDS[finding.status], title, sentence(finding, checked.plan, names))
+            violations.append((badness(finding), line))
+    caveats = (_command("notice", f"{checked.application_id}: {of.code}", of.message) for of in checked.caveats)
+    return Annotations(tuple(violations), tuple(caveats))
 
 
 def not_for_the_runner(text: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
-from kstream_plan.policy.findings import Check, CheckedPlan, Finding, Status
+from kstream_plan.policy.findings import Check, CheckedPlan, Finding, Status, Tally
 from kstream_plan.render.check.wording import figures, sentence
 from kstream_plan.render.text.escape import TERMINAL, printable
 from kstream_plan.render.text.names import Names
@@ -16,10 +18,14 @@ def junit_report(check: Check) -> str:
 
     A case is skipped for a waiver, and where the rule does not apply; each caveat is one more that is skipped.
     """
-    root = ElementTree.Element("testsuites", name="kstream-plan check")
-    for checked in check.plans:
-        _suite(root, checked, check.fail_on_warning)
-    for application_id, message in check.errors:
+    return junit_of((plan_suite(checked, check.fail_on_warning) for checked in check.plans), check.tally)
+
+
+def junit_of(plans: Iterable[Element], tally: Tally) -> str:
+    """Return the same of the suite of each plan."""
+    root = Element("testsuites", name="kstream-plan check")
+    root.extend(plans)
+    for application_id, message in tally.errors:
         name = printable(application_id or "input")
         suite = ElementTree.SubElement(root, "testsuite", name=name, tests="1", failures="0", errors="1", skipped="0")
         case = ElementTree.SubElement(suite, "testcase", classname=name, name="plan")
@@ -29,8 +35,9 @@ def junit_report(check: Check) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
 
 
-def _suite(root: ElementTree.Element, checked: CheckedPlan, fail_on_warning: bool) -> None:
-    suite = ElementTree.SubElement(root, "testsuite", name=printable(checked.application_id))
+def plan_suite(checked: CheckedPlan, fail_on_warning: bool) -> Element:
+    """Return what is said of one plan."""
+    suite = Element("testsuite", name=printable(checked.application_id))
     names = Names(checked.plan.group, TERMINAL)
     results = Counter(_case(suite, finding, checked, names, fail_on_warning) for finding in checked.findings)
     for caveat in checked.caveats:
@@ -43,11 +50,10 @@ def _suite(root: ElementTree.Element, checked: CheckedPlan, fail_on_warning: boo
     suite.set("errors", "0")
     suite.set("skipped", str(results["skipped"]))
     ElementTree.SubElement(suite, "system-out").text = printable(figures(checked.plan))
+    return suite
 
 
-def _case(
-    suite: ElementTree.Element, finding: Finding, checked: CheckedPlan, names: Names, fail_on_warning: bool
-) -> str:
+def _case(suite: Element, finding: Finding, checked: CheckedPlan, names: Names, fail_on_warning: bool) -> str:
     case = ElementTree.SubElement(suite, "testcase", classname=printable(finding.application_id), name=finding.rule)
     message = printable(sentence(finding, checked.plan, names))
     status = finding.status

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, starmap
+from typing import NamedTuple
 
-from kstream_plan.policy.findings import Check, CheckedPlan, Status
+from kstream_plan.policy.findings import Check, CheckedPlan, Status, Tally
 from kstream_plan.render.check.wording import figures, heading, origin, passes, sentence
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.text.escape import MARKDOWN
@@ -24,21 +25,39 @@ _MARKS = {
 _ROOM = 60_000
 
 
+class PlanComment(NamedTuple):
+    """What is said of one plan: a heading with a line per violation, and the rounds, folded."""
+
+    block: str
+    rounds: str
+
+
 def markdown_report(check: Check) -> str:
     """Return the comment: what could not be checked; per plan a heading and a line per violation; its rounds folded."""
+    return markdown_of(map(plan_comment, check.plans), check.tally)
+
+
+def markdown_of(plans: Iterable[PlanComment], tally: Tally) -> str:
+    """Return the same of what is said of each plan."""
+    plans = list(plans)
     text = f"{MARK}\n"
     left_out = 0
-    for block in chain(starmap(_error, check.errors), map(_plan, check.plans)):
+    for block in chain(starmap(_error, tally.errors), (one.block for one in plans)):
         if len(text) + len(block) <= _ROOM:
             text += block
         else:
             left_out += 1
     if left_out:
         text += f"\n✗ {_too_many(left_out)} into a comment: see the output of the check\n"
-    for checked in check.plans:
-        folded = _rounds(checked)
-        text += folded if len(text) + len(folded) <= _ROOM else ""
+    for one in plans:
+        text += one.rounds if len(text) + len(one.rounds) <= _ROOM else ""
     return text
+
+
+def plan_comment(checked: CheckedPlan) -> PlanComment:
+    """Return what is said of one plan, without what would never fit."""
+    block, rounds = _plan(checked), _rounds(checked)
+    return PlanComment(block, rounds if len(rounds) <= _ROOM else "")
 
 
 def _too_many(left_out: int) -> str:

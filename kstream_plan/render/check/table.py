@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kstream_plan.policy.findings import Check, CheckedPlan, Status
+from collections.abc import Iterable
+
+from kstream_plan.policy.findings import Check, CheckedPlan, Status, Tally
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.check.wording import figures, heading, origin, passes, sentence
 from kstream_plan.render.text.escape import TERMINAL
@@ -23,26 +25,29 @@ _NARROWEST = 60
 
 def table_report(check: Check, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return the violations of every plan, worst first, what is kept in one line; lines of text, each ended."""
-    width = max(width, _NARROWEST)
-    lines = paragraph(check_counts(check), width, "", "  ") if len(check.plans) != 1 or check.errors else []
-    for checked in check.plans:
-        lines += _plan(checked, width)
-    text = "\n".join(line.rstrip() for line in lines) + "\n"
+    return table_of([plan_lines(checked, width) for checked in check.plans], check.tally, width=width, colour=colour)
+
+
+def table_of(plans: Iterable[str], tally: Tally, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+    """Return the same of the lines of each plan."""
+    counts = paragraph(check_counts(tally), max(width, _NARROWEST), "", "  ")
+    text = (_text(counts) if len(tally.worst) != 1 or tally.errors else "") + "".join(plans)
     return coloured(text) if colour else text
 
 
-def check_counts(check: Check) -> str:
+def check_counts(tally: Tally) -> str:
     """Return how many plans keep to the policy."""
-    errors = sum(checked.worst is Status.ERROR for checked in check.plans)
-    warnings = sum(checked.worst is Status.WARNING for checked in check.plans)
-    parts = [f"{len(check.errors):,} not checked"] if check.errors else []
+    errors, warnings = tally.worst.count(Status.ERROR), tally.worst.count(Status.WARNING)
+    parts = [f"{len(tally.errors):,} not checked"] if tally.errors else []
     parts += [f"{errors:,} {'breaks' if errors == 1 else 'break'} the policy"] if errors else []
     parts += [f"{warnings:,} with warnings"] if warnings else []
-    parts.append(f"{len(check.plans) - errors - warnings:,} passed")
-    return f"{count(len(check.plans) + len(check.errors), 'application')}: {', '.join(parts)}"
+    parts.append(f"{len(tally.worst) - errors - warnings:,} passed")
+    return f"{count(len(tally.worst) + len(tally.errors), 'application')}: {', '.join(parts)}"
 
 
-def _plan(checked: CheckedPlan, width: int) -> list[str]:
+def plan_lines(checked: CheckedPlan, width: int) -> str:
+    """Return what is said of one plan, its lines ended."""
+    width = max(width, _NARROWEST)
     names = Names(checked.plan.group, TERMINAL)
     title = f"{heading(checked, names)} ({origin(checked)})"
     lines = paragraph(title, width, f"{MARKS[checked.worst]} ", "  ")
@@ -54,4 +59,8 @@ def _plan(checked: CheckedPlan, width: int) -> list[str]:
     ending += [f"before: {figures(checked.baseline)}"] if checked.baseline else []
     ending += [names.escape(checked.source)] if checked.source else []
     mark = MARKS[Status.PASSED] if checked.of(Status.PASSED) else " "
-    return lines + paragraph(" · ".join(ending), width, f"  {mark} ", "    ")
+    return _text(lines + paragraph(" · ".join(ending), width, f"  {mark} ", "    "))
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in lines)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kstream_plan.documents.plan.read import SavedPlan
-from kstream_plan.policy.findings import Check, CheckedPlan, Status
+from kstream_plan.policy.findings import Check, CheckedPlan, Status, Tally
 from kstream_plan.render.check.table import MARKS, check_counts
 from kstream_plan.render.check.wording import all_figures, figures, heading, origin, sentence
 from kstream_plan.render.report.markup import report_html
@@ -51,10 +52,15 @@ _ANSWERS = {
 
 def check_html(check: Check) -> str:
     """Return what a check found as one page: what could not be checked, then the plans, the worst first."""
-    sections = [_unchecked(application_id, message) for application_id, message in check.errors]
-    number = len(sections) + len(check.plans)
-    sections += [_checked(one, alone=number == 1) for one in check.plans[: MOST_SECTIONS - len(sections)]]
-    overview = _overview(check) if number > 1 else None
+    return check_html_of(check.plans, check.tally)
+
+
+def check_html_of(plans: Sequence[CheckedPlan], tally: Tally) -> str:
+    """Return the same of the plans and the rest."""
+    sections = [_unchecked(application_id, message) for application_id, message in tally.errors]
+    number = len(sections) + len(plans)
+    sections += [_checked(one, alone=number == 1) for one in plans[: max(0, MOST_SECTIONS - len(sections))]]
+    overview = _overview(plans, tally) if number > 1 else None
     return report_html(report_of(sections, number, overview))
 
 
@@ -111,12 +117,12 @@ def _beside(checked: CheckedPlan, names: Names) -> Settings:
     return Settings("Checked", tuple(items))
 
 
-def _overview(check: Check) -> Table:
+def _overview(plans: Sequence[CheckedPlan], tally: Tally) -> Table:
     rows = [
         TableRow(("-", TERMINAL.name(application_id or "an application"), "could not be checked"), tone="bad")
-        for application_id, _ in check.errors
+        for application_id, _ in tally.errors
     ]
-    for one in check.plans:
+    for one in plans:
         cells = (MARKS[one.worst], TERMINAL.name(one.application_id), heading(one, Names(one.plan.group)))
         rows.append(TableRow(cells, tone=_TONES[one.worst] if one.worst is not Status.PASSED else "plain"))
-    return Table(check_counts(check), ("", "application", "what was found"), tuple(rows), sortable=True)
+    return Table(check_counts(tally), ("", "application", "what was found"), tuple(rows), sortable=True)

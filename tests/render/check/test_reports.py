@@ -23,6 +23,7 @@ from kstream_plan.render.check.json_form import json_report
 from kstream_plan.render.check.junit import junit_report
 from kstream_plan.render.check.markdown import MARK, markdown_report
 from kstream_plan.render.check.table import table_report
+from kstream_plan.render.report.reports import MOST_SECTIONS
 from tests.helpers import check_cases, plan_cases
 from tests.helpers.goldens import assert_golden
 from tests.helpers.schemas import validator
@@ -186,3 +187,13 @@ def test_the_runner_takes_no_command_from_the_table() -> None:
     assert first.startswith("::stop-commands::")
     assert last == f"::{first.removeprefix('::stop-commands::')}::"
     assert first.removeprefix("::stop-commands::") not in table
+
+
+def test_a_page_of_many_errors_leaves_out_plans_instead_of_some_of_the_last() -> None:
+    errors = [(f"app-{number}", "no") for number in range(MOST_SECTIONS + 1)]
+    plans = check_cases.case("fleet").plans
+    assert len(plans) > 1
+    few, many = (REPORTS["html"](check_all(plans, check_cases.NOW, errors=some)) for some in (errors[:1], errors))
+    answers = ("It keeps to the policy", "It breaks the policy")
+    assert any(answer in few for answer in answers)
+    assert not any(answer in many for answer in answers)

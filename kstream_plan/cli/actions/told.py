@@ -1,0 +1,76 @@
+"""What a check tells of each plan, made where the plan is, and put together where all are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from kstream_plan.policy.findings import CheckedPlan, Status, Tally
+from kstream_plan.render.check import FORMS
+from kstream_plan.render.check.table import plan_lines, table_of
+
+
+class Telling(NamedTuple):
+    """How wide the table is, which reports there are besides, and whether a warning fails the check."""
+
+    width: int
+    reports: tuple[str, ...] = ()
+    fail_on_warning: bool = False
+
+
+class Told(NamedTuple):
+    """One checked plan, or all that is to be told of it: its lines of the table, and its part of each report."""
+
+    place: tuple[int | str, ...]
+    application_id: str
+    worst: Status
+    fails: bool
+    lines: str
+    parts: Mapping[str, Any]
+
+
+def told(checked: CheckedPlan, telling: Telling) -> Told:
+    """Return what is told of a plan."""
+    warnings_too = telling.fail_on_warning
+    return Told(
+        checked.place,
+        checked.application_id,
+        checked.worst,
+        checked.fails(warnings_too=warnings_too),
+        plan_lines(checked, telling.width),
+        {name: FORMS[name]().part(checked, warnings_too) for name in telling.reports},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AllTold:
+    """What is told of all plans, the worst first."""
+
+    plans: Sequence[Told]
+    tally: Tally
+    telling: Telling
+
+    def table(self, *, colour: bool) -> str:
+        """Return the table."""
+        return table_of((one.lines for one in self.plans), self.tally, width=self.telling.width, colour=colour)
+
+    @property
+    def reports(self) -> Mapping[str, Callable[[], str]]:
+        """What makes each report."""
+        return {name: partial(self._report, name) for name in self.telling.reports}
+
+    def _report(self, name: str) -> str:
+        return FORMS[name]().whole([one.parts[name] for one in self.plans], self.tally)
+
+
+def all_told(
+    plans: Sequence[Told], now: datetime, telling: Telling, errors: Sequence[tuple[str | None, str]]
+) -> AllTold:
+    """Put together what is told of every plan, whatever order they come in."""
+    ordered = sorted(plans, key=attrgetter("place"))
+    worst, violated = tuple(one.worst for one in ordered), any(one.fails for one in ordered)
+    return AllTold(ordered, Tally(worst, now, telling.fail_on_warning, violated, tuple(errors)), telling)
