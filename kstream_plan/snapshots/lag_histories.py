@@ -67,14 +67,16 @@ def read_lag_courses(
                 known_applications,
                 lag_courses,
             )
+            from kstream_plan.snapshots.spark.lag_rows import LagFiles  # noqa: PLC0415 - loads Spark
 
             inputs, _ = all_inputs(spark, files, keep_going=False)
-            known = known_applications(spark, inputs, wanted.as_of_us)
+            lag_files = LagFiles(spark, inputs)
+            known = known_applications(lag_files, wanted.as_of_us)
             missing = wanted.missing(known.newest_us)
             if missing or not known.newest_us:
                 raise _nothing_found(paths, missing, sorted(known.newest_us), wanted.as_of_us)
             newest = {app: at for app, at in sorted(known.newest_us.items()) if wanted.wants(app)}
-            return LagCourses(lag_courses(spark, inputs, newest, over_ms * 1000), known.passed_over)
+            return LagCourses(lag_courses(spark, lag_files, newest, over_ms * 1000), known.passed_over)
 
 
 def _nothing_found(

@@ -14,7 +14,6 @@ import pyarrow
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
-from kstream_plan.snapshots.files.sources import Input
 from kstream_plan.snapshots.rows.lag_course import (
     STEPS,
     InstanceCourse,
@@ -25,9 +24,13 @@ from kstream_plan.snapshots.rows.lag_course import (
     together,
 )
 from kstream_plan.snapshots.spark.failures import plain_path
-from kstream_plan.snapshots.spark.lag_rows import Times, lag_rows
-from kstream_plan.snapshots.spark.newest_lags import POINT, PROCESS
+from kstream_plan.snapshots.spark.lag_rows import LagFiles, Times
+from kstream_plan.snapshots.spark.newest_lags import POINT
 from kstream_plan.snapshots.spark.texts import explained
+
+_UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+#: Process ids are compared by value.
+_PROCESS = f"CASE WHEN process_id RLIKE '{_UUID}' THEN lower(process_id) ELSE process_id END"
 
 #: Of a copy: the first and last figure that is known, by the number of the step, which counts back from the newest.
 _LAST = "min_by({0}, step) FILTER (WHERE {0} IS NOT NULL)"
@@ -49,7 +52,7 @@ class Known(NamedTuple):
     passed_over: int
 
 
-def known_applications(spark: SparkSession, inputs: Sequence[Input], until_us: int | None) -> Known:
+def known_applications(files: LagFiles, until_us: int | None) -> Known:
     """Return which applications there are at or before a time.
 
     Raises:
@@ -58,8 +61,8 @@ def known_applications(spark: SparkSession, inputs: Sequence[Input], until_us: i
     """
     newest: dict[str, int] = {}
     passed_over = 0
-    with explained({plain_path(file.path): file.name for file in inputs}):
-        for frame in lag_rows(spark, inputs, None, Times(until_us=until_us)):
+    with explained({plain_path(file.path): file.name for file in files.inputs}):
+        for frame in files.rows(None, Times(until_us=until_us), with_file=False):
             complete = F.expr("at IS NOT NULL AND process_id IS NOT NULL AND task_id IS NOT NULL")
             found = frame.rows.groupBy("application_id").agg(
                 F.max(F.when(complete, F.col("at"))).alias("at"), F.count_if(~complete).alias("passed_over")
@@ -72,14 +75,12 @@ def known_applications(spark: SparkSession, inputs: Sequence[Input], until_us: i
     return Known(newest, passed_over)
 
 
-def lag_courses(
-    spark: SparkSession, inputs: Sequence[Input], newest_us: Mapping[str, int], over_us: int
-) -> list[LagCourse]:
+def lag_courses(spark: SparkSession, files: LagFiles, newest_us: Mapping[str, int], over_us: int) -> list[LagCourse]:
     """Return how applications went on until their newest rows, in the order of their names.
 
     Args:
         spark: the session.
-        inputs: the files.
+        files: the files.
         newest_us: the applications, each with the time of its newest row that counts.
         over_us: how far back from there.
 
@@ -89,8 +90,8 @@ def lag_courses(
     """
     times = Times(min(newest_us.values()) - over_us + 1, max(newest_us.values()))
     columns = ("application_id", "process_id", "task_id", "store", "at", "offset", "end_offset", "lag")
-    with explained({plain_path(file.path): file.name for file in inputs}):
-        frames = [frame.rows.select(*columns) for frame in lag_rows(spark, inputs, newest_us, times)]
+    with explained({plain_path(file.path): file.name for file in files.inputs}):
+        frames = [frame.rows.select(*columns) for frame in files.rows(newest_us, times, with_file=False)]
         copies = _by_copy_and_step(reduce(DataFrame.unionByName, frames), _table(spark, newest_us), over_us).persist()
         try:
             series, instances, tasks = (_rows(find(copies)) for find in (_series, _instances, _tasks))
@@ -124,7 +125,7 @@ def _by_copy_and_step(rows: DataFrame, newest: DataFrame, over_us: int) -> DataF
         F.count("*").alias("rows"),
     )
     return (
-        stores.withColumn("process", F.expr(PROCESS))
+        stores.withColumn("process", F.expr(_PROCESS))
         .groupBy("application_id", "process", "task_id", "step")
         .agg(
             F.expr(_WHOLE.format("behind")).alias("behind"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import and_
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -12,7 +14,14 @@ from pyspark.sql import functions as F  # noqa: N812 - its customary name
 from kstream_plan.snapshots.files.day_folders import of_days
 from kstream_plan.snapshots.files.sources import Input
 from kstream_plan.snapshots.rows.schema import LAG_KEYS, LAGS
-from kstream_plan.snapshots.spark.texts import json_texts, key_columns, parquet_columns, parsed, whole_row
+from kstream_plan.snapshots.spark.texts import (
+    ParquetSchemas,
+    json_texts,
+    key_columns,
+    parquet_columns,
+    parsed,
+    whole_row,
+)
 
 #: So many applications are asked for by name, which row groups are left out by; more are picked from all.
 MOST_NAMES = 200
@@ -24,11 +33,11 @@ _BETWEEN_DAYS = "captured_at IS NULL OR captured_at < '0' OR captured_at >= ':' 
 class Frame(NamedTuple):
     """Rows of the same form: ``file``, ``at``, ``unreadable``, the columns of a lag row that are flat, and ``row``.
 
-    ``row`` is the whole row, which ``as_text`` makes JSON of.
+    ``file`` may be left out. ``row`` is the whole row, which ``as_text`` makes JSON of.
     """
 
     rows: DataFrame
-    as_text: Column
+    as_text: Callable[[Column], Column]
 
 
 class Times(NamedTuple):
@@ -38,35 +47,44 @@ class Times(NamedTuple):
     until_us: int | None = None
 
 
-def lag_rows(
-    spark: SparkSession, inputs: Sequence[Input], applications: Collection[str] | None, times: Times
-) -> list[Frame]:
-    """Return the rows that may be of these applications (of all) and times; those without a time or application, too.
+class LagFiles:
+    """Files of lag rows, which may be read several times; what columns those of Parquet have is asked once."""
 
-    Files in folders of other days are not opened, row groups of other times and applications not read.
-    """
-    within = of_days(inputs, *times)
-    frames = [
-        Frame(_only(parsed(texts, LAG_KEYS).withColumn("row", F.col("text")), applications, times), F.col("row"))
-        for texts in json_texts(spark, within)
-    ]
-    for columns in parquet_columns(spark, within, LAGS):
-        picked = _times_of_columns(columns, times)
-        rows = picked.select(
-            "file", "at", "unreadable", *key_columns(picked, LAGS, LAG_KEYS), whole_row(picked, LAGS).alias("row")
-        )
-        frames.append(Frame(_only(rows, applications, times), F.to_json("row")))
-    return frames
+    def __init__(self, spark: SparkSession, inputs: Sequence[Input]) -> None:
+        """Read ``inputs``."""
+        self.inputs = inputs
+        self._spark = spark
+        self._schemas = ParquetSchemas(spark)
+
+    def rows(self, applications: Collection[str] | None, times: Times, *, with_file: bool = True) -> list[Frame]:
+        """Return the rows that may be of these applications (of all) and times; those without either, too.
+
+        Files in folders of other days are not opened, row groups of other times and applications not read.
+        """
+        within = of_days(self.inputs, *times)
+        frames = [
+            Frame(_only(parsed(texts, LAG_KEYS).withColumn("row", F.col("text")), applications, times), lambda row: row)
+            for texts in json_texts(self._spark, within)
+        ]
+        file = ("file",) if with_file else ()
+        for columns in parquet_columns(self._schemas, within, LAGS, with_file=with_file):
+            picked = _times_of_columns(columns, times)
+            rows = picked.select(
+                *file, "at", "unreadable", *key_columns(picked, LAGS, LAG_KEYS), whole_row(picked, LAGS).alias("row")
+            )
+            frames.append(Frame(_only(rows, applications, Times() if _are_times(columns) else times), F.to_json))
+        return frames
 
 
 def _only(rows: DataFrame, applications: Collection[str] | None, times: Times) -> DataFrame:
+    conditions = []
     if applications is not None and len(applications) <= MOST_NAMES:
-        rows = rows.where(F.col("application_id").isNull() | F.col("application_id").isin(sorted(applications)))
+        conditions.append(F.col("application_id").isNull() | F.col("application_id").isin(sorted(applications)))
     if times.since_us is not None:
-        rows = rows.where(F.col("at").isNull() | (F.col("at") >= times.since_us))
+        conditions.append(F.col("at").isNull() | (F.col("at") >= times.since_us))
     if times.until_us is not None:
-        rows = rows.where(F.col("at").isNull() | (F.col("at") <= times.until_us))
-    return rows
+        conditions.append(F.col("at").isNull() | (F.col("at") <= times.until_us))
+    return rows.where(reduce(and_, conditions)) if conditions else rows
 
 
 def _times_of_columns(columns: DataFrame, times: Times) -> DataFrame:
@@ -80,11 +98,17 @@ def _times_of_columns(columns: DataFrame, times: Times) -> DataFrame:
         first = since - day if since - datetime.min > day else since
         last = until + day if datetime.max - until > day else until
         return columns.where(_BETWEEN_DAYS.format(f"{first:%Y-%m-%d}".zfill(10), f"{last:%Y-%m-%d}".zfill(10) + "~"))
-    if kind not in ("timestamp", "timestamp_ntz"):
+    if not _are_times(columns):
         return columns
     literal = "TIMESTAMP_NTZ'{}'" if kind == "timestamp_ntz" else "TIMESTAMP'{}Z'"
     lowest, highest = (literal.format(moment.isoformat(" ")) for moment in (since, until))
     return columns.where(f"captured_at IS NULL OR captured_at BETWEEN {lowest} AND {highest}")
+
+
+def _are_times(columns: DataFrame) -> bool:
+    """Tell whether the times are such, of which what is picked by the column is just what is wanted."""
+    types = {field.name: field.dataType.typeName() for field in columns.schema}
+    return types.get("captured_at") in ("timestamp", "timestamp_ntz")
 
 
 def _moment(at_us: int | None, otherwise: datetime) -> datetime:

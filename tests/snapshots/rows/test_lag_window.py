@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kstream_plan.snapshots.rows.lag_window import DAY_US, DAYS, LATELY_US, LagsWanted, StoreCount, enough, picks
+from kstream_plan.snapshots.rows.lag_window import DAY_US, DAYS, LagsWanted, StoreCount, enough, picks, since_for_all
 from kstream_plan.snapshots.rows.snapshot_row import lags_wanted
 from tests.helpers.snapshot_rows import P0, P1, ROW, row
 
@@ -15,8 +15,8 @@ MINUTE = 60_000_000
 def store(*minutes_ago: float, process: str = "p", task: str = "0_0", **more: Any) -> StoreCount:
     times = [NOW - int(minutes * MINUTE) for minutes in minutes_ago]
     days = [sum(days is None or at >= NOW - days * DAY_US for at in times) for days in DAYS]
-    lately = [sum(at >= NOW - us for at in times) for us in LATELY_US]
-    return StoreCount(process, process, task, None, max(times, default=None), more.get("unreadable", 0), days, lately)
+    of = (process, process, task, None)
+    return StoreCount(*of, min(times, default=None), max(times, default=None), more.get("unreadable", 0), days)
 
 
 def level(wanted: LagsWanted, *stores: StoreCount) -> int:
@@ -48,12 +48,28 @@ def test_actives_must_be_found_only_if_the_history_has_any() -> None:
 
 
 def test_the_last_intervals_are_picked_and_never_less_than_the_newest_row() -> None:
-    assert picked(store(*range(100))) == [15]
-    assert picked(store(*(n / 30 for n in range(100)))) == [1]
-    assert picked(store(*range(10))) == [1440], "fewer than there could be: all of the day"
+    assert picked(store(*range(100))) == [11], "one more than there must be"
+    assert picked(store(*(n / 30 for n in range(100)))) == [0]
+    assert picked(store(*range(5, 105), task="0_1"), store(*range(0, 1000, 10))) == [16, 110], "from each one's newest"
+    assert picked(store(*range(10))) == [9], "fewer than there could be: all"
+    assert picked(store(*range(0, 4000, 300)), at=0) == [1440], "of the day"
     assert picked(store(*range(100)), rates_over_ms=3_600_000) == [60]
     assert picked(store(*range(100)), store(200), rates_over_ms=3_600_000) == [60, 200]
-    assert picked(store(2_000), store(1)) == [1440], "what is older than the day does not count"
+    assert picked(store(2_000), store(1)) == [1], "what is older than the day does not count"
+
+
+def since_all(*stores: StoreCount) -> int | None:
+    since_us = since_for_all(picks(LagsWanted(), stores, 0, NOW, None))
+    return None if since_us is None else (NOW - since_us) // MINUTE
+
+
+def test_rows_of_all_copies_are_read_at_once_if_that_is_hardly_more() -> None:
+    every_minute = [store(*range(n % 3, 1000), task=f"0_{n}") for n in range(10)]
+    assert since_all(*every_minute) == 13
+    assert since_all(*every_minute, store(12, task="1_0")) == 13, "a single row is no reason"
+    assert since_all(*every_minute, store(700, task="1_0")) is None, "it would be 700 of each of the others"
+    assert since_all(*every_minute, store(1, unreadable=1)) is None
+    assert since_all() is None
 
 
 def test_rows_whose_time_cannot_be_read_might_be_the_newest() -> None:
