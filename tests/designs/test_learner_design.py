@@ -16,7 +16,7 @@ from kstream_plan.designs.learner.design import Learner
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import LATEST, Copy, Group, GroupState, Holding, Holdings, Rates, Task, TaskId
+from kstream_plan.model import LATEST, Copy, Group, GroupState, Holding, Holdings, Rates, Snapshot, Task, TaskId
 from kstream_plan.model.scenario import Event, Join, Leave, Return, Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
@@ -252,12 +252,7 @@ def test_drain_says_when_who_announces_it_may_stop() -> None:
 
 def test_a_static_member_that_does_not_come_back_is_emptied() -> None:
     """It is absent from its session's end on: its tasks wait for their learners, and stand still until then."""
-    snapshot = group("12", "34", "56")
-    members = [
-        replace(of, consumers=instance(of.process_id, static=True).consumers) for of in snapshot.state.group.instances
-    ]
-    static = Group.of("walk", list(snapshot.state.group.tasks), members)
-    snapshot = replace(snapshot, state=replace(snapshot.state, group=static))
+    snapshot = _static(group("12", "34", "56"))
     made = played(snapshot, Stop(at_ms=0, process_ids=("S3",)))
     assert broken_invariants(made) == ()
     [leaving] = [step for rnd in made.rounds for step in rnd.steps if isinstance(step, InstanceLeaving)]
@@ -269,6 +264,24 @@ def test_a_static_member_that_does_not_come_back_is_emptied() -> None:
     assert broken_invariants(back) == ()
     assert table(back)[-1] == {"S1": "T1 T2", "S2": "T3 T4", "S3": "T5 T6"}
     assert back.pauses.longest_ms == 50_000
+
+
+def test_an_absent_member_is_gone_with_the_leader_that_knew_it() -> None:
+    """A new leader never saw it: it is no member from that round on, and does not leave a second time."""
+    absent, leader_leaves = Stop(at_ms=0, process_ids=("S3",)), Leave(at_ms=50_000, process_ids=("S1",))
+    made = played(_static(group("12", "34", "56", rate=10.0)), absent, leader_leaves)
+    assert broken_invariants(made) == ()
+    left = [(rnd.at_ms, step.process_id) for rnd in made.rounds for step in rnd.steps if isinstance(step, MemberLeft)]
+    assert left == [(50_000, "S1"), (50_000, "S3")]
+    assert sum(isinstance(step, InstanceLeaving) for rnd in made.rounds for step in rnd.steps) == 1
+
+
+def _static(snapshot: Snapshot) -> Snapshot:
+    members = [
+        replace(of, consumers=instance(of.process_id, static=True).consumers) for of in snapshot.state.group.instances
+    ]
+    static = Group.of("walk", list(snapshot.state.group.tasks), members)
+    return replace(snapshot, state=replace(snapshot.state, group=static))
 
 
 def test_learners_that_are_outrun_are_told() -> None:

@@ -111,7 +111,8 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         reported = reported_by(state, roles, memory, at_ms)
         decision = decide(reported, memory.by_index(state.group), self._settings())
         ids = [instance.process_id for instance in state.group.instances]
-        removed = [ids[instance] for instance in decision.removed]
+        # a new leader never saw who is absent: gone, too, though it has not removed them
+        removed = [ids[instance] for instance in sorted(reported.members - decision.memory.last_members)]
         after = memory.after(decision.memory, state.group, removed)
         steps = [*members, *_leaving_steps(memory, after)]
         stopped = learned_tasks(state.group, roles)
