@@ -39,6 +39,7 @@ def lag_history_json(course: LagCourse) -> str:
                 "task_id": task.task_id,
                 "copies": task.copies,
                 "lag": task.lag,
+                "at_least": list(task.at_least),
                 "written_per_second": _rounded(task.written_per_second),
             }
             for task in course.tasks
@@ -53,6 +54,7 @@ def _progress(progress: Progress) -> dict[str, Any]:
         "lag_before": progress.lag_before,
         "written_per_second": _rounded(progress.written_per_second),
         "restored_per_second": _rounded(progress.restored_per_second),
+        "at_least": list(progress.at_least),
         "falls_behind": progress.falls_behind,
     }
 

@@ -13,7 +13,7 @@ from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
 from kstream_plan.render.text.numbers import count, duration
 from kstream_plan.render.text.page import coloured
 from kstream_plan.render.text.wrapping import padded, paragraph, wrapped
-from kstream_plan.snapshots.rows.lag_course import InstanceCourse, LagCourse, Progress, Series, TaskCourse
+from kstream_plan.snapshots.rows.lag_course import FIGURES, InstanceCourse, LagCourse, Progress, Series, TaskCourse
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 _INSTANCES = (
@@ -27,6 +27,8 @@ _INSTANCES = (
 )
 _TASKS = (Column("task"), Column("copies", right=True), Column("lag", right=True), Column("written", right=True))
 _UNITS = ("", "k", "M", "G", "T", "P", "E")
+#: Whether it falls behind.
+_MARKS = {True: "!", None: "?", False: " "}
 #: Such a part of a process id is enough to tell instances apart, nearly always.
 _SHORT = 8
 
@@ -41,7 +43,7 @@ def history_table(courses: Sequence[LagCourse], top: int, *, width: int = DEFAUL
 
 _LEGEND = (
     "records; written and restored: a second; before: when first heard of in this time; !: falls behind, more is "
-    "written than restored"
+    "written than restored; ?: not known; ≥: of some copies not known"
 )
 
 
@@ -68,7 +70,7 @@ def _block(course: LagCourse, top: int, width: int) -> Iterator[str]:
         (*_cells(names[one.process_id], one.copies, one.progress, TERMINAL), _spark(one.lags))
         for one in course.instances[:top]
     ]
-    marks = ["!" if one.progress.falls_behind else " " for one in course.instances[:top]]
+    marks = [_MARKS[one.progress.falls_behind] for one in course.instances[:top]]
     yield ""
     yield from _lines(_INSTANCES, cells, marks, width)
     yield from _more(len(course.instances) - top, "instance")
@@ -83,29 +85,35 @@ def _heading(course: LagCourse, escape: Escape) -> Iterator[str]:
     over = duration(course.until_ms - course.since_ms)
     what = f"{count(course.copies, 'copy', 'copies')} on {count(len(course.instances), 'instance')}"
     yield f"{escape.name(course.application_id)}: {what}, {over} until {format_time(course.until_ms)}"
-    progress = course.progress
-    behind = sum(one.progress.falls_behind for one in course.instances)
+    falls = [one.progress.falls_behind for one in course.instances]
+    behind, unknown = falls.count(True), falls.count(None)
     how = f", {count(behind, 'instance')} {'falls' if behind == 1 else 'fall'} behind" if behind else ""
-    written, restored = _number(progress.written_per_second), _number(progress.restored_per_second)
-    rates = f"{written} written and {restored} restored a second"
-    yield f"lag {_number(progress.lag)}, before {_number(progress.lag_before)}: {rates}{how}"
+    how += f", {count(unknown, 'instance')} may fall behind" if unknown else ""
+    lag, before, written, restored = _numbers(course.progress)
+    yield f"lag {lag}, before {before}: {written} written and {restored} restored a second{how}"
     if any(lag is not None for lag in course.lags):
         yield f"{_spark(course.lags)} (steps of {duration(course.step_ms)})"
 
 
 def _cells(name: str, copies: int, progress: Progress, escape: Escape) -> tuple[str, ...]:
-    rates = (progress.written_per_second, progress.restored_per_second)
-    return (escape.name(name), f"{copies:,}", *map(_number, (progress.lag, progress.lag_before, *rates)))
+    return (escape.name(name), f"{copies:,}", *_numbers(progress))
+
+
+def _numbers(progress: Progress) -> list[str]:
+    return [_number(getattr(progress, name), least=name in progress.at_least) for name in FIGURES]
 
 
 def _task_cells(task: TaskCourse, escape: Escape) -> tuple[str, ...]:
-    return escape.name(task.task_id), f"{task.copies:,}", _number(task.lag), _number(task.written_per_second)
+    lag = _number(task.lag, least="lag" in task.at_least)
+    return escape.name(task.task_id), f"{task.copies:,}", lag, _number(task.written_per_second)
 
 
-def _number(value: float | None) -> str:
-    """Return a number in six columns at most."""
+def _number(value: float | None, *, least: bool = False) -> str:
+    """Return a number in six columns at most, besides the sign of the least."""
     if value is None:
         return "?"
+    if least:
+        return f"≥ {_number(value)}"
     shown, unit = float(round(value)), 0
     if shown < 100_000:
         return f"{shown:,.0f}"

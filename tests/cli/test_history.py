@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from kstream_plan.cli import run
@@ -89,6 +91,90 @@ def test_growth_within_one_step_is_seen(tmp_path: Path, capsys: Capture) -> None
     assert falls["written_per_second"] == 2, "600 records of each of two stores in 10 minutes"
     assert (restores["lag_before"], restores["lag"], restores["falls_behind"]) == (91_000, 10_000, False)
     assert restores["restored_per_second"] == (600 + 81_000) / 600
+
+
+def _said(rows: list[dict[str, Any]], path: Path, capsys: Capture) -> dict[str, Any]:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert run(["history", str(path), "--output", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    validator("history").validate(found)
+    return dict(found)
+
+
+def test_totals_say_where_copies_are_left_out_of_which_nothing_is_known(tmp_path: Path, capsys: Capture) -> None:
+    rows = [
+        row
+        for minute in (0, 60, 120)
+        for row in (
+            _row(minute, FALLS, 1, 100),
+            _row(minute, FALLS, 2, None, offset=-3),
+            _row(minute, RESTORES, 1, 5, store="a"),
+            _row(minute, RESTORES, 1, None, store="b", end_offset=None),
+            _row(minute, RESTORES, 2, 70),
+        )
+    ]
+    found = _said(rows, tmp_path / "lags.jsonl", capsys)
+    assert (found["lag"], found["lag_before"], found["falls_behind"]) == (170, 170, None)
+    assert found["at_least"] == ["lag", "lag_before", "written_per_second", "restored_per_second"]
+    assert [(one["lag"], one["falls_behind"], one["at_least"]) for one in found["instances"]] == [
+        (100, None, ["lag", "lag_before", "restored_per_second"]),
+        (70, None, ["lag", "lag_before", "written_per_second", "restored_per_second"]),
+    ]
+    assert [(task["task_id"], task["lag"], task["at_least"]) for task in found["tasks"]] == [
+        ("0_2", 70, ["lag"]),
+        ("0_1", 100, ["lag"]),
+    ]
+    assert run(["history", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert_golden("lag-history/unknown.txt", out)
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_lag_that_only_the_last_row_does_not_tell_is_the_one_before(tmp_path: Path, capsys: Capture) -> None:
+    rows = [_row(minute, FALLS, 1, lag) for minute, lag in ((0, 10), (60, 30_000), (61, None))]
+    found = _said(rows, tmp_path / "lags.jsonl", capsys)
+    assert (found["lag"], found["lag_before"], found["falls_behind"]) == (30_000, 10, True)
+
+
+def test_what_runs_and_what_has_no_changelog_is_caught_up(tmp_path: Path, capsys: Capture) -> None:
+    rows = [
+        row
+        for minute in (0, 60)
+        for row in (
+            _row(minute, FALLS, 1, -2),
+            _row(minute, FALLS, 2, None, offset=-2, store="a"),
+            _row(minute, FALLS, 2, None, end_offset=0, store="b", logged=False),
+        )
+    ]
+    found = _said(rows, tmp_path / "lags.jsonl", capsys)
+    assert (found["lag"], found["falls_behind"], found["at_least"]) == (0, False, [])
+
+
+def test_a_step_of_which_a_copy_or_an_instance_is_not_known_is_not_known(tmp_path: Path, capsys: Capture) -> None:
+    rows = [
+        _row(minute, process_id, task, None if (minute, task) == (60, 2) else 100)
+        for minute in range(0, 240, 60)
+        for process_id in (FALLS, RESTORES)
+        for task in (1, 2)
+        if (minute, process_id) != (120, RESTORES)
+    ]
+    found = _said([*rows, _row(240, FALLS, 1, 100)], tmp_path / "lags.jsonl", capsys)
+    assert found["lags"][-5:] == [400, None, None, 400, 100]
+    assert found["instances"][0]["lags"][-5:] == [200, None, 200, 200, 100]
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_a_task_id_that_is_none_is_refused_with_its_file(form: str, tmp_path: Path, capsys: Capture) -> None:
+    for name, task_id in (("a", "0_1"), ("b", "task one"), ("c", "task one")):
+        row = {**_row(0, FALLS, 1, 5), "task_id": task_id}
+        if form == "json":
+            (tmp_path / f"{name}.jsonl").write_text(json.dumps(row))
+        else:
+            pq.write_table(pa.Table.from_pylist([row]), tmp_path / f"{name}.parquet")
+    assert run(["history", str(tmp_path)]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err.count("Fix: write subtopology_partition")) == ("", 1)
+    assert f"/b.{'jsonl' if form == 'json' else form}: task_id is 'task one', not a task id" in " ".join(err.split())
 
 
 def test_a_time_and_its_end_are_picked(lags: str, capsys: Capture) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kstream_plan.model.settings import AssignmentConfig
@@ -12,25 +13,38 @@ STEPS = 24
 #: Growth below what counts as caught up is how lags go up and down.
 _NOTABLE = AssignmentConfig().acceptable_recovery_lag
 
-#: Records behind at the end of each step, the oldest first; ``None`` where nobody said.
+#: Records behind at the end of each step, the oldest first; ``None`` where that is not known.
 Series = tuple[int | None, ...]
+
+
+#: What is known of copies, or of some, or of none.
+FIGURES = ("lag", "lag_before", "written_per_second", "restored_per_second")
 
 
 class Progress(NamedTuple):
     """How far copies are behind and were when first heard of, and what came and went meanwhile; ``None``: not known.
 
-    Rates are in records per second.
+    Rates are in records per second. ``at_least`` are those of the figures that leave out copies of which they are not
+    known.
     """
 
     lag: int | None
     lag_before: int | None
     written_per_second: float | None
     restored_per_second: float | None
+    at_least: tuple[str, ...] = ()
 
     @property
-    def falls_behind(self) -> bool:
-        """Whether more was written than restored, by more than what counts as caught up."""
-        return self.lag is not None and self.lag_before is not None and self.lag - self.lag_before > _NOTABLE
+    def growth(self) -> int | None:
+        """By how much the copies fell behind whose lag is known; ``None``: of none it is."""
+        return None if self.lag is None or self.lag_before is None else self.lag - self.lag_before
+
+    @property
+    def falls_behind(self) -> bool | None:
+        """Whether more was written than restored, by more than what counts as caught up; ``None``: not known."""
+        if self.growth is None:
+            return None
+        return True if self.growth > _NOTABLE else None if "lag" in self.at_least else False
 
 
 class InstanceCourse(NamedTuple):
@@ -44,12 +58,13 @@ class InstanceCourse(NamedTuple):
 
 
 class TaskCourse(NamedTuple):
-    """A task: what is written to it, and how far the copy is behind that is furthest."""
+    """A task: what is written to it, and how far the copy is behind that is furthest, of those that ``lag`` is of."""
 
     task_id: str
     copies: int
     lag: int | None
     written_per_second: float | None
+    at_least: tuple[str, ...] = ()
 
 
 class LagCourse(NamedTuple):
@@ -74,25 +89,27 @@ class LagCourse(NamedTuple):
         return (self.until_ms - self.since_ms) // STEPS
 
 
-def together(parts: list[Progress]) -> Progress:
-    """Return what instances do in all; what is not known of one is left out."""
-
-    def total(values: list[float | int | None]) -> float | int | None:
-        known = [value for value in values if value is not None]
-        return sum(known) if known else None
-
-    lag, before = total([part.lag for part in parts]), total([part.lag_before for part in parts])
-    return Progress(
-        None if lag is None else int(lag),
-        None if before is None else int(before),
-        total([part.written_per_second for part in parts]),
-        total([part.restored_per_second for part in parts]),
+def together(parts: Sequence[Progress]) -> Progress:
+    """Return what instances do in all; where that is not known of one it is ``at_least``."""
+    figures = {name: [getattr(part, name) for part in parts] for name in FIGURES}
+    known = {name: [value for value in values if value is not None] for name, values in figures.items()}
+    least = (
+        name
+        for name in FIGURES
+        if known[name] and (None in figures[name] or any(name in part.at_least for part in parts))
     )
+    lag, before, written, restored = (sum(values) if values else None for values in known.values())
+    return Progress(lag, before, written, restored, tuple(least))
 
 
-def sum_of(series: list[Series]) -> Series:
-    """Return the steps of several, added up; a step that nobody told of stays unknown."""
-    return tuple(
-        sum(known) if (known := [lag for lag in step if lag is not None]) else None
-        for step in zip(*series, strict=True)
-    )
+def sum_of(series: Sequence[Series]) -> Series:
+    """Return the steps of several, added up; where one that was known before, and is after, is not, the sum is not."""
+    between = []
+    for one in series:
+        known = [step for step, lag in enumerate(one) if lag is not None]
+        between.append(range(known[0], known[-1] + 1) if known else range(0))
+    sums: list[int | None] = []
+    for step in range(STEPS):
+        lags = [one[step] for one, there in zip(series, between, strict=True) if step in there]
+        sums.append(None if not lags or None in lags else sum(lag for lag in lags if lag is not None))
+    return tuple(sums)

@@ -11,10 +11,14 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import pyarrow
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model.copies import LATEST
+from kstream_plan.snapshots.rows.fields import FieldError, printable
 from kstream_plan.snapshots.rows.lag_course import (
+    FIGURES,
     STEPS,
     InstanceCourse,
     LagCourse,
@@ -23,10 +27,11 @@ from kstream_plan.snapshots.rows.lag_course import (
     sum_of,
     together,
 )
+from kstream_plan.snapshots.rows.tasks import parsed_task_id
 from kstream_plan.snapshots.spark.failures import plain_path
 from kstream_plan.snapshots.spark.lag_rows import LagFiles, Times
 from kstream_plan.snapshots.spark.newest_lags import POINT
-from kstream_plan.snapshots.spark.texts import explained
+from kstream_plan.snapshots.spark.texts import explained, file_name
 
 _UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 #: Process ids are compared by value.
@@ -35,14 +40,24 @@ _PROCESS = f"CASE WHEN process_id RLIKE '{_UUID}' THEN lower(process_id) ELSE pr
 #: Of a copy: the first and last figure that is known, by the number of the step, which counts back from the newest.
 _LAST = "min_by({0}, step) FILTER (WHERE {0} IS NOT NULL)"
 _FIRST = "max_by(first_{0}, step) FILTER (WHERE first_{0} IS NOT NULL)"
-#: Of a store in a step: the first figure. Without it, what grows within the first step would not be seen.
+#: Of a store in a step: the first and last figure that is known. Without the first,
+#: what grows within the first step would not be seen.
 _FIRST_IN_STEP = "min_by({0}, at) FILTER (WHERE {0} IS NOT NULL)"
+_LAST_IN_STEP = "max_by({0}, at) FILTER (WHERE {0} IS NOT NULL)"
 #: What was written, and restored besides, between them.
 _WRITTEN = f"{_LAST.format('log_end')} - {_FIRST.format('log_end')}"
 #: A topic that was made anew is shorter; what is not known stays so, for which ``greatest`` has no eye.
 _NOT_BELOW_0 = "IF({0} < 0, 0, {0})"
-#: A row about the whole task beats those about its stores.
-_WHOLE = "coalesce(max({0}) FILTER (WHERE store IS NULL), sum({0}) FILTER (WHERE store IS NOT NULL))"
+#: A row about the whole task beats those about its stores, of which all must be known.
+_WHOLE = (
+    "coalesce(max({0}) FILTER (WHERE store IS NULL),"
+    " IF(count_if(store IS NOT NULL AND {0} IS NULL) = 0, sum({0}) FILTER (WHERE store IS NOT NULL), NULL))"
+)
+#: A running active task is caught up, and nothing is restored of a store without a changelog.
+_BEHIND = f"CASE WHEN lag = {LATEST} OR offset = {LATEST} OR NOT logged THEN 0 ELSE {POINT['behind']} END"
+
+#: What an instance's copies add up to, as :data:`FIGURES`.
+_FIGURES = ("last", "first", "written", "restored")
 
 
 class Known(NamedTuple):
@@ -85,18 +100,20 @@ def lag_courses(spark: SparkSession, files: LagFiles, newest_us: Mapping[str, in
         over_us: how far back from there.
 
     Raises:
-        SnapshotError: a file cannot be read.
+        SnapshotError: a file cannot be read, a row has a task id that is none.
         SparkError: Spark gave up.
     """
     times = Times(min(newest_us.values()) - over_us + 1, max(newest_us.values()))
-    columns = ("application_id", "process_id", "task_id", "store", "at", "offset", "end_offset", "lag")
-    with explained({plain_path(file.path): file.name for file in files.inputs}):
+    columns = ("application_id", "process_id", "task_id", "store", "at", "offset", "end_offset", "lag", "logged")
+    names = {plain_path(file.path): file.name for file in files.inputs}
+    with explained(names):
         frames = [frame.rows.select(*columns) for frame in files.rows(newest_us, times, with_file=False)]
         copies = _by_copy_and_step(reduce(DataFrame.unionByName, frames), _table(spark, newest_us), over_us).persist()
         try:
             series, instances, tasks = (_rows(find(copies)) for find in (_series, _instances, _tasks))
         finally:
             copies.unpersist()
+        _check_task_ids(files, tasks, names)
     return [
         _course(app, series[app], instances[app], tasks[app], at_us, over_us)
         for app, at_us in sorted(newest_us.items())
@@ -114,10 +131,10 @@ def _by_copy_and_step(rows: DataFrame, newest: DataFrame, over_us: int) -> DataF
     rows = rows.join(F.broadcast(newest), "application_id").where("process_id IS NOT NULL AND task_id IS NOT NULL")
     rows = rows.where(f"at > newest_us - {over_us} AND at <= newest_us")
     rows = rows.withColumn("step", F.expr(f"CAST((newest_us - at) * {STEPS} DIV {over_us} AS INT)"))
-    rows = rows.withColumns({name: F.expr(sql) for name, sql in POINT.items()})
+    rows = rows.withColumns({"log_end": F.expr(POINT["log_end"]), "behind": F.expr(_BEHIND)})
     stores = rows.groupBy("application_id", "process_id", "task_id", "store", "step").agg(
-        F.expr("max_by(behind, at)").alias("behind"),
-        F.expr("max_by(log_end, at)").alias("log_end"),
+        F.expr(_LAST_IN_STEP.format("behind")).alias("behind"),
+        F.expr(_LAST_IN_STEP.format("log_end")).alias("log_end"),
         F.expr(_FIRST_IN_STEP.format("behind")).alias("first_behind"),
         F.expr(_FIRST_IN_STEP.format("log_end")).alias("first_log_end"),
         F.min("at").alias("first_at"),
@@ -140,7 +157,10 @@ def _by_copy_and_step(rows: DataFrame, newest: DataFrame, over_us: int) -> DataF
 
 
 def _series(copies: DataFrame) -> DataFrame:
-    return copies.groupBy("application_id", "process", "step").agg(F.expr("sum(behind)").alias("behind"))
+    """Return the steps of every instance, unknown where a copy's lag is that is known in another one."""
+    known = F.count("behind").over(Window.partitionBy("application_id", "process", "task_id"))
+    series = copies.withColumn("known", known).where("known > 0").groupBy("application_id", "process", "step")
+    return series.agg(F.expr("IF(count(behind) = count(*), sum(behind), NULL)").alias("behind"))
 
 
 def _of_copies(copies: DataFrame) -> DataFrame:
@@ -148,7 +168,7 @@ def _of_copies(copies: DataFrame) -> DataFrame:
     return copies.groupBy("application_id", "process", "task_id").agg(
         F.expr(_LAST.format("behind")).alias("last"),
         F.expr(_FIRST.format("behind")).alias("first"),
-        F.expr(_NOT_BELOW_0.format(_WRITTEN)).alias("written"),
+        F.expr(f"IF(min(first_at) < max(at), {_NOT_BELOW_0.format(_WRITTEN)}, NULL)").alias("written"),
         F.min("first_at").alias("begin"),
         F.max("at").alias("end"),
         F.sum("rows").alias("rows"),
@@ -158,14 +178,13 @@ def _of_copies(copies: DataFrame) -> DataFrame:
 def _instances(copies: DataFrame) -> DataFrame:
     return (
         _of_copies(copies)
+        .withColumn("restored", F.expr(_NOT_BELOW_0.format("(written + first - last)")))
         .groupBy("application_id", "process")
         .agg(
             F.count("*").alias("copies"),
             F.sum("rows").alias("rows"),
-            F.sum("last").alias("last"),
-            F.sum("first").alias("first"),
-            F.sum("written").alias("written"),
-            F.expr(f"sum({_NOT_BELOW_0.format('(written + first - last)')})").alias("restored"),
+            *(F.sum(name).alias(name) for name in _FIGURES),
+            *(F.count(name).alias(f"{name}_known") for name in _FIGURES),
             F.min("begin").alias("begin"),
             F.max("end").alias("end"),
         )
@@ -179,6 +198,7 @@ def _tasks(copies: DataFrame) -> DataFrame:
         .agg(
             F.count("*").alias("copies"),
             F.max("last").alias("last"),
+            F.count("last").alias("last_known"),
             F.expr("max(written / ((end - begin) / 1000000.0)) FILTER (WHERE end > begin)").alias("per_second"),
         )
     )
@@ -206,8 +226,8 @@ def _course(
         InstanceCourse(row["process"], row["copies"], row["end"] // 1000, _progress(row), tuple(lags[row["process"]]))
         for row in instances
     ]
-    found.sort(key=lambda one: (-_growth(one.progress), -(one.progress.lag or 0), one.process_id))
-    of_tasks = [TaskCourse(row["task_id"], row["copies"], row["last"], _number(row["per_second"])) for row in tasks]
+    found.sort(key=lambda one: (-(one.progress.growth or 0), -(one.progress.lag or 0), one.process_id))
+    of_tasks = [_task(row) for row in tasks]
     of_tasks.sort(key=lambda task: (-(task.written_per_second or 0), -(task.lag or 0), task.task_id))
     return LagCourse(
         app,
@@ -225,11 +245,29 @@ def _course(
 def _progress(row: Mapping[str, Any]) -> Progress:
     seconds = (row["end"] - row["begin"]) / 1e6
     rate: Callable[[int | None], float | None] = lambda n: None if n is None or seconds <= 0 else n / seconds  # noqa: E731
-    return Progress(row["last"], row["first"], rate(row["written"]), rate(row["restored"]))
+    least = (figure for name, figure in zip(_FIGURES, FIGURES, strict=True) if 0 < row[f"{name}_known"] < row["copies"])
+    return Progress(row["last"], row["first"], rate(row["written"]), rate(row["restored"]), tuple(least))
 
 
-def _growth(progress: Progress) -> int:
-    return 0 if progress.lag is None or progress.lag_before is None else progress.lag - progress.lag_before
+def _task(row: Mapping[str, Any]) -> TaskCourse:
+    least = ("lag",) if 0 < row["last_known"] < row["copies"] else ()
+    return TaskCourse(row["task_id"], row["copies"], row["last"], _number(row["per_second"]), least)
+
+
+def _check_task_ids(
+    files: LagFiles, tasks: Mapping[str, Sequence[Mapping[str, Any]]], names: Mapping[str, str]
+) -> None:
+    for app, rows in sorted(tasks.items()):
+        for task_id in sorted(row["task_id"] for row in rows):
+            try:
+                parsed_task_id("task_id", task_id)
+            except FieldError as error:
+                of = (F.col("application_id") == app) & (F.col("task_id") == task_id)
+                there = [frame.rows.where(of).agg(F.min("file")).head() for frame in files.rows([app], Times())]
+                file = min(row[0] for row in there if row is not None and row[0] is not None)
+                raise SnapshotError(
+                    f"{error.path} {error.what}", where=printable(file_name(file, names)), fix=error.fix
+                ) from None
 
 
 def _number(value: Any) -> float | None:
