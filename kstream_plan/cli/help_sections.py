@@ -13,6 +13,7 @@ _HEADING = re.compile(r"^(#{2,3}) (.*)$")
 _ASKS = re.compile(r"^> (.*)$", re.MULTILINE)
 #: Other words for that, which are not shown.
 _ALSO = re.compile(r"^<!-- also: (.*) -->$", re.MULTILINE)
+_BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 #: Where a bullet, a row of a table or a paragraph begins.
 _BEGINS = re.compile(r"^\s*(?:[-*|]|\d+\.) ")
 
@@ -46,6 +47,11 @@ class Section:
     def also(self) -> str:
         """Other words for these, which are not shown."""
         return " ".join(_ALSO.findall(self.text))
+
+    @property
+    def bold(self) -> list[str]:
+        """What is bold: what its passages are about, and messages."""
+        return _BOLD.findall(self.text)
 
     @property
     def passages(self) -> list[str]:

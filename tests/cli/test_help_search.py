@@ -1,12 +1,14 @@
 """``help QUESTION`` names the page and the section that answer, and shows the answer at once.
 
-``questions.tsv`` has a hundred questions as users type them, each with the pages that answer it and with what has to be
-read on the first screens: the best hit of the search, and that section opened, 24 lines of 80 columns each.
+``questions.tsv`` has two hundred questions as users type them, each with the pages that answer it; a hundred of them
+with what has to be read on the first screens: the best hit of the search, and that section opened, 24 lines of 80
+columns each.
 """
 
 import io
 import re
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,12 +19,12 @@ from kstream_plan.cli import run
 from kstream_plan.cli.commands.help import answer_text
 from kstream_plan.cli.help_search import Search
 from kstream_plan.cli.help_sections import page_names, page_text, sections_of
-from kstream_plan.cli.help_words import stem, words_of
 from kstream_plan.cli.terminal_markdown import TerminalMarkdown
+from kstream_plan.errors import UsageError
 
 PACKAGE = Path(__file__).parents[2] / "kstream_plan"
-#: What is reached of each half of the questions, of 50: the page first, among the first three, the answer on screen.
-REACHED = {"odd": (49, 50, 47), "even": (40, 44, 33)}
+#: Of so many of all questions the page comes first, comes among the first three, and shows the answer on its screens.
+REACHED = (165, 180, 87)
 
 
 class Question(NamedTuple):
@@ -52,17 +54,12 @@ def reached(of: Question) -> tuple[bool, bool, bool]:
     pages = [page for page, _ in links]
     first = pages[:1] != [] and pages[0] in of.pages
     screens = first_screen(found) + first_screen(answer_text(["".join(links[0])])) if links else ""
-    return first, any(page in of.pages for page in pages[:3]), first and bool(re.search(of.seen, screens))
+    return first, any(page in of.pages for page in pages[:3]), first and bool(of.seen and re.search(of.seen, screens))
 
 
-@pytest.mark.parametrize(("half", "begin"), [("odd", 0), ("even", 1)])
-def test_questions_find_their_pages_and_answers(half: str, begin: int) -> None:
-    asked = questions()[begin::2]
-    sums = [sum(one) for one in zip(*(reached(of) for of in asked), strict=True)]
-    assert len(asked) == 50
-    assert all(sum_ >= least for sum_, least in zip(sums, REACHED[half], strict=True)), (
-        f"{half}: first, among three, seen: {sums}"
-    )
+def test_questions_find_their_pages_and_answers() -> None:
+    sums = tuple(sum(one) for one in zip(*(reached(of) for of in questions()), strict=True))
+    assert all(got >= least for got, least in zip(sums, REACHED, strict=True)), f"first, among three, seen: {sums}"
 
 
 def test_the_pages_of_the_questions_are_there() -> None:
@@ -148,20 +145,55 @@ def test_the_best_hit_shows_an_answer_and_a_command_that_opens_it() -> None:
     assert len(found.splitlines()) <= 24
 
 
-def test_words_in_any_order_find_the_same() -> None:
-    search = Search([section for name in page_names() for section in sections_of(name)])
-    assert search.best("zone lost") == search.best("zone lost")
-    assert [of.name for of, _ in search.best("lost zone")][:1] == [of.name for of, _ in search.best("zone lost")][:1]
+def search() -> Search:
+    return Search([section for name in page_names() for section in sections_of(name)])
 
 
 @pytest.mark.parametrize(
-    "words", [("restart", "restarts", "restarted", "restarting"), ("evict", "evicts", "evicted", "eviction")]
+    ("one", "other"),
+    [
+        ("zone lost", "lost zone"),
+        ("restart", "restarted"),
+        ("restart", "Restarting?"),
+        ("evict a pod", "evicts a pod"),
+        ("TaskCorruptedException", "TaskCorruptedException"),
+        ("probing.rebalance.interval.ms", "probing.rebalance.interval.ms="),
+    ],
 )
-def test_words_that_end_otherwise_are_one(words: tuple[str, ...]) -> None:
-    assert len({stem(word) for word in words}) == 1
+def test_words_in_any_order_and_with_other_endings_find_the_same(one: str, other: str) -> None:
+    assert search().best(one) == search().best(other) != []
 
 
 def test_names_are_found_whole_and_in_parts() -> None:
-    assert {stem("taskcorruptedexception"), "corrupt"} <= set(words_of("TaskCorruptedException"))
-    assert {"max.warmup.replicas", "warmup"} <= set(words_of("max.warmup.replicas=4"))
-    assert "--vary" in set(words_of("what is --vary"))
+    for asked in ("TaskCorruptedException", "corrupted exception"):
+        assert search().best(asked)[0][0].name == "messages#lost-or-damaged-state"
+    assert "max.poll.interval.ms" in search().best("max.poll.interval.ms")[0][0].text
+
+
+@pytest.mark.parametrize("question", ["", "???", '"', "🙂", "a\udc80", "xyzzyx"])
+def test_what_is_on_no_page_is_not_found(question: str) -> None:
+    assert [of for of, _ in search().best(question) if "a" not in question] == []
+
+
+@pytest.mark.parametrize(
+    "question", ['pods" AND NOT (', "NEAR(pods)", "pods*", "called: pods", "pods " + "x " * 50_000]
+)
+def test_a_question_is_words_and_nothing_else(question: str) -> None:
+    assert search().best(question)[0][1] > 0
+
+
+def test_without_full_text_search_pages_are_still_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def connect(path: str, *, real: Callable[[str], sqlite3.Connection] = sqlite3.connect) -> sqlite3.Connection:
+        connection = real(path)
+        connection.set_authorizer(
+            lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_CREATE_VTABLE else sqlite3.SQLITE_OK
+        )
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with pytest.raises(UsageError, match="FTS5"):
+        search()
+    assert run(["help", "why"]) == 0
+    assert capsys.readouterr().out == page_text("why")

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -85,7 +86,7 @@ def _answer(question: str, known: Sequence[str]) -> str:
     Raises:
         UsageError: no page has any of the words.
     """
-    search = Search([section for name in known if name != _INDEX for section in sections_of(name)])
+    search = _search()
     found = search.best(question)
     if not found:
         near = get_close_matches("-".join(question.split()), known, n=1)
@@ -98,6 +99,11 @@ def _answer(question: str, known: Sequence[str]) -> str:
     if others:
         parts += ["Else:\n\n" + "\n".join(f"- {_called(section)} {section.link}" for section in others)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+@cache
+def _search() -> Search:
+    return Search([section for name in page_names() if name != _INDEX for section in sections_of(name)])
 
 
 def _called(section: Section) -> str:
