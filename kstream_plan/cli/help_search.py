@@ -20,6 +20,7 @@ _ROW = 4
 _WORD = re.compile(r"\w+")
 #: A name of several words, such as ``max.warmup.replicas``, which is looked for whole as well.
 _NAME = re.compile(r"\w+(?:[.-]\w+)+")
+_TARGET = re.compile(r"\]\([^)\s]+\)")
 _CAMEL = re.compile(r"\b\w*[a-z0-9][A-Z]\w*\b")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -39,7 +40,7 @@ class Search:
         """
         self._sections = sections
         self._begins = [of for of in sections if not of.heading]
-        self._passages = [(of, place) for of in sections for place in range(len(of.passages))]
+        self._passages = [(of, place) for of in sections for place in of.told]
         self._tables = sqlite3.connect(":memory:")
         self._fill("asked", (" ".join([of.page, of.title, *of.asks, of.also]) for of in self._begins))
         self._fill("called", (" ".join([of.heading, *of.asks, of.also, *of.bold]) for of in sections))
@@ -91,5 +92,5 @@ def _any_word(question: str) -> str:
 
 
 def _spoken(text: str) -> str:
-    """Return names in CamelCase also as the words that they are made of."""
-    return _CAMEL.sub(lambda name: f"{name[0]} {_HUMP.sub(' ', name[0])}", text)
+    """Return it without the targets of links, and names in CamelCase also as the words that they are made of."""
+    return _CAMEL.sub(lambda name: f"{name[0]} {_HUMP.sub(' ', name[0])}", _TARGET.sub("]", text))

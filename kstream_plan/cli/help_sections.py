@@ -58,6 +58,12 @@ class Section:
         """What it says, without heading and questions: paragraphs, bullets, rows, commands, in order."""
         return [block for block in _blocks(self.text.splitlines()) if not block.startswith(("#", "> ", "<!--"))]
 
+    @property
+    def told(self) -> list[int]:
+        """Which of its passages are told: not what is typed, printed or only leads elsewhere."""
+        led = ("```", "On this page: ")
+        return [place for place, passage in enumerate(self.passages) if not passage.lstrip().startswith(led)]
+
 
 def slug(heading: str) -> str:
     """Return how links call a heading."""

@@ -24,7 +24,7 @@ _INDEX = "index"
 _MOST, _LEAST = 5, 0.3
 #: So many letters of what answers, and so many lines to type.
 _PASSAGE, _TYPED = 620, 6
-#: So many letters of what a page says first, where another passage answers.
+#: So many letters of what a page says first, below another passage that answers.
 _FIRST = 240
 _SHELL = re.compile(r"^ *```sh\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 _CONSOLE = re.compile(r"^\$ (kstream-plan (?:.*\\\n)*.*)$", re.MULTILINE)
@@ -113,20 +113,18 @@ def _called(section: Section) -> str:
 
 
 def _answers(section: Section, at: int) -> list[str]:
-    """Return the passage at this place, and before it, in short, what a page says first."""
+    """Return the passage at this place, and of a page also, in short, what it says first."""
     passages = section.passages
-    while at > 0 and passages[at].lstrip().startswith("```"):
-        at -= 1
-    if at and not section.heading:
-        return [_readable(passages[0], _FIRST), _readable(passages[at], _PASSAGE - _FIRST)]
-    return [_readable(passages[at], _PASSAGE)] if passages else []
+    if at not in section.told:
+        return []
+    if at == section.told[0] or section.heading:
+        return [_readable(passages[at], _PASSAGE)]
+    return [_readable(passages[at], _PASSAGE - _FIRST), _readable(passages[section.told[0]], _FIRST)]
 
 
 def _readable(passage: str, most: int) -> str:
-    """Return a passage as a paragraph of so many letters, of a row of a table its cells; nothing of what is typed."""
+    """Return a passage as a paragraph of so many letters, of a row of a table its cells."""
     text = passage.strip()
-    if text.startswith("```"):
-        return ""
     if text.startswith("|"):
         text = ": ".join(cell.strip() for cell in re.split(r"(?<!\\)\|", text.splitlines()[0])[1:-1] if cell.strip())
     text = " ".join(re.sub(r"^(?:[-*]|\d+\.) ", "", text).split())
