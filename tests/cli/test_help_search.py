@@ -24,7 +24,7 @@ from kstream_plan.errors import UsageError
 
 PACKAGE = Path(__file__).parents[2] / "kstream_plan"
 #: Of so many of all questions the page comes first, comes among the first three, and shows the answer on its screens.
-REACHED = (164, 180, 87)
+REACHED = (166, 180, 88)
 
 
 class Question(NamedTuple):

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
+from itertools import takewhile
 from typing import Annotated
 
 import typer
@@ -23,9 +24,9 @@ _INDEX = "index"
 #: So many sections at most, and none that fits less than this share of the best.
 _MOST, _LEAST = 5, 0.3
 #: So many letters of what answers, and so many lines to type.
-_PASSAGE, _TYPED = 620, 6
+_PASSAGE, _TYPED = 740, 6
 #: So many letters of what a page says first, below another passage that answers.
-_FIRST = 240
+_FIRST = 360
 _SHELL = re.compile(r"^ *```sh\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 _CONSOLE = re.compile(r"^\$ (kstream-plan (?:.*\\\n)*.*)$", re.MULTILINE)
 
@@ -94,7 +95,8 @@ def _answer(question: str, known: Sequence[str]) -> str:
         raise UsageError(f"no page is called {question!r}, and none has the words", fix=fix)
     best, fits = found[0]
     others = [section for section, fit in found[1:_MOST] if fit > fits * _LEAST]
-    parts = [f"{_called(best)} {best.link}", *_answers(best, search.passage(best, question)), _typed(best)]
+    at = search.passage(best, question)
+    parts = [f"{_called(best)} {best.link}", *_answers(best, at), _typed(best, at)]
     parts += [f"More: `kstream-plan help {best.name}`"]
     if others:
         parts += ["Else:\n\n" + "\n".join(f"- {_called(section)} {section.link}" for section in others)]
@@ -118,8 +120,11 @@ def _answers(section: Section, at: int) -> list[str]:
     if at not in section.told:
         return []
     if at == section.told[0] or section.heading:
-        return [_readable(passages[at], _PASSAGE)]
-    return [_readable(passages[at], _PASSAGE - _FIRST), _readable(passages[section.told[0]], _FIRST)]
+        shown = [_readable(passages[at], _PASSAGE)]
+    else:
+        shown = [_readable(passages[at], _PASSAGE - _FIRST), _readable(passages[section.told[0]], _FIRST)]
+    # a link on the page is one to the page from here
+    return [text.replace("](#", f"]({section.page}.md#") for text in shown]
 
 
 def _readable(passage: str, most: int) -> str:
@@ -131,9 +136,10 @@ def _readable(passage: str, most: int) -> str:
     return text if len(text) <= most else text[:most].rpartition(" ")[0] + " […]"
 
 
-def _typed(section: Section) -> str:
-    """Return the first commands of a section, else of its page's beginning."""
-    for text in (section.text, sections_of(section.page)[0].text):
+def _typed(section: Section, at: int) -> str:
+    """Return the commands that a passage leads to, else the first of its section, else of its page's beginning."""
+    below = "\n".join(takewhile(lambda passage: passage.lstrip().startswith("```"), section.passages[at + 1 :]))
+    for text in (below, section.text, sections_of(section.page)[0].text):
         shown = _SHELL.findall(text)[:1] or _CONSOLE.findall(text)[:1]
         if shown:
             lines = [line for line in shown[0].strip().splitlines() if line.strip()]
