@@ -37,6 +37,7 @@ from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.plan import ENDLESS, ENDS_NOT_PLAYED, PAUSES
 from kstream_plan.plans.python_gc import without_cycle_collector
+from kstream_plan.plans.rounds import in_effect_ms
 from kstream_plan.plans.summary import FIGURES
 
 __all__ = ["Enough", "OnRound", "plan"]
@@ -114,6 +115,7 @@ def plan(
         rounds,
         bounds,
         paused,
+        duration_ms=max(in_effect_ms(rounds, config, outcome.settings), default=0),
         duration_is=design.unrated_times if played.unrated else "estimate",
         max_cold_restore_ms=outcome.max_cold_ms if outcome.follows_restores else outcome.restored.max_cold_ms,
         runs_by_ms=outcome.runs_by_ms,

@@ -65,13 +65,15 @@ def summarize(
     bounds: LowerBounds,
     paused: Pauses,
     *,
+    duration_ms: int,
     duration_is: DurationIs,
     max_cold_restore_ms: int | None,
     runs_by_ms: int | None = None,
 ) -> Summary:
     """Add up a plan's rounds.
 
-    ``initial`` is what the consumers of ``group`` held before the first one, ``paused`` what stands still meanwhile.
+    ``initial`` is what the consumers of ``group`` held before the first one, ``paused`` what stands still meanwhile,
+    ``duration_ms`` when the last one has taken effect.
     """
     final = rounds[-1].assigned if rounds else initial
     tally = _Tally(group)
@@ -81,7 +83,7 @@ def summarize(
     return Summary(
         rebalances=len(rounds),
         probing_rebalances=sum(rnd.trigger is Trigger.PROBING for rnd in rounds),
-        duration_ms=rounds[-1].ends_ms if rounds else 0,
+        duration_ms=duration_ms,
         duration_is=duration_is,
         moves=len(moved(group, kept(group, initial, rounds), final)),
         hops=tally.hops,

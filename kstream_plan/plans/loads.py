@@ -94,6 +94,7 @@ def busiest_changes(plan: Plan) -> list[tuple[int, int]]:
     """
     changes: list[tuple[int, int]] = []
     last, folds = busiest_first(plan), not plan.is_of_workers
+    times_ms = [rnd.at_ms for rnd in plan.rounds] if folds else plan.in_effect_ms
     for index, loads_then in enumerate(after(plan, plan.rounds)):
         load = max(loads_then, default=0)
         follows = index + 1 < len(plan.rounds) and plan.rounds[index + 1].trigger is Trigger.FOLLOW_UP
@@ -101,7 +102,7 @@ def busiest_changes(plan: Plan) -> list[tuple[int, int]]:
             start = index
             while folds and start > 0 and plan.rounds[start].trigger is Trigger.FOLLOW_UP:
                 start -= 1
-            changes.append((load, plan.rounds[start].at_ms))
+            changes.append((load, times_ms[start]))
             last = load
     return changes
 

@@ -14,7 +14,7 @@ from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
 from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED, Outage, Pauses, pauses_of
-from kstream_plan.plans.rounds import Balance, Round
+from kstream_plan.plans.rounds import Balance, Round, in_effect_ms
 from kstream_plan.plans.steps import MemberJoined
 from kstream_plan.plans.summary import Summary
 from kstream_plan.plans.verdict import Verdict
@@ -119,6 +119,11 @@ class Plan(InNotebooks):
     def is_of_workers(self) -> bool:
         """Whether it is of a Kafka Connect group, whose workers run connectors and tasks, by whatever design."""
         return self.design.startswith("connect")
+
+    @property
+    def in_effect_ms(self) -> list[int]:
+        """When each round has taken effect, at the latest (:func:`~kstream_plan.plans.rounds.in_effect_ms`)."""
+        return in_effect_ms(self.rounds, self.config, self.later_configs)
 
     @property
     def first_members(self) -> tuple[str, ...]:

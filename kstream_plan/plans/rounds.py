@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kstream_plan.model import Holding, WorkId
+from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.stateless_steps import StatelessChanges, member_steps, single_steps, stateless_changes
 from kstream_plan.plans.steps import MemberJoined, MemberLeft, NobodyRuns, Step
@@ -127,3 +128,22 @@ class Round:
     def member_steps(self) -> list[MemberJoined | MemberLeft]:
         """The steps about who comes and goes."""
         return member_steps(self.steps)
+
+
+def in_effect_ms(
+    rounds: Sequence[Round], config: AssignmentConfig, later_configs: Sequence[tuple[int, AssignmentConfig]]
+) -> list[int]:
+    """Return when each round has taken effect: when it ends; of a Connect group so much later as it may take.
+
+    Such a round has the time of what it comes from, of which workers hear by heartbeat; those that follow from it, and
+    the delay that it begins, are so much later with it. Who joins again by a delay that ran already needs not be told.
+    """
+    if config.scheduled_rebalance_max_delay_ms is None:
+        return [rnd.ends_ms for rnd in rounds]
+    unheard_ms, found = 0, []
+    for rnd in rounds:
+        if rnd.trigger not in (Trigger.DEADLINE, Trigger.FOLLOW_UP):
+            now = [config, *(later for first, later in later_configs if first <= rnd.number)][-1]
+            unheard_ms = max(unheard_ms, now.heartbeat_interval_ms)
+        found.append(rnd.ends_ms + unheard_ms)
+    return found

@@ -172,7 +172,7 @@ def figures_of(made: Plan) -> Figures:
 def event_outcomes(made: Plan, scenario: Scenario) -> tuple[EventOutcome, ...]:
     """Say what follows from each event until the next one."""
     events = in_time(scenario.events)
-    found = []
+    found, in_effect_ms = [], made.in_effect_ms
     for place, event in enumerate(events):
         end_ms = events[place + 1].at_ms if place + 1 < len(events) else None
         rounds = [rnd for rnd in made.rounds if event.at_ms <= rnd.at_ms and (end_ms is None or rnd.at_ms < end_ms)]
@@ -186,7 +186,7 @@ def event_outcomes(made: Plan, scenario: Scenario) -> tuple[EventOutcome, ...]:
                 hops=len(stateful),
                 cold_handovers=sum(not step.caught_up for step in stateful),
                 warm_ms=_since(event, rounds, lambda rnd: not rnd.probing_rebalance),
-                balanced_ms=_end(event, rounds),
+                balanced_ms=_end(event, rounds, in_effect_ms),
             )
         )
     return tuple(found)
@@ -198,6 +198,10 @@ def _since(event: Event, rounds: Sequence[Round], holds: Callable[[Round], bool]
     return rounds[last_without + 1].at_ms - event.at_ms if last_without + 1 < len(rounds) else None
 
 
-def _end(event: Event, rounds: Sequence[Round]) -> int | None:
-    """Return how long after the event nothing follows any more; ``None`` if the last round is not settled."""
-    return rounds[-1].ends_ms - event.at_ms if rounds and Phase.SETTLED in rounds[-1].phases else None
+def _end(event: Event, rounds: Sequence[Round], in_effect_ms: Sequence[int]) -> int | None:
+    """Return how long after the event nothing follows any more; ``None`` if the last round is not settled.
+
+    ``in_effect_ms``: when each round of the plan has taken effect.
+    """
+    settled = rounds and Phase.SETTLED in rounds[-1].phases
+    return in_effect_ms[rounds[-1].number - 1] - event.at_ms if settled else None

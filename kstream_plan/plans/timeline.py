@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.model.holding_changes import Change, apart_from_stateless, changed_holdings
 from kstream_plan.plans.loads import after, at_first
-from kstream_plan.plans.pauses import moments
+from kstream_plan.plans.pauses import Pause, moments
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.restoring import cold_restoring_ms, restored_at_ms
 from kstream_plan.plans.stateless_steps import single_steps
@@ -129,8 +130,8 @@ class Timeline:
 
 def timeline(plan: Plan) -> Timeline:
     """Return the plan over time."""
-    cold = tuple(_cold_starts(plan))
-    begins_ms, ends_ms = _ends(plan, cold)
+    cold, spans = tuple(_cold_starts(plan)), _spans(plan)
+    begins_ms, ends_ms = _ends(plan, cold, spans)
     aside_ms = max(plan.config.heartbeat_interval_ms, (ends_ms - begins_ms) // _ASIDE)
     from_ms, to_ms = begins_ms - aside_ms, ends_ms + aside_ms
     there = _there(plan, from_ms, to_ms)
@@ -138,7 +139,6 @@ def timeline(plan: Plan) -> Timeline:
     stretches.sort(key=attrgetter("task", "from_ms", "instance", "doing"))
     instances = tuple(_instances(plan, stretches, cold, there, from_ms, to_ms))
     alone = list(_alone_at_the_end(plan, stretches, from_ms, to_ms))
-    spans = [*plan.pauses.spans.items(), *(((one.from_ms, one.to_ms), 1) for one in alone)]
     return Timeline(
         from_ms=from_ms,
         ends_ms=ends_ms,
@@ -147,7 +147,7 @@ def timeline(plan: Plan) -> Timeline:
         stretches=tuple(stretches),
         cold_starts=cold,
         standstills=_standstills(plan, alone),
-        still=_levels(spans, from_ms, to_ms),
+        still=_levels([*spans.items(), *(((one.from_ms, one.to_ms), 1) for one in alone)], from_ms, to_ms),
         loads=tuple(_loads(plan, from_ms)),
         warming_up=_counted(stretches, Doing.WARMS_UP, from_ms, to_ms),
         restoring=_counted(stretches, Doing.RESTORES, from_ms, to_ms),
@@ -170,14 +170,38 @@ def summed(several: Iterable[Sequence[Level]]) -> tuple[Level, ...]:
     return _added_up(changes)
 
 
-def _ends(plan: Plan, cold: Sequence[ColdStart]) -> tuple[int, int]:
-    spans = plan.pauses.spans
-    last = [rnd.ends_ms for rnd in plan.rounds[-1:]] + [outage.to_ms for outage in plan.outages]
+def _ends(plan: Plan, cold: Sequence[ColdStart], spans: Mapping[tuple[int, int], int]) -> tuple[int, int]:
+    last = plan.in_effect_ms[-1:] + [outage.to_ms for outage in plan.outages]
     restored = (start.at_ms + (start.restores_ms or 0) for start in cold)
     return (
         min((0, *(from_ms for from_ms, _ in spans))),
         max(plan.summary.duration_ms, 0, *last, *restored, *(to_ms for _, to_ms in spans)),
     )
+
+
+def _in_time(plan: Plan) -> Iterator[Pause]:
+    """Yield the pauses of single tasks when they are; those of a Connect group plans tell earlier, as its rounds."""
+    found = plan.pauses.rounds.single()
+    if not plan.is_of_workers:
+        yield from found
+        return
+    times_ms, in_effect_ms = [rnd.at_ms for rnd in plan.rounds], plan.in_effect_ms
+    run = {plan.group.tasks[task].task_id for held in plan.initial for task in held.active}
+
+    def later(at_ms: int) -> int:
+        place = min(bisect_left(times_ms, at_ms), len(times_ms) - 1)
+        return at_ms + in_effect_ms[place] - times_ms[place]
+
+    for pause in found:
+        since_before = pause.from_ms == 0 and pause.task_id not in run
+        yield Pause(pause.task_id, 0 if since_before else later(pause.from_ms), later(pause.to_ms))
+
+
+def _spans(plan: Plan) -> Mapping[tuple[int, int], int]:
+    """Return how many pauses there are from when to when."""
+    if not plan.is_of_workers:
+        return plan.pauses.spans
+    return Counter((pause.from_ms, pause.to_ms) for pause in _in_time(plan))
 
 
 def _cold_starts(plan: Plan) -> Iterator[ColdStart]:
@@ -290,12 +314,12 @@ def _history(plan: Plan, from_ms: int) -> Iterator[tuple[int, Sequence[Holding]]
     """Yield what is held from when on, stateless tasks left out where they are many."""
     held = plan.initial
     yield from_ms, apart_from_stateless(held)
-    for rnd in plan.rounds:
+    for rnd, in_effect_ms in zip(plan.rounds, plan.in_effect_ms, strict=True):
         if rnd.turns:
             parts = list(moments(plan.group, rnd, held))
             yield from ((parts[place - 1][0], parts[place][2]) for place in range(1, len(parts)))
         held = rnd.assigned
-        yield rnd.ends_ms, apart_from_stateless(held)
+        yield in_effect_ms, apart_from_stateless(held)
 
 
 def _restored(cold: Iterable[ColdStart], to_ms: int) -> Iterator[Stretch]:
@@ -367,7 +391,9 @@ def _added_up(changes: Mapping[int, int]) -> tuple[Level, ...]:
 
 
 def _loads(plan: Plan, from_ms: int) -> Iterator[LoadAt]:
-    for at_ms, of in [(from_ms, plan.initial_balance), *((rnd.at_ms, rnd.balance) for rnd in plan.rounds)]:
+    times_ms = plan.in_effect_ms if plan.is_of_workers else [rnd.at_ms for rnd in plan.rounds]
+    balances = (rnd.balance for rnd in plan.rounds)
+    for at_ms, of in [(from_ms, plan.initial_balance), *zip(times_ms, balances, strict=True)]:
         most = max(of.active, default=0)
         yield LoadAt(at_ms, most - of.balance_factor, most, of.balance_factor, of.subtopology_task_spread)
 
@@ -383,7 +409,7 @@ def _alone_at_the_end(plan: Plan, stretches: Iterable[Stretch], from_ms: int, to
 
 def _standstills(plan: Plan, alone: Iterable[Standstill]) -> tuple[Standstill, ...] | None:
     group = plan.group
-    stateful = (pause for pause in plan.pauses.rounds.single() if group.stateful_flags[group.task_index[pause.task_id]])
+    stateful = (pause for pause in _in_time(plan) if group.stateful_flags[group.task_index[pause.task_id]])
     ended = (Standstill(group.task_index[task_id], from_ms, to_ms) for task_id, from_ms, to_ms in stateful)
     found = list(islice(chain(alone, ended), MOST_STANDSTILLS + 1))
     return None if len(found) > MOST_STANDSTILLS else tuple(sorted(found))

@@ -74,7 +74,7 @@ def says_what_the_rounds_say(of: Plan) -> None:
         number if found.instances[place].there and found.instances[place].there[0][0] == found.from_ms else 0
         for place, number in enumerate(at_first(of))
     ]
-    last_at = {rnd.ends_ms: place for place, rnd in enumerate(of.rounds)}
+    last_at = {at_ms: place for place, at_ms in enumerate(of.in_effect_ms)}
     runs = list(after(of, of.rounds))
     warming = list(warmup_counts(of.group, [rnd.assigned for rnd in of.rounds]))
     for at_ms, place in last_at.items():
@@ -101,7 +101,7 @@ def test_it_says_what_the_rounds_of_any_plan_say(of: Snapshot) -> None:
     says_what_the_rounds_say(plan(of, max_rounds=40))
 
 
-@pytest.mark.parametrize("name", ["plan scale-out", "plan crash", "simulation remove-one"])
+@pytest.mark.parametrize("name", ["plan scale-out", "plan crash", "simulation remove-one", "connect restart"])
 def test_no_task_runs_twice_at_once_and_none_while_it_stands_still(name: str) -> None:
     found = timeline(made(name))
     for task in made(name).group.stateful:
@@ -133,3 +133,10 @@ def test_who_crashed_runs_nothing_from_then_on() -> None:
 def test_series_add_up() -> None:
     one, other = (Level(-5, 1), Level(10, 3)), (Level(-5, 2), Level(5, 0), Level(10, 1))
     assert summed([one, other]) == (Level(-5, 3), Level(5, 1), Level(10, 4))
+
+
+def test_a_connect_group_is_drawn_when_its_rounds_have_taken_effect() -> None:
+    found = timeline(made("connect restart"))
+    assert found.still == (Level(found.from_ms, 0), Level(0, 5), Level(313_000, 0))
+    assert {(one.from_ms, one.to_ms) for one in found.standstills or ()} == {(0, 313_000)}
+    assert found.loads[-1].at_ms == found.ends_ms == 313_000

@@ -79,10 +79,14 @@ def test_a_duration_counts_until_all_have_heard_but_not_where_they_join_by_thems
     }
     by_itself = plan_checked(snapshot(waiting), scenario=Scenario(events=()))
     for made, more_ms in ((heard, 3_000), (by_itself, 0)):
-        findings = checked(made, max_duration=made.summary.duration_ms).findings
-        (finding,) = (one for one in findings if one.rule == "max_duration")
-        assert finding.measured == made.summary.duration_ms + more_ms > 0
-        assert finding.status is (Status.ERROR if more_ms else Status.PASSED)
+        assert made.summary.duration_ms == made.rounds[-1].at_ms + more_ms > 0
+        for limit_ms, status in (
+            (made.summary.duration_ms - 1, Status.ERROR),
+            (made.summary.duration_ms, Status.PASSED),
+        ):
+            findings = checked(made, max_duration=limit_ms).findings
+            (finding,) = (one for one in findings if one.rule == "max_duration")
+            assert (finding.measured, finding.status) == (made.summary.duration_ms, status)
 
 
 def test_rules_about_state_do_not_apply_and_are_not_passed_in_any_form() -> None:

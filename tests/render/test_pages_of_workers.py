@@ -49,7 +49,7 @@ def test_the_first_lines_of_a_plan_of_workers() -> None:
     made = plan_checked(snapshot(even(3)), scenario=Scenario(events=EVENTS["leaves"]))
     assert table(made, width=120).splitlines()[:5] == [
         "live: 3 → 2 workers (w1 gone), 15 connectors and tasks. Generation 12, 2026-11-22 12:00:00Z",
-        "SETTLES  in ~5m00s: 2 rebalances = 1 leave + 1 end of a delay",
+        "SETTLES  in ~5m03s: 2 rebalances = 1 leave + 1 end of a delay",
         "NOBODY   runs up to 5 connectors and tasks at once, ≤ 5m03s each; 25m15s in all",
         "MOVES    5 of 15; least 5",
         "PAUSES   ~5m03s each, ≤ 5 tasks at once. Worst: c1 (connector) 5m03s in 1 pause",

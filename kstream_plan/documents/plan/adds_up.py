@@ -163,6 +163,7 @@ def _summary(plan: Plan) -> Summary:
         plan.rounds,
         replace(said.lower_bounds, moves=moves),
         plan.pauses,
+        duration_ms=max(plan.in_effect_ms, default=0),
         duration_is=said.duration_is,
         max_cold_restore_ms=said.max_cold_restore_ms,
         runs_by_ms=said.runs_by_ms,

@@ -129,7 +129,7 @@ def summary_adds_up(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     figures = {
         "rebalances": len(plan.rounds),
         "probing_rebalances": sum(rnd.trigger is Trigger.PROBING for rnd in plan.rounds),
-        "duration_ms": plan.rounds[-1].ends_ms if plan.rounds else 0,
+        "duration_ms": max(plan.in_effect_ms, default=0),
         "moves": _moves(plan),
         "peak_extra_copies": max(extra_copies([rnd.assigned for rnd in plan.rounds]), default=0),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import accumulate
 
-from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans import Plan
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.measuring import UNKNOWN, MeasuredPlan, Measurement, Offence, number, worst_first
 
@@ -21,21 +21,10 @@ def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
         return UNKNOWN
     if plan.design == "streams":
         return _until_everything_runs(plan, limit)
-    unheard_ms = _unheard_ms(plan)
-    late = next((rnd for rnd in plan.rounds if rnd.at_ms + unheard_ms > number(limit)), None)
-    by_ms = plan.rounds[-1].at_ms + unheard_ms if plan.rounds else 0
+    in_effect_ms = plan.in_effect_ms
+    late = next((rnd for rnd, at_ms in zip(plan.rounds, in_effect_ms, strict=True) if at_ms > number(limit)), None)
+    by_ms = max(in_effect_ms, default=0)
     return Measurement(by_ms, () if late is None else (Offence(by_ms, late.number),))
-
-
-def _unheard_ms(plan: Plan) -> int:
-    """Return how much later than it says a Connect group's round may take effect.
-
-    A round has the time of what it comes from, of which workers hear by heartbeat; those that follow from it, and the
-    delay that it begins, are so much later with it. Who joins again by a delay that ran already needs not be told.
-    """
-    if not plan.is_of_workers or all(rnd.trigger in (Trigger.DEADLINE, Trigger.FOLLOW_UP) for rnd in plan.rounds):
-        return 0
-    return max(plan.config_of(rnd.number).heartbeat_interval_ms for rnd in plan.rounds)
 
 
 def _until_everything_runs(plan: Plan, limit: LimitValue) -> Measurement:

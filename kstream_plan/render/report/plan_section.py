@@ -120,7 +120,7 @@ def timeline_drawing(plan: Plan, found: Sequence[Activity], of: Timeline, names:
     title = "Who runs how much when"
     notes = [note] if note else []
     notes += [_NOT_DRAWN] if plan.pauses_are_least else []
-    unheard = f"drawn up to {duration(plan.config.heartbeat_interval_ms)} early: so long until all workers have heard"
+    unheard = f"drawn when all workers have heard of it, which may take {duration(plan.config.heartbeat_interval_ms)}"
     notes += [unheard] if plan.is_of_workers else []
     notes += [f"… = {names.escape(names.common)}"] if names.common else []
     return Drawing(title, figure, _legend(figure, _LEGEND), note="; ".join(notes))

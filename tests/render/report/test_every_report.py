@@ -193,8 +193,8 @@ def test_the_best_of_alternatives_is_said_with_its_figures() -> None:
 
 
 @pytest.mark.parametrize("name", ["connect", "drain-workers"])
-def test_a_page_of_workers_says_how_much_too_early_it_draws(name: str) -> None:
+def test_a_page_of_workers_says_when_it_draws_what_rebalances_change(name: str) -> None:
     page = Page(report_cases.case(name))
-    assert in_it("drawn up to 3.0 s early: so long until all workers have heard", page)
+    assert in_it("drawn when all workers have heard of it, which may take 3.0 s", page)
     assert in_it("Taken for granted", page)
     assert not in_it("Assumed:", page)

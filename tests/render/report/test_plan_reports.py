@@ -94,7 +94,7 @@ def test_a_page_of_a_connect_group_begins_with_what_nobody_runs() -> None:
     assert section.answer.label == "Nobody runs"
     assert section.answer.text.startswith("up to 5 connectors and tasks at once, ≤ 5m03s each; ")
     assert f"{duration(pauses['paused_task_ms'])} in all" in section.answer.text
-    assert section.answer.text.endswith("longest from 0:00 to 5:00: c1 (connector), c1-0, c1-1, c1-2, c1-3")
+    assert section.answer.text.endswith("longest from 0:00 to 5:03: c1 (connector), c1-0, c1-1, c1-2, c1-3")
     assert [one.label for one in section.in_short] == ["What happens", "When"]
     assert section.tone == "warn"
 
@@ -134,9 +134,9 @@ def test_what_the_page_draws_is_what_the_json_says(of: str) -> None:
     numbers, times_ms = iter(data["stretches"]), data["times_ms"]
     stretches = [(*of[:3], times_ms[of[3]], times_ms[of[4]]) for of in zip(*[numbers] * 5, strict=True)]
     names = {of["process_id"]: name for of, name in zip(document["instances"], data["instances"], strict=True)}
-    times = [rnd["at_ms"] for rnd in document["rounds"]]
-    for place, rnd in enumerate(document["rounds"]):
-        if rnd["at_ms"] in times[place + 1 :]:
+    times = made.in_effect_ms if made.is_of_workers else [rnd["at_ms"] for rnd in document["rounds"]]
+    for place, (at_ms, rnd) in enumerate(zip(times, document["rounds"], strict=True)):
+        if at_ms in times[place + 1 :]:
             continue
         for role, doing in (("active", "runs"), ("standby", "standby"), ("warmup", "warms-up")):
             said = {
@@ -148,7 +148,7 @@ def test_what_the_page_draws_is_what_the_json_says(of: str) -> None:
             drawn = {
                 (data["tasks"][str(task)][0], data["instances"][instance])
                 for task, instance, what, from_ms, to_ms in stretches
-                if data["doing"][what] == doing and from_ms <= rnd["at_ms"] < to_ms
+                if data["doing"][what] == doing and from_ms <= at_ms < to_ms
             }
             assert drawn == said
 
