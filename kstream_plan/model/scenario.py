@@ -19,7 +19,7 @@ SettingValue: TypeAlias = int | str | tuple[str, ...]
 
 #: So many instances join at once, and so many threads has one, at most: more is a slip of the pen.
 MOST_INSTANCES = 10_000
-#: So many tasks a connector has at most.
+#: So many tasks a connector has at most; those of a snapshot in all.
 MOST_TASKS = 1_000_000
 
 #: In place of names: every instance that runs then.

@@ -20,6 +20,7 @@ from kstream_plan.model.connect_group import (
     work_of,
 )
 from kstream_plan.model.java_hash import java_string_key
+from kstream_plan.model.scenario import MOST_TASKS
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows.config import number_from_text, unknown_key
@@ -63,6 +64,7 @@ def read_connect(
     notes = list[Note]()
     config, protocol, unknown = _read_config(row, as_text=config_as_text)
     counts, warnings = _read_connectors(row)
+    _check_amount(counts)
     given = optional_rows(row, "instances")
     if not given:
         raise FieldError("instances", "holds no worker", "give at least one")
@@ -161,6 +163,13 @@ def _read_connectors(row: Row) -> tuple[tuple[tuple[str, int], ...], list[Note]]
         message = f"{_some(idle)}: not running by its state; where a worker has it, it counts as running there"
         notes.append(Note("idle-items", message, tuple(idle)))
     return tuple(sorted(counts.items(), key=lambda one: java_string_key(one[0]))), notes
+
+
+def _check_amount(counts: Sequence[tuple[str, int]]) -> None:
+    if sum(number for _, number in counts) > MOST_TASKS:
+        name, most = max(counts, key=lambda of: of[1])
+        what = f"have more than {MOST_TASKS:,} tasks in all, {shown(name)} {most:,} of them"
+        raise FieldError("connectors", what, "give the number of tasks that are configured as task_count")
 
 
 class _Java:

@@ -202,6 +202,10 @@ def test_a_connector_may_be_called_like_a_task() -> None:
         ({"tasks": [{"task_id": "0_0"}]}, "a Connect group has none"),
         ({"connectors": [{"name": "c0", "task_count": 4}]}, "which is not configured"),
         ({"connectors": [{"name": "c0", "task_count": 10**12}]}, "more than 1,000,000 tasks in all"),
+        (
+            {"connectors": [{"name": of, "task_count": 500_001} for of in ("c0", "c1")]},
+            "more than 1,000,000 tasks in all",
+        ),
         ({"instances": []}, "holds no worker"),
     ],
 )
