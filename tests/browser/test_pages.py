@@ -12,7 +12,7 @@ from tests.helpers.chromium import Browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
-WIDTHS = (400, 1280)
+WIDTHS = (375, 1280)
 _ENTER, _TAB, _ESCAPE = 13, 9, 27
 
 
@@ -38,7 +38,8 @@ def test_a_page_is_whole_and_loads_nothing(name: str, browser: Browser, pages: P
 
 
 @pytest.mark.parametrize("name", report_cases.NAMES)
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dark", [False, True])
 def test_axe_finds_nothing_serious(name: str, width: int, dark: bool, browser: Browser, axe: str, pages: Path) -> None:
     shown(browser, pages, name, width=width, dark=dark)
     browser.run("for (const of of document.querySelectorAll('details:not(.steps)')) of.open = true")
@@ -96,9 +97,41 @@ def test_a_zoom_makes_the_time_wider_not_the_page(browser: Browser, pages: Path)
 
 def test_a_table_sorts_by_a_column(browser: Browser, pages: Path) -> None:
     shown(browser, pages, "compare")
-    browser.run("[...document.querySelectorAll('th button')].find(one => one.textContent == 'rebal.').click()")
-    cells = browser.run("[...document.querySelectorAll('.sortable tbody tr')].map(row => row.cells[4].textContent)")
-    assert [int(cell) for cell in cells] == sorted(map(int, cells), reverse=True)
+    sort = "[...document.querySelectorAll('th button')].find(one => one.textContent == 'rebal.').click()"
+    cells = "[...document.querySelectorAll('.sortable tbody tr')].map(row => Number(row.cells[4].textContent))"
+    browser.run(sort)
+    assert browser.run(cells) == [22, 12, 8]
+    browser.run(sort)
+    assert browser.run(cells) == [8, 12, 22]
+
+
+@pytest.mark.parametrize(
+    ("head", "most", "least"),
+    [
+        ("left", ["UNREADABLE", "STUCK", "STOPPED", "~1h41m", "~27m00s", "~15m21s"], ["~3.1 s", *["settled"] * 3]),
+        ("restored", ["?", "20M", "104k", "104k", "58k"], ["4k", "0", *[""] * 4]),
+        ("pause", ["39.1 s", "30.2 s"], ["3.0 s", "0.1 s", *[""] * 4]),
+        ("application", [], ["payments", *["S1"] * 8, *["S2b"] * 5, "S7", "shop"]),
+    ],
+)
+def test_figures_with_units_are_sorted_as_what_they_are(
+    head: str, most: list[str], least: list[str], browser: Browser, pages: Path
+) -> None:
+    shown(browser, pages, "fleet")
+    browser.run(f"[...document.querySelectorAll('th button')].find(one => one.textContent == '{head}').click()")
+    column = browser.run(f"[...document.querySelectorAll('th')].findIndex(one => one.textContent == '{head}')")
+    rows = "[...document.querySelectorAll('.sortable tbody tr')]"
+    cells = browser.run(f"{rows}.map(row => row.cells[{column}].textContent)")
+    assert (cells[: len(most)], cells[-len(least) :]) == (most, least)
+
+
+@pytest.mark.parametrize("name", ["check", "check-fleet", "fleet", "plan", "connect", "evil-and-long"])
+def test_no_word_is_broken_that_could_be_whole(name: str, browser: Browser, pages: Path) -> None:
+    shown(browser, pages, name, width=375)
+    browser.run("for (const of of document.querySelectorAll('details')) of.open = true")
+    heads = "[...document.querySelectorAll('th, td:not(.long)')].filter(of => of.offsetParent)"
+    words = "of.textContent.split(/\\s+/).reduce((most, word) => Math.max(most, word.length), 0)"
+    assert browser.run(f"{heads}.filter(of => of.clientWidth < 4 * ({words})).map(of => of.textContent)") == []
 
 
 def test_without_its_script_a_page_says_the_same(browser: Browser, pages: Path) -> None:

@@ -43,6 +43,8 @@ from tests.helpers.connect_rows import snapshot as connect
 
 #: What could break a page, its script, a template or the order of what is read.
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u202e\x1b{{7*7}}"
+#: The same, and long, in letters that are read from the right, and in pictures.
+EVIL_AND_LONG = f"{EVIL} שלום-مرحبا-🔥👩\u200d👩\u200d👧-{'orders-' * 30}"
 
 
 @cache
@@ -75,10 +77,10 @@ def _simulated(of: Simulation) -> str:
     return plans_html([SavedPlan(of.plan, simulation=of)])
 
 
-def _evil_plan() -> str:
+def _evil_plan(name: str = EVIL) -> str:
     of = plan_cases.case("scale-out")
-    instances = tuple(replace(one, host=f"{EVIL}{one.host}") for one in of.group.instances)
-    return plans_html([SavedPlan(replace(of, group=Group(EVIL, of.group.tasks, instances), assignor=EVIL))])
+    instances = tuple(replace(one, host=f"{name}{one.host}") for one in of.group.instances)
+    return plans_html([SavedPlan(replace(of, group=Group(name, of.group.tasks, instances), assignor=name))])
 
 
 def _simulation(name: str) -> str:
@@ -101,8 +103,8 @@ def happened() -> SaidAndHappened:
 
 @cache
 def largest() -> Plan:
-    """As large as groups get: 232 instances, 40 of them new, and 2,800 tasks."""
-    return plan(plan_cases.many_instances(new=40, tasks_each=15), max_rounds=40)
+    """As large as groups get: 220 instances, 20 of them new, and 3,000 tasks."""
+    return plan(plan_cases.many_instances(old=200, new=20, tasks_each=15), max_rounds=40)
 
 
 @cache
@@ -146,6 +148,7 @@ _CASES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "drain": lambda: drains_html([drain_section(drain(plan_cases.snapshot("scale-out"), ["i1"]))]),
         "drain-workers": lambda: drains_html([drain_section(drain_workers(connect(even(3)), ["w1"]))]),
         "evil-plan": _evil_plan,
+        "evil-and-long": lambda: _evil_plan(EVIL_AND_LONG),
         "evil-simulation": lambda: _simulation("evil-names"),
         "evil-check": lambda: check_html(check_cases.case("evil-names")),
         "evil-diff": lambda: diff_html([diff_cases.case("evil-names")]),

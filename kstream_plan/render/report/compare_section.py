@@ -16,10 +16,11 @@ from kstream_plan.render.compare.table import (
     is_bad,
     to_deploy,
 )
-from kstream_plan.render.report.figure import bars_figure
+from kstream_plan.render.report.figure import Length, bars_figure
+from kstream_plan.render.report.made_from import made_from
 from kstream_plan.render.report.markup import report_html
 from kstream_plan.render.report.page import Block, Code, Drawing, Labelled, Section, Table, TableRow, Tone
-from kstream_plan.render.report.plan_section import made_from, timeline_drawing
+from kstream_plan.render.report.plan_section import timeline_drawing
 from kstream_plan.render.report.reports import report_of
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
@@ -41,7 +42,7 @@ def compare_section(alike: Sequence[SameOutcome]) -> Section:
     tone: Tone = "bad" if all(is_bad(of.one) for of in alike) else "good"
     return Section(
         TERMINAL.name(plan.group.application_id),
-        compared_heading(alike, TERMINAL).rpartition(": ")[2],
+        f"by {_axes(alike)}: {compared_heading(alike, TERMINAL).rpartition(': ')[2]}",
         tone,
         _answer(alike),
         (),
@@ -61,7 +62,7 @@ def _answer(alike: Sequence[SameOutcome]) -> Labelled | None:
     figures = [balanced.cells[place]]
     figures += [f"{one.column.head} {one.cells[place]}" for one in others if one.column.head in _IN_ANSWER]
     name = names.cells[place].removesuffix(" *")
-    return Labelled(f"Best: {name} ({names.column.head})", f"{said}: {', '.join(figures)}")
+    return Labelled(f"Best: {names.column.head} = {name}", f"{said}: {', '.join(figures)}")
 
 
 def _blocks(alike: Sequence[SameOutcome]) -> Iterator[Block]:
@@ -69,20 +70,33 @@ def _blocks(alike: Sequence[SameOutcome]) -> Iterator[Block]:
     best = fastest(alike)
     if best and to_deploy(best[0]):
         yield Code("To deploy it", "\n".join(to_deploy(best[0])))
-    figure = bars_figure([(name, *of.one.figures.balanced_ms) for name, of in zip(names, alike, strict=True)])
+    figure = bars_figure(list(_lengths(alike)))
     legend = (
         Labelled("runs", "time until every task is where it stays"),
         Labelled("still", "from the least to the most"),
     )
-    yield Drawing("How long each takes", figure, legend)
+    yield Drawing(f"How long each takes, by {_axes(alike)}", figure, legend)
     yield _figures(alike)
     for name, of in list(zip(names, alike, strict=True))[:_MOST_TIMELINES]:
         plan = of.one.plan
         if plan.rounds:
             drawn = timeline_drawing(plan, events(plan), timeline(plan), Names(plan.group))
-            yield replace(drawn, title=f"{name}: who runs how much when", folded=True)
+            yield replace(drawn, title=f"{_axes(alike)} = {name}: who runs how much when", folded=True)
     plan = alike[0].one.plan
     yield from made_from(plan, Names(plan.group))
+
+
+def _axes(alike: Sequence[SameOutcome]) -> str:
+    """Return what the alternatives have otherwise."""
+    return compared(alike, TERMINAL)[0].column.head
+
+
+def _lengths(alike: Sequence[SameOutcome]) -> Iterator[Length]:
+    """Yield how long each takes; one that does not end has no bar, which would look short."""
+    names, balanced, *_ = compared(alike, TERMINAL)
+    for of, name, cell in zip(alike, names.cells, balanced.cells, strict=True):
+        ends = of.one.settles and of.one.plan.verdict.kind == "settled"
+        yield Length(name, cell.removeprefix("settles "), *(of.one.figures.balanced_ms if ends else (0, 0, 0)))
 
 
 def _figures(alike: Sequence[SameOutcome]) -> Table:
@@ -92,6 +106,7 @@ def _figures(alike: Sequence[SameOutcome]) -> Table:
         TableRow(row, tone="bad" if is_bad(of.one) else "good" if of.fastest else "plain")
         for row, of in zip(cells, alike, strict=True)
     )
-    meanings = "; ".join(f"{one.column.head}: {one.meaning}" for one in shown[1:])
+    best = "*: none is known to be faster; " if fastest(alike) else ""
+    meanings = best + "; ".join(f"{one.column.head}: {one.meaning}" for one in shown[1:])
     right = frozenset(place for place, one in enumerate(shown) if one.column.right)
     return Table("In figures", tuple(one.column.head for one in shown), rows, right, note=meanings, sortable=True)

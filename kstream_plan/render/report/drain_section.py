@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.timeline import timeline
+from kstream_plan.render.report.made_from import made_from
 from kstream_plan.render.report.markup import report_html
 from kstream_plan.render.report.page import Block, Labelled, Notes, Section, Table, TableRow, Tone
 from kstream_plan.render.report.plain import all_captioned
-from kstream_plan.render.report.plan_section import drawings, made_from
+from kstream_plan.render.report.plan_section import drawings
 from kstream_plan.render.report.reports import only, report_of, section_svg
 from kstream_plan.render.report.script_data import script_data
 from kstream_plan.render.simulation.drain import tell_drain
@@ -28,7 +29,7 @@ from kstream_plan.simulation.drain import Drain, DrainedTask
 from kstream_plan.simulation.drain_workers import WorkersDrained
 
 _IF_NOW = "If they stop now"
-#: What is said otherwise of who is to stop.
+#: What is said otherwise of workers that are to stop.
 _CAPTIONS = {"RUNS": "What runs there now"}
 
 
@@ -76,7 +77,7 @@ def drain_section(answer: Drain | WorkersDrained) -> Section:
         about=f"who is to stop: {several(names.instances(answer.process_ids))}",
         tone=tone,
         answer=Labelled("May it stop?", title.forms[0]),
-        facts=tuple(all_captioned(facts, _CAPTIONS)),
+        facts=tuple(all_captioned(facts, {} if isinstance(answer, Drain) else _CAPTIONS)),
         blocks=(*tables, *noted, *_follows(plan, names), *taken, *made_from(plan, names)),
         taken=plan.captured_at,
         data=script_data(plan, of, names) if plan.rounds else None,

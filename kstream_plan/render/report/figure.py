@@ -14,7 +14,7 @@ from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.timeline import InstanceCourse, Level, LoadAt, Timeline, summed
 from kstream_plan.render.plan.picture import head_of, shown_instances
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count, duration, durations
+from kstream_plan.render.text.numbers import clock, count
 
 #: So wide is a row in the units of its shapes.
 WIDTH = 10_000
@@ -22,8 +22,9 @@ WIDTH = 10_000
 MOST_ROWS = 24
 _MOST_TICKS = 8
 _MOST_MARKS = 40
-#: So wide is a letter of a mark, in the units of shapes.
+#: So wide is a letter of a mark, in the units of shapes; on a narrow screen so many times as wide.
 _SIGN = 95
+_NARROW = 3
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 _TICKS_MS = (
     *(_SECOND * of for of in (1, 2, 5, 10, 15, 30)),
@@ -48,11 +49,16 @@ class Tick(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """Something that happens: how far to the right, what (empty if there is no room), and whether it is a probe."""
+    """Something that happens: how far to the right, what (empty if there is no room), and whether it is a probe.
+
+    ``before``: the text ends there, rather than to begin. ``tight``: on a narrow screen there is no room for it.
+    """
 
     percent: str
     text: str
     is_probe: bool
+    before: bool
+    tight: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +101,7 @@ def timeline_figure(plan: Plan, found: Sequence[Activity], of: Timeline, names: 
     else:
         rows += _area_rows(of, names)
     rows += _instance_rows(of, names, shown)
-    rows.append(_still_row(of))
+    rows.append(_still_row(of, at_least=plan.pauses_are_least))
     left_out = f"; {others} below" if others and len(everyone) > MOST_ROWS else ""
     sentence = (
         f"{count(len(everyone), 'worker' if plan.is_of_workers else 'instance')} over {clock(of.ends_ms)}: what each "
@@ -119,20 +125,20 @@ def load_figure(plan: Plan, of: Timeline) -> Figure:
     rows = [_band_row(of, member)]
     balance = [Level(one.at_ms, one.balance_factor) for one in of.loads]
     subtopology = [Level(one.at_ms, one.subtopology_task_spread) for one in of.loads]
-    rows.append(_series_row(f"{member} balance", balance, of, "balance", f"most minus least tasks of {_a(member)}"))
+    rows.append(_series_row(f"{member} balance", balance, of, "balance", f"most minus least tasks of {a_member(plan)}"))
     rows.append(
         _series_row(
-            f"{part} balance", subtopology, of, "balance", f"most minus least tasks of a {part} on {_a(member)}"
+            f"{part} balance", subtopology, of, "balance", f"most minus least tasks of a {part} on {a_member(plan)}"
         )
     )
-    if not plan.is_of_workers:
-        rows.append(
-            _series_row("copies warming up", of.warming_up, of, "warms-up", "at once, on all instances", most=True)
-        )
-    if any(level.number for level in of.restoring):
-        rows.append(_series_row("cold tasks restoring", of.restoring, of, "restores", "nobody runs these", most=True))
-    rows.append(_series_row("tasks standing still", of.still, of, "still", "at the same time", most=True))
-    sentence = f"load, balance{'' if plan.is_of_workers else ', copies'} and standstills over time"
+    copies = _highest(of.warming_up)
+    if copies:
+        rows.append(_series_row("copies warming up", of.warming_up, of, "warms-up", "at once, on all instances", "≤ "))
+    if _highest(of.restoring):
+        rows.append(_series_row("cold tasks restoring", of.restoring, of, "restores", "nobody runs these", "≤ "))
+    bound = "≥ " if plan.pauses_are_least else "≤ "
+    rows.append(_series_row("tasks standing still", of.still, of, "still", "at the same time", bound))
+    sentence = f"load, balance{', copies' if copies else ''} and standstills over time"
     return Figure(rows=tuple(rows), ticks=_ticks(of), marks=(), sentence=sentence)
 
 
@@ -143,18 +149,26 @@ class _Span(NamedTuple):
     to_ms: int
 
 
-def bars_figure(lengths: Sequence[tuple[str, int, int, int]]) -> Figure:
-    """Return how long several things take: a name each, in the middle, at least and at most (milliseconds)."""
-    longest = max((most for *_, most in lengths), default=0)
+class Length(NamedTuple):
+    """How long something takes: in words, and in the middle, at least and at most; zeros if it does not end."""
+
+    name: str
+    said: str
+    median_ms: int
+    least_ms: int
+    most_ms: int
+
+
+def bars_figure(lengths: Sequence[Length]) -> Figure:
+    """Return how long several things take."""
+    longest = max((of.most_ms for of in lengths), default=0)
     axis = _Span(0, longest + max(1_000, longest // 25))
     rows = []
-    for name, median, least, most in lengths:
-        between = f" ({durations(least, most)})" if least != most else ""
+    for name, said, median, least, most in lengths:
         shapes = [Shape("runs", _spans([(0, median)], axis, 6, 14) if median else "")]
         shapes += [Shape("still", _spans([(least, most)], axis, 11, 4))] if least != most else []
-        told = f"{name}: {duration(median)}{between}"
         kept = tuple(shape for shape in shapes if shape.path)
-        rows.append(Row(label=name, sums_up=duration(median), told=told, shapes=kept, height=26))
+        rows.append(Row(label=name, sums_up=said, told=f"{name}: {said}", shapes=kept, height=26))
     return Figure(rows=tuple(rows), ticks=_ticks(axis), marks=(), sentence="how long each takes")
 
 
@@ -207,16 +221,25 @@ def _course_row(course: InstanceCourse, label: str, place: int | None, most: int
     return Row(label=label, sums_up=sums_up, told=told, shapes=kept, place=place, height=height)
 
 
-def _still_row(of: Timeline) -> Row:
-    most = max(level.number for level in of.still)
-    sums_up = f"≤ {most:,}" if most else "none"
-    told = f"nobody runs: {count(most, 'task')} at once at most" if most else "nobody runs: nothing stands still"
-    return Row(label="nobody runs", sums_up=sums_up, told=told, shapes=_still_shapes(of.still, of, 30), height=34)
+def _still_row(of: Timeline, *, at_least: bool) -> Row:
+    """Return the row of what nobody runs: what stands still, and on top of it what restores before it runs."""
+    nobody, restoring = summed([of.still, of.restoring]), _highest(of.restoring)
+    most, still = _highest(nobody), _highest(of.still)
+    sums_up = f"{'≥' if at_least else '≤'} {most:,}" if most else "none"
+    at = "at once at least" if at_least else "at once at most"
+    told = f"nobody runs: {count(most, 'task')} {at}" if most else "nobody runs: nothing stands still"
+    told += f": {still:,} stand still, {restoring:,} restore before they run" if restoring else ""
+    above = [Shape("restores", _area(nobody, of, 30, 26, most))] if restoring else []
+    shapes = (*above, *_still_shapes(of.still, of, 30, most))
+    return Row(label="nobody runs", sums_up=sums_up, told=told, shapes=shapes, height=34)
 
 
-def _still_shapes(series: Sequence[Level], of: Timeline, height: int) -> tuple[Shape, ...]:
-    most = max(level.number for level in series)
-    if not most:
+def _highest(series: Sequence[Level]) -> int:
+    return max(level.number for level in series)
+
+
+def _still_shapes(series: Sequence[Level], of: Timeline, height: int, most: int) -> tuple[Shape, ...]:
+    if not any(level.number for level in series):
         return ()
     ticks = "".join(
         f"M{_x(level.at_ms, of)} {height}V{height - _high(level.number, most, height - 4)}"
@@ -226,12 +249,13 @@ def _still_shapes(series: Sequence[Level], of: Timeline, height: int) -> tuple[S
     return (Shape("still", _area(series, of, height, height - 4, most)), Shape("still-tick", ticks))
 
 
-def _series_row(label: str, series: Sequence[Level], of: Timeline, kind: str, means: str, *, most: bool = False) -> Row:
-    highest = max(level.number for level in series)
+def _series_row(label: str, series: Sequence[Level], of: Timeline, kind: str, means: str, bound: str = "") -> Row:
+    """Return the row of a series: with a ``bound`` that and the highest sum it up, else first, highest and last."""
+    highest = _highest(series)
     first, last = series[0].number, series[-1].number
-    sums_up = f"≤ {highest:,}" if most else f"{first:,}" if first == last else f"{first:,} → {last:,}"
+    sums_up = f"{bound}{highest:,}" if bound else _course([first, *[highest] * (highest > max(first, last)), last])
     shapes = (
-        _still_shapes(series, of, 36)
+        _still_shapes(series, of, 36, highest)
         if kind == "still"
         else tuple(shape for shape in [Shape(kind, _area(series, of, 36, 30, highest))] if shape.path)
     )
@@ -239,19 +263,29 @@ def _series_row(label: str, series: Sequence[Level], of: Timeline, kind: str, me
     return Row(label=label, sums_up=sums_up, told=told, shapes=shapes, height=40)
 
 
-def _a(member: str) -> str:
-    return f"an {member}" if member == "instance" else f"a {member}"
+def a_member(plan: Plan) -> str:
+    """Return ``an instance`` or ``a worker``."""
+    return "a worker" if plan.is_of_workers else "an instance"
 
 
 def _band_row(of: Timeline, member: str) -> Row:
     """Return the row of what the instances run that run least and most."""
     most = max(one.most for one in of.loads)
     first, last = of.loads[0], of.loads[-1]
-    told = f"tasks per {member}, least to most: {_ends(first)} at first, {_ends(last)} at the end"
+    widest = max(of.loads, key=lambda one: one.balance_factor)
+    between = [widest] * (widest.balance_factor > max(first.balance_factor, last.balance_factor))
+    told = f"tasks per {member}, least to most: {_ends(first)} at first, "
+    told += "".join(f"{_ends(one)} between, " for one in between) + f"{_ends(last)} at the end"
     path = _band(of.loads, of, 48, 42, most) if most else ""
     shapes = tuple(shape for shape in [Shape("band", path)] if shape.path)
-    sums_up = f"{_ends(first)} → {_ends(last)}" if _ends(first) != _ends(last) else _ends(first)
+    sums_up = _course([_ends(one) for one in (first, *between, last)])
     return Row(label=f"tasks per {member}", sums_up=sums_up, told=told, shapes=shapes, height=52)
+
+
+def _course(numbers: Iterable[int | str]) -> str:
+    """Return ``10 → 0``, or ``0 → 5 → 0``; of what stays the same that."""
+    texts = [text if isinstance(text, str) else f"{text:,}" for text in numbers]
+    return " → ".join(text for place, text in enumerate(texts) if place == 0 or text != texts[place - 1])
 
 
 def _ends(of: LoadAt) -> str:
@@ -327,14 +361,29 @@ def _ticks(of: Timeline | _Span) -> tuple[Tick, ...]:
 def _marks(found: Sequence[Activity], of: Timeline) -> Iterator[Mark]:
     """Yield what starts rebalances; of many the probes are left out. Words go where there is room, probes last."""
     shown = [event for event in found if event.probe is None or len(found) <= _MOST_MARKS]
-    taken: list[tuple[int, int]] = []
-    with_words: set[int] = set()
-    for place in sorted(range(len(shown)), key=lambda place: (shown[place].probe is not None, place)):
-        begin = _x(shown[place].rounds[0].at_ms, of)
-        end = begin + _SIGN * (1 + len(head_of(shown[place])))
-        if end <= WIDTH and all(end <= other[0] or other[1] <= begin for other in taken):
-            taken.append((begin, end))
-            with_words.add(place)
+    order = sorted(range(len(shown)), key=lambda place: (shown[place].probe is not None, place))
+    words = [(_x(shown[place].rounds[0].at_ms, of), head_of(shown[place])) for place in order]
+    wide, narrow = (
+        {place: before for place, before in zip(order, _placed(words, sign), strict=True) if before is not None}
+        for sign in (_SIGN, _SIGN * _NARROW)
+    )
     for place, event in enumerate(shown):
-        words = head_of(event) if place in with_words else ""
-        yield Mark(_percent(event.rounds[0].at_ms, of), words, event.probe is not None)
+        text = head_of(event) if place in wide else ""
+        before = wide.get(place, False)
+        tight = narrow.get(place) is not before
+        yield Mark(_percent(event.rounds[0].at_ms, of), text, event.probe is not None, before, tight)
+
+
+def _placed(words: Iterable[tuple[int, str]], sign: int) -> Iterator[bool | None]:
+    """Yield for each word at its place whether it goes before that place; ``None``: there is no room."""
+    taken: list[tuple[int, int]] = []
+    for at, word in words:
+        length = sign * (1 + len(word))
+        sides = {False: (at, at + length), True: (at - length, at)}
+        for before, (begin, end) in sides.items():
+            if begin >= 0 and end <= WIDTH and all(end <= other[0] or other[1] <= begin for other in taken):
+                taken.append((begin, end))
+                yield before
+                break
+        else:
+            yield None

@@ -12,7 +12,7 @@ from kstream_plan.render.plan.folding import fold
 from kstream_plan.render.plan.headline import cause_sentence, cold_phrase, other_end, pauses_fact, runs_facts
 from kstream_plan.render.plan.rows import line
 from kstream_plan.render.report.page import Labelled
-from kstream_plan.render.report.plain import plain
+from kstream_plan.render.report.plain import captioned, plain
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import clock, count, duration, durations, from_to, interval, several
 
@@ -20,6 +20,8 @@ from kstream_plan.render.text.numbers import clock, count, duration, durations, 
 AT_RISK = "What is at risk"
 #: Up to so many of what happens, and of names, are told.
 _MOST_TOLD = 5
+#: What members of a streams group lead to later has the name of what they did, but no member.
+_OF_NOBODY = ("join", "leave")
 
 
 def in_short(plan: Plan, found: Sequence[Activity], names: Names, draws: Draws | None = None) -> tuple[Labelled, ...]:
@@ -49,8 +51,9 @@ def longest_standstill(plan: Plan, of: Timeline, names: Names) -> str:
 
 
 def _what_happens(plan: Plan, found: Sequence[Activity], names: Names, draws: Draws | None) -> str:
-    rows = (line(row, names) for row in fold(found))
-    begun = [f"{row.at} {'the wait is over' if row.why == 'deadline' else row.why}" for row in rows if not row.is_probe]
+    rows = [row for row in (line(row, names) for row in fold(found)) if not row.is_probe]
+    named = [row for row in rows if row.why not in _OF_NOBODY] or rows
+    begun = [f"{row.at} {'the wait is over' if row.why == 'deadline' else row.why}" for row in named]
     begun += [
         f"{clock(of.from_ms)} {names.instance(of.process_id)} is away until {clock(of.to_ms)}" for of in plan.outages
     ]
@@ -67,8 +70,7 @@ def _what_happens(plan: Plan, found: Sequence[Activity], names: Names, draws: Dr
 
 def _when(plan: Plan, draws: Draws | None) -> str:
     """Return when it is over; of a streams group also when everything runs again."""
-    runs = [f"; {plain(fact.forms[0])} runs" for fact in runs_facts(plan, draws)] if plan.design == "streams" else []
-    runs = [text.replace("everything after", "everything runs after").removesuffix(" runs") for text in runs]
+    runs = [f"; {captioned(fact).text}" for fact in runs_facts(plan, draws)] if plan.design == "streams" else []
     return "".join([_over(plan, draws), other_end(plan), *runs])
 
 
@@ -81,11 +83,12 @@ def _over(plan: Plan, draws: Draws | None) -> str:
         return f"after {duration(summary.duration_ms)}, for which it does not work"
     if verdict.kind != "settled":
         return "never, if nothing else happens"
+    over = "Stable" if plan.design == "streams" else "over"  # which is not when everything runs
     if summary.duration_is == "least":
-        return f"over after ≥ {duration(summary.duration_ms)}: nobody told how fast state is restored"
+        return f"{over} after ≥ {duration(summary.duration_ms)}: nobody told how fast state is restored"
     median_ms = summary.duration_ms if draws is None else draws.duration_ms.median
     between = durations(*plan.ends("duration_ms", *(() if draws is None else draws.duration_ms)))
-    typical = f"over after ~{duration(median_ms)}" + (f" ({between})" if between != duration(median_ms) else "")
+    typical = f"{over} after ~{duration(median_ms)}" + (f" ({between})" if between != duration(median_ms) else "")
     if summary.duration_is != "probes":
         return typical
     every = interval(plan.config.probing_rebalance_interval_ms)

@@ -18,6 +18,8 @@ _TEMPLATES = "templates"
 #: A picture has lines of so many characters, and a legend with so many pixels for a sign, and for a letter.
 _LINE = 135
 _LEGEND_SIGN, _LEGEND_LETTER = 38, 6
+#: A cell of a table with more characters than this, or with a longer word, is a long one.
+_LONG_TEXT, _LONG_WORD = 40, 24
 
 
 def report_html(report: Report) -> str:
@@ -52,6 +54,11 @@ def _page(template: str, **given: object) -> str:
     return f"{_without_blanks(text)}\n"
 
 
+def _is_long(text: str) -> bool:
+    """Tell whether a cell needs room, or has to be broken within a word: most must not be."""
+    return len(text) > _LONG_TEXT or any(len(word) > _LONG_WORD for word in text.split())
+
+
 def _text(name: str) -> str:
     return _without_blanks(files(__package__).joinpath(_TEMPLATES, name).read_text(encoding="utf-8"))
 
@@ -62,10 +69,12 @@ def _without_blanks(text: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader(__package__, _TEMPLATES),
         autoescape=select_autoescape(["html", "svg"], default=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["is_long"] = _is_long
+    return environment

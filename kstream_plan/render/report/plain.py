@@ -1,4 +1,7 @@
-"""What the tables' first lines say, for people who have never typed a command: no option, no command in them."""
+"""What the tables' first lines say, for people who have never typed a command: nothing that one is to type.
+
+Options are named only as where a figure comes from, or why there is none.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,14 @@ _CAPTIONS = {
 }
 #: What a table says for whoever typed a command → what it is to people who see only the page.
 _INSTEAD = (
-    (r"No --restore-rate is known", "How fast, and so how long, is not known"),
-    (r"; no --restore-rate: not estimated since", "; how far copies have come since is not known"),
-    (r" \(--restore-rate\)", ", for nobody told how fast"),
+    (r"No --restore-rate is known", "How fast, and so how long, is not known (no --restore-rate)"),
+    (r"; no --restore-rate: not estimated since", "; how far copies have come since is not known (no --restore-rate)"),
+    (r" \(--restore-rate\)", ", for nobody told how fast (no --restore-rate)"),
+    (r"^(restored .*)(, written .*); from options$", r"\1 (--restore-rate)\2 (--produce-rate)"),
+    (r"^(restored .*); from options$", r"\1 (--restore-rate)"),
+    (r"^(written .*); from options$", r"\1 (--produce-rate)"),
+    (r"\b([\d,]+) items\b", r"\1 connectors and tasks"),
+    (r"^everything after ", "everything runs after "),
     (
         r"the limit was --max-rounds ([\d,]+): the whole plan needs about ([\d,]+)",
         r"played were \1 rounds; the whole plan needs about \2",

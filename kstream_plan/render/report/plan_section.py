@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kstream_plan.documents.plan.read import SavedPlan
+from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, Move, events
 from kstream_plan.plans.loads import Load, loads
@@ -16,11 +17,13 @@ from kstream_plan.plans.timeline import Timeline, timeline
 from kstream_plan.render.plan.detail import Focus, details
 from kstream_plan.render.plan.fleet import plan_line
 from kstream_plan.render.plan.folding import Row, Run, fold
+from kstream_plan.render.plan.headline import cold_phrase
 from kstream_plan.render.plan.picture import head_of, picture
 from kstream_plan.render.plan.remarks import assumed, remarks
 from kstream_plan.render.plan.story import tell
-from kstream_plan.render.report.figure import Figure, everyone_figure, load_figure, timeline_figure
+from kstream_plan.render.report.figure import Figure, a_member, everyone_figure, load_figure, timeline_figure
 from kstream_plan.render.report.in_short import AT_RISK, in_short, longest_standstill
+from kstream_plan.render.report.made_from import made_from
 from kstream_plan.render.report.page import (
     Block,
     Drawing,
@@ -28,7 +31,6 @@ from kstream_plan.render.report.page import (
     Notes,
     Paragraph,
     Section,
-    Settings,
     Steps,
     Table,
     TableRow,
@@ -52,14 +54,16 @@ MOST_SENTENCES = 2_000
 _LEGEND = {
     "runs": "runs, the higher the more tasks",
     "warms-up": "a copy warms up there",
-    "restores": "restores tasks before it runs them",
+    "restores": "restores tasks before it runs them: nobody runs these yet",
     "cold": "a task starts cold",
     "still": "nobody runs it",
     "there": "is a member",
 }
+#: Captions that are others of some groups.
+_OF_WORKERS = {"RELIEF": "When the busiest worker has less to do"}
+_OF_STREAMS = {"TAKES": "Until it is Stable", "SETTLES": "Until it is Stable"}
 _NOT_DRAWN = "not drawn, for nobody knows it: how long what starts cold restores before it runs"
 _LOAD_LEGEND = {
-    "band": "from the least to the most that an instance runs",
     "balance": "most minus least",
     "warms-up": "warm-ups",
     "restores": "cold starts that restore",
@@ -74,16 +78,16 @@ def plan_section(saved: SavedPlan, *, alone: bool = True) -> Section:
     if simulated is None:
         story = tell(plan, names, saved.draws)
         title, facts, ending = story.title, story.facts, story.ending
-        ends = "" if ending is None else f"{ending[0]} {ending[1]}"
+        ends = "" if ending is None else f"{ending[0]} {_ended(plan, ending[1])}"
     else:
         told = tell_simulation(simulated, names)
-        title, facts, ends = told.title, told.facts, told.ending
+        title, facts, ends = told.title, told.facts, _ended(plan, told.ending)
     of = timeline(plan)
     short = in_short(plan, found, names, None if simulated is None else simulated.draws)
     answer, others = _first_lines(plan, facts, of, names, at_risk=any(one.label == AT_RISK for one in short))
     return Section(
         name=title.label,
-        about=title.forms[0],
+        about=f"{title.forms[0]}{_never_released(plan)}",
         tone=_tone(plan, simulated),
         answer=answer,
         facts=others,
@@ -100,18 +104,26 @@ def _first_lines(
 ) -> tuple[Labelled, tuple[Labelled, ...]]:
     """Return what it comes to, and the other first lines; ``at_risk``: what stands still is told before them.
 
-    What users of Connect fear is not how long it takes, but what nobody runs meanwhile: that comes first.
+    What users of Connect fear is not how long it takes, but what nobody runs meanwhile: that comes first. Of a streams
+    group it is when everything runs: who starts cold is still restoring when the group has long been Stable.
     """
-    nobody = [fact for fact in facts if fact.label == "NOBODY"]
-    if not nobody:
-        told_before = ("PAUSES", "RUNS") if at_risk else ()
-        lines = list(all_captioned(fact for fact in facts if fact.label not in told_before))
+    other = _OF_WORKERS if plan.is_of_workers else _OF_STREAMS if plan.design == "streams" else {}
+    told_before = ["PAUSES", "RUNS"] if at_risk else []
+    nobody, runs = ([fact for fact in facts if fact.label == label] for label in ("NOBODY", "RUNS"))
+    if nobody:
+        longest = longest_standstill(plan, of, names)
+        answer = captioned(nobody[-1])
+        answer = answer._replace(text=f"{answer.text}; {longest}" if longest else answer.text)
+        told = [nobody[-1], *facts[: plan.verdict.kind == "settled"]]  # of the latter when it is over, which is told
+    elif runs and plan.verdict.kind == "settled":
+        answer, told = captioned(runs[0]), [*runs]
+        if plan.ends("cold_handovers")[1]:
+            answer = answer._replace(label=f"{cold_phrase(plan)}: {answer.label.lower()}")
+        told += [fact for fact in facts if fact.label in told_before]
+    else:
+        lines = list(all_captioned((fact for fact in facts if fact.label not in told_before), other))
         return lines[0], tuple(lines[1:])
-    answer = captioned(nobody[-1])
-    longest = longest_standstill(plan, of, names)
-    answer = answer._replace(text=f"{answer.text}; {longest}" if longest else answer.text)
-    told = [nobody[-1], *facts[: plan.verdict.kind == "settled"]]  # of the latter when it is over, which is told
-    return answer, tuple(all_captioned(fact for fact in facts if fact not in told))
+    return answer, tuple(all_captioned((fact for fact in facts if fact not in told), other))
 
 
 def timeline_drawing(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names, note: str = "") -> Drawing:
@@ -133,10 +145,22 @@ def drawings(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names, 
     if everyone is not None:
         yield Drawing("Every instance", everyone, _legend(everyone, _LEGEND), folded=True)
     figure = load_figure(plan, of)
+    legend = {"band": f"from the least to the most that {a_member(plan)} runs", **_LOAD_LEGEND}
     title = "Load and balance" if plan.is_of_workers else "Load, balance, copies"
-    yield Drawing(title, figure, _legend(figure, _LOAD_LEGEND))
+    yield Drawing(title, figure, _legend(figure, legend))
     if found:
         yield _picture_table(plan, found, names)
+
+
+def _ended(plan: Plan, text: str) -> str:
+    """Return the end of a plan: a streams group is Stable then, though what starts cold may be restoring still."""
+    return text.replace("SETTLED", "STABLE").replace("settled at", "Stable at") if plan.design == "streams" else text
+
+
+def _never_released(plan: Plan) -> str:
+    """Return that nobody can run a group by this design, after a separator; empty if one can."""
+    notes = [note.message for note in plan.assumptions if note.code == "never-released"]
+    return "".join(f". {message}" for message in notes)
 
 
 def _tone(plan: Plan, simulated: Simulation | None) -> Tone:
@@ -168,7 +192,7 @@ def _blocks(
         yield Notes("To look at", noted, tone="warn")
     if found:
         yield _when_table(plan, found, names)
-        yield from _moves(plan, found, names)
+        yield from _moves(plan, found, of, names)
     yield _loads_table(plan, names)
     if taken:
         yield Notes("Taken for granted", taken)
@@ -182,21 +206,6 @@ def _remarks(plan: Plan, found: Sequence[Activity], names: Names) -> tuple[tuple
     everything = remarks(plan, found, names)
     noted = everything[: len(everything) - len(assumed(plan, names))]
     return noted, tuple(names.escape_message(note.message) for note in plan.assumptions)
-
-
-def made_from(plan: Plan, names: Names) -> Iterator[Block]:
-    """Yield what a plan was made from and how, to be looked up."""
-    of = {
-        "captured": plan.captured_at or "not known",
-        "generation": f"{plan.generation:,}" if plan.generation else "not known",
-        "input (SHA-256)": plan.digest,
-        "snapshot and settings (SHA-256)": plan.snapshot_digest,
-        "design": plan.design,
-        "assignor": plan.assignor,
-        "protocol": plan.protocol,
-        "models": plan.models,
-    }
-    yield Settings("Made from", tuple(Labelled(label, names.escape(text)) for label, text in of.items() if text))
 
 
 def _picture_table(plan: Plan, found: Sequence[Activity], names: Names) -> Table:
@@ -227,10 +236,11 @@ def _scenario(simulated: Simulation, names: Names) -> Iterator[Block]:
 def _when_table(plan: Plan, found: Sequence[Activity], names: Names) -> Table:
     story = tell(plan, names)
     with_stateless = any(line.stateless for line in story.lines)
-    heads = ["at", "generation", "why; warm-ups ready" if story.with_state else "why"]
+    heads = ["at", "generation", "why; warm-ups ready" if story.with_state and plan.probes else "why"]
     heads += [f"cut over: old stops, {story.pause}, new starts"]
     heads += ["stateless"] if with_stateless else []
-    heads += ["warm up: old runs on meanwhile", "records to restore"] if story.with_state else []
+    copies = "new copies" if plan.design == "streams" else "warm up: old runs on meanwhile"
+    heads += [copies, "records to restore"] if story.with_state else []
     heads += ["nobody runs afterwards"] if plan.is_of_workers else []
     rows = []
     for row, line in zip(fold(found), story.lines, strict=True):
@@ -241,7 +251,7 @@ def _when_table(plan: Plan, found: Sequence[Activity], names: Names) -> Table:
         cells += [nobody] if plan.is_of_workers else []
         rows.append(TableRow(tuple(cells), tone="bad" if line.alarm else "warn" if nobody else "plain"))
     if story.ending is not None:
-        rows.append(TableRow((story.ending[0], "", story.ending[1], *[""] * (len(heads) - 3))))
+        rows.append(TableRow((story.ending[0], "", _ended(plan, story.ending[1]), *[""] * (len(heads) - 3))))
     right = {0, len(heads) - 1} if story.with_state else {0}
     right |= {4} if with_stateless else set()
     return Table(
@@ -266,7 +276,7 @@ def _listed(items: Sequence[str], counts: Sequence[str]) -> str:
     return ", ".join(item.removesuffix(",") for item in items)
 
 
-def _moves(plan: Plan, found: Sequence[Activity], names: Names) -> Iterator[Table]:
+def _moves(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names) -> Iterator[Table]:
     moves = [(event, move) for event in found for move in [*event.moves, *event.cold_threads]]
     if not moves:
         return
@@ -274,8 +284,8 @@ def _moves(plan: Plan, found: Sequence[Activity], names: Names) -> Iterator[Tabl
         yield _moves_by_group(plan, moves, names)
         return
     heads = ["at", "why", "task", "from", "to", "copy there", "records to restore", "stands still in all"]
-    cold = {move.task_id for _, move in moves if move.cold}
-    rows = [_move_row(plan, event, move, names, is_least=move.task_id in cold) for event, move in moves]
+    still = {task_id: _still(plan, of, task_id) for task_id in {move.task_id for _, move in moves}}
+    rows = [_move_row(plan, event, move, names, still[move.task_id]) for event, move in moves]
     if plan.is_of_workers:
         del heads[5:7]
         rows = [replace(row, cells=row.cells[:5] + row.cells[7:]) for row in rows]
@@ -283,8 +293,17 @@ def _moves(plan: Plan, found: Sequence[Activity], names: Names) -> Iterator[Tabl
     yield Table("What moves", tuple(heads), tuple(rows), right, tasks=2)
 
 
-def _move_row(plan: Plan, event: Activity, move: Move, names: Names, *, is_least: bool) -> TableRow:
-    """Return a move; ``is_least``: its task starts cold, and what it restores before it runs is no part of pauses."""
+def _still(plan: Plan, of: Timeline, task_id: WorkId) -> str:
+    """Return how long nobody runs a task: what it restores before it runs is no part of its pauses."""
+    pauses = duration(plan.pauses.ms.get(task_id, 0))
+    restores = [start.restores_ms for start in of.cold_starts if start.task == plan.group.task_index[task_id]]
+    if None in restores:
+        return f"≥ {pauses}"
+    return f"{pauses} + ~{duration(sum(filter(None, restores)))} restoring" if restores else pauses
+
+
+def _move_row(plan: Plan, event: Activity, move: Move, names: Names, still: str) -> TableRow:
+    """Return a move; ``still``: how long nobody runs its task in all."""
     group = plan.group
     ends = [move.destination] if move.source is None else [move.source, move.destination]
     cells = (
@@ -295,7 +314,7 @@ def _move_row(plan: Plan, event: Activity, move: Move, names: Names, *, is_least
         names.instance(move.destination),
         "COLD" if move.cold else "caught up",
         records(move.records) if move.records != 0 else "",
-        f"{'≥ ' if is_least else ''}{duration(plan.pauses.ms.get(move.task_id, 0))}",
+        still,
     )
     about = {
         "task": names.task(move.task_id),
@@ -328,7 +347,8 @@ def _loads_table(plan: Plan, names: Names) -> Table:
     before, after = loads(plan, initial=True), loads(plan, initial=False)
     kinds = [kind for kind in Load._fields if any(getattr(load, kind) for load in before + after)]
     words = {"stateful": "connectors and tasks"} if plan.is_of_workers else {}
-    heads = ("instance", *(f"{words.get(kind, kind)} {when}" for kind in kinds for when in ("before", "after")))
+    member = "worker" if plan.is_of_workers else "instance"
+    heads = (member, *(f"{words.get(kind, kind)} {when}" for kind in kinds for when in ("before", "after")))
     everyone = sorted(range(len(before)), key=lambda at: names.reading_order(plan.group.instances[at].process_id))
     rows = []
     for place in everyone:
@@ -337,7 +357,7 @@ def _loads_table(plan: Plan, names: Names) -> Table:
         rows.append(TableRow(cells, {"places": str(place)}, tone="good" if before[place] != after[place] else "plain"))
     note = f"… = {names.escape(names.common)}" if names.common else ""
     right = frozenset(range(1, len(heads)))
-    title = "What every instance has, before and after"
+    title = f"What every {member} has, before and after"
     return Table(title, heads, tuple(rows), right, note=note, folded=len(rows) > 12)
 
 

@@ -34,6 +34,7 @@ def script_data(plan: Plan, of: Timeline, names: Names) -> dict[str, object]:
         }
         if few
         else {},
+        "member": "Worker" if plan.is_of_workers else "Instance",
         "group": "Connector" if plan.is_of_workers else "Subtopology",
         "doing": [one.value for one in doing],
         "times_ms": times_ms,

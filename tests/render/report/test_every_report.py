@@ -7,6 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from kstream_plan.cli.actions.variants import axes_of
+from kstream_plan.comparison.alternatives import beside_each_other
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.errors import UsageError
 from kstream_plan.policy.findings import Status
@@ -16,13 +18,16 @@ from kstream_plan.render.compare.table import compared
 from kstream_plan.render.diff.happened_story import tell_happened
 from kstream_plan.render.diff.story import tell_diff
 from kstream_plan.render.report.check_section import ABOUT
+from kstream_plan.render.report.compare_section import compare_section
 from kstream_plan.render.report.drain_section import drain_section, drains_svg
+from kstream_plan.render.report.page import Drawing
 from kstream_plan.render.report.plain import plain
 from kstream_plan.render.report.reports import plan_svg, plans_html
 from kstream_plan.render.simulation.drain import tell_drain
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import records
+from kstream_plan.simulation.alternatives import alternatives
 from kstream_plan.simulation.drain import drain
 from tests.helpers import check_cases, diff_cases, plan_cases, report_cases
 from tests.helpers.pages import Page
@@ -112,7 +117,8 @@ def test_every_rule_says_what_it_is_about() -> None:
 def test_nothing_that_a_page_begins_with_is_about_commands(name: str) -> None:
     html = report_cases.case(name) if name in report_cases.NAMES else plans_html([SavedPlan(plan_cases.case(name))])
     for first in re.findall(r'<header.*?</header>|<dl class="(?:facts|in-short)">.*?</dl>', html, re.DOTALL):
-        assert not re.search(r"(?<![-\w])--[a-z]|kstream-plan [a-z]|SNAPSHOT", first), first
+        told = re.sub(r"\((?:no )?--(?:restore|produce)-rate\)", "", first)  # where a figure comes from
+        assert not re.search(r"(?<![-\w])--[a-z]|kstream-plan [a-z]|SNAPSHOT", told), told
         assert "<dt></dt>" not in first
 
 
@@ -188,8 +194,31 @@ def test_a_row_says_what_nobody_runs_after_it() -> None:
 
 def test_the_best_of_alternatives_is_said_with_its_figures() -> None:
     said = Page(report_cases.case("compare")).text
-    assert "Best: 8 (max.warmup.replicas) the fastest: settles " in said
+    assert "Best: max.warmup.replicas = 8 the fastest: settles " in said
     assert "to deploy it:" not in said
+    assert "How long each takes, by max.warmup.replicas" in said
+
+
+def test_an_alternative_that_does_not_end_has_no_bar() -> None:
+    page = compare_section(
+        beside_each_other(alternatives(plan_cases.snapshot("never-ready"), axes_of(["max.warmup.replicas=2,4"])))
+    )
+    [bars] = [block for block in page.blocks if isinstance(block, Drawing) and block.title.startswith("How long")]
+    assert {(row.sums_up.split()[0], row.shapes) for row in bars.figure.rows} == {("STUCK", ())}
+
+
+def test_a_page_of_a_connect_group_is_about_workers() -> None:
+    for name in ("connect", "drain-workers"):
+        page = Page(report_cases.case(name))
+        assert not re.search(r"\binstances?\b", page.text, re.IGNORECASE)
+        assert in_it("scheduled.rebalance.max.delay.ms 5 min", page)
+
+
+def test_a_page_says_where_its_rates_come_from() -> None:
+    assert in_it("restored 500/s per instance (--restore-rate)", Page(report_cases.case("streams")))
+    assert plain("restored 5/s per instance, written 2/s per task; from options").count("--") == 2
+    assert plain("written 2/s per task; from options") == "written 2/s per task (--produce-rate)"
+    assert in_it("is not known (no --restore-rate)", Page(report_cases.case("plan")))
 
 
 @pytest.mark.parametrize("name", ["connect", "drain-workers"])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -20,9 +21,13 @@ import pytest
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.documents.plan.write import plan_document, plan_json
 from kstream_plan.errors import UsageError
+from kstream_plan.model import Rates
 from kstream_plan.plans import Plan
+from kstream_plan.plans.activity import events
 from kstream_plan.plans.simulated import Simulation
+from kstream_plan.plans.timeline import timeline
 from kstream_plan.render.plan.story import tell
+from kstream_plan.render.report.figure import load_figure, timeline_figure
 from kstream_plan.render.report.plain import plain
 from kstream_plan.render.report.plan_section import plan_section
 from kstream_plan.render.report.reports import plan_svg, plans_html
@@ -30,6 +35,7 @@ from kstream_plan.render.simulation.story import tell_simulation
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration
 from kstream_plan.render.text.page import Fact
+from kstream_plan.simulation.one_plan import plan
 from tests.helpers import learner_cases, plan_cases, report_cases, simulation_cases
 from tests.helpers.goldens import assert_golden
 from tests.helpers.pages import Page
@@ -117,6 +123,56 @@ def test_what_a_plan_comes_to_is_said_in_short(name: str) -> None:
         assert duration(of.summary.duration_ms) in short["When"]
     if of.pauses_are_least:
         assert "≥" in short["What is at risk"] or "unknown" in short["What is at risk"]
+
+
+def test_a_page_of_a_streams_group_begins_with_when_everything_runs() -> None:
+    section = plan_section(SavedPlan(report_cases.streams(500.0).plan, simulation=report_cases.streams(500.0)))
+    assert section.answer is not None
+    assert section.answer.label == "12 COLD STARTS: when everything runs"
+    assert section.answer.text.startswith("everything runs after ~1m17s ")
+    assert dict(section.in_short)["When"].startswith("Stable after ~10.0 s ")
+    assert dict(section.in_short)["What happens"].startswith("0:00 s3 joins: 12 of 24 ")
+
+
+def test_nobody_runs_what_restores_before_it_runs() -> None:
+    of = report_cases.streams(500.0).plan
+    figure = timeline_figure(of, events(of), timeline(of), Names(of.group))
+    last = figure.rows[-1]
+    assert (last.label, last.sums_up) == ("nobody runs", "≤ 12")
+    assert last.told.endswith("10 stand still, 12 restore before they run")
+    assert [shape.kind for shape in last.shapes] == ["restores", "still", "still-tick"]
+    least = plan_cases.case("crash")
+    row = timeline_figure(least, events(least), timeline(least), Names(least.group)).rows[-1]
+    assert row.sums_up.startswith("≥ ")
+
+
+def test_what_starts_cold_stands_still_while_it_restores() -> None:
+    of = plan(replace(plan_cases.snapshot("crash"), rates=Rates(restore_per_instance=500.0)))
+    moves = next(table for table in page(of).tables if table[0][-1] == "stands still in all")[1:]
+    lasts = {row[2].split()[0]: row[-1] for row in moves if row[5] == "COLD"}
+    document = json.loads(plan_json(of))
+    assert all(re.fullmatch(r".* \+ ~\d+\.0 s restoring", said) for said in lasts.values())
+    assert any(
+        said.endswith(f"~{duration(document['summary']['max_cold_restore_ms'])} restoring") for said in lasts.values()
+    )
+
+
+def test_what_is_worse_between_is_summed_up_as_well() -> None:
+    of = report_cases.restart().plan
+    summed_up = {row.label: row.sums_up for row in load_figure(of, timeline(of)).rows}
+    assert summed_up["worker balance"] == "0 → 5 → 0"
+    assert summed_up["tasks per worker"] == "5 → 0-5 → 5"
+    assert "copies warming up" not in summed_up
+
+
+def test_the_last_mark_has_its_word_before_it() -> None:
+    of = report_cases.restart().plan
+    marks = timeline_figure(of, events(of), timeline(of), Names(of.group)).marks
+    assert [(mark.text, mark.before) for mark in marks] == [("leave", False), ("back", False), ("over", True)]
+
+
+def test_a_draft_is_said_to_be_one_before_anything_else() -> None:
+    assert "which no release has" in plan_section(SavedPlan(learner_cases.walkthrough())).about
 
 
 _DRAWN: Mapping[str, Callable[[], Plan]] = MappingProxyType(
@@ -272,5 +328,6 @@ def test_learner_groups_are_drawn(design: str) -> None:
 
 
 def test_a_page_stays_small() -> None:
-    assert len(report_cases.largest().group.tasks) >= 2_800
+    group = report_cases.largest().group
+    assert (len(group.instances), len(group.tasks)) == (220, 3_000)
     assert len(report_cases.case("largest")) < 1_000_000

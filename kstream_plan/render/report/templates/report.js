@@ -120,7 +120,7 @@
 
     const [zoomLabel, zoom] = choice("Zoom", [["2", "2 ×"], ["4", "4 ×"], ["8", "8 ×"], ["16", "16 ×"]]);
     zoom.options[0].textContent = "whole";
-    const [placeLabel, place] = choice("Instance", data.instances.map((name, index) => [index, name]));
+    const [placeLabel, place] = choice(data.member, data.instances.map((name, index) => [index, name]));
     const [groupLabel, group] = choice(data.group, [...new Set(tasks.map(one => one.group))].map(name => [name, name]));
     const task = make("input", { type: "search", placeholder: tasks[0]?.name ?? "", spellcheck: "false" });
     const count = make("p", { class: "note", role: "status" });
@@ -192,28 +192,44 @@
     }
   };
 
+  const UNITS = {
+    ms: 1, s: 1e3, m: 6e4, min: 6e4, h: 36e5, d: 864e5, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18,
+  };
+  const ONE = "\\d[\\d,.]*(?: ?(?:ms|min|[smhdkMGTPE])(?:\\d+[smh])?)?";
+  const FIGURE = new RegExp(`^(?:settles )?[≥≤~+ ]*(${ONE})(?:-(${ONE}))?(?![\\w-])`);
+  const TIME = /^[≥≤~ ]*(?:(\d+):)?(\d+):(\d\d)$/;
+  // What is loud or unknown weighs more than any figure, and that more than other words; of a range its end counts.
+  const weight = text => {
+    const time = text.match(TIME), figure = text.match(FIGURE);
+    if (time) return [1, 1000 * time.slice(1).reduce((sum, part) => 60 * sum + Number(part ?? 0), 0)];
+    if (!figure) return [/^(\?|unknown|[A-Z]{4})/.test(text) ? 2 : 0, 0];
+    const parts = (figure[2] ?? figure[1]).replace(/,/g, "").matchAll(/([\d.]+) ?([a-zA-Z]+)?/g);
+    return [1, [...parts].reduce((sum, [, number, unit]) => sum + Number(number) * (UNITS[unit] ?? 1), 0)];
+  };
+
   const sortable = table => {
     const heads = [...table.querySelectorAll("thead th")];
-    const number = text => {
-      const found = text.replace(/[,≥~≤]/g, "").trim().match(/^-?\d+(\.\d+)?/);
-      return found ? Number(found[0]) : null;
-    };
     heads.forEach((head, column) => {
       if (!head.textContent) return;
       const button = make("button", { type: "button", class: "task" }, head.textContent);
       head.replaceChildren(button);
       button.addEventListener("click", () => {
-        const down = head.getAttribute("aria-sort") !== "descending";
-        heads.forEach(one => one.removeAttribute("aria-sort"));
-        head.setAttribute("aria-sort", down ? "descending" : "ascending");
         const body = table.tBodies[0];
-        const keyed = [...body.rows].map(row => [row, row.cells[column].textContent]);
-        keyed.sort(([, one], [, other]) => {
-          const [first, second] = [number(one), number(other)];
-          const order = first !== null && second !== null ? first - second : one.localeCompare(other);
-          return down ? -order : order;
+        const keyed = [...body.rows].map(row => {
+          const text = row.cells[column].textContent.trim();
+          return { row, text, weight: weight(text.replace(/≥ [^,]*, (?=~)/, "")) };
         });
-        body.append(...keyed.map(([row]) => row));
+        const words = keyed.every(one => one.weight[0] !== 1);
+        const [first, then] = words ? ["ascending", "descending"] : ["descending", "ascending"];
+        const way = head.getAttribute("aria-sort") === first ? then : first;
+        heads.forEach(one => one.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", way);
+        keyed.sort((one, other) => {
+          const [kind, value] = one.weight, [otherKind, otherValue] = other.weight;
+          const order = words || (!kind && !otherKind) ? one.text.localeCompare(other.text) : kind - otherKind || value - otherValue;
+          return way === "descending" ? -order : order;
+        });
+        body.append(...keyed.map(one => one.row));
       });
     });
   };
