@@ -104,7 +104,7 @@ def happened() -> SaidAndHappened:
 @cache
 def largest() -> Plan:
     """As large as groups get: 220 instances, 20 of them new, and 3,000 tasks."""
-    return plan(plan_cases.many_instances(old=200, new=20, tasks_each=15), max_rounds=40)
+    return plan(plan_cases.many_instances(old=200, new=20, tasks_each=15), max_rounds=200)
 
 
 @cache

@@ -70,7 +70,7 @@ def drain_section(answer: Drain | WorkersDrained) -> Section:
         tables = [_ways(answer)]
     noted: list[Block] = [Notes("To look at", tuple(remarks), tone="warn")] if remarks else []
     granted = tuple(names.escape_message(note.message) for note in plan.assumptions)
-    taken = [Notes("Taken for granted", granted)] if granted and plan.is_of_workers else []
+    taken = [Notes("Taken for granted", granted)] if granted else []
     of = timeline(plan)
     return Section(
         name=title.label,

@@ -42,10 +42,15 @@ class Shape(NamedTuple):
 
 
 class Tick(NamedTuple):
-    """A time on the axis: how far to the right, in percent of the width, and what it says."""
+    """A time on the axis: how far to the right, in percent of the width, and what it says.
+
+    ``before``, ``tight``: as of :class:`Mark`.
+    """
 
     percent: str
     text: str
+    before: bool
+    tight: bool
 
 
 class Mark(NamedTuple):
@@ -272,8 +277,9 @@ def _band_row(of: Timeline, member: str) -> Row:
     """Return the row of what the instances run that run least and most."""
     most = max(one.most for one in of.loads)
     first, last = of.loads[0], of.loads[-1]
-    widest = max(of.loads, key=lambda one: one.balance_factor)
-    between = [widest] * (widest.balance_factor > max(first.balance_factor, last.balance_factor))
+    widest = max(of.loads, key=lambda one: (one.balance_factor, one.most))
+    is_worse = widest.balance_factor > max(first.balance_factor, last.balance_factor)
+    between = [widest] * (is_worse or widest.most > max(first.most, last.most))
     told = f"tasks per {member}, least to most: {_ends(first)} at first, "
     told += "".join(f"{_ends(one)} between, " for one in between) + f"{_ends(last)} at the end"
     path = _band(of.loads, of, 48, 42, most) if most else ""
@@ -355,7 +361,13 @@ def _percent(at_ms: int, of: Timeline | _Span) -> str:
 def _ticks(of: Timeline | _Span) -> tuple[Tick, ...]:
     length = of.to_ms - of.from_ms
     step = next((step for step in _TICKS_MS if length / step <= _MOST_TICKS), _TICKS_MS[-1])
-    return tuple(Tick(_percent(at_ms, of), clock(at_ms)) for at_ms in range(0, of.to_ms + 1, step))
+    return tuple(_tick(at_ms, of, tight=bool(place % 2)) for place, at_ms in enumerate(range(0, of.to_ms + 1, step)))
+
+
+def _tick(at_ms: int, of: Timeline | _Span, *, tight: bool) -> Tick:
+    text = clock(at_ms)
+    before = _x(at_ms, of) + _SIGN * (1 + len(text)) > WIDTH
+    return Tick(_percent(at_ms, of), text, before, tight or before)
 
 
 def _marks(found: Sequence[Activity], of: Timeline) -> Iterator[Mark]:

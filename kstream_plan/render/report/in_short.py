@@ -14,7 +14,7 @@ from kstream_plan.render.plan.rows import line
 from kstream_plan.render.report.page import Labelled
 from kstream_plan.render.report.plain import captioned, plain
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count, duration, durations, from_to, interval, several
+from kstream_plan.render.text.numbers import clock, count, duration, durations, from_to, interval, least_ms, several
 
 #: The label of what stands still, among other things.
 AT_RISK = "What is at risk"
@@ -94,7 +94,7 @@ def _over(plan: Plan, draws: Draws | None) -> str:
     every = interval(plan.config.probing_rebalance_interval_ms)
     return (
         f"{typical} if copies have caught up whenever the group looks, every {every}. Nobody told how fast state is "
-        f"restored: more than that if it takes longer, and ≥ {duration(summary.floor_ms or 0)} in any case"
+        f"restored: more than that if it takes longer, and ≥ {duration(least_ms(summary.floor_ms))} in any case"
     )
 
 

@@ -28,7 +28,7 @@ _CAPTIONS = {
     "RATES": "At which rates",
     "BALANCE": "How even the load is",
     "RANGE": "How sure that is",
-    "RELIEF": "When the busiest instance has less to do",
+    "RELIEF": "What the busiest instance runs",
     "COPIES": "Copies",
     "SETTINGS": "Settings",
     "OUTAGE": "Who is away unnoticed",
@@ -51,6 +51,7 @@ _INSTEAD = (
     (r"^(restored .*); from options$", r"\1 (--restore-rate)"),
     (r"^(written .*); from options$", r"\1 (--produce-rate)"),
     (r"\b([\d,]+) items\b", r"\1 connectors and tasks"),
+    (r"^none: (the )?busiest", r"\1busiest"),
     (r"^everything after ", "everything runs after "),
     (
         r"the limit was --max-rounds ([\d,]+): the whole plan needs about ([\d,]+)",

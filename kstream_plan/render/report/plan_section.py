@@ -60,7 +60,7 @@ _LEGEND = {
     "there": "is a member",
 }
 #: Captions that are others of some groups.
-_OF_WORKERS = {"RELIEF": "When the busiest worker has less to do"}
+_OF_WORKERS = {"RELIEF": "What the busiest worker runs"}
 _OF_STREAMS = {"TAKES": "Until it is Stable", "SETTLES": "Until it is Stable"}
 _NOT_DRAWN = "not drawn, for nobody knows it: how long what starts cold restores before it runs"
 _LOAD_LEGEND = {
@@ -146,8 +146,7 @@ def drawings(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names, 
         yield Drawing("Every instance", everyone, _legend(everyone, _LEGEND), folded=True)
     figure = load_figure(plan, of)
     legend = {"band": f"from the least to the most that {a_member(plan)} runs", **_LOAD_LEGEND}
-    title = "Load and balance" if plan.is_of_workers else "Load, balance, copies"
-    yield Drawing(title, figure, _legend(figure, legend))
+    yield Drawing("Load and balance", figure, _legend(figure, legend))
     if found:
         yield _picture_table(plan, found, names)
 

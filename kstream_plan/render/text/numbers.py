@@ -65,10 +65,15 @@ def takes_at_least(milliseconds: int, duration_is: str, floor_ms: int | None, be
     length = f"~{duration(milliseconds)}{f' ({between})' if between else ''}"
     if duration_is == "estimate":
         return length
-    unit_ms = _SECOND if (floor_ms or 0) >= _MINUTE else _SECOND // 10
-    least_ms = (floor_ms or 0) // unit_ms * unit_ms
-    least = f"≥ {duration(least_ms)}; " if least_ms >= _SECOND else ""
+    bound_ms = least_ms(floor_ms)
+    least = f"≥ {duration(bound_ms)}; " if bound_ms >= _SECOND else ""
     return f"{least}{length} if copies are ready only at probes"
+
+
+def least_ms(floor_ms: int | None) -> int:
+    """Return a least time as far as it is shown, never more than it is."""
+    unit_ms = _SECOND if (floor_ms or 0) >= _MINUTE else _SECOND // 10
+    return (floor_ms or 0) // unit_ms * unit_ms
 
 
 def interval(milliseconds: int) -> str:

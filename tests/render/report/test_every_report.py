@@ -166,6 +166,7 @@ def test_a_drain_says_what_becomes_of_each_task() -> None:
     assert [row[3] for row in rows] == [
         "" if task.restore_records == 0 else records(task.restore_records) for task in answer.now
     ]
+    assert all(in_it(note.message, page) for note in answer.plan.assumptions)
     assert drains_svg([drain_section(answer)]).startswith("<svg ")
 
 

@@ -171,6 +171,22 @@ def test_the_last_mark_has_its_word_before_it() -> None:
     assert [(mark.text, mark.before) for mark in marks] == [("leave", False), ("back", False), ("over", True)]
 
 
+def test_no_time_of_the_axis_is_cut_off() -> None:
+    of = simulation_cases.case("replace-one").plan
+    *others, last = timeline_figure(of, events(of), timeline(of), Names(of.group)).ticks
+    assert (last.before, last.tight) == (float(last.percent) > 93, True)
+    assert [tick.tight for tick in others] == [bool(place % 2) for place in range(len(others))]
+
+
+def test_both_times_that_a_page_begins_with_are_the_same() -> None:
+    for name in plan_cases.NAMES:
+        of = plan_cases.case(name)
+        section = plan_section(SavedPlan(of))
+        if of.summary.duration_is == "probes" and section.answer is not None and "≥" in section.answer.text:
+            least = re.findall(r"≥ (.*?); ", section.answer.text)
+            assert dict(section.in_short)["When"].endswith(f"≥ {least[0]} in any case")
+
+
 def test_a_draft_is_said_to_be_one_before_anything_else() -> None:
     assert "which no release has" in plan_section(SavedPlan(learner_cases.walkthrough())).about
 
