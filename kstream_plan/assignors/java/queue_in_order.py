@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _EMPTIED, _STAYED = -1, -2
 #: Up to there numpy counts exactly what is weighed.
 _EXACT = 1 << 53
+#: Fewer instances than that have numbers of 16 bits.
+_SHORT = 1 << 15
 
 
 class History:
@@ -72,14 +74,14 @@ class History:
         first, weight = np.array(keys, np.int64), np.array(weights, np.int64)
         numbers = np.frombuffer(self._numbers, np.int64, number, begin * self._numbers.itemsize)
         at = np.flatnonzero(numbers >= 0)
-        seats, loss, polled = numbers[at] >> 2, numbers[at] >> 1 & 1, numbers[at] & 1
-        source, destination = np.divmod(seats, len(keys))
+        moves = numbers[at]
+        loss, polled = moves >> 1 & 1, moves & 1
+        source, destination = np.divmod(moves >> 2, len(keys))
         instances, change = _in_turn(source, destination), _in_turn(weight[source], -loss * weight[destination])
-        order = np.argsort(instances, kind="stable")
-        before, most = _before(first, instances, change, order)
+        before, most = _before(first, instances, change)
         key, was = before[0::2], before[1::2]
         offered, now = key + weight[source], was - loss * weight[destination]
-        held_back = np.searchsorted(np.sort(most), key) >= enough
+        held_back = key > np.sort(most)[enough - 1] if enough else key >= 0
         doubt = (loss == 1) & ((polled == 0) | ((now <= offered) & (offered < was) & ~held_back))
         emptied = [*np.flatnonzero(numbers == _EMPTIED)[-1:], *at[polled == 0][-1:]]
         found = at[doubt & (at >= max(emptied, default=0))]
@@ -97,18 +99,22 @@ def _in_turn(one: Numbers, other: Numbers) -> Numbers:
     return both
 
 
-def _before(first: Numbers, instances: Numbers, change: Numbers, order: Numbers) -> tuple[Numbers, Numbers]:
+def _before(first: Numbers, instances: Numbers, change: Numbers) -> tuple[Numbers, Numbers]:
     """Return the key of each of these instances before each of these changes, and the heaviest that each ever has."""
     import numpy as np  # noqa: PLC0415 - as above
 
-    after = np.cumsum(change[order])
-    grouped = instances[order]
-    starts = np.flatnonzero(np.diff(grouped, prepend=-1))
-    earlier = np.concatenate(([0], after))[starts]  # what the instances before it add up to
-    after += (first[grouped[starts]] - earlier).repeat(np.diff(starts, append=len(grouped)))
+    # numbers of 16 bits are put in order without comparing them
+    order = np.argsort(instances.astype(np.int16) if len(first) < _SHORT else instances, kind="stable")
+    changes = np.bincount(instances, minlength=len(first))
+    ends = changes.cumsum()
+    after = change[order].cumsum()
+    with_any = np.flatnonzero(changes)
+    starts = (ends - changes)[with_any]
+    after += (first[with_any] - np.where(starts > 0, after[starts - 1], 0)).repeat(changes[with_any])
     before = np.empty_like(after)
-    before[order] = after - change[order]
+    before[order] = after
+    before -= change
     most = first.copy()
     if len(starts):
-        np.maximum.at(most, grouped, after)
+        most[with_any] = np.maximum(first[with_any], np.maximum.reduceat(after, starts))
     return before, most
