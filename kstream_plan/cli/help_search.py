@@ -11,8 +11,11 @@ from kstream_plan.errors import UsageError
 
 #: How much it counts what a page is asked, what a section is called, asked and has in bold, and what it says.
 _ASKED, _CALLED, _SAID = 3.0, 2.0, 1.0
-#: Pages to look something up in: they have the words of all others, and count less.
-_LOOKED_UP, _LESS = frozenset({"commands", "rules", "schema", "connect-rules", "learner-rules", "streams-rules"}), 0.7
+#: Pages to look something up in: they have the words of all others, and count less; so does what no release has.
+_LOOKED_UP = frozenset(
+    {"commands", "connect-rules", "learner-rules", "learner-tasks", "rules", "schema", "streams-rules", "terms"}
+)
+_LESS = 0.7
 #: So many words of a question at most: a whole stack trace may be pasted.
 _MOST = 200
 #: So many words in a row are looked for together as well: a line of a log that is pasted is found by them.

@@ -14,6 +14,8 @@ _ASKS = re.compile(r"^> (.*)$", re.MULTILINE)
 #: Other words for that, which are not shown.
 _ALSO = re.compile(r"^<!-- also: (.*) -->$", re.MULTILINE)
 _BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
+#: The line below the head of a table.
+_HEAD = re.compile(r"^\s*\|-", re.MULTILINE)
 #: Where a bullet, a row of a table or a paragraph begins.
 _BEGINS = re.compile(r"^\s*(?:[-*|]|\d+\.) ")
 
@@ -60,9 +62,13 @@ class Section:
 
     @property
     def told(self) -> list[int]:
-        """Which of its passages are told: not what is typed, printed or only leads elsewhere."""
+        """Which of its passages are told: not what is typed or printed, heads of tables, and lists of sections."""
         led = ("```", "On this page: ")
-        return [place for place, passage in enumerate(self.passages) if not passage.lstrip().startswith(led)]
+        return [
+            place
+            for place, passage in enumerate(self.passages)
+            if not passage.lstrip().startswith(led) and not _HEAD.search(passage)
+        ]
 
 
 def slug(heading: str) -> str:

@@ -1,6 +1,6 @@
 """``help QUESTION`` names the page and the section that answer, and shows the answer at once.
 
-``questions.tsv`` has two hundred questions as users type them, each with the pages that answer it; a hundred of them
+``questions.tsv`` has 238 questions as users type them, each with the pages that answer it; a hundred of them
 with what has to be read on the first screens: the best hit of the search, and that section opened, 24 lines of 80
 columns each.
 """
@@ -24,7 +24,7 @@ from kstream_plan.errors import UsageError
 
 PACKAGE = Path(__file__).parents[2] / "kstream_plan"
 #: Of so many of all questions the page comes first, comes among the first three, and shows the answer on its screens.
-REACHED = (166, 180, 88)
+REACHED = (208, 225, 90)
 
 
 class Question(NamedTuple):
@@ -78,7 +78,7 @@ def messages() -> Iterator[str]:
 
 def test_messages_that_are_explained_are_printed() -> None:
     source = "".join(file.read_text(encoding="utf-8") for file in sorted(PACKAGE.rglob("*.py")))
-    found = [said for said in messages() if "Java heap space" not in said]
+    found = [said for said in messages() if "Java heap space" not in said and not said.endswith("Exception")]
     assert len(found) >= 15
     assert [said for said in found if said not in source] == []
 
