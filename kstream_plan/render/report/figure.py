@@ -106,7 +106,7 @@ def timeline_figure(plan: Plan, found: Sequence[Activity], of: Timeline, names: 
     else:
         rows += _area_rows(of, names)
     rows += _instance_rows(of, names, shown)
-    rows.append(_still_row(of, at_least=plan.pauses_are_least))
+    rows.append(_still_row(plan, of))
     left_out = f"; {others} below" if others and len(everyone) > MOST_ROWS else ""
     sentence = (
         f"{count(len(everyone), 'worker' if plan.is_of_workers else 'instance')} over {clock(of.ends_ms)}: what each "
@@ -138,11 +138,14 @@ def load_figure(plan: Plan, of: Timeline) -> Figure:
     )
     copies = _highest(of.warming_up)
     if copies:
-        rows.append(_series_row("copies warming up", of.warming_up, of, "warms-up", "at once, on all instances", "≤ "))
-    if _highest(of.restoring):
-        rows.append(_series_row("cold tasks restoring", of.restoring, of, "restores", "nobody runs these", "≤ "))
-    bound = "≥ " if plan.pauses_are_least else "≤ "
-    rows.append(_series_row("tasks standing still", of.still, of, "still", "at the same time", bound))
+        means = "at once, on all instances"
+        rows.append(_series_row("copies warming up", of.warming_up, of, "warms-up", means, f"≤ {copies:,}"))
+    restoring = _highest(of.restoring)
+    if restoring:
+        means = "nobody runs these"
+        rows.append(_series_row("cold tasks restoring", of.restoring, of, "restores", means, f"≤ {restoring:,}"))
+    still = _bound(plan, _highest(of.still))
+    rows.append(_series_row("tasks standing still", of.still, of, "still", "at the same time", still))
     sentence = f"load, balance{', copies' if copies else ''} and standstills over time"
     return Figure(rows=tuple(rows), ticks=_ticks(of), marks=(), sentence=sentence)
 
@@ -226,17 +229,22 @@ def _course_row(course: InstanceCourse, label: str, place: int | None, most: int
     return Row(label=label, sums_up=sums_up, told=told, shapes=kept, place=place, height=height)
 
 
-def _still_row(of: Timeline, *, at_least: bool) -> Row:
+def _still_row(plan: Plan, of: Timeline) -> Row:
     """Return the row of what nobody runs: what stands still, and on top of it what restores before it runs."""
     nobody, restoring = summed([of.still, of.restoring]), _highest(of.restoring)
     most, still = _highest(nobody), _highest(of.still)
-    sums_up = f"{'≥' if at_least else '≤'} {most:,}" if most else "none"
-    at = "at once at least" if at_least else "at once at most"
-    told = f"nobody runs: {count(most, 'task')} {at}" if most else "nobody runs: nothing stands still"
-    told += f": {still:,} stand still, {restoring:,} restore before they run" if restoring else ""
+    sums_up = _bound(plan, most) if most else "none"
+    told = f"nobody runs: {sums_up} at once" if most else "nobody runs: nothing stands still"
+    told += f": ≤ {still:,} stand still, ≤ {restoring:,} restore before they run" if restoring else ""
     above = [Shape("restores", _area(nobody, of, 30, 26, most))] if restoring else []
     shapes = (*above, *_still_shapes(of.still, of, 30, most))
     return Row(label="nobody runs", sums_up=sums_up, told=told, shapes=shapes, height=34)
+
+
+def _bound(plan: Plan, drawn: int) -> str:
+    """Return how many stand still at once, where they are so many in the one way that is drawn of several."""
+    least, most = plan.ends("paused_tasks_at_once")
+    return f"≥ {min(least, drawn):,}" if plan.pauses_are_least else f"≤ {max(most, drawn):,}"
 
 
 def _highest(series: Sequence[Level]) -> int:
@@ -255,10 +263,10 @@ def _still_shapes(series: Sequence[Level], of: Timeline, height: int, most: int)
 
 
 def _series_row(label: str, series: Sequence[Level], of: Timeline, kind: str, means: str, bound: str = "") -> Row:
-    """Return the row of a series: with a ``bound`` that and the highest sum it up, else first, highest and last."""
+    """Return the row of a series, which its ``bound`` sums up, else first, highest and last."""
     highest = _highest(series)
     first, last = series[0].number, series[-1].number
-    sums_up = f"{bound}{highest:,}" if bound else _course([first, *[highest] * (highest > max(first, last)), last])
+    sums_up = bound or _course([first, *[highest] * (highest > max(first, last)), last])
     shapes = (
         _still_shapes(series, of, 36, highest)
         if kind == "still"

@@ -52,7 +52,7 @@ def longest_standstill(plan: Plan, of: Timeline, names: Names) -> str:
 
 def _what_happens(plan: Plan, found: Sequence[Activity], names: Names, draws: Draws | None) -> str:
     rows = [row for row in (line(row, names) for row in fold(found)) if not row.is_probe]
-    named = [row for row in rows if row.why not in _OF_NOBODY] or rows
+    named = [row for row in rows if plan.design != "streams" or row.why not in _OF_NOBODY] or rows
     begun = [f"{row.at} {'the wait is over' if row.why == 'deadline' else row.why}" for row in named]
     begun += [
         f"{clock(of.from_ms)} {names.instance(of.process_id)} is away until {clock(of.to_ms)}" for of in plan.outages

@@ -139,11 +139,20 @@ def test_nobody_runs_what_restores_before_it_runs() -> None:
     figure = timeline_figure(of, events(of), timeline(of), Names(of.group))
     last = figure.rows[-1]
     assert (last.label, last.sums_up) == ("nobody runs", "≤ 12")
-    assert last.told.endswith("10 stand still, 12 restore before they run")
+    assert last.told == "nobody runs: ≤ 12 at once: ≤ 10 stand still, ≤ 12 restore before they run"
     assert [shape.kind for shape in last.shapes] == ["restores", "still", "still-tick"]
     least = plan_cases.case("crash")
     row = timeline_figure(least, events(least), timeline(least), Names(least.group)).rows[-1]
     assert row.sums_up.startswith("≥ ")
+
+
+@pytest.mark.parametrize("rate", [None, 500.0])
+def test_no_bound_is_that_of_the_one_way_which_is_drawn(rate: float | None) -> None:
+    of = report_cases.streams(rate).plan
+    summed_up = {row.label: row.sums_up for row in load_figure(of, timeline(of)).rows}
+    least, most = of.ends("paused_tasks_at_once")
+    assert (least, most) == (7, 12)
+    assert summed_up["tasks standing still"] == ("≥ 7" if rate is None else "≤ 12")
 
 
 def test_what_starts_cold_stands_still_while_it_restores() -> None:
@@ -185,6 +194,11 @@ def test_both_times_that_a_page_begins_with_are_the_same() -> None:
         if of.summary.duration_is == "probes" and section.answer is not None and "≥" in section.answer.text:
             least = re.findall(r"≥ (.*?); ", section.answer.text)
             assert dict(section.in_short)["When"].endswith(f"≥ {least[0]} in any case")
+
+
+def test_what_happens_is_said_of_a_member_of_a_draft_that_leaves() -> None:
+    [happens, *_] = plan_section(SavedPlan(learner_cases.left())).in_short
+    assert happens.text.startswith("0:00 leave, 0:10 learners ready: ")
 
 
 def test_a_draft_is_said_to_be_one_before_anything_else() -> None:
