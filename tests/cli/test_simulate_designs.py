@@ -136,6 +136,13 @@ def test_what_does_not_settle_has_figures_that_are_the_least(capsys: pytest.Capt
     assert text.endswith("none of them settles\n")
 
 
+@pytest.mark.parametrize("command", ["why", "bounce"])
+def test_commands_about_state_say_what_takes_a_connect_group(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "ten"]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "is a Kafka Connect group, which this command does not take. Fix: give it to assign, simulate" in said
+
+
 def test_compare_varies_the_delay_of_connect_groups_alone(capsys: pytest.CaptureFixture[str]) -> None:
     vary = ["--vary", "scheduled.rebalance.max.delay.ms=0,1m,300000"]
     assert run(["compare", "ten", "--scenario", SCENARIO, *vary, "--output", "json", "-q"]) == 0
@@ -148,8 +155,10 @@ def test_compare_varies_the_delay_of_connect_groups_alone(capsys: pytest.Capture
     }
     assert found.keys() == {"0", "60000", "300000"}
     assert (found["300000"], found["0"] < found["60000"] < found["300000"]) == (29_004_000, True)
-    assert run(["compare", "even", "--vary", "max.warmup.replicas=2,4"]) != 0
-    assert "scheduled.rebalance.max.delay.ms" in " ".join(capsys.readouterr().err.split())
+    assert run(["compare", "even", "--vary", "max.warmup.replicas=2,4"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "max.warmup.replicas is no setting of Connect workers, and live is a Connect group" in said
+    assert "Fix: vary design, heartbeat.interval.ms, scheduled.rebalance.max.delay.ms, session.timeout.ms" in said
     assert run(["compare", "scale-out", *vary]) == 2
     assert "a setting of Connect workers" in " ".join(capsys.readouterr().err.split())
     assert run(["compare", "ten", "--vary", "scheduled.rebalance.max.delay.ms=-1,2"]) == 2

@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 Then: TypeAlias = "Callable[[Sequence[Snapshot | SnapshotError], SparkSession], None]"
 
 DEFAULT_LAGS_TOLERANCE_MS = 60_000
-#: What can be done with groups of other protocols.
-_FIXES = {
-    "streams": "assign, simulate, simulate-scaleout, drain and check plan streams groups",
-    "connect": "assign, simulate, simulate-scaleout, drain, check, diff, upgrade --to sessioned and compare --vary "
-    "take them, the last with design, scheduled.rebalance.max.delay.ms, heartbeat.interval.ms and session.timeout.ms",
+#: What groups of other protocols are called, and what takes them.
+_OTHER = {
+    "streams": ("streams group (KIP-1071)", "assign, simulate, simulate-scaleout, drain, check or fleet"),
+    "connect": (
+        "Kafka Connect group",
+        "assign, simulate (restarts are its event bounce), simulate-scaleout, drain, check, fleet, diff, compare or "
+        "upgrade --to sessioned",
+    ),
 }
 #: Who decides in groups of other kinds.
 _DECIDES = {"streams": "the broker", "connect": "the leading worker"}
@@ -121,8 +124,9 @@ def _accepted(
     where = f"application {application_id!r}"
     error = None
     if protocol not in protocols:
-        what = f"is a {protocol} group, for which this is not modelled"
-        error = SnapshotError(what, where=where, fix=_FIXES[protocol], application_id=application_id)
+        called, takers = _OTHER[protocol]
+        what = f"is a {called}, which this command does not take"
+        error = SnapshotError(what, where=where, fix=f"give it to {takers}", application_id=application_id)
     elif (asked.assignor, asked.protocol) != _DEFAULTS:
         what = f"is a {protocol} group: there {_DECIDES[protocol]} decides, not --assignor and --protocol"
         error = SnapshotError(what, where=where, fix="leave them out", application_id=application_id)

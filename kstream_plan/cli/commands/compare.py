@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -145,11 +145,7 @@ def _played(asked: CompareOptions, standard: Standard | None) -> Work[Sequence[S
         tell("reading")
 
         def played(found: Snapshot, _done: int) -> Sequence[SameOutcome]:
-            if CONNECT_DELAY in varied and found.group_protocol != "connect":
-                what = (
-                    f"{CONNECT_DELAY} is a setting of Connect workers, and {found.state.group.application_id} has none"
-                )
-                raise UsageError(what, where="--vary", fix="vary it for Connect groups alone")
+            _check_varied(varied, found)
             return play_alternatives(
                 found,
                 axes,
@@ -160,9 +156,27 @@ def _played(asked: CompareOptions, standard: Standard | None) -> Work[Sequence[S
                 number_of_draws=asked.draws,
             )
 
-        others = ("connect",) if varied <= OF_CONNECT else ()
-        found = read_snapshots(asked.paths, asked, protocols=("classic", *others))
+        found = read_snapshots(asked.paths, asked, protocols=("classic", "connect"))
         return each_application(found, settings, played, keep_going=asked.keep_going)
+
+
+def _check_varied(varied: Collection[str], found: Snapshot) -> None:
+    """Check that a group has the settings that are varied.
+
+    Raises:
+        UsageError: it has not.
+    """
+    application_id = found.state.group.application_id
+    if found.group_protocol != "connect":
+        if CONNECT_DELAY in varied:
+            what = f"{CONNECT_DELAY} is a setting of Connect workers, and {application_id} has none"
+            raise UsageError(what, where="--vary", fix="vary it for Connect groups alone")
+        return
+    others = sorted(set(varied) - OF_CONNECT)
+    if others:
+        what = f"{', '.join(others)} {'is no setting' if len(others) == 1 else 'are no settings'} of Connect workers"
+        has = ", ".join(sorted(OF_CONNECT - {"scenario"}))
+        raise UsageError(f"{what}, and {application_id} is a Connect group", where="--vary", fix=f"vary {has}")
 
 
 def _scenario_of(asked: CompareOptions) -> ScenarioOf | None:
