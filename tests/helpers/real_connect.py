@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from types import MappingProxyType
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.connect_log.history import ConnectEntry, read_connect_logs
@@ -60,8 +61,8 @@ class Workers:
         """Where a worker's REST interface is."""
         return f"127.0.0.1:{self._ports[worker]}"
 
-    def start(self, worker: str) -> None:
-        """Start a worker; one that has run before is back where it was."""
+    def start(self, worker: str, own: Mapping[str, object] = MappingProxyType({})) -> None:
+        """Start a worker, with settings of its own; one that has run before is back where it was."""
         port = self._ports.setdefault(worker, free_port())
         topics = {
             f"{name}.storage.{setting}": value
@@ -79,6 +80,7 @@ class Workers:
             "listeners": f"http://127.0.0.1:{port}",
             "plugin.discovery": "service_load",
             **self._settings,
+            **own,
         }
         path = self._folder / f"{worker}.properties"
         path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()), encoding="utf-8")
@@ -88,6 +90,13 @@ class Workers:
         process = self._running.enter_context(started(log, *command, *main))
         self._processes[worker] = process
         until(lambda: self._serves(worker) or ended(process, log), f"{worker} to answer", poll_seconds=0.3)
+
+    def stop(self, worker: str) -> None:
+        """Let a worker end, as SIGTERM does."""
+        stdin = self._processes[worker].stdin
+        assert stdin is not None
+        stdin.close()
+        self._processes[worker].wait()
 
     def kill(self, worker: str) -> None:
         """End a worker at once, as ``kill -9`` does."""
