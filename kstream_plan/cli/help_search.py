@@ -16,6 +16,13 @@ _LOOKED_UP = frozenset(
     {"commands", "connect-rules", "learner-rules", "learner-tasks", "rules", "schema", "streams-rules", "terms"}
 )
 _LESS = 0.7
+#: Words that are rare where pages say in short what they are asked, and say nothing of it.
+_FILLERS = frozenset(
+    """
+    a am an and are as at be been by can could did do does for from get gets got had has have here i in is it its may me
+    might must my no not of on or our should so that the there those to us was we will with would you your
+    """.split()  # noqa: SIM905 - a line a word is no easier to read
+)
 #: So many words of a question at most: a whole stack trace may be pasted.
 _MOST = 200
 #: So many words in a row are looked for together as well: a line of a log that is pasted is found by them.
@@ -90,7 +97,9 @@ def _any_word(question: str) -> str:
     """Return what SQLite looks for: any of the words, of the names whole, and of the rows of words."""
     words = _WORD.findall(question)[:_MOST]
     rows = [" ".join(words[at : at + _ROW]) for at in range(len(words) - _ROW + 1)]
-    wanted = [*_WORD.findall(_spoken(question))[:_MOST], *_NAME.findall(question)[:_MOST], *rows]
+    said = _WORD.findall(_spoken(question))[:_MOST]
+    telling = [word for word in said if word.lower() not in _FILLERS]
+    wanted = [*(telling or said), *_NAME.findall(question)[:_MOST], *rows]
     return " OR ".join(f'"{one}"' for one in dict.fromkeys(wanted)) or '""'
 
 
