@@ -87,14 +87,27 @@ class GroupState:
         return copies.of(tasks) if isinstance(copies, SharedSequence) else list(map(copies.__getitem__, tasks))
 
     def changed_since(self, before: GroupState) -> Sequence[int]:
-        """Return the tasks, sorted, of which ``before`` had other copies; at once if this state followed from it."""
-        origin, changed = vars(self).get("_changed_since", (None, ()))
-        if origin is not None and origin() is before:
-            known: Sequence[int] = changed
-            return known
+        """Return the tasks, sorted, of which ``before`` had other copies; at once if this state followed from it.
+
+        Soon, too, if this one followed from one that followed from it, as from probe to probe where tasks move.
+        """
+        origin, changed = self._followed_from()
+        if origin is before:
+            return changed
+        if origin is not None:
+            first, changed_first = origin._followed_from()
+            if first is before:
+                tasks = sorted({*changed_first, *changed})
+                pairs = zip(tasks, before.copies_of(tasks), self.copies_of(tasks), strict=True)
+                return [task for task, old, new in pairs if old is not new]
         if isinstance(self.copies, SharedSequence) and isinstance(before.copies, SharedSequence):
             return self.copies.unlike(before.copies)
         return list(compress(range(len(self.copies)), map(is_not, before.copies, self.copies)))
+
+    def _followed_from(self) -> tuple[GroupState | None, Sequence[int]]:
+        """Return the state that this one followed from, if it is still known, and the tasks of which copies changed."""
+        origin, changed = vars(self).get("_changed_since", (None, ()))
+        return (None if origin is None else origin()), changed
 
     def told_otherwise_since(self, before: GroupState) -> Mapping[int, frozenset[int]]:
         """Return the tasks, in order, of which something else is reported than in ``before``, and by which instances.
