@@ -55,7 +55,7 @@ class Search:
         self._fill("asked", (" ".join([of.page, of.title, *of.asks, of.also]) for of in self._begins))
         self._fill("called", (" ".join([of.heading, *of.asks, of.also, *of.bold]) for of in sections))
         self._fill("said", ("\n".join(of.passages) for of in sections))
-        self._fill("passage", (of.passages[place] for of, place in self._passages))
+        self._fill("passage", (_passage(of, place) for of, place in self._passages))
 
     def _fill(self, table: str, texts: Iterable[str]) -> None:
         try:
@@ -91,6 +91,12 @@ class Search:
         """Return which of the passages of a section answers best; of those that do so alike the first."""
         fits = ((-fit, *self._passages[row]) for row, fit in self._fits("passage", question).items())
         return min(((fit, place) for fit, of, place in fits if of == section), default=(0.0, 0))[1]
+
+
+def _passage(section: Section, place: int) -> str:
+    """Return what a passage is found by: what a section says first answers what it is asked."""
+    asks = section.asks if place == section.told[0] else []
+    return "\n".join([*asks, section.passages[place]])
 
 
 def _any_word(question: str) -> str:
