@@ -16,7 +16,7 @@ from typing import Any, Self
 
 PATHS = ("chromium", "chromium-browser", "google-chrome")
 #: The browser is given up after it has said nothing for so long.
-_PATIENCE_S = 30
+_PATIENCE_S = 120
 #: Becomes the browser, which reads commands from 3 and answers to 4.
 _WITH_PIPES = """import os, sys
 from fcntl import F_DUPFD, fcntl
