@@ -152,6 +152,18 @@ def test_without_its_script_a_page_says_the_same(browser: Browser, pages: Path) 
         assert said in text
 
 
+def test_a_policy_in_the_page_lets_nothing_else_run_or_load(browser: Browser, pages: Path) -> None:
+    url = shown(browser, pages, "plan")
+    browser.run(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))"
+    )
+    browser.run("document.body.setAttribute('onclick', 'window.ran = 2'); document.body.click()")
+    assert browser.run("typeof window.ran") == "undefined"
+    assert browser.run("fetch('http://127.0.0.1:9/').then(() => 'loaded', () => 'refused')") == "refused"
+    assert browser.requests == [url]
+    assert [said for said in browser.console if "Content Security Policy" in said]
+
+
 def test_a_page_prints_on_paper(browser: Browser, pages: Path) -> None:
     shown(browser, pages, "plan")
     printed = browser.ask("Page.printToPDF", printBackground=True)
