@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,44 @@ def test_the_plans_in_it_are_those_of_a_file(results: Path, capsys: Capture) -> 
     assert "4 applications: 1 not checked, 3 passed" in capsys.readouterr().out
     assert run(["diff", str(results / "results"), str(results / "plans.jsonl")]) == 0
     assert "3 applications" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (lambda text: text[: len(text) // 2], "ends in the middle of a row"),
+        (lambda text: bytes(range(99)), "is neither JSON nor Parquet"),
+        (lambda text: text.replace(b"0_0", b"\xfc"), "is not UTF-8"),
+    ],
+    ids=["cut short", "garbage", "other bytes"],
+)
+def test_one_broken_file_of_many_is_named_and_does_not_take_the_others_along(
+    broken: Callable[[bytes], bytes], said: str, tmp_path: Path, capsys: Capture
+) -> None:
+    folder, out = tmp_path / "fleet", tmp_path / "plans.jsonl"
+    folder.mkdir()
+    for number, row in enumerate(fleet(12, tasks=2, seed=8)):
+        (folder / f"{number}.json").write_bytes(json.dumps(row).encode())
+    one = folder / "7.json"
+    one.write_bytes(broken(one.read_bytes()))
+    for arguments, saved in ((["assign"], None), (["assign", "--keep-going"], 11)):
+        assert run([*arguments, str(folder), "--quiet", "--out", str(out)]) == 1
+        err = capsys.readouterr().err
+        assert (err.count("error:"), f"{one}: {said}" in err) == (1, True)
+        assert (len(out.read_text().splitlines()) if out.exists() else None) == saved
+    assert run(["fleet", str(folder), "--quiet"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out.startswith("12 applications: 1 unreadable, ")
+    assert f"{one}: {said}" in shown.err
+
+
+def test_an_empty_file_among_others_is_said(tmp_path: Path, capsys: Capture) -> None:
+    for number, row in enumerate(fleet(2, tasks=2, seed=8)):
+        (tmp_path / f"{number}.json").write_text(json.dumps(row))
+    (tmp_path / "2.json").touch()
+    (tmp_path / "part-00000").touch()
+    assert run(["fleet", str(tmp_path), "--quiet"]) == 0
+    assert capsys.readouterr().err == f"kstream-plan: warning: {tmp_path}/2.json is empty: it is passed over\n"
 
 
 def test_a_fleet_is_the_same_from_results_plans_and_snapshots(

@@ -88,8 +88,8 @@ def check_paths(paths: Sequence[str]) -> Paths:
     """Expand paths, folders and globs, and check that each leads to at least one file that is not empty.
 
     In a folder, whatever its depth, files whose names begin with ``.`` or ``_`` and empty files are passed over, as
-    Spark does. Links are followed, each folder is walked through once. A link in a folder or among the matches of a
-    pattern that leads nowhere is passed over with a warning (this module's logger).
+    Spark does. Links are followed, each folder is walked through once. A warning (this module's logger) is given for
+    a link in a folder or among the matches of a pattern that leads nowhere, and for an empty file in a folder.
 
     Raises:
         SnapshotError: a path that does not exist, matches nothing, is empty, or is a device.
@@ -267,7 +267,7 @@ def _files_below(folder: str) -> list[str]:
         os.path.join(parent, name)
         for parent, _, files in _walk(folder, hidden=(".", "_"))
         for name in files
-        if _is_there(os.path.join(parent, name)) and _size(os.path.join(parent, name))
+        if _is_there(os.path.join(parent, name)) and _holds_something(os.path.join(parent, name))
     ]
 
 
@@ -320,5 +320,10 @@ def _is_there(path: str) -> bool:
     return False
 
 
-def _size(path: str) -> int:
-    return os.stat(path).st_size
+def _holds_something(path: str) -> bool:
+    """Tell whether a file is not empty; one that is, is told as a warning: it may be what was left of a snapshot."""
+    if os.stat(path).st_size:
+        return True
+    if not os.path.basename(path).startswith("part-"):  # Spark writes such ones where it has no rows
+        _LOG.warning("%s is empty: it is passed over", printable(path))
+    return False
