@@ -54,3 +54,13 @@ def test_the_first_lines_of_a_plan_of_workers() -> None:
         "MOVES    5 of 15; least 5",
         "PAUSES   ~5m03s each, ≤ 5 tasks at once. Worst: c1 (connector) 5m03s in 1 pause",
     ]
+
+
+def test_what_a_worker_stops_and_starts_again_is_not_a_change_of_thread() -> None:
+    row = even(3)
+    row["instances"][0]["held"] += [{"connector": "c1", "items": [0]}]
+    said = " ".join(table(plan_checked(snapshot(row))).split())
+    assert "Run by several workers at once: c1-0" in said
+    assert "1 of the pauses: stopped, and started again by the worker that ran it" in said
+    assert "MOVES 0 of 15 in 1 change; least 0" in said
+    assert "thread" not in said

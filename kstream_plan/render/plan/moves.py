@@ -60,7 +60,7 @@ def hops_phrase(plan: Plan, found: Sequence[Activity]) -> str:
     """
     summary = plan.summary
     started = totals(found).started
-    hops = f" in {summary.hops - started:,} changes" if summary.hops - started > summary.moves else ""
+    hops = f" in {count(summary.hops - started, 'change')}" if summary.hops - started > summary.moves else ""
     return hops + (f" + {count(started, 'start')} of what nobody ran" if started else "")
 
 

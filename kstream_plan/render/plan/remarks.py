@@ -71,6 +71,8 @@ def _threads(plan: Plan, found: Totals) -> list[str]:
     if not moves or len(plan.stopping) == len(plan.group.consumer_ids):  # all pauses anyway
         return []
     of_them = "1 of the pauses" if moves == 1 else f"{moves:,} of the pauses"
+    if plan.is_of_workers:
+        return [f"{of_them}: stopped, and started again by the worker that ran it"]
     return [f"{of_them}: a task changes its thread inside the instance it stays on"]
 
 
