@@ -44,6 +44,10 @@ class Cluster:
         """The process of an executor, as soon as it is at work."""
         return waited_for(lambda: next((found for found in self.executors(of) if self.is_at_work(found)), None))
 
+    def all_executors_ended(self) -> None:
+        """Wait for those of the commands before."""
+        waited_for(lambda: None if self.executors(0) or self.executors(1) else True)
+
     def executors_so_far(self) -> int:
         """How many executors there ever were."""
         return len(list(self._folder.glob("work-*/app-*/*")))
