@@ -135,6 +135,9 @@ def setting_value(
         _, _, low, high = CONNECT_SETTINGS[of_group]
         return of_group, _whole_number(of_group, setting, where, (low, high))
     known = _KNOWN_NAMES.get(of_group)
+    if of_group == "num_stream_threads":
+        fix = "the event 'threads' of a scenario changes how many threads an instance has"
+        raise ConfigError(f"{setting.name!r} is no setting that counts here", where=name_where, fix=fix)
     if known is None:
         nearest = difflib.get_close_matches(setting.name[:100].replace(".", "_"), CONFIG_NAMES, n=1, cutoff=0)[0]
         raise ConfigError(f"{setting.name!r} is no setting", where=name_where, fix=f"is it {kafka_name(nearest)}?")

@@ -141,6 +141,7 @@ def test_what_plans_do_not_take(
         (["--vary", "assignor=magic"], 2, "'magic' is no assignor. Fix: use one of balanced, high-availability"),
         (["--vary", f"max.warmup.replicas={','.join(map(str, range(1, 1002)))}"], 2, "1,001 alternatives are more"),
         (["--vary", "max.warmup.replica=2"], 2, "is no setting. Fix: is it max.warmup.replicas?"),
+        (["--vary", "num.stream.threads=2,4"], 2, "that counts here. Fix: the event 'threads' of a scenario"),
         (["--vary", "max.warmup.replicas=many"], 2, "is 'many', not a whole number"),
         (["--vary", "max.warmup.replicas=0"], 2, "max.warmup.replicas"),
         (["--vary", "probing.rebalance.interval.ms=soon"], 2, "probing.rebalance.interval.ms is 'soon'"),

@@ -180,7 +180,7 @@ def _nothing_found(paths: Sequence[str], found: FoundDecision) -> SnapshotError:
     what = "no decision of Kafka Streams' HighAvailabilityTaskAssignor is in it"
     fix = (
         "give the log of the group's leader (if in doubt, of all instances) from a time with a rebalance, with "
-        "org.apache.kafka.streams.processor.internals on level INFO"
+        "org.apache.kafka.streams.processor.internals on level INFO; logs of Connect workers are for --connect-log"
     )
     return SnapshotError(what, where=where, fix=fix)
 
