@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import events
-from kstream_plan.plans.timeline import timeline
+from kstream_plan.plans.timeline import Timeline, timeline
+from kstream_plan.render.plan.relief import relief_fact
+from kstream_plan.render.report.figure import nobody_runs_at_once
 from kstream_plan.render.report.made_from import made_from
 from kstream_plan.render.report.markup import report_html
 from kstream_plan.render.report.page import Block, Labelled, Notes, Section, Table, TableRow, Tone
-from kstream_plan.render.report.plain import all_captioned
+from kstream_plan.render.report.plain import all_captioned, captioned
 from kstream_plan.render.report.plan_section import drawings
 from kstream_plan.render.report.reports import only, report_of, section_svg
 from kstream_plan.render.report.script_data import script_data
@@ -24,13 +26,14 @@ from kstream_plan.render.simulation.drain_workers import (
     workers_title,
 )
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import duration, records, several
+from kstream_plan.render.text.numbers import count, duration, records, several
 from kstream_plan.simulation.drain import Drain, DrainedTask
 from kstream_plan.simulation.drain_workers import WorkersDrained
 
 _IF_NOW = "If they stop now"
-#: What is said otherwise of workers that are to stop.
-_CAPTIONS = {"RUNS": "What runs there now"}
+#: What is said otherwise of instances, and of workers, that are to stop.
+_CAPTIONS = {"PAUSES": "What stands still of what they run"}
+_OF_WORKERS = {"RUNS": "What runs there now"}
 
 
 def drains_html(sections: Sequence[Section]) -> str:
@@ -50,6 +53,7 @@ def drains_svg(sections: Sequence[Section]) -> str:
 def drain_section(answer: Drain | WorkersDrained) -> Section:
     """Return the answer for one application."""
     names, plan = Names(answer.plan.group), answer.plan
+    of = timeline(plan)
     if isinstance(answer, Drain):
         story = tell_drain(answer, names)
         title, facts, remarks = (
@@ -59,6 +63,8 @@ def drain_section(answer: Drain | WorkersDrained) -> Section:
         )  # the table has these
         tone: Tone = "bad" if any(answer.how_many_cold) else "warn" if answer.doubts else "good"
         tables = list(_tasks(answer, names))
+        told = tuple(all_captioned(facts, _CAPTIONS))
+        told = (*told[:2], *_afterwards(answer, of), *told[2:])  # after what becomes of their own tasks
     else:
         title, facts, remarks = (
             workers_title(answer, names),
@@ -68,29 +74,47 @@ def drain_section(answer: Drain | WorkersDrained) -> Section:
         now = answer.ways[0]
         tone = "bad" if now.runs_after_ms is None else "warn" if now.longest_ms > round_ms(answer) else "good"
         tables = [_ways(answer)]
+        told = tuple(all_captioned(facts, _OF_WORKERS))
     noted: list[Block] = [Notes("To look at", tuple(remarks), tone="warn")] if remarks else []
     granted = tuple(names.escape_message(note.message) for note in plan.assumptions)
     taken = [Notes("Taken for granted", granted)] if granted else []
-    of = timeline(plan)
     return Section(
         name=title.label,
         about=f"who is to stop: {several(names.instances(answer.process_ids))}",
         tone=tone,
         answer=Labelled("May it stop?", title.forms[0]),
-        facts=tuple(all_captioned(facts, {} if isinstance(answer, Drain) else _CAPTIONS)),
-        blocks=(*tables, *noted, *_follows(plan, names), *taken, *made_from(plan, names)),
+        facts=told,
+        blocks=(*tables, *noted, *_follows(plan, of, names), *taken, *made_from(plan, names)),
         taken=plan.captured_at,
         data=script_data(plan, of, names) if plan.rounds else None,
     )
 
 
-def _follows(plan: Plan, names: Names) -> Iterator[Block]:
+def _afterwards(answer: Drain, of: Timeline) -> Iterator[Labelled]:
+    """Yield what becomes of the others' tasks and of who runs most, and whether that was played to its end."""
+    plan = answer.plan
+    if not plan.rounds or not plan.group.tasks:
+        return
+    cut = plan.verdict.kind == "unfinished"
+    so_far = ", as far as it was played" if cut else ""
+    if plan.pauses.ms.keys() - {task.task_id for task in answer.now}:
+        at_once = f"{nobody_runs_at_once(plan, of)} tasks at once in all{so_far}"
+        yield Labelled("What else stands still", f"tasks that others run, in the rebalances that follow: {at_once}")
+    relief = captioned(relief_fact(plan))
+    yield relief._replace(text=f"{relief.text}{so_far}")
+    if cut:
+        played = f"played were {count(plan.summary.rebalances, 'rebalance')} in {duration(plan.summary.duration_ms)}"
+        text = f"the group goes on rebalancing after their tasks run again: {played}, and more follow"
+        yield Labelled("When it is over", text)
+
+
+def _follows(plan: Plan, of: Timeline, names: Names) -> Iterator[Block]:
     found = events(plan)
     if not found:
         return
     cut = plan.verdict.kind == "unfinished"
     note = "what follows if they stop now, as far as it was played: until it shows what becomes of their tasks"
-    yield from drawings(plan, found, timeline(plan), names, note if cut else "what follows if they stop now")
+    yield from drawings(plan, found, of, names, note if cut else "what follows if they stop now")
 
 
 def _tasks(drained: Drain, names: Names) -> Iterator[Table]:

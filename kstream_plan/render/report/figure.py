@@ -233,12 +233,18 @@ def _still_row(plan: Plan, of: Timeline) -> Row:
     """Return the row of what nobody runs: what stands still, and on top of it what restores before it runs."""
     nobody, restoring = summed([of.still, of.restoring]), _highest(of.restoring)
     most, still = _highest(nobody), _highest(of.still)
-    sums_up = _bound(plan, most) if most else "none"
+    sums_up = nobody_runs_at_once(plan, of)
     told = f"nobody runs: {sums_up} at once" if most else "nobody runs: nothing stands still"
     told += f": ≤ {still:,} stand still, ≤ {restoring:,} restore before they run" if restoring else ""
     above = [Shape("restores", _area(nobody, of, 30, 26, most))] if restoring else []
     shapes = (*above, *_still_shapes(of.still, of, 30, most))
     return Row(label="nobody runs", sums_up=sums_up, told=told, shapes=shapes, height=34)
+
+
+def nobody_runs_at_once(plan: Plan, of: Timeline) -> str:
+    """Return how many tasks nobody runs at once at worst; ``none`` if that is never so."""
+    most = _highest(summed([of.still, of.restoring]))
+    return _bound(plan, most) if most else "none"
 
 
 def _bound(plan: Plan, drawn: int) -> str:
