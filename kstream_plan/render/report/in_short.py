@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.simulated import Draws
+from kstream_plan.plans.steps import MemberLeft
 from kstream_plan.plans.timeline import Timeline
-from kstream_plan.render.plan.folding import fold
+from kstream_plan.render.plan.folding import Row, Run, fold
 from kstream_plan.render.plan.headline import cause_sentence, cold_phrase, other_end, pauses_fact, runs_facts
 from kstream_plan.render.plan.rows import line
 from kstream_plan.render.report.page import Labelled
@@ -51,9 +52,9 @@ def longest_standstill(plan: Plan, of: Timeline, names: Names) -> str:
 
 
 def _what_happens(plan: Plan, found: Sequence[Activity], names: Names, draws: Draws | None) -> str:
-    rows = [row for row in (line(row, names) for row in fold(found)) if not row.is_probe]
-    named = [row for row in rows if plan.design != "streams" or row.why not in _OF_NOBODY] or rows
-    begun = [f"{row.at} {'the wait is over' if row.why == 'deadline' else row.why}" for row in named]
+    rows = [(row, of) for row, of in ((line(of, names), of) for of in fold(found)) if not row.is_probe]
+    named = [one for one in rows if plan.design != "streams" or one[0].why not in _OF_NOBODY] or rows
+    begun = [f"{row.at} {'the wait is over' if row.why == 'deadline' else row.why}{_since(of)}" for row, of in named]
     begun += [
         f"{clock(of.from_ms)} {names.instance(of.process_id)} is away until {clock(of.to_ms)}" for of in plan.outages
     ]
@@ -66,6 +67,18 @@ def _what_happens(plan: Plan, found: Sequence[Activity], names: Names, draws: Dr
         ends = f"tasks change their {member} {count(plan.summary.stateless_hops, 'time')}"
     times = from_to(*plan.ends("rebalances", *(() if draws is None else draws.rebalances)))
     return f"{several(begun, _MOST_TOLD)}: {ends}, by {times} {'rebalance' if times == '1' else 'rebalances'}"
+
+
+def _since(row: Row) -> str:
+    """Return since when who leaves has run nothing, where the group noticed that only later; else empty."""
+    if isinstance(row, Run):
+        return ""
+    left = [(step, rnd.at_ms) for rnd in row.rounds for step in rnd.member_steps if isinstance(step, MemberLeft)]
+    since_ms = sorted({step.stopped_at_ms for step, at_ms in left if step.stopped_at_ms < at_ms})
+    if not since_ms:
+        return ""
+    stopped = clock(since_ms[0]) if since_ms[0] >= 0 else "a time before 0:00"
+    return f" (ran nothing from {stopped} on, noticed only then)"
 
 
 def _when(plan: Plan, draws: Draws | None) -> str:

@@ -35,6 +35,7 @@ from kstream_plan.render.simulation.story import tell_simulation
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration
 from kstream_plan.render.text.page import Fact
+from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import learner_cases, plan_cases, report_cases, simulation_cases
 from tests.helpers.goldens import assert_golden
@@ -123,6 +124,14 @@ def test_what_a_plan_comes_to_is_said_in_short(name: str) -> None:
         assert duration(of.summary.duration_ms) in short["When"]
     if of.pauses_are_least:
         assert "≥" in short["What is at risk"] or "unknown" in short["What is at risk"]
+
+
+def test_what_the_group_notices_late_is_said_with_when_it_was() -> None:
+    stopped = drain(plan_cases.snapshot("scale-out"), ["i1"]).plan
+    what = dict(plan_section(SavedPlan(stopped)).in_short)["What happens"]
+    assert re.match(r"0:45 \S+ leaves \(ran nothing from 0:00 on, noticed only then\)", what)
+    left = dict(plan_section(SavedPlan(report_cases.restart().plan)).in_short)["What happens"]
+    assert left.startswith("0:00 w1 leaves, 1:00 w1 returns")
 
 
 def test_a_page_of_a_streams_group_begins_with_when_everything_runs() -> None:
