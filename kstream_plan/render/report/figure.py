@@ -14,7 +14,7 @@ from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.timeline import InstanceCourse, Level, LoadAt, Timeline, summed
 from kstream_plan.render.plan.picture import head_of, shown_instances
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count
+from kstream_plan.render.text.numbers import clock, count, from_to
 
 #: So wide is a row in the units of its shapes.
 WIDTH = 10_000
@@ -291,14 +291,15 @@ def _band_row(of: Timeline, member: str) -> Row:
     """Return the row of what the instances run that run least and most."""
     most = max(one.most for one in of.loads)
     first, last = of.loads[0], of.loads[-1]
-    widest = max(of.loads, key=lambda one: (one.balance_factor, one.most))
-    is_worse = widest.balance_factor > max(first.balance_factor, last.balance_factor)
-    between = [widest] * (is_worse or widest.most > max(first.most, last.most))
+    least = min(one.least for one in of.loads)
+    is_worse = max(one.balance_factor for one in of.loads) > max(first.balance_factor, last.balance_factor)
+    is_beyond = least < min(first.least, last.least) or most > max(first.most, last.most)
+    between = [from_to(least, most)] * (is_worse or is_beyond)
     told = f"tasks per {member}, least to most: {_ends(first)} at first, "
-    told += "".join(f"{_ends(one)} between, " for one in between) + f"{_ends(last)} at the end"
+    told += "".join(f"{one} between, " for one in between) + f"{_ends(last)} at the end"
     path = _band(of.loads, of, 48, 42, most) if most else ""
     shapes = tuple(shape for shape in [Shape("band", path)] if shape.path)
-    sums_up = _course([_ends(one) for one in (first, *between, last)])
+    sums_up = _course([_ends(first), *between, _ends(last)])
     return Row(label=f"tasks per {member}", sums_up=sums_up, told=told, shapes=shapes, height=52)
 
 
@@ -309,7 +310,7 @@ def _course(numbers: Iterable[int | str]) -> str:
 
 
 def _ends(of: LoadAt) -> str:
-    return f"{of.least:,}" if of.least == of.most else f"{of.least:,}-{of.most:,}"
+    return from_to(of.least, of.most)
 
 
 def _band(loads: Sequence[LoadAt], of: Timeline, base: int, room: int, highest: int) -> str:

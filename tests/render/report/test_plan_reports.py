@@ -25,7 +25,7 @@ from kstream_plan.model import Rates
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.plans.timeline import timeline
+from kstream_plan.plans.timeline import LoadAt, timeline
 from kstream_plan.render.plan.story import tell
 from kstream_plan.render.report.figure import load_figure, timeline_figure
 from kstream_plan.render.report.plain import plain
@@ -181,6 +181,14 @@ def test_what_is_worse_between_is_summed_up_as_well() -> None:
     assert summed_up["worker balance"] == "0 → 5 → 0"
     assert summed_up["tasks per worker"] == "5 → 0-5 → 5"
     assert "copies warming up" not in summed_up
+
+
+def test_the_least_and_the_most_between_are_summed_up_though_they_are_not_at_the_same_time() -> None:
+    of = report_cases.restart().plan
+    loads = [LoadAt(at_ms, *ends, ends[1] - ends[0], 0) for at_ms, ends in enumerate([(5, 5), (5, 8), (0, 5), (5, 5)])]
+    row = load_figure(of, replace(timeline(of), loads=tuple(loads))).rows[0]
+    assert row.sums_up == "5 → 0-8 → 5"
+    assert row.told == "tasks per worker, least to most: 5 at first, 0-8 between, 5 at the end"
 
 
 def test_the_last_mark_has_its_word_before_it() -> None:
