@@ -62,6 +62,7 @@ _LEGEND = {
 #: Captions that are others of some groups.
 _OF_WORKERS = {"RELIEF": "What the busiest worker runs"}
 _OF_STREAMS = {"TAKES": "Until it is Stable", "SETTLES": "Until it is Stable"}
+_EVEN = "How even the load is"
 _NOT_DRAWN = "not drawn, for nobody knows it: how long what starts cold restores before it runs"
 _LOAD_LEGEND = {
     "balance": "most minus least",
@@ -90,7 +91,9 @@ def plan_section(saved: SavedPlan, *, alone: bool = True) -> Section:
         about=f"{title.forms[0]}{_never_released(plan)}",
         tone=_tone(plan, simulated),
         answer=answer,
-        facts=others,
+        facts=tuple(
+            one._replace(text=f"{one.text}{_between(plan, of)}") if one.label == _EVEN else one for one in others
+        ),
         blocks=tuple(_blocks(plan, simulated, found, of, names, ends, alone=alone)),
         short=title.forms[-1],
         in_short=short,
@@ -124,6 +127,20 @@ def _first_lines(
         lines = list(all_captioned((fact for fact in facts if fact.label not in told_before), other))
         return lines[0], tuple(lines[1:])
     return answer, tuple(all_captioned((fact for fact in facts if fact not in told), other))
+
+
+def _between(plan: Plan, of: Timeline) -> str:
+    """Return what the balance is at worst between, where that is worse than both its ends; else empty."""
+    ends = [plan.initial_balance, *(rnd.balance for rnd in plan.rounds[-1:])]
+    names = {"worker balance" if plan.is_of_workers else "instance balance": "balance_factor"}
+    names |= {} if plan.is_of_workers else {"subtopology balance": "subtopology_task_spread"}
+    worst = {name: max((getattr(one, figure) for one in of.loads), default=0) for name, figure in names.items()}
+    worse = [
+        f"{name} {worst[name]:,}"
+        for name, figure in names.items()
+        if worst[name] > max(getattr(one, figure) for one in ends)
+    ]
+    return f"; at worst between: {', '.join(worse)}" if worse else ""
 
 
 def timeline_drawing(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names, note: str = "") -> Drawing:

@@ -183,6 +183,20 @@ def test_what_is_worse_between_is_summed_up_as_well() -> None:
     assert "copies warming up" not in summed_up
 
 
+def test_the_card_of_the_balance_has_what_is_worse_between() -> None:
+    of = report_cases.restart()
+    facts = {fact.label: fact.text for fact in plan_section(SavedPlan(of.plan, simulation=of)).facts}
+    assert facts["How even the load is"].endswith(": 0; at worst between: worker balance 5")
+    for simulated in (report_cases.streams(), simulation_cases.case("replace-one")):
+        rows = {row.label: row.sums_up for row in load_figure(simulated.plan, timeline(simulated.plan)).rows}
+        shown = plan_section(SavedPlan(simulated.plan, simulation=simulated)).facts
+        card = next(fact.text for fact in shown if fact.label == "How even the load is")
+        for name in ("instance balance", "subtopology balance"):
+            ends = rows[name].split(" → ")
+            between = card.partition("at worst between")[2]
+            assert f"{name} {ends[1]}" in between if len(ends) == 3 else name not in between
+
+
 def test_the_least_and_the_most_between_are_summed_up_though_they_are_not_at_the_same_time() -> None:
     of = report_cases.restart().plan
     loads = [LoadAt(at_ms, *ends, ends[1] - ends[0], 0) for at_ms, ends in enumerate([(5, 5), (5, 8), (0, 5), (5, 5)])]
