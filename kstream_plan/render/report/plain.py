@@ -51,6 +51,7 @@ _INSTEAD = (
     (r"^(restored .*); from options$", r"\1 (--restore-rate)"),
     (r"^(written .*); from options$", r"\1 (--produce-rate)"),
     (r"\b([\d,]+) items\b", r"\1 connectors and tasks"),
+    (r"(; |nobody runs )(~?\d[\d.,dhms ]*) in all\b", r"\1\2 summed over connectors and tasks"),
     (r"^none: (the )?busiest", r"\1busiest"),
     (r"^everything after ", "everything runs after "),
     (

@@ -36,7 +36,7 @@ from kstream_plan.render.report.page import (
     TableRow,
     Tone,
 )
-from kstream_plan.render.report.plain import all_captioned, captioned
+from kstream_plan.render.report.plain import all_captioned, captioned, plain
 from kstream_plan.render.report.script_data import script_data
 from kstream_plan.render.simulation.story import tell_simulation
 from kstream_plan.render.text.escape import TERMINAL
@@ -248,7 +248,7 @@ def _scenario(simulated: Simulation, names: Names) -> Iterator[Block]:
     if told.cure:
         yield Notes("What would help", (told.cure,), tone="good")
     if told.alternatives:
-        rows = [TableRow((f"{of.setting}={one}",)) for of in told.alternatives for one in of.outcomes]
+        rows = [TableRow((plain(f"{of.setting}={one}"),)) for of in told.alternatives for one in of.outcomes]
         yield Table("With other settings", ("setting: what it takes then",), tuple(rows))
 
 

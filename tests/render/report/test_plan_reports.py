@@ -100,7 +100,7 @@ def test_a_page_of_a_connect_group_begins_with_what_nobody_runs() -> None:
     assert section.answer is not None
     assert section.answer.label == "Nobody runs"
     assert section.answer.text.startswith("up to 5 connectors and tasks at once, ≤ 5m03s each; ")
-    assert f"{duration(pauses['paused_task_ms'])} in all" in section.answer.text
+    assert f"{duration(pauses['paused_task_ms'])} summed over connectors and tasks" in section.answer.text
     assert section.answer.text.endswith("longest from 0:00 to 5:03: c1 (connector), c1-0, c1-1, c1-2, c1-3")
     assert [one.label for one in section.in_short] == ["What happens", "When"]
     assert section.tone == "warn"
