@@ -140,7 +140,7 @@ def _table(title: str, tasks: Sequence[DrainedTask], names: Names) -> Table:
         )
         for task in tasks
     )
-    return Table(title, heads, rows, frozenset({3, 4}), tasks=0)
+    return Table(title, heads, rows, frozenset({3, 4}), tasks=0).unless_blank("records to restore")
 
 
 def _ways(found: WorkersDrained) -> Table:

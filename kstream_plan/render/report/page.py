@@ -6,7 +6,7 @@ Texts are plain: whatever marks them up escapes them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from kstream_plan.render.report.figure import Figure
@@ -59,6 +59,15 @@ class Table:
     tasks: int | None = None
     sortable: bool = False
     kind: Literal["table"] = "table"
+
+    def unless_blank(self, head: str) -> Table:
+        """Return the table without the column of that head, behind that of its tasks, if no row has anything in it."""
+        if head not in self.heads or any(row.cells[self.heads.index(head)] for row in self.rows):
+            return self
+        gone = self.heads.index(head)
+        rows = tuple(replace(row, cells=row.cells[:gone] + row.cells[gone + 1 :]) for row in self.rows)
+        right = frozenset(place - (place > gone) for place in self.right if place != gone)
+        return replace(self, heads=self.heads[:gone] + self.heads[gone + 1 :], rows=rows, right=right)
 
 
 @dataclass(frozen=True, slots=True)

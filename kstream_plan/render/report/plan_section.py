@@ -309,7 +309,7 @@ def _moves(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names) ->
         del heads[5:7]
         rows = [replace(row, cells=row.cells[:5] + row.cells[7:]) for row in rows]
     right = frozenset({0, len(heads) - 1} | (set() if plan.is_of_workers else {6}))
-    yield Table("What moves", tuple(heads), tuple(rows), right, tasks=2)
+    yield Table("What moves", tuple(heads), tuple(rows), right, tasks=2).unless_blank("records to restore")
 
 
 def _still(plan: Plan, of: Timeline, task_id: WorkId) -> str:

@@ -24,7 +24,7 @@ from kstream_plan.render.report.check_section import ABOUT
 from kstream_plan.render.report.compare_section import compare_section
 from kstream_plan.render.report.drain_section import drain_section, drains_svg
 from kstream_plan.render.report.figure import nobody_runs_at_once
-from kstream_plan.render.report.page import Drawing
+from kstream_plan.render.report.page import Drawing, Table
 from kstream_plan.render.report.plain import plain
 from kstream_plan.render.report.reports import plan_svg, plans_html
 from kstream_plan.render.simulation.drain import tell_drain
@@ -172,6 +172,17 @@ def test_a_drain_says_what_becomes_of_each_task() -> None:
     ]
     assert all(in_it(note.message, page) for note in answer.plan.assumptions)
     assert drains_svg([drain_section(answer)]).startswith("<svg ")
+
+
+def test_a_column_that_is_blank_in_every_row_is_left_out() -> None:
+    answer = drain(plan_cases.snapshot("scale-out"), ["i1"])
+    shown = next(block for block in drain_section(answer).blocks if isinstance(block, Table))
+    assert shown.heads[3:] == ("records to restore", "nobody runs it for")
+    warm = replace(answer, now=tuple(task._replace(restore_records=0) for task in answer.now))
+    without = next(block for block in drain_section(warm).blocks if isinstance(block, Table))
+    assert without.heads == (*shown.heads[:3], "nobody runs it for")
+    assert [row.cells for row in without.rows] == [row.cells[:3] + row.cells[4:] for row in shown.rows]
+    assert without.right == {3}
 
 
 def test_a_drain_says_what_becomes_of_what_the_others_run() -> None:
