@@ -10,12 +10,16 @@ from difflib import get_close_matches
 import typer
 from typer.main import get_command
 
+from kstream_plan.cli.help_sections import page_names
+
 
 def nearest_usage(given: Sequence[str], app: typer.Typer) -> str | None:
     """Return the command line that was probably meant, ``None`` if nothing is near."""
     commands = get_command(app).commands  # type: ignore[attr-defined]
     name, *rest = given
     if name not in commands:
+        if name in page_names():
+            return _line(["help", name])
         near = get_close_matches(name, commands, n=1)
         if not near and not os.path.isfile(name):
             return None

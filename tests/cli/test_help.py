@@ -100,6 +100,7 @@ def test_every_setting_has_an_option_within_its_range() -> None:
         (["asign", "a file.json"], "kstream-plan assign 'a file.json'"),
         (["assign", "x.json", "--restor-rate=5/s"], "kstream-plan assign x.json --restore-rate=5/s"),
         (["helpp"], "kstream-plan help"),
+        (["warm-now"], "kstream-plan help warm-now"),
         (["assign"], None),
         (["zzzz"], None),
     ],
