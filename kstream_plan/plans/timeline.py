@@ -94,7 +94,8 @@ class ColdStart(NamedTuple):
 class InstanceCourse:
     """One instance over time: from when to when it is ``there``, and how many tasks it runs, warms up and restores.
 
-    Counted are stateful tasks; of what it runs all tasks, if none has state. ``cold_ms`` are the times of cold starts.
+    Counted are stateful tasks; of what it runs all tasks, if none has state. ``cold_ms`` are the times of cold starts;
+    ``unsure`` counts what it runs since one that restores for nobody knows how long.
     """
 
     process_id: str
@@ -102,6 +103,7 @@ class InstanceCourse:
     runs: tuple[Level, ...]
     warms_up: tuple[Level, ...]
     restores: tuple[Level, ...]
+    unsure: tuple[Level, ...]
     cold_ms: tuple[int, ...]
 
 
@@ -341,8 +343,11 @@ def _instances(
     for one in stretches:
         of[one.instance, one.doing].append(one)
     started: defaultdict[int, list[int]] = defaultdict(list)
+    unsure: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for start in cold:
         started[start.instance].append(start.at_ms)
+        if start.restores_ms is None:
+            unsure[start.instance, start.task].append(start.at_ms)
     dealt = [] if group.stateful else _dealt(plan, from_ms)
     for index, instance in enumerate(group.instances):
         series = {doing: _counted(of[index, doing], doing, from_ms, to_ms) for doing in Doing}
@@ -352,8 +357,19 @@ def _instances(
             runs=series[Doing.RUNS] if group.stateful else _steps(dealt, index),
             warms_up=series[Doing.WARMS_UP],
             restores=series[Doing.RESTORES],
+            unsure=_levels(_unsure(of[index, Doing.RUNS], unsure), from_ms, to_ms),
             cold_ms=tuple(started[index]),
         )
+
+
+def _unsure(
+    runs: Iterable[Stretch], started_ms: Mapping[tuple[int, int], Sequence[int]]
+) -> Iterator[tuple[tuple[int, int], int]]:
+    """Yield from when to when one of these tasks runs, or restores still: since its cold start, as long as it stays."""
+    for one in runs:
+        within = [at_ms for at_ms in started_ms.get((one.instance, one.task), ()) if one.from_ms <= at_ms < one.to_ms]
+        if within:
+            yield (min(within), one.to_ms), 1
 
 
 def _dealt(plan: Plan, from_ms: int) -> list[tuple[int, Sequence[int]]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import NamedTuple
 
 from kstream_plan.plans import Plan
@@ -189,11 +190,19 @@ def _area_rows(of: Timeline, names: Names) -> Iterator[Row]:
     most = max((level.number for series in sums.values() for level in series), default=0)
     for area in sorted(areas):
         courses = areas[area]
-        warming, restoring = (summed([getattr(one, name) for one in courses]) for name in ("warms_up", "restores"))
+        warming, restoring, unsure = (
+            summed([getattr(one, name) for one in courses]) for name in ("warms_up", "restores", "unsure")
+        )
         cold_ms = tuple(sorted(at_ms for one in courses for at_ms in one.cold_ms))
         there = tuple(span for one in courses for span in one.there)
         together = InstanceCourse(
-            process_id="", there=there, runs=sums[area], warms_up=warming, restores=restoring, cold_ms=cold_ms
+            process_id="",
+            there=there,
+            runs=sums[area],
+            warms_up=warming,
+            restores=restoring,
+            unsure=unsure,
+            cold_ms=cold_ms,
         )
         label = " ".join(area)
         yield _course_row(together, f"{label} ({len(courses):,})", None, most, of, height=34)
@@ -212,6 +221,7 @@ def _course_row(course: InstanceCourse, label: str, place: int | None, most: int
     shapes = [
         Shape("there", _spans(course.there, of, base - room, room)),
         Shape("runs", _area(course.runs, of, base, room, most)),
+        Shape("unsure", _area(course.unsure, of, base, room, most)),
         Shape("restores", _area(course.restores, of, base, room, most)),
         Shape("warms-up", _strip(course.warms_up, of, base + 2, strip)),
         Shape("cold", _lines(course.cold_ms, of, base - room, room)),
@@ -332,9 +342,10 @@ def _area(series: Sequence[Level], of: Timeline, base: int, room: int, highest: 
     """Return the outline of a series: as high as its numbers, in steps; empty if there is nothing."""
     if not any(level.number for level in series):
         return ""
-    seen = {_x(level.at_ms, of): level.number for level in series}
+    shown = dropwhile(lambda level: not level.number, series)
+    seen = {_x(level.at_ms, of): level.number for level in shown}
     steps = "".join(f"H{x}V{base - _high(number, highest, room)}" for x, number in seen.items())
-    return f"M0 {base}{steps}H{WIDTH}V{base}Z"
+    return f"M{next(iter(seen))} {base}{steps}H{WIDTH}V{base}Z"
 
 
 def _high(number: int, highest: int, room: int) -> int:

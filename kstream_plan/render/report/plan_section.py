@@ -55,6 +55,7 @@ _LEGEND = {
     "runs": "runs, the higher the more tasks",
     "warms-up": "a copy warms up there",
     "restores": "restores tasks before it runs them: nobody runs these yet",
+    "unsure": "started cold: nobody knows from when on it runs",
     "cold": "a task starts cold",
     "still": "nobody runs it",
     "there": "is a member",

@@ -25,7 +25,7 @@ from kstream_plan.model import Rates
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.plans.timeline import LoadAt, timeline
+from kstream_plan.plans.timeline import LoadAt, level_at, timeline
 from kstream_plan.render.plan.story import tell
 from kstream_plan.render.report.figure import load_figure, timeline_figure
 from kstream_plan.render.report.plain import plain
@@ -173,6 +173,19 @@ def test_what_starts_cold_stands_still_while_it_restores() -> None:
     assert any(
         said.endswith(f"~{duration(document['summary']['max_cold_restore_ms'])} restoring") for said in lasts.values()
     )
+
+
+def test_what_starts_cold_is_not_drawn_as_running_where_nobody_knows_from_when_on_it_does() -> None:
+    for rate in (None, 500.0):
+        of = report_cases.streams(rate).plan
+        drawn = timeline(of)
+        cold = Counter((start.instance, start.restores_ms is None) for start in drawn.cold_starts)
+        assert cold
+        for place, course in enumerate(drawn.instances):
+            assert course.unsure[-1].number == cold[place, True]
+            assert all(level.number <= level_at(course.runs, level.at_ms) for level in course.unsure)
+        rows = timeline_figure(of, events(of), drawn, Names(of.group)).rows
+        assert any(shape.kind == "unsure" for row in rows for shape in row.shapes) == (rate is None)
 
 
 def test_what_is_worse_between_is_summed_up_as_well() -> None:
