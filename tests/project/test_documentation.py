@@ -259,7 +259,7 @@ ASKED = {
     "scale down": "scale-in",
     "group rebalances every 10 minutes since the deploy, when does it stop?": "migration-does-not-end",
     "a pod was OOMKilled, which tasks are down and until when?": "simulate",
-    "does changing num.stream.threads from 2 to 4 move state?": "simulate",
+    "does changing num.stream.threads from 2 to 4 move state?": "compare",
     "connector tasks UNASSIGNED after I replaced a worker": "connect-restart",
     "we add 3 Connect workers, do all connectors stop?": "kafka-connect",
     "is one standby better than more warmup replicas?": "compare",
