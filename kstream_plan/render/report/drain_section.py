@@ -61,7 +61,8 @@ def drain_section(answer: Drain | WorkersDrained) -> Section:
             list(story.facts),
             list(story.remarks[len(answer.cold_now) :]),
         )  # the table has these
-        tone: Tone = "bad" if any(answer.how_many_cold) else "warn" if answer.doubts else "good"
+        goes_on = plan.verdict.kind == "unfinished"
+        tone: Tone = "bad" if any(answer.how_many_cold) else "warn" if answer.doubts or goes_on else "good"
         tables = list(_tasks(answer, names))
         told = tuple(all_captioned(facts, _CAPTIONS))
         told = (*told[:2], *_afterwards(answer, of), *told[2:])  # after what becomes of their own tasks

@@ -198,8 +198,9 @@ def test_a_drain_says_what_becomes_of_what_the_others_run() -> None:
 
 
 def test_a_drain_that_was_not_played_to_its_end_says_so_at_first() -> None:
-    answer = drain(plan_cases.snapshot("scale-out"), ["i1"])
+    answer = drain(plan_cases.snapshot("scale-out-standbys"), ["i1"])
     cut = replace(answer, plan=replace(answer.plan, verdict=plan_cases.case("unfinished").verdict))
+    assert (drain_section(answer).tone, drain_section(cut).tone) == ("good", "warn")
     told = {fact.label: fact.text for fact in drain_section(cut).facts}
     assert told["When it is over"].startswith("the group goes on rebalancing after their tasks run again: played were ")
     for label in ("What else stands still", "What the busiest instance runs"):
