@@ -101,8 +101,9 @@ def ended_at(
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         return ["it does not end"]
-    # before our first line Python itself ends by the signal, or with a traceback of its own start
-    early = process.returncode in (-number, 1) and "kstream" not in said
+    # before our main Python itself ends by the signal, or with a traceback of its own start or of its own modules
+    ours = "kstream-plan: " in said or " in main\n" in said
+    early = process.returncode in (-number, 1) and not ours
     wrong = []
     if (
         not early
