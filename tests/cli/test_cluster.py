@@ -76,7 +76,7 @@ def test_a_cluster_says_what_this_machine_says(there: Cluster, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "conf",
-    ["spark.executor.memory=64g", "spark.executor.extraJavaOptions=-XX:+Nonsense"],
+    ["spark.executor.memory=64g", "spark.executor.extraJavaOptions=-agentlib:nonsense"],
     ids=["nobody has so much memory", "executors die at once"],
 )
 def test_a_cluster_without_executors_is_not_waited_for_for_ever(there: Cluster, tmp_path: Path, conf: str) -> None:
