@@ -73,6 +73,14 @@ def at_first(plan: Plan) -> list[int]:
     return [load.stateful if plan.group.stateful else load.stateless for load in loads(plan, initial=True)]
 
 
+def at_the_end(plan: Plan) -> Iterator[tuple[str, int]]:
+    """Yield how much every member that is left at the end of a plan runs then, after its process id."""
+    members = {process_id for process_id, _ in plan.members}
+    for instance, load in zip(plan.group.instances, loads(plan, initial=False), strict=True):
+        if instance.process_id in members:
+            yield instance.process_id, load.stateful if plan.group.stateful else load.stateless
+
+
 def after(plan: Plan, rounds: Sequence[Round]) -> Iterator[tuple[int, ...]]:
     """Yield how much every instance runs after each of these rounds of the plan."""
     if plan.group.stateful:
@@ -92,7 +100,11 @@ def busiest_changes(plan: Plan) -> list[tuple[int, int]]:
     last of its follow-ups leaves another load. Of a Connect group a change counts when it is one: a worker that is back
     may get its work minutes later.
     """
-    changes: list[tuple[int, int]] = []
+    return [(max(loads_then, default=0), at_ms) for loads_then, at_ms in _changes(plan)]
+
+
+def _changes(plan: Plan) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Yield what every instance runs, from when on, wherever the busiest one runs another load than before."""
     last, folds = busiest_first(plan), not plan.is_of_workers
     times_ms = [rnd.at_ms for rnd in plan.rounds] if folds else plan.in_effect_ms
     for index, loads_then in enumerate(after(plan, plan.rounds)):
@@ -102,9 +114,33 @@ def busiest_changes(plan: Plan) -> list[tuple[int, int]]:
             start = index
             while folds and start > 0 and plan.rounds[start].trigger is Trigger.FOLLOW_UP:
                 start -= 1
-            changes.append((load, times_ms[start]))
+            yield loads_then, times_ms[start]
             last = load
-    return changes
+
+
+class Busiest(NamedTuple):
+    """How much the busiest instance runs: before the plan, at most and from when on (milliseconds), and at its end.
+
+    ``process_ids`` are those that run the most then. A load that comes back later counts when it came first.
+    """
+
+    before: int
+    most: int
+    process_ids: tuple[str, ...]
+    from_ms: int
+    after: int
+
+
+def busiest(plan: Plan) -> Busiest:
+    """Return who runs the most meanwhile, and how much."""
+    first = tuple(at_first(plan))
+    courses = [(first, 0), *_changes(plan)]
+    loads_then, from_ms = max(courses, key=lambda of: max(of[0], default=0))
+    most = max(loads_then, default=0)
+    who = tuple(
+        instance.process_id for instance, load in zip(plan.group.instances, loads_then, strict=True) if load == most
+    )
+    return Busiest(max(first, default=0), most, who, from_ms, max(courses[-1][0], default=0))
 
 
 def relief_ms(plan: Plan) -> int | None:

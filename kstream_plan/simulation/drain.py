@@ -16,6 +16,7 @@ from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, MemberLeft, Plan, Promote
 from kstream_plan.plans.activity import records_of
 from kstream_plan.plans.restoring import cold_restoring_ms
+from kstream_plan.simulation.aftermath import Aftermath, aftermath
 from kstream_plan.simulation.forecasts import doubtful, forecasts, relied_on
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.one_plan import design_of, plan_checked
@@ -69,6 +70,11 @@ class DrainNow:
     def cold_now(self) -> tuple[DrainedTask, ...]:
         """The tasks that would start cold now."""
         return tuple(task for task in self.now if not task.caught_up)
+
+    @property
+    def follows(self) -> Aftermath:
+        """What follows for the tasks of others, and for who runs most, as far as ``plan`` was played."""
+        return aftermath(self.plan, self.process_ids)
 
     @property
     def stateful_now(self) -> int:

@@ -15,6 +15,7 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, Plan
 from kstream_plan.plans.pauses import Pause
+from kstream_plan.simulation.aftermath import Aftermath, aftermath
 from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.new_ids import drawn, is_random
@@ -73,6 +74,11 @@ class WorkersDrained:
     later: StandStill | None
     leader_stops: bool
     in_turn: bool
+
+    @property
+    def follows(self) -> Aftermath:
+        """What follows for the group."""
+        return aftermath(self.plan, self.process_ids)
 
     @property
     def waits(self) -> bool:

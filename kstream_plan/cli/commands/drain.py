@@ -39,6 +39,7 @@ from kstream_plan.render.simulation.drain_workers import (
     workers_drained_markdown,
     workers_drained_table,
 )
+from kstream_plan.render.text.numbers import count
 from kstream_plan.simulation.drain import Drain, DrainNow
 from kstream_plan.simulation.drain import drain as drain_study
 from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
@@ -196,6 +197,8 @@ def _warmth(drained: Drain) -> _Warmth:
     if worst:
         cold = f"{worst:,}" if best == worst else f"{best:,}-{worst:,}"
         reasons.insert(0, f"{cold} of {len(drained.now):,} tasks would start cold")
+    others = drained.follows.others_cold
+    reasons += [f"{count(others, 'task')} that others run would start cold"] if others else []
     return _Warmth(tuple(reasons), tuple(map(doubt_text, drained.rests_on)))
 
 

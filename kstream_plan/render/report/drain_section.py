@@ -7,12 +7,10 @@ from collections.abc import Iterator, Sequence
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.timeline import Timeline, timeline
-from kstream_plan.render.plan.relief import relief_fact
-from kstream_plan.render.report.figure import nobody_runs_at_once
 from kstream_plan.render.report.made_from import made_from
 from kstream_plan.render.report.markup import report_html
 from kstream_plan.render.report.page import Block, Labelled, Notes, Section, Table, TableRow, Tone
-from kstream_plan.render.report.plain import all_captioned, captioned
+from kstream_plan.render.report.plain import all_captioned
 from kstream_plan.render.report.plan_section import drawings
 from kstream_plan.render.report.reports import only, report_of, section_svg
 from kstream_plan.render.report.script_data import script_data
@@ -26,14 +24,14 @@ from kstream_plan.render.simulation.drain_workers import (
     workers_title,
 )
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, records, several
+from kstream_plan.render.text.numbers import duration, records, several
 from kstream_plan.simulation.drain import Drain, DrainedTask
 from kstream_plan.simulation.drain_workers import WorkersDrained
 
 _IF_NOW = "If they stop now"
 #: What is said otherwise of instances, and of workers, that are to stop.
 _CAPTIONS = {"PAUSES": "What stands still of what they run"}
-_OF_WORKERS = {"RUNS": "What runs there now"}
+_OF_WORKERS = {"RUNS": "What runs there now", "BUSIEST": "What the busiest worker runs"}
 
 
 def drains_html(sections: Sequence[Section]) -> str:
@@ -61,11 +59,10 @@ def drain_section(answer: Drain | WorkersDrained) -> Section:
             list(story.facts),
             list(story.remarks[len(answer.cold_now) :]),
         )  # the table has these
-        goes_on = plan.verdict.kind == "unfinished"
-        tone: Tone = "bad" if any(answer.how_many_cold) else "warn" if answer.doubts or goes_on else "good"
+        bad = any(answer.how_many_cold) or answer.follows.others_cold
+        tone: Tone = "bad" if bad else "warn" if answer.doubts or plan.verdict.kind != "settled" else "good"
         tables = list(_tasks(answer, names))
         told = tuple(all_captioned(facts, _CAPTIONS))
-        told = (*told[:2], *_afterwards(answer, of), *told[2:])  # after what becomes of their own tasks
     else:
         title, facts, remarks = (
             workers_title(answer, names),
@@ -89,24 +86,6 @@ def drain_section(answer: Drain | WorkersDrained) -> Section:
         taken=plan.captured_at,
         data=script_data(plan, of, names) if plan.rounds else None,
     )
-
-
-def _afterwards(answer: Drain, of: Timeline) -> Iterator[Labelled]:
-    """Yield what becomes of the others' tasks and of who runs most, and whether that was played to its end."""
-    plan = answer.plan
-    if not plan.rounds or not plan.group.tasks:
-        return
-    cut = plan.verdict.kind == "unfinished"
-    so_far = ", as far as it was played" if cut else ""
-    if plan.pauses.ms.keys() - {task.task_id for task in answer.now}:
-        at_once = f"{nobody_runs_at_once(plan, of)} tasks at once in all{so_far}"
-        yield Labelled("What else stands still", f"tasks that others run, in the rebalances that follow: {at_once}")
-    relief = captioned(relief_fact(plan))
-    yield relief._replace(text=f"{relief.text}{so_far}")
-    if cut:
-        played = f"played were {count(plan.summary.rebalances, 'rebalance')} in {duration(plan.summary.duration_ms)}"
-        text = f"the group goes on rebalancing after their tasks run again: {played}, and more follow"
-        yield Labelled("When it is over", text)
 
 
 def _follows(plan: Plan, of: Timeline, names: Names) -> Iterator[Block]:

@@ -11,6 +11,7 @@ from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.headline import runs_facts, to_the_second
 from kstream_plan.render.plan.markdown import fact_list, heading
 from kstream_plan.render.plan.rates import rates_facts
+from kstream_plan.render.simulation.aftermath import after_fact, besides, busiest_fact, noticed_fact, others_fact
 from kstream_plan.render.text.escape import MARKDOWN
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, generation, records, several
@@ -86,7 +87,10 @@ def _doubt(doubt: Note, names: Names) -> str:
 
 
 def _at_once(now: DrainNow, names: Names) -> tuple[Fact, ...]:
-    return _now(now, names), _pauses(now, names), *_runs(now)
+    plan, follows = now.plan, now.follows
+    noticed = [noticed_fact(plan, follows)] if now.now else []
+    others = [others_fact(plan, follows), busiest_fact(plan, follows, names), after_fact(plan, follows, names)]
+    return _now(now, names), _pauses(now, names), *noticed, *_runs(now), *others
 
 
 def _runs(now: DrainNow) -> list[Fact]:
@@ -100,11 +104,23 @@ def _runs(now: DrainNow) -> list[Fact]:
 def _title(drained: DrainNow, names: Names) -> Fact:
     who = several(names.instances(drained.process_ids))
     verb = "stops" if len(drained.process_ids) == 1 else "stop"
-    cold = _between(drained)
-    warm = "every task starts warm" if drained.now else "no task has to start elsewhere"
-    answer = f"{cold} of {count(len(drained.now), 'task')} START COLD" if any(drained.how_many_cold) else warm
     label = names.escape(drained.plan.group.application_id)
+    answer = "; ".join([_answer(drained), *besides(drained.plan, drained.follows)])
     return Fact(label, (f"if {who} {verb} now, {answer}. {generation(drained.plan.generation).capitalize()}",))
+
+
+def _answer(drained: DrainNow) -> str:
+    """Return what becomes of their own tasks."""
+    if any(drained.how_many_cold):
+        return f"{_between(drained)} of {count(len(drained.now), 'task')} START COLD"
+    if not drained.now:
+        return "no task has to start elsewhere"
+    pauses_ms = [task.pause_ms for task in drained.now]
+    longest = duration(max(pauses_ms))
+    if longest == duration(0):
+        return "every task starts warm, at once"
+    up_to = "" if duration(min(pauses_ms)) == longest else "up to "
+    return f"every task stands still for {up_to}~{longest}, then starts warm"
 
 
 def _now(drained: DrainNow, names: Names) -> Fact:

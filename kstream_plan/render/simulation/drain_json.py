@@ -7,6 +7,8 @@ import json
 from kstream_plan.documents.codec import Json
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
 from kstream_plan.documents.plan.write import notes
+from kstream_plan.plans import Plan
+from kstream_plan.simulation.aftermath import Aftermath
 from kstream_plan.simulation.drain import Drain, DrainedTask
 from kstream_plan.version import __version__
 
@@ -27,6 +29,7 @@ def drain_json(drained: Drain) -> str:
         "now": [_task(task) for task in drained.now],
         "cold_now": list(drained.how_many_cold),
         "wait_ms": drained.wait_ms,
+        "follows": follows_json(drained.plan, drained.follows),
         "announced": drained.announced,
         "later": [_task(task) for task in drained.later],
         "warnings": notes(drained.warnings),
@@ -34,6 +37,19 @@ def drain_json(drained: Drain) -> str:
         "rests_on": notes(drained.rests_on),
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def follows_json(plan: Plan, follows: Aftermath) -> dict[str, Json]:
+    """Return what follows for the group, and how it ends."""
+    return {
+        **follows._asdict(),
+        "busiest": {**follows.busiest._asdict(), "process_ids": list(follows.busiest.process_ids)},
+        "without_standby": list(follows.without_standby),
+        "verdict": plan.verdict.kind,
+        "rebalances": plan.summary.rebalances,
+        "duration_ms": plan.summary.duration_ms,
+        "duration_is": plan.summary.duration_is,
+    }
 
 
 def _task(task: DrainedTask) -> Json:

@@ -11,6 +11,8 @@ from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview, overview
 from kstream_plan.render.plan.markdown import fact_list, heading
 from kstream_plan.render.plan.remarks import assumed
+from kstream_plan.render.simulation.aftermath import after_fact, busiest_fact
+from kstream_plan.render.simulation.drain_json import follows_json
 from kstream_plan.render.text.escape import MARKDOWN
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, generation, several
@@ -29,6 +31,8 @@ COLUMNS = (
     Column("in all", right=True),
     Column("all run after", right=True),
 )
+#: What of :func:`~kstream_plan.render.simulation.drain_json.follows_json` there is of a group without state.
+_FOLLOWS = ("busiest", "instances", "least", "most", "verdict", "rebalances", "duration_ms", "duration_is")
 _WAYS = {
     "stopped": "stopped",
     "killed": "killed",
@@ -60,7 +64,7 @@ def workers_drained_markdown(found: WorkersDrained) -> str:
 
 def workers_drained_json(found: WorkersDrained) -> str:
     """Return the answer as one line of ASCII; ``documents/schemas/drain-workers.json`` describes it."""
-    plan = found.plan
+    plan, follows = found.plan, follows_json(found.plan, found.follows)
     document: dict[str, Json] = {
         "format_version": FORMAT_VERSION,
         "kind": "drain-workers",
@@ -74,6 +78,7 @@ def workers_drained_json(found: WorkersDrained) -> str:
         "process_ids": list(found.process_ids),
         "items": [{**item._asdict(), "task_id": str(item.task_id)} for item in found.items],
         "ways": [way._asdict() for way in found.ways],
+        "follows": {key: follows[key] for key in _FOLLOWS},
         "wait_ms": found.wait_ms,
         "later": None if found.later is None else found.later._asdict(),
         "warnings": notes(plan.warnings),
@@ -116,7 +121,8 @@ def workers_facts(found: WorkersDrained, names: Names) -> list[Fact]:
         no_delay = found.leader_stops and found.waits and not found.in_turn
         more += "; no delay: who leads next remembers nothing" if no_delay else ""
         facts.append(Fact("AGAIN", (f"all run {after}; {count(now.rebalances, 'rebalance')}{more}",)))
-    return [*facts, _wait(found)]
+    plan, follows = found.plan, found.follows
+    return [*facts, busiest_fact(plan, follows, names), after_fact(plan, follows, names), _wait(found)]
 
 
 def _wait(found: WorkersDrained) -> Fact:

@@ -12,18 +12,15 @@ from kstream_plan.cli.actions.variants import axes_of
 from kstream_plan.comparison.alternatives import beside_each_other
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.errors import UsageError
-from kstream_plan.plans.timeline import timeline
 from kstream_plan.policy.findings import Status
 from kstream_plan.policy.rules import GUARDS, RULES
 from kstream_plan.render.check.wording import heading, sentence
 from kstream_plan.render.compare.table import compared
 from kstream_plan.render.diff.happened_story import tell_happened
 from kstream_plan.render.diff.story import tell_diff
-from kstream_plan.render.plan.relief import relief_fact
 from kstream_plan.render.report.check_section import ABOUT
 from kstream_plan.render.report.compare_section import compare_section
 from kstream_plan.render.report.drain_section import drain_section, drains_svg
-from kstream_plan.render.report.figure import nobody_runs_at_once
 from kstream_plan.render.report.page import Drawing, Table
 from kstream_plan.render.report.plain import plain
 from kstream_plan.render.report.reports import plan_svg, plans_html
@@ -185,26 +182,16 @@ def test_a_column_that_is_blank_in_every_row_is_left_out() -> None:
     assert without.right == {3}
 
 
-def test_a_drain_says_what_becomes_of_what_the_others_run() -> None:
-    answer = drain(plan_cases.snapshot("scale-out"), ["i1"])
-    of = timeline(answer.plan)
-    told = {fact.label: fact.text for fact in drain_section(answer).facts}
-    at_once = nobody_runs_at_once(answer.plan, of)
-    assert f": {at_once} tasks at once in all" in told["What else stands still"]
-    drawn = next(block for block in drain_section(answer).blocks if isinstance(block, Drawing))
-    assert next(row for row in drawn.figure.rows if row.label == "nobody runs").sums_up == at_once
-    assert told["What the busiest instance runs"] == plain(relief_fact(answer.plan).forms[0])
-    assert "When it is over" not in told
-
-
 def test_a_drain_that_was_not_played_to_its_end_says_so_at_first() -> None:
     answer = drain(plan_cases.snapshot("scale-out-standbys"), ["i1"])
     cut = replace(answer, plan=replace(answer.plan, verdict=plan_cases.case("unfinished").verdict))
     assert (drain_section(answer).tone, drain_section(cut).tone) == ("good", "warn")
+    said = drain_section(cut).answer
+    assert said is not None
+    assert "what follows was not played to its end" in said.text
     told = {fact.label: fact.text for fact in drain_section(cut).facts}
-    assert told["When it is over"].startswith("the group goes on rebalancing after their tasks run again: played were ")
-    for label in ("What else stands still", "What the busiest instance runs"):
-        assert told[label].endswith(", as far as it was played")
+    assert told["Afterwards"].startswith("not played to the end: ")
+    assert told["What else stands still"].endswith(", as far as it was played")
 
 
 def test_where_nothing_follows_there_is_no_picture() -> None:

@@ -1,0 +1,69 @@
+"""What follows for the group when instances have stopped: what others stand still, who runs most, how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from kstream_plan.model import Holding, WorkId
+from kstream_plan.plans import HandOver, MemberLeft, Plan, Promote
+from kstream_plan.plans.loads import Busiest, at_the_end, busiest
+
+
+class Aftermath(NamedTuple):
+    """What follows, as far as it was played.
+
+    ``noticed_ms`` is how long the group takes to notice that they have gone, the last of them; ``None``: what was
+    played does not tell. Of the tasks that others ran, or nobody, ``others_cold`` start from a copy that is not caught
+    up, ``others_paused`` stand still, the longest of them for ``others_longest_ms`` in all: that is a floor where
+    nobody knows how long cold starts restore. In the end the ``instances`` that are left run ``least`` to ``most``
+    tasks each, stateful ones if there are any; ``without_standby`` is how many stateful tasks have none, before and in
+    the end.
+    """
+
+    noticed_ms: int | None
+    others_cold: int
+    others_paused: int
+    others_longest_ms: int
+    others_longest_is: Literal["floor", "estimate"]
+    busiest: Busiest
+    instances: int
+    least: int
+    most: int
+    without_standby: tuple[int, int]
+
+
+def aftermath(plan: Plan, gone: Collection[str]) -> Aftermath:
+    """Return what follows of the ``plan`` that begins with the stop of the instances in ``gone``."""
+    own, cold = _ran_by(plan, gone), set[WorkId]()
+    noticed_ms = dict[str, int]()
+    for rnd in plan.rounds:
+        for step in rnd.single_steps:
+            if isinstance(step, MemberLeft) and step.process_id in gone:
+                noticed_ms[step.process_id] = rnd.at_ms
+            elif isinstance(step, HandOver | Promote) and not step.caught_up and step.task_id not in own:
+                cold.add(step.task_id)
+    paused = {task: length_ms for task, length_ms in plan.pauses.ms.items() if task not in own}
+    left = [load for process_id, load in at_the_end(plan) if process_id not in gone]
+    return Aftermath(
+        noticed_ms=max(noticed_ms.values()) if noticed_ms.keys() >= set(gone) else None,
+        others_cold=len(cold),
+        others_paused=len(paused),
+        others_longest_ms=max(paused.values(), default=0),
+        others_longest_is="floor" if plan.pauses_are_least and cold else "estimate",
+        busiest=busiest(plan),
+        instances=len(left),
+        least=min(left, default=0),
+        most=max(left, default=0),
+        without_standby=(_without_standby(plan, plan.initial), _without_standby(plan, plan.final)),
+    )
+
+
+def _ran_by(plan: Plan, process_ids: Iterable[str]) -> set[WorkId]:
+    group = plan.group
+    consumers = (consumer for one in process_ids for consumer in group.consumers_of[group.instance_index[one]])
+    return {group.tasks[task].task_id for consumer in consumers for task in plan.initial[consumer].active}
+
+
+def _without_standby(plan: Plan, holdings: Sequence[Holding]) -> int:
+    return len(set(plan.group.stateful).difference(*(held.standby for held in holdings)))
