@@ -13,26 +13,13 @@ from typing import NamedTuple
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.timeline import InstanceCourse, Level, LoadAt, Timeline, summed
-from kstream_plan.render.plan.picture import head_of, shown_instances
+from kstream_plan.render.plan.picture import shown_instances
+from kstream_plan.render.report.axis import WIDTH, Mark, Span, Tick, marks_of, ticks_of, x_of
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import clock, count, from_to
 
-#: So wide is a row in the units of its shapes.
-WIDTH = 10_000
 #: Up to so many instances have a row each, from the beginning on.
 MOST_ROWS = 24
-_MOST_TICKS = 8
-_MOST_MARKS = 40
-#: So wide is a letter of a mark, in the units of shapes; on a narrow screen so many times as wide.
-_SIGN = 95
-_NARROW = 3
-_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
-_TICKS_MS = (
-    *(_SECOND * of for of in (1, 2, 5, 10, 15, 30)),
-    *(_MINUTE * of for of in (1, 2, 5, 10, 15, 30)),
-    *(_HOUR * of for of in (1, 2, 3, 6, 12)),
-    *(_DAY * of for of in (1, 2, 5, 10, 20, 50, 100)),
-)
 
 
 class Shape(NamedTuple):
@@ -40,31 +27,6 @@ class Shape(NamedTuple):
 
     kind: str
     path: str
-
-
-class Tick(NamedTuple):
-    """A time on the axis: how far to the right, in percent of the width, and what it says.
-
-    ``before``, ``tight``: as of :class:`Mark`.
-    """
-
-    percent: str
-    text: str
-    before: bool
-    tight: bool
-
-
-class Mark(NamedTuple):
-    """Something that happens: how far to the right, what (empty if there is no room), and whether it is a probe.
-
-    ``before``: the text ends there, rather than to begin. ``tight``: on a narrow screen there is no room for it.
-    """
-
-    percent: str
-    text: str
-    is_probe: bool
-    before: bool
-    tight: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +75,9 @@ def timeline_figure(plan: Plan, found: Sequence[Activity], of: Timeline, names: 
         f"{count(len(everyone), 'worker' if plan.is_of_workers else 'instance')} over {clock(of.ends_ms)}: what each "
         f"runs{'' if plan.is_of_workers else ', warms up and restores'}, and what nobody runs{left_out}"
     )
-    return Figure(rows=tuple(rows), ticks=_ticks(of), marks=tuple(_marks(found, of)), sentence=sentence)
+    return Figure(
+        rows=tuple(rows), ticks=ticks_of(of), marks=tuple(marks_of(plan, found, of, names)), sentence=sentence
+    )
 
 
 def everyone_figure(of: Timeline, names: Names) -> Figure | None:
@@ -122,7 +86,7 @@ def everyone_figure(of: Timeline, names: Names) -> Figure | None:
         return None
     places = sorted(range(len(of.instances)), key=lambda place: names.reading_order(of.instances[place].process_id))
     rows = tuple(_instance_rows(of, names, places, height=20))
-    return Figure(rows=rows, ticks=_ticks(of), marks=(), sentence=f"each of {count(len(rows), 'instance')} over time")
+    return Figure(rows=rows, ticks=ticks_of(of), marks=(), sentence=f"each of {count(len(rows), 'instance')} over time")
 
 
 def load_figure(plan: Plan, of: Timeline) -> Figure:
@@ -148,14 +112,7 @@ def load_figure(plan: Plan, of: Timeline) -> Figure:
     still = _bound(plan, _highest(of.still))
     rows.append(_series_row("tasks standing still", of.still, of, "still", "at the same time", still))
     sentence = f"load, balance{', copies' if copies else ''} and standstills over time"
-    return Figure(rows=tuple(rows), ticks=_ticks(of), marks=(), sentence=sentence)
-
-
-class _Span(NamedTuple):
-    """An axis without a plan."""
-
-    from_ms: int
-    to_ms: int
+    return Figure(rows=tuple(rows), ticks=ticks_of(of), marks=(), sentence=sentence)
 
 
 class Length(NamedTuple):
@@ -171,14 +128,14 @@ class Length(NamedTuple):
 def bars_figure(lengths: Sequence[Length]) -> Figure:
     """Return how long several things take."""
     longest = max((of.most_ms for of in lengths), default=0)
-    axis = _Span(0, longest + max(1_000, longest // 25))
+    axis = Span(0, longest + max(1_000, longest // 25))
     rows = []
     for name, said, median, least, most in lengths:
         shapes = [Shape("runs", _spans([(0, median)], axis, 6, 14) if median else "")]
         shapes += [Shape("still", _spans([(least, most)], axis, 11, 4))] if least != most else []
         kept = tuple(shape for shape in shapes if shape.path)
         rows.append(Row(label=name, sums_up=said, told=f"{name}: {said}", shapes=kept, height=26))
-    return Figure(rows=tuple(rows), ticks=_ticks(axis), marks=(), sentence="how long each takes")
+    return Figure(rows=tuple(rows), ticks=ticks_of(axis), marks=(), sentence="how long each takes")
 
 
 def _area_rows(of: Timeline, names: Names) -> Iterator[Row]:
@@ -243,18 +200,12 @@ def _still_row(plan: Plan, of: Timeline) -> Row:
     """Return the row of what nobody runs: what stands still, and on top of it what restores before it runs."""
     nobody, restoring = summed([of.still, of.restoring]), _highest(of.restoring)
     most, still = _highest(nobody), _highest(of.still)
-    sums_up = nobody_runs_at_once(plan, of)
-    told = f"nobody runs: {sums_up} at once" if most else "nobody runs: nothing stands still"
+    sums_up = f"{_bound(plan, most)} at once" if most else "none"
+    told = f"nobody runs: {sums_up}" if most else "nobody runs: nothing stands still"
     told += f": ≤ {still:,} stand still, ≤ {restoring:,} restore before they run" if restoring else ""
     above = [Shape("restores", _area(nobody, of, 30, 26, most))] if restoring else []
     shapes = (*above, *_still_shapes(of.still, of, 30, most))
     return Row(label="nobody runs", sums_up=sums_up, told=told, shapes=shapes, height=34)
-
-
-def nobody_runs_at_once(plan: Plan, of: Timeline) -> str:
-    """Return how many tasks nobody runs at once at worst; ``none`` if that is never so."""
-    most = _highest(summed([of.still, of.restoring]))
-    return _bound(plan, most) if most else "none"
 
 
 def _bound(plan: Plan, drawn: int) -> str:
@@ -271,7 +222,7 @@ def _still_shapes(series: Sequence[Level], of: Timeline, height: int, most: int)
     if not any(level.number for level in series):
         return ()
     ticks = "".join(
-        f"M{_x(level.at_ms, of)} {height}V{height - _high(level.number, most, height - 4)}"
+        f"M{x_of(level.at_ms, of)} {height}V{height - _high(level.number, most, height - 4)}"
         for level in series
         if level.number
     )
@@ -326,7 +277,8 @@ def _ends(of: LoadAt) -> str:
 def _band(loads: Sequence[LoadAt], of: Timeline, base: int, room: int, highest: int) -> str:
     def line(numbers: Iterable[int]) -> list[tuple[int, int]]:
         return [
-            (_x(one.at_ms, of), base - _high(number, highest, room)) for one, number in zip(loads, numbers, strict=True)
+            (x_of(one.at_ms, of), base - _high(number, highest, room))
+            for one, number in zip(loads, numbers, strict=True)
         ]
 
     upper, lower = line(one.most for one in loads), line(one.least for one in loads)
@@ -343,7 +295,7 @@ def _area(series: Sequence[Level], of: Timeline, base: int, room: int, highest: 
     if not any(level.number for level in series):
         return ""
     shown = dropwhile(lambda level: not level.number, series)
-    seen = {_x(level.at_ms, of): level.number for level in shown}
+    seen = {x_of(level.at_ms, of): level.number for level in shown}
     steps = "".join(f"H{x}V{base - _high(number, highest, room)}" for x, number in seen.items())
     return f"M{next(iter(seen))} {base}{steps}H{WIDTH}V{base}Z"
 
@@ -365,63 +317,12 @@ def _strip(series: Sequence[Level], of: Timeline, top: int, height: int) -> str:
     return _spans(spans, of, top, height)
 
 
-def _spans(spans: Iterable[tuple[int, int]], of: Timeline | _Span, top: int, height: int) -> str:
+def _spans(spans: Iterable[tuple[int, int]], of: Timeline | Span, top: int, height: int) -> str:
     return "".join(
-        f"M{_x(begin, of)} {top}H{max(_x(end, of), _x(begin, of) + 1)}v{height}H{_x(begin, of)}Z"
+        f"M{x_of(begin, of)} {top}H{max(x_of(end, of), x_of(begin, of) + 1)}v{height}H{x_of(begin, of)}Z"
         for begin, end in spans
     )
 
 
 def _lines(times_ms: Iterable[int], of: Timeline, top: int, height: int) -> str:
-    return "".join(f"M{x} {top}v{height}" for x in dict.fromkeys(_x(at_ms, of) for at_ms in times_ms))
-
-
-def _x(at_ms: int, of: Timeline | _Span) -> int:
-    return round(WIDTH * (min(at_ms, of.to_ms) - of.from_ms) / (of.to_ms - of.from_ms))
-
-
-def _percent(at_ms: int, of: Timeline | _Span) -> str:
-    return f"{_x(at_ms, of) * 100 / WIDTH:g}"
-
-
-def _ticks(of: Timeline | _Span) -> tuple[Tick, ...]:
-    length = of.to_ms - of.from_ms
-    step = next((step for step in _TICKS_MS if length / step <= _MOST_TICKS), _TICKS_MS[-1])
-    return tuple(_tick(at_ms, of, tight=bool(place % 2)) for place, at_ms in enumerate(range(0, of.to_ms + 1, step)))
-
-
-def _tick(at_ms: int, of: Timeline | _Span, *, tight: bool) -> Tick:
-    text = clock(at_ms)
-    before = _x(at_ms, of) + _SIGN * (1 + len(text)) > WIDTH
-    return Tick(_percent(at_ms, of), text, before, tight or before)
-
-
-def _marks(found: Sequence[Activity], of: Timeline) -> Iterator[Mark]:
-    """Yield what starts rebalances; of many the probes are left out. Words go where there is room, probes last."""
-    shown = [event for event in found if event.probe is None or len(found) <= _MOST_MARKS]
-    order = sorted(range(len(shown)), key=lambda place: (shown[place].probe is not None, place))
-    words = [(_x(shown[place].rounds[0].at_ms, of), head_of(shown[place])) for place in order]
-    wide, narrow = (
-        {place: before for place, before in zip(order, _placed(words, sign), strict=True) if before is not None}
-        for sign in (_SIGN, _SIGN * _NARROW)
-    )
-    for place, event in enumerate(shown):
-        text = head_of(event) if place in wide else ""
-        before = wide.get(place, False)
-        tight = narrow.get(place) is not before
-        yield Mark(_percent(event.rounds[0].at_ms, of), text, event.probe is not None, before, tight)
-
-
-def _placed(words: Iterable[tuple[int, str]], sign: int) -> Iterator[bool | None]:
-    """Yield for each word at its place whether it goes before that place; ``None``: there is no room."""
-    taken: list[tuple[int, int]] = []
-    for at, word in words:
-        length = sign * (1 + len(word))
-        sides = {False: (at, at + length), True: (at - length, at)}
-        for before, (begin, end) in sides.items():
-            if begin >= 0 and end <= WIDTH and all(end <= other[0] or other[1] <= begin for other in taken):
-                taken.append((begin, end))
-                yield before
-                break
-        else:
-            yield None
+    return "".join(f"M{x} {top}v{height}" for x in dict.fromkeys(x_of(at_ms, of) for at_ms in times_ms))

@@ -38,7 +38,8 @@ def section_html(section: Section) -> str:
 
 def drawing_svg(section: Section, drawing: Drawing) -> str:
     """Return a drawing alone, below the section's title and answer."""
-    said = "" if section.answer is None else f"{section.answer.label}: {section.answer.text}"
+    colon = "" if section.answer is None or section.answer.label.endswith("?") else ":"
+    said = "" if section.answer is None else f"{section.answer.label}{colon} {section.answer.text}"
     widths = [_LEGEND_SIGN + _LEGEND_LETTER * len(item.text) for item in drawing.legend]
     return _page(
         "drawing.svg",

@@ -232,12 +232,11 @@ def _picture_table(plan: Plan, found: Sequence[Activity], names: Names) -> Table
         TableRow((label, *(column.cells[place] for column in shown.columns)))
         for place, label in enumerate(shown.instances)
     ]
-    still: list[str] = []
     if any(column.paused for column in shown.columns):
-        label = "nobody runs" if plan.is_of_workers else "tasks that stand still"
+        what = "nobody runs" if plan.is_of_workers else "tasks that stand still"
+        label = f"{what} between then and the next, not all at once"
         rows.append(TableRow((label, *(column.paused or "0" for column in shown.columns))))
-        still = [] if plan.is_of_workers else [f"{label}: from then until the next, not all at the same time"]
-    note = "; ".join([*([shown.others] if shown.others else []), shown.legend, *still])
+    note = "; ".join([*([shown.others] if shown.others else []), shown.legend])
     right = frozenset(range(1, len(heads)))
     return Table("The same as a table", heads, tuple(rows), right, note=note, folded=True)
 

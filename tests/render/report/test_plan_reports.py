@@ -21,8 +21,8 @@ import pytest
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.documents.plan.write import plan_document, plan_json
 from kstream_plan.errors import UsageError
-from kstream_plan.model import Rates
-from kstream_plan.plans import Plan
+from kstream_plan.model import Group, Rates
+from kstream_plan.plans import MemberLeft, Plan, Round
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.plans.timeline import LoadAt, level_at, timeline
@@ -33,7 +33,7 @@ from kstream_plan.render.report.plan_section import plan_section
 from kstream_plan.render.report.reports import plan_svg, plans_html
 from kstream_plan.render.simulation.story import tell_simulation
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import duration
+from kstream_plan.render.text.numbers import clock, duration
 from kstream_plan.render.text.page import Fact
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan
@@ -147,7 +147,7 @@ def test_nobody_runs_what_restores_before_it_runs() -> None:
     of = report_cases.streams(500.0).plan
     figure = timeline_figure(of, events(of), timeline(of), Names(of.group))
     last = figure.rows[-1]
-    assert (last.label, last.sums_up) == ("nobody runs", "≤ 12")
+    assert (last.label, last.sums_up) == ("nobody runs", "≤ 12 at once")
     assert last.told == "nobody runs: ≤ 12 at once: ≤ 10 stand still, ≤ 12 restore before they run"
     assert [shape.kind for shape in last.shapes] == ["restores", "still", "still-tick"]
     least = plan_cases.case("crash")
@@ -222,6 +222,30 @@ def test_the_last_mark_has_its_word_before_it() -> None:
     of = report_cases.restart().plan
     marks = timeline_figure(of, events(of), timeline(of), Names(of.group)).marks
     assert [(mark.text, mark.before) for mark in marks] == [("leave", False), ("back", False), ("over", True)]
+
+
+def test_a_stop_that_is_noticed_later_is_marked_twice() -> None:
+    of = drain(plan_cases.snapshot("scale-out-standbys"), ["i1"]).plan
+    noticed_ms = next(rnd.at_ms for rnd in of.rounds if rnd.member_steps)
+
+    def texts(plan: Plan, to_ms: int) -> list[str]:
+        shown = timeline_figure(plan, events(plan), replace(timeline(plan), to_ms=to_ms), Names(plan.group))
+        return [mark.text for mark in shown.marks[:2]]
+
+    told = ["i1 stops 0:00", f"noticed {clock(noticed_ms)}"]
+    assert texts(of, timeline(of).to_ms) == told
+    crowded_ms = 20 * timeline(of).to_ms
+    assert texts(of, crowded_ms) == ["", ", ".join(told)], "too near to each other for words of their own"
+    instances = tuple(replace(one, host=f"{'i' * 30}{one.host}") for one in of.group.instances)
+    long = replace(of, group=Group(of.group.application_id, of.group.tasks, instances))
+    assert texts(long, crowded_ms) == ["", f"1 instance stops 0:00, noticed {clock(noticed_ms)}"]
+    left = replace(of, rounds=tuple(map(_left_at_once, of.rounds)))
+    assert texts(left, timeline(of).to_ms)[0] == "leave"
+
+
+def _left_at_once(rnd: Round) -> Round:
+    at_once = [replace(of, stopped_at_ms=rnd.at_ms) if isinstance(of, MemberLeft) else of for of in rnd.steps]
+    return replace(rnd, steps=tuple(at_once))
 
 
 def test_no_time_of_the_axis_is_cut_off() -> None:
