@@ -18,7 +18,7 @@ from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.planner.plan import _Case
+from kstream_plan.planner.what_else import LeastTime
 from kstream_plan.render.check.markdown import MARK
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.one_plan import plan
@@ -440,10 +440,10 @@ def test_the_least_time_is_played_for_a_plan_that_is_saved(
     [made] = read_plan_file("made.json")
     assert made.summary.floor_ms
 
-    def never(_case: object, _design: object) -> None:
+    def never(_play: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(_Case, "least", never)
+    monkeypatch.setattr(LeastTime, "__call__", never)
     assert run(two_more) == 3
     assert capsys.readouterr().out.split() == told.split()
 

@@ -93,7 +93,7 @@ def test_of_a_long_plan_that_nobody_waits_for_what_else_may_be_is_not_played(mon
     whole = plan_checked(snapshot)
     assert whole.summary.ranges
     assert plan_checked(snapshot, long_ranges=False) == whole, "it is no long one"
-    monkeypatch.setattr("kstream_plan.planner.plan._MANY_STEPS", 100)
+    monkeypatch.setattr("kstream_plan.planner.what_else._MANY_STEPS", 100)
     made = plan_checked(snapshot, long_ranges=False, side_by_side=recorded)
     assert recorded.begun == recorded.asked
     assert len(recorded.asked) == 1, "the least time alone"

@@ -10,8 +10,8 @@ import pytest
 
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.model import Snapshot
-from kstream_plan.planner.plan import _Case
 from kstream_plan.planner.side_by_side import Ends
+from kstream_plan.planner.what_else import OtherPlay
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard, Status
 from kstream_plan.simulation.cures import cures, with_cures
@@ -76,17 +76,17 @@ def test_nothing_is_named_that_does_not_help() -> None:
 def test_how_else_a_long_plan_comes_out_is_played_only_of_what_may_cure(monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot, ends = scale_out(80, 6, 3, 1, standbys=1), 0
     checked = check_plan(plan(snapshot), Standard(read_policy(_SHORT, "p"), check_cases.NOW))
-    again = _Case.again
+    again = OtherPlay.__call__
 
     def counted(*asked: Any) -> Ends:
         nonlocal ends
         ends += 1
         return again(*asked)
 
-    monkeypatch.setattr(_Case, "again", counted)
+    monkeypatch.setattr(OtherPlay, "__call__", counted)
     standard = Standard(read_policy(_SHORT, "p"), check_cases.NOW)
     whole, of_whole, ends = cures(checked, snapshot, standard), ends, 0
-    monkeypatch.setattr("kstream_plan.planner.plan._MANY_STEPS", 10)
+    monkeypatch.setattr("kstream_plan.planner.what_else._MANY_STEPS", 10)
     assert cures(checked, snapshot, standard) == whole
     assert [finding.cure for finding in whole.findings if finding.rule == "max_duration"] != [None]
     assert 0 < ends < of_whole

@@ -444,7 +444,7 @@ def test_a_plan_counts_on_no_measured_rate_either(rates: Rates, most: int | None
 def test_it_is_played_without_measured_rates_only_where_somebody_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else no task moves before its copy has caught up, and every draw of a scale-out would take twice as long."""
     played = []
-    module = sys.modules["kstream_plan.planner.plan"]
+    module = sys.modules["kstream_plan.planner.case"]
     rehearse = module.rehearse
     monkeypatch.setattr(module, "rehearse", lambda *args, **given: played.append(1) or rehearse(*args, **given))
 

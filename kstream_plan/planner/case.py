@@ -1,0 +1,143 @@
+"""One case: a snapshot, what happens to it, and how it is planned, ready to be played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
+from typing import TypeAlias
+
+from kstream_plan.errors import UsageError
+from kstream_plan.model import GroupState, Holdings, Rates, Snapshot
+from kstream_plan.model.scenario import Event, Scenario
+from kstream_plan.model.starting_state import newcomers, state_now
+from kstream_plan.planner.loop import OnRound, Rehearsal, rehearse
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.planner.outside_events import OutsideEvents
+from kstream_plan.planner.roster import Roster
+from kstream_plan.planner.scenario_as_noticed import Timeline, timeline
+from kstream_plan.plans import PlayedSoFar, Round, Trigger
+from kstream_plan.plans.design import Design, Turn
+from kstream_plan.plans.pauses import pauses_of
+
+#: How many rounds were played, whether none comes after them, and what they are → whether that is all that is wanted.
+Enough: TypeAlias = Callable[[int, bool, Callable[[], PlayedSoFar]], bool]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One snapshot with what happens to it, to be played as it is, and as it might be.
+
+    ``events`` and ``outside`` are what the ``design`` and the group make of the scenario; it begins at ``now_ms`` after
+    the snapshot was taken.
+    """
+
+    snapshot: Snapshot
+    design: Design
+    options: PlanOptions
+    scenario: Scenario | None
+    enough: Enough | None
+    events: tuple[Event, ...]
+    outside: Timeline
+    now_ms: int
+
+    @classmethod
+    def of(
+        cls,
+        snapshot: Snapshot,
+        design: Design,
+        options: PlanOptions,
+        scenario: Scenario | None = None,
+        enough: Enough | None = None,
+    ) -> Case:
+        """Take in what happens to the group.
+
+        Raises:
+            ScenarioError: the scenario does not fit the group.
+            UsageError: the plan is to begin before the snapshot was taken.
+        """
+        if options.replay:
+            now_ms = options.now_ms if snapshot.decision is None else None  # else it begins when that was made
+            snapshot, options = snapshot.before_decision(), replace(options, now_ms=now_ms)
+        events = tuple(design.happening(event, snapshot) for event in (scenario.events if scenario else ()))
+        outside = timeline(
+            snapshot.state.group.instances,
+            snapshot.config,
+            events,
+            in_stores=snapshot.offsets_in_stores,
+            leader=snapshot.state.leader,
+            next_leader=options.next_leader,
+        )
+        return cls(snapshot, design, options, scenario, enough, events, outside, _now_ms(snapshot, options))
+
+    def played(
+        self, rates: Rates | None = None, *, on_round: OnRound | None = None
+    ) -> tuple[GroupState, Roster, Rehearsal]:
+        """Play it, by default with the snapshot's rates; return the group at first, everyone, and what came out."""
+        snapshot, outside, config, design = self.snapshot, self.outside, self.snapshot.config, self.design
+        now = state_now(snapshot, self.now_ms, ready=self.options.ready, cleaning=self.options.cleaning)
+        state = design.start(now, self.scenario)
+        everyone = Roster(state.group, outside.everyone if self.scenario else None)
+        most = 4 * (len(state.group.stateful) + 10) * (1 + len(outside.changes))
+        rates = snapshot.rates if rates is None else rates
+        outcome = rehearse(
+            state,
+            config,
+            design.coordinator(config),
+            OutsideEvents(state.group, rates, outside.changes, outside.outages, outside.paces),
+            everyone,
+            first_trigger=self.options.trigger
+            or (Trigger.JOIN if design.newcomers_hold_nothing and newcomers(state) else Trigger.MANUAL),
+            max_rounds=most if self.options.max_rounds is None else self.options.max_rounds,
+            on_round=on_round or (lambda _rounds, _tasks, _movements: None),
+            enough=partial(self._is_enough, state, everyone),
+        )
+        return state, everyone, outcome
+
+    def played_soonest(self) -> Rehearsal:
+        """Play it with everything restored at once and every rebalance as early as it can be."""
+        config = self.snapshot.config
+        noticed_ms = max(0, config.session_timeout_ms - config.heartbeat_interval_ms)
+        outside = timeline(
+            self.snapshot.state.group.instances,
+            replace(config, session_timeout_ms=noticed_ms),
+            self.events,
+            in_stores=self.snapshot.offsets_in_stores,
+            leader=self.snapshot.state.leader,
+        )
+        soonest = replace(
+            self, design=self.design.soonest(), outside=outside, options=replace(self.options, ready=True)
+        )
+        return soonest.played(replace(self.snapshot.rates, restore_per_instance=inf))[2]
+
+    def _is_enough(
+        self, state: GroupState, everyone: Roster, before: Turn | None, rounds: Sequence[Round], ended: bool
+    ) -> bool:
+        def so_far() -> PlayedSoFar:
+            group, config, outages = everyone.group, self.snapshot.config, self.outside.unnoticed
+            initial = everyone.holdings(state.group, held_at_first(state, before))
+            played, stopping = tuple(rounds), self.design.stopping(group)
+            paused = pauses_of(group, initial, rounds, stopping, config, outages)
+            return PlayedSoFar(
+                group=group, config=config, initial=initial, rounds=played, pauses=paused, outages=outages
+            )
+
+        return self.enough is not None and self.enough(len(rounds), ended, so_far)
+
+
+def held_at_first(state: GroupState, before: Turn | None) -> Holdings:
+    """Return what everyone holds before the first round: as it is found, or as a known turn ``before`` it leaves it."""
+    return Holdings.of(state.group, state.holdings) if before is None else before.held
+
+
+def _now_ms(snapshot: Snapshot, options: PlanOptions) -> int:
+    """Return when the plan begins, counted from when the snapshot was taken."""
+    if options.now_ms is None or snapshot.captured_at_ms is None:
+        return snapshot.known_until_ms
+    now_ms = options.now_ms - snapshot.captured_at_ms
+    if now_ms < 0:
+        where = f"application {snapshot.state.group.application_id!r}"
+        fix = "give a later --now, or an earlier snapshot: --as-of chooses one of a history"
+        raise UsageError(f"now is before the snapshot, which is of {snapshot.captured_at}", where=where, fix=fix)
+    return now_ms

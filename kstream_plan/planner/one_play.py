@@ -1,0 +1,137 @@
+"""One play of a case, put together as a plan: without what else may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kstream_plan.model import Group, GroupState, Holding, Note
+from kstream_plan.model.starting_state import beginning_of
+from kstream_plan.planner.assumptions import after_crashes, assumptions, emptied, led_by_restarted, not_noticed
+from kstream_plan.planner.case import Case, held_at_first
+from kstream_plan.planner.digest import input_digest
+from kstream_plan.planner.end_of_plan import end_of
+from kstream_plan.planner.loop import OnRound, Rehearsal
+from kstream_plan.planner.summarize import kept, least_moves, summarize
+from kstream_plan.plans import Plan, Round, Summary
+from kstream_plan.plans.balance import initial_balance
+from kstream_plan.plans.design import Played
+from kstream_plan.plans.end import PlanEnd
+from kstream_plan.plans.known_rates import known_rates
+from kstream_plan.plans.pauses import Pauses, pauses_of
+from kstream_plan.plans.python_gc import without_cycle_collector
+from kstream_plan.plans.rounds import in_effect_ms
+
+
+class OnePlay(NamedTuple):
+    """What came out: the plan, without the outcome's warnings, and what it was made of."""
+
+    plan: Plan
+    played: Played
+    outcome: Rehearsal
+
+
+@without_cycle_collector()
+def one_play(case: Case, on_round: OnRound | None = None) -> OnePlay:
+    """Play it, and say what comes; ``on_round`` as in :func:`kstream_plan.planner.plan.plan`."""
+    snapshot, design, outside = case.snapshot, case.design, case.outside
+    state, everyone, outcome = case.played(on_round=on_round)
+    group, before = everyone.group, outcome.before
+    rounds, config = tuple(outcome.rounds), snapshot.config
+    played = _played(case, group, state, rounds, outcome)
+    initial = everyone.holdings(state.group, held_at_first(state, before))
+    stopping = design.stopping(group)
+    paused = pauses_of(group, initial, rounds, stopping, config, outside.unnoticed)
+    digest, snapshot_digest = _digests(case)
+    made = Plan(
+        group=group,
+        digest=digest,
+        snapshot_digest=snapshot_digest,
+        generation=state.generation if before is None else before.generation,
+        captured_at=snapshot.captured_at,
+        design=design.name,
+        models=design.models,
+        probes=design.probes,
+        assignor=design.assignor,
+        protocol=design.protocol,
+        config=config,
+        assumptions=_assumed(case, played, outcome),
+        initial=initial,
+        initial_balance=initial_balance(group, initial, rounds),
+        stopping=stopping,
+        rounds=rounds,
+        final=rounds[-1].assigned if rounds else initial,
+        members=tuple((instance.process_id, instance.capacity) for instance in outcome.group.instances),
+        target=everyone.target(outcome.group, outcome.target),
+        pauses=paused,
+        summary=_summary(case, group, initial, paused, played, outcome),
+        warnings=snapshot.warnings + emptied(outside),
+        verdict=outcome.verdict,
+        later_configs=outcome.settings,
+        outages=outside.unnoticed,
+        rates=known_rates(snapshot.rates, snapshot.state.group),
+        end=_end(case, played, outcome) if design.goes_on else None,
+    )
+    return OnePlay(made, played, outcome)
+
+
+def _played(case: Case, group: Group, state: GroupState, rounds: tuple[Round, ...], outcome: Rehearsal) -> Played:
+    return Played(
+        snapshot=case.snapshot,
+        scenario=case.scenario,
+        state=state,
+        rounds=rounds,
+        group=outcome.group,
+        target=outcome.target,
+        rates=outcome.rates,
+        configs=(case.snapshot.config, *(later for _, later in outcome.settings)),
+        unrated=outcome.restored.unrated(group),
+        goes_on=outcome.before is not None,
+    )
+
+
+def _digests(case: Case) -> tuple[str, str]:
+    """Return those of all that it was made from, and of the snapshot alone."""
+    snapshot, begins = case.snapshot, beginning_of(case.snapshot, case.now_ms)
+    made_from = snapshot.state, snapshot.config, snapshot.rates
+    alone = input_digest(*made_from, beginning=begins)
+    return alone if case.scenario is None else input_digest(*made_from, case.scenario, begins), alone
+
+
+def _assumed(case: Case, played: Played, outcome: Rehearsal) -> tuple[Note, ...]:
+    return (
+        case.design.assumptions(played)
+        + assumptions(case.design, played, outcome, case.now_ms)
+        + not_noticed(case.outside)
+        + after_crashes(case.outside.crashed, case.snapshot)
+        + led_by_restarted(case.events, case.outside)
+        + outcome.notes
+    )
+
+
+def _summary(
+    case: Case,
+    group: Group,
+    initial: Sequence[Holding],
+    paused: Pauses,
+    played: Played,
+    outcome: Rehearsal,
+) -> Summary:
+    rounds, design = played.rounds, case.design
+    moves = least_moves(group, kept(group, initial, rounds), outcome.group, outcome.target)
+    return summarize(
+        group,
+        initial,
+        rounds,
+        design.lower_bounds(moves, played, solve=case.options.bounds),
+        paused,
+        duration_ms=max(in_effect_ms(rounds, case.snapshot.config, outcome.settings), default=0),
+        duration_is=design.unrated_times if played.unrated else "estimate",
+        max_cold_restore_ms=outcome.max_cold_ms if outcome.follows_restores else outcome.restored.max_cold_ms,
+        runs_by_ms=outcome.runs_by_ms,
+    )
+
+
+def _end(case: Case, played: Played, outcome: Rehearsal) -> PlanEnd:
+    config, rounds = played.configs[-1], len(played.rounds)
+    return end_of(outcome.last, case.snapshot, case.now_ms, case.outside, outcome.rates, config, rounds=rounds)

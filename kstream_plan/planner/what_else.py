@@ -1,0 +1,240 @@
+"""How else a plan may come out: the least that it takes, and both ends of what nobody knows, each played again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Unpack
+
+from kstream_plan.model import Note
+from kstream_plan.model.starting_state import Cleaning
+from kstream_plan.planner.case import Case
+from kstream_plan.planner.loop import NOT_WANTED
+from kstream_plan.planner.one_play import OnePlay, one_play
+from kstream_plan.planner.options import PlanKeywords, PlanOptions
+from kstream_plan.planner.scenario_as_noticed import NextLeader
+from kstream_plan.planner.side_by_side import Ends, SideBySide
+from kstream_plan.plans import FigureRange, Plan, Summary
+from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, Design
+from kstream_plan.plans.plan import ENDLESS, ENDS_NOT_PLAYED, PAUSES
+from kstream_plan.plans.summary import FIGURES
+
+#: A plan with more steps is a long one: each play of what else may be takes ten seconds and more.
+_MANY_STEPS = 100_000
+#: Who leads after the leader: settings of restarted members count as early as they can, and as late.
+_EITHER_LEADS: Sequence[NextLeader] = ("restarted", "others")
+#: When left-over state is deleted, where nobody knows it; the one that takes longer to play first.
+_EITHER_END: Sequence[Cleaning] = ("early", "late")
+#: What is played beside, where no warning says why: the least that it takes, what counts anyway, and of cold starts.
+_FLOOR, _ALWAYS, _COLDEST = "floor", "always", "coldest"
+
+
+@dataclass(frozen=True, slots=True)
+class LeastTime:
+    """The play of a case that takes the least; two of the same are equal."""
+
+    case: Case
+
+    def __call__(self) -> Ends:
+        """Return how long it takes."""
+        soonest = self.case.played_soonest()
+        return {"duration_ms": soonest.rounds[-1].ends_ms if soonest.rounds else 0}
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPlay:
+    """A play of a case that goes otherwise: two of the same are equal."""
+
+    case: Case
+    design: Design
+    options: PlanOptions
+
+    def plan(self) -> Plan:
+        """Return what comes of it."""
+        case = self.case
+        return one_play(Case.of(case.snapshot, self.design, self.options, case.scenario, case.enough)).plan
+
+    def __call__(self) -> Ends:
+        """Return its figures."""
+        return _ends(self.plan())
+
+
+@dataclass(frozen=True, slots=True)
+class WhatElse:
+    """What else may come of a case, played ``side_by_side``."""
+
+    case: Case
+    side_by_side: SideBySide
+
+    def begin(self) -> None:
+        """Begin with what mostly is asked for, before it is known."""
+        case, options, likely = self.case, self.case.options, list[Callable[[], Ends]]()
+        if case.design.unrated_times != "probes":
+            return
+        if options.ranges and options.long_ranges:
+            likely += [self._other(cleaning=when) for when in _EITHER_END]
+        if options.floor and not case.snapshot.rates.any_restore:
+            likely.append(LeastTime(case))
+        self.side_by_side.begin(likely)
+
+    def found(self, play: OnePlay) -> tuple[Summary, tuple[FigureRange, ...], tuple[Note, ...]]:
+        """Play it: return the summary with the least that it takes, where a restore rate is not known.
+
+        With it come the ranges of what hangs on what nobody knows, and the outcome's warnings as far as they matter.
+        """
+        made, warnings, plays = play.plan, play.outcome.warnings, dict[str, Sequence[Callable[[], Ends]]]()
+        options, summary = self.case.options, made.summary
+        if options.floor and play.played.unrated and play.played.rounds and summary.duration_is == "probes":
+            plays[_FLOOR] = [LeastTime(self.case)]
+        ranged = options.ranges and play.outcome.verdict.reason != NOT_WANTED
+        if ranged:
+            what_else = self._plays(play)
+            if self._is_too_long(made) and any(what_else.values()):
+                ranged, warnings = False, (*warnings, _not_played(made))
+            else:
+                plays.update(what_else)
+        come = iter(self.side_by_side([one for of in plays.values() for one in of]))
+        found = {why: [next(come) for _ in of] for why, of in plays.items()}
+        for least in found.pop(_FLOOR, ()):
+            summary = replace(summary, floor_ms=min(least["duration_ms"] or 0, summary.duration_ms))
+        return (summary, *self._ranged(made, found, warnings)) if ranged else (summary, (), warnings)
+
+    def _ranged(
+        self, made: Plan, found: Mapping[str, Sequence[Ends]], warnings: tuple[Note, ...]
+    ) -> tuple[tuple[FigureRange, ...], tuple[Note, ...]]:
+        """Return the ranges of what was found, and of what has to be seen whole; and the warnings that matter."""
+        case, first = self.case, _ends(made)
+        ends = [first, *found[_ALWAYS]]
+        if case.outside.close_by_ms:
+            both = self._sides_of_the_time_out(made)
+            ends += map(_ends, both)
+            warnings = (*warnings, _close_to_time_out(*both, tuple(case.outside.close_by_ms)))
+        beginnings = [self._other(design).plan() for design in case.design.other_beginnings(case.snapshot)]
+        ends += map(_ends, beginnings)
+        warnings = (*warnings, *_not_firm(made, beginnings))
+        for code in (LEFT_OVER_CLEANUP, LATE_FOLLOW_UP):
+            others = found.get(code, [])
+            if [*_ranges([first, *others])]:
+                ends += others
+            else:
+                warnings = tuple(note for note in warnings if note.code != code)
+        return tuple(_ranges(ends, *found.get(_COLDEST, ()))), (*warnings, *_endless(ends))
+
+    def _other(self, by: Design | None = None, case: Case | None = None, **changed: Unpack[PlanKeywords]) -> OtherPlay:
+        """Return another play: by default of the same case by the same design."""
+        options = replace(self.case.options.of_one_play(), **changed)
+        return OtherPlay(case or self.case, by or self.case.design, options)
+
+    def _plays(self, play: OnePlay) -> Mapping[str, Sequence[Callable[[], Ends]]]:
+        """Return what else may be, each to be played, by the warning that says so, if one does."""
+        case, outcome, always = self.case, play.outcome, list[Callable[[], Ends]]()
+        if outcome.doubts:
+            always.append(self._other(ready=not case.options.ready))
+        if case.design.times_vary:
+            always += map(self._other, (case.design.soonest(), case.design.late()))
+        if case.snapshot.least_lags:
+            worst = replace(case, snapshot=case.snapshot.at_worst())
+            always.append(self._other(case=worst, ready=False))
+        if case.outside.any_leads:
+            always += [self._other(next_leader=who) for who in _EITHER_LEADS]
+        plays: dict[str, Sequence[Callable[[], Ends]]] = {_ALWAYS: always}
+        codes = {note.code for note in outcome.warnings}
+        if LEFT_OVER_CLEANUP in codes:
+            plays[LEFT_OVER_CLEANUP] = [self._other(cleaning=when) for when in outcome.cleanings]
+        if LATE_FOLLOW_UP in codes:
+            plays[LATE_FOLLOW_UP] = [self._other(case.design.late())]
+        if self._may_be_colder(play.plan):
+            unmeasured = replace(case.snapshot.rates, restore=MappingProxyType({}))
+            coldest = replace(case, snapshot=replace(case.snapshot, rates=unmeasured))
+            plays[_COLDEST] = [self._other(case=coldest, ready=False)]
+        return plays
+
+    def _is_too_long(self, made: Plan) -> bool:
+        """Tell whether nobody asked to wait for what else may be; either side of a time-out is always told."""
+        case = self.case
+        if case.options.long_ranges or case.design.unrated_times != "probes" or case.outside.close_by_ms:
+            return False
+        return sum(len(rnd.single_steps) for rnd in made.rounds) > _MANY_STEPS
+
+    def _may_be_colder(self, made: Plan) -> bool:
+        """Tell whether more may start cold than by the restore rates, which were measured: they are no promise.
+
+        It is the same where somebody runs every task all the time: then none moves before its copy has caught up.
+        """
+        rates, changes = self.case.snapshot.rates, self.case.outside.changes
+        run = {task for held in made.initial for task in held.active}
+        goes = any(change.left for change in changes) or not run.issuperset(made.group.stateful)
+        return bool(rates.restore) and rates.restore_per_instance is None and bool(changes) and goes
+
+    def _sides_of_the_time_out(self, made: Plan) -> tuple[Plan, Plan]:
+        """Return what follows if who came back close to the time-out is back within it, and if beyond it."""
+        case, config, by_ms = self.case, self.case.snapshot.config, self.case.outside.close_by_ms.values()
+
+        def with_time_out(timeout_ms: int) -> Plan:
+            other = replace(config, session_timeout_ms=max(0, timeout_ms))
+            return self._other(case=replace(case, snapshot=replace(case.snapshot, config=other))).plan()
+
+        more_ms = config.heartbeat_interval_ms + 1
+        within = made if min(by_ms) > 0 else with_time_out(config.session_timeout_ms + more_ms)
+        beyond = made if max(by_ms) <= 0 else with_time_out(config.session_timeout_ms - more_ms)
+        return within, beyond
+
+
+def _not_firm(made: Plan, others: Sequence[Plan]) -> Iterator[Note]:
+    """Say which tasks end elsewhere if what nobody knows is otherwise."""
+    owners = [{task: of for of, held in enumerate(one.final) for task in held.active} for one in (made, *others)]
+    differ = [task for task in owners[0] if len({of.get(task) for of in owners}) > 1]
+    if differ:
+        names = tuple(str(made.group.tasks[task].task_id) for task in sorted(differ))
+        message = f"Where these end is one of several, for nobody knows what decides it: {', '.join(names)}"
+        yield Note("placement-not-firm", message, names)
+
+
+def _close_to_time_out(within: Plan, beyond: Plan, process_ids: tuple[str, ...]) -> Note:
+    """Say what follows on either side of the session time-out."""
+    sides = (f"{side}: {_in_short(made.summary)}" for side, made in (("Within it", within), ("beyond it", beyond)))
+    message = (
+        "Back within a heartbeat interval of the session time-out: the group may have noticed by then or not. "
+        + "; ".join(sides)
+    )
+    return Note(CLOSE_TO_TIME_OUT, message, process_ids)
+
+
+def _in_short(summary: Summary) -> str:
+    rebalances = "1 rebalance" if summary.rebalances == 1 else f"{summary.rebalances:,} rebalances"
+    cold = "1 cold start" if summary.cold_handovers == 1 else f"{summary.cold_handovers:,} cold starts"
+    still = f"{summary.paused_task_ms / 1000:,.0f} s of tasks that stand still"
+    return f"{summary.duration_ms / 1000:,.1f} s, {rebalances}, {cold}, {still}"
+
+
+def _ends(made: Plan) -> Ends:
+    return {figure: made.figure(figure) for figure in FIGURES}
+
+
+def _ranges(plays: Sequence[Ends], coldest: Ends | None = None) -> Iterator[FigureRange]:
+    """Yield the figures that differ, of cold starts with those of ``coldest``."""
+    for figure in FIGURES:
+        of = (*plays, coldest) if coldest is not None and figure == "cold_handovers" else plays
+        ends = [end for play in of if (end := play[figure]) is not None]
+        if len(ends) == len(of) and min(ends) != max(ends):
+            yield FigureRange(figure, min(ends), max(ends))
+
+
+def _endless(plays: Sequence[Ends]) -> Iterator[Note]:
+    """Warn of times that are known in the first play, and not in every other one."""
+    known = (figure for figure in (*PAUSES, "runs_by_ms") if plays[0][figure] is not None)
+    figures = tuple(figure for figure in known if any(play[figure] is None for play in plays))
+    if figures:
+        message = "It may also be that nobody knows how long tasks stand still, or when everything runs"
+        yield Note(ENDLESS, message, figures)
+
+
+def _not_played(made: Plan) -> Note:
+    """Warn that a long plan is one of several, and nobody played the others."""
+    message = (
+        f"How else it may come out was not played, for one play has {made.summary.rebalances:,} rebalances: times and "
+        "counts are those of the likely one. Others may take longer, start more tasks cold, or not settle (--ranges "
+        "plays them as well)"
+    )
+    return Note(ENDS_NOT_PLAYED, message)
