@@ -11,7 +11,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from kstream_plan.documents.codec import Codecs, Field, Json, WrongValueError
+from kstream_plan.documents.codec import (
+    Json,
+    WrongValueError,
+)
+from kstream_plan.documents.records import Codecs, Field
 from kstream_plan.errors import PlanFileError
 from kstream_plan.plans.result import Result
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kstream_plan.documents.codec import NUMBER, WHOLE, Field, or_null
+from kstream_plan.documents.codec import (
+    NUMBER,
+    WHOLE,
+    or_null,
+)
 from kstream_plan.documents.plan.group_fields import FORM
+from kstream_plan.documents.records import Field
 from kstream_plan.model import Partition
 from kstream_plan.plans.end import EndConsumer, EndCopy, EndInstance, EndRate, EndTask, PlanEnd
 

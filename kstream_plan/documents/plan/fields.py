@@ -16,7 +16,6 @@ from kstream_plan.documents.codec import (
     TEXT,
     WHOLE,
     Codec,
-    Field,
     Json,
     WrongValueError,
     list_of,
@@ -29,6 +28,7 @@ from kstream_plan.documents.plan.end_fields import END
 from kstream_plan.documents.plan.group_fields import FORM, Held, TargetTasks
 from kstream_plan.documents.plan.simulation_fields import SimulationDocument
 from kstream_plan.documents.plan.step_fields import STEP
+from kstream_plan.documents.records import Field
 from kstream_plan.model import Instance, Note, Task
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import (

@@ -10,14 +10,13 @@ from kstream_plan.documents.codec import (
     TEXT,
     WHOLE,
     Codec,
-    Codecs,
-    Field,
     WrongValueError,
     list_of,
     mapping_of,
     named,
     parsed,
 )
+from kstream_plan.documents.records import Codecs, Field
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Consumer, Instance, ItemName, Note, Partition, Task, WorkId, work_id
 from kstream_plan.model.settings import (

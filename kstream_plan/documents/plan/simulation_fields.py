@@ -12,7 +12,6 @@ from kstream_plan.documents.codec import (
     TEXT,
     WHOLE,
     Codec,
-    Field,
     list_of,
     mapping_of,
     one_of,
@@ -20,6 +19,7 @@ from kstream_plan.documents.codec import (
     whole,
 )
 from kstream_plan.documents.plan.group_fields import FORM
+from kstream_plan.documents.records import Field
 from kstream_plan.model.scenario import (
     Bounce,
     Burst,

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from kstream_plan.documents.codec import WHOLE, Codec, Field, interned, named, or_null, tagged
+from kstream_plan.documents.codec import (
+    WHOLE,
+    Codec,
+    named,
+    or_null,
+)
 from kstream_plan.documents.plan.group_fields import FORM
+from kstream_plan.documents.records import Field, interned, tagged
 from kstream_plan.plans import (
     Demote,
     Drop,

@@ -14,15 +14,13 @@ from hypothesis import strategies as st
 
 from kstream_plan.documents.codec import (
     WHOLE,
-    Codecs,
-    Field,
     WrongValueError,
     mapping_of,
     named,
     or_null,
-    tagged,
     whole,
 )
+from kstream_plan.documents.records import Codecs, Field, tagged
 from tests.helpers.schemas import Validator
 
 

@@ -1,0 +1,261 @@
+"""Records: codecs that follow dataclasses and named tuples, whose annotations decide what each field is.
+
+Who declares a format adds what each field means, and its codec where the annotation does not say everything.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import StrEnum
+from functools import partial
+from operator import attrgetter, itemgetter
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from kstream_plan.documents.codec import (
+    BOOLEAN,
+    COUNT,
+    NUMBER,
+    TEXT,
+    Codec,
+    Json,
+    WrongValueError,
+    const,
+    defs_of,
+    list_of,
+    mapping_of,
+    named,
+    not_wanted,
+    one_of,
+    or_null,
+)
+
+_T = TypeVar("_T")
+
+_MOST_INTERNED = 1 << 16
+#: Instead of the value of a missing field: it has to be there.
+NEEDED = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a record, where its annotation does not say everything.
+
+    Attributes:
+        codec: how it is read and written; ``None``: as the annotation says.
+        description: what it means.
+        get: the value to be written, of the record; by default its attribute.
+        missing: what is read if it is not there; by default it has to be.
+        left_out: it is not written if it is what is read when it is missing.
+    """
+
+    codec: Codec[Any] | None = None
+    description: str = ""
+    get: Callable[[Any], Any] | None = None
+    missing: Any = NEEDED
+    left_out: bool = False
+
+
+class Codecs:
+    """The codecs of a format by type: what an annotation stands for in its records.
+
+    Whole numbers are none below 0 unless a field says otherwise.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[Any, Codec[Any]] = {str: TEXT, bool: BOOLEAN, int: COUNT, float: NUMBER}
+
+    def add(self, kind: Any, codec: Codec[_T]) -> Codec[_T]:
+        """Take a codec in, and return it."""
+        self._of[kind] = codec
+        return codec
+
+    def of(self, annotation: Any) -> Codec[Any]:
+        """Return the codec of a type that was taken in, of texts, numbers, and tuples or mappings of such.
+
+        Raises:
+            TypeError: of this type there is none.
+        """
+        if annotation in self._of:
+            return self._of[annotation]
+        origin, arguments = get_origin(annotation), get_args(annotation)
+        if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+            return one_of(annotation)
+        if origin is Literal:
+            return const(arguments[0]) if len(arguments) == 1 else one_of(arguments)
+        if origin in (types.UnionType, Union) and len(arguments) == 2 and arguments[1] is type(None):
+            return or_null(self.of(arguments[0]))
+        if origin is Sequence or (origin is tuple and arguments[1:] == (...,)):
+            return list_of(self.of(arguments[0]))
+        if origin is Mapping and arguments[0] is str:
+            return mapping_of(self.of(arguments[1]))
+        raise TypeError(f"there is no codec of {annotation}")
+
+    def record(
+        self,
+        kind: type[_T],
+        description: str = "",
+        /,
+        *,
+        ref: str = "",
+        make: Callable[..., Any] | None = None,
+        **declared: Field | Codec[Any] | str,
+    ) -> Codec[_T]:
+        """Take in, and return, the codec of a dataclass or named tuple: an object with its fields.
+
+        Other fields of the object are ignored.
+
+        Args:
+            kind: the class; ``from_`` in it stands for ``from``.
+            description: what it is.
+            ref: its own name in the schema, to which others refer.
+            make: what makes a value of the fields, by name; by default the class.
+            declared: of a field its description, codec or :class:`Field`, where the annotation does not say it.
+        """
+        hints = get_type_hints(kind)
+        parts = [_part(name, declared.get(name, ""), partial(self.of, hints[name])) for name in _fields(kind)]
+        if unknown := declared.keys() - {part.attribute for part in parts}:
+            raise TypeError(f"{kind.__name__} has no {min(unknown)}")
+        codec = Codec(
+            _reader(parts, make or kind), _writer(parts), _object(parts, description), defs_of(of.codec for of in parts)
+        )
+        return self.add(kind, named(ref, codec) if ref else codec)
+
+
+class _Part(NamedTuple):
+    """A field of a record with everything that its reader and writer need."""
+
+    attribute: str
+    name: str
+    codec: Codec[Any]
+    get: Callable[[Any], Any]
+    missing: Any
+    left_out: bool
+
+    @property
+    def constant(self) -> Json:
+        """What it always is; ``None``: it is no constant."""
+        return self.codec.schema.get("const")
+
+
+def _part(attribute: str, declared: Field | Codec[Any] | str, annotated: Callable[[], Codec[Any]]) -> _Part:
+    of = declared if isinstance(declared, Field) else Field()
+    codec = declared if isinstance(declared, Codec) else of.codec or annotated()
+    description = declared if isinstance(declared, str) else of.description
+    return _Part(
+        attribute,
+        attribute.rstrip("_"),
+        codec.said(description) if description else codec,
+        of.get or attrgetter(attribute),
+        of.missing,
+        of.left_out,
+    )
+
+
+def _fields(kind: type) -> Iterable[str]:
+    return [one.name for one in fields(kind)] if is_dataclass(kind) else kind._fields  # type: ignore[attr-defined]
+
+
+def _reader(parts: Sequence[_Part], make: Callable[..., _T]) -> Callable[[Any], _T]:
+    needed = [(p.name, p.attribute, p.codec.read) for p in parts if p.missing is NEEDED and p.constant is None]
+    others = [(p.name, p.attribute, p.codec.read, p.missing) for p in parts if p.missing is not NEEDED]
+
+    def read(value: Any) -> _T:
+        if type(value) is not dict:
+            raise not_wanted(value, "an object")
+        found = {}
+        name = ""
+        try:
+            for name, attribute, read_field in needed:
+                found[attribute] = read_field(value[name])
+            for name, attribute, read_field, missing in others:
+                found[attribute] = read_field(value[name]) if name in value else missing
+        except KeyError:
+            raise WrongValueError(f"has no field {name!r}") from None
+        except WrongValueError as wrong:
+            raise wrong.within(f".{name}") from None
+        return make(**found)
+
+    return read
+
+
+def _writer(parts: Sequence[_Part]) -> Callable[[Any], Json]:
+    constants = {part.name: part.constant for part in parts if part.constant is not None}
+    always = [part for part in parts if part.constant is None and not part.left_out]
+    same = [(part.name, part.get) for part in always if part.codec.write is None]
+    other = [(part.name, part.get, part.codec.write) for part in always if part.codec.write is not None]
+    seldom = [part for part in parts if part.left_out]
+
+    def write(value: Any) -> Json:
+        document: dict[str, Json] = {name: get(value) for name, get in same}
+        for name, get, write_field in other:
+            document[name] = write_field(get(value))
+        for part in seldom:
+            held = part.get(value)
+            if held != part.missing:
+                document[part.name] = part.codec.written(held)
+        return document | constants
+
+    return write
+
+
+def _object(parts: Sequence[_Part], description: str) -> dict[str, Json]:
+    properties: dict[str, Json] = {part.name: part.codec.schema for part in parts}
+    required: list[Json] = [part.name for part in parts if part.missing is NEEDED]
+    said: dict[str, Json] = {"description": description} if description else {}
+    return {**said, "type": "object", "properties": properties, "required": required}
+
+
+def interned(codec: Codec[_T], *names: str) -> Codec[_T]:
+    """Return the codec of a record of texts, in the fields of these names, that reads what is alike as one object."""
+    inner, key_of = codec.read, itemgetter(*names)
+    seen: dict[tuple[str, ...], _T] = {}
+
+    def read(value: Any) -> _T:
+        try:
+            return seen[key_of(value)]  # nothing but a text is equal to a text
+        except (KeyError, TypeError, IndexError):
+            found = inner(value)
+        if len(seen) >= _MOST_INTERNED:
+            seen.clear()
+        seen[key_of(value)] = found
+        return found
+
+    return replace(codec, read=read)
+
+
+def tagged(tag: str, description: str, codecs: Sequence[Codec[Any]]) -> Codec[Any]:
+    """Return the codec of objects of several kinds; the constant in the field ``tag`` says which one it is."""
+    by_tag: dict[str, Codec[Any]] = {_constant(codec, tag): codec for codec in codecs}
+    readers = {name: codec.read for name, codec in by_tag.items()}
+    writers = {name: codec.write for name, codec in by_tag.items()}
+
+    def read(value: Any) -> Any:
+        try:
+            reader = readers[value[tag]]
+        except (KeyError, TypeError, IndexError):
+            raise _no_kind(value) from None
+        return reader(value)
+
+    def _no_kind(value: Any) -> WrongValueError:
+        if type(value) is not dict:
+            return not_wanted(value, "an object")
+        if tag not in value:
+            return WrongValueError(f"has no field {tag!r}")
+        kind = value[tag]
+        what = f"is {kind!r}, not one of {', '.join(by_tag)}" if type(kind) is str else not_wanted(kind, "text").what
+        return WrongValueError(what, f".{tag}")
+
+    def write(value: Any) -> Json:
+        writer = writers[getattr(value, tag)]
+        assert writer is not None
+        return writer(value)
+
+    schema: dict[str, Json] = {"description": description, "oneOf": [codec.schema for codec in codecs]}
+    return Codec(read, write, schema, defs_of(codecs))
+
+
+def _constant(codec: Codec[Any], tag: str) -> str:
+    properties: Any = codec.schema["properties"]
+    return str(properties[tag]["const"])
