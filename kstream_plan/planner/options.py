@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from kstream_plan.model.starting_state import Cleaning
-from kstream_plan.planner.scenario_as_noticed import NextLeader
+from kstream_plan.planner.lead import NextLeader
 from kstream_plan.plans import Trigger
 
 

@@ -7,13 +7,12 @@ comes while one is on its way waits until it has ended, so bounces queue.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from math import inf
 from types import MappingProxyType
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Consumer, Instance
@@ -34,13 +33,12 @@ from kstream_plan.model.scenario import (
     moment,
 )
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.instance_ids import check_consumers, renamed, thread_ids, with_threads_of
+from kstream_plan.planner.lead import Lead, NextLeader
 from kstream_plan.plans import Outage, Trigger
 from kstream_plan.plans.membership import Arrival, Departure, GroupChange
 
 PaceChange: TypeAlias = ProduceRate | RestoreRate | Burst
-#: Who leads when the leader has gone: who is a member longest, or one that was restarted with new settings or surged,
-#: so that these count as early as can be, or one that was not, so that they count late.
-NextLeader: TypeAlias = Literal["longest", "restarted", "others"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +81,10 @@ def timeline(
     Raises:
         ScenarioError: an event does not fit what is there: an unknown instance, one that stops twice, nobody left, …
     """
-    draft = _Draft({instance.process_id: instance for instance in members}, config, in_stores, next_leader)
-    draft.leader_known = leader is not None
-    if members and (draft.leader_known or next_leader == "longest"):
-        draft.leader = members[leader or 0].process_id
+    known = leader is not None
+    leads = members[leader or 0].process_id if members and (known or next_leader == "longest") else None
+    lead = Lead(config, next_leader, leads, known)
+    draft = _Draft({instance.process_id: instance for instance in members}, lead, in_stores)
     draft.play(events)
     draft.notice_until(None)
     return Timeline(
@@ -98,7 +96,7 @@ def timeline(
         crashed=tuple(draft.guessed),
         emptied=tuple(draft.emptied),
         close_by_ms={of: by_ms for of, by_ms in draft.back_by_ms.items() if abs(by_ms) <= config.heartbeat_interval_ms},
-        any_leads=draft.any_leads,
+        any_leads=lead.any_leads,
     )
 
 
@@ -133,14 +131,8 @@ class _Draft:
     """The group while the events are gone through; private to one call."""
 
     members: dict[str, Instance]
-    config: AssignmentConfig
+    lead: Lead
     in_stores: bool
-    next_leader: NextLeader
-    any_leads: bool = False
-    leader: str | None = None
-    leader_known: bool = True
-    newer: dict[str, dict[str, SettingValue]] = field(default_factory=dict)
-    deciding: AssignmentConfig = field(init=False)
     rebalances_until_ms: int = -1
     noticed_ms: dict[str, int] = field(default_factory=dict)
     back_by_ms: dict[str, int] = field(default_factory=dict)
@@ -157,7 +149,6 @@ class _Draft:
     paces: list[PaceChange] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.deciding = self.config
         self.everyone.update(self.members)
 
     def play(self, events: Iterable[Event]) -> None:
@@ -209,7 +200,7 @@ class _Draft:
         first, rest = event.process_ids[:1], event.process_ids[1:]
         end = Leave if event.leaves else Stop
         self.take(end(at_ms=at_ms, process_ids=first, where=event.where))
-        self._renew(first, event)
+        self.lead.renew(first, event.settings)
         back_ms = at_ms + event.restart_ms
         new = tuple(str(of.process_id) for of in event.new_instances[:1])
         back = Return(
@@ -229,7 +220,7 @@ class _Draft:
         """Let so many new instances join, and yield the end of the old ones, and the next step."""
         so_many, at_ms = event.surge, due.at_ms
         joined = event.new_instances[:so_many]
-        self._renew([str(of.process_id) for of in joined], event)
+        self.lead.renew([str(of.process_id) for of in joined], event.settings)
         self.take(Join(at_ms=at_ms, instances=joined, where=event.where))
         end = Leave if event.leaves else Stop
         ends_ms = at_ms + event.restart_ms
@@ -239,15 +230,6 @@ class _Draft:
         others = event.process_ids[so_many:], event.new_instances[so_many:]
         rest = replace(event, at_ms=next_ms, process_ids=others[0], new_instances=others[1])
         yield _Due(next_ms, due.place, due.step + 2, rest)
-
-    def _renew(self, process_ids: Sequence[str], event: Bounce) -> None:
-        """Let instances have the bounce's settings from when they run again."""
-        for process_id in process_ids if event.settings else ():
-            self.newer[process_id] = self.newer.get(process_id, {}) | dict(event.settings)
-
-    def _settings_of(self, process_id: str | None) -> AssignmentConfig:
-        newer = self.newer.get(process_id or "", {})
-        return replace(self.config, **newer) if newer else self.config  # type: ignore[arg-type]
 
     def take(self, event: Event) -> None:
         match event:
@@ -264,9 +246,7 @@ class _Draft:
             case Threads():
                 self._resize(event)
             case ConfigChange():
-                self.config = replace(self.config, **dict(event.settings))  # type: ignore[arg-type]
-                self.newer.clear()
-                self.deciding = self.config
+                self.lead.all_renewed(event.settings)
                 self._change(event.at_ms, Trigger.CONFIG_CHANGE, event, settings=event.settings)
             case ProduceRate() | RestoreRate() | Burst():
                 self._pace(event)
@@ -306,7 +286,7 @@ class _Draft:
         self._check_running(process_id, event)
         self.put_off.pop(process_id, None)
         (self.crashed.add if event.crash else self.crashed.discard)(process_id)
-        noticed_at_ms = event.at_ms + self._settings_of(process_id).session_timeout_ms
+        noticed_at_ms = event.at_ms + self.lead.settings_of(process_id).session_timeout_ms
         if process_id in self.down:  # it was back, but the group has not taken it in yet
             self.down[process_id] = replace(self.down[process_id], noticed_at_ms=noticed_at_ms, event=event, back=None)
         else:
@@ -362,7 +342,7 @@ class _Draft:
                 f"{self._name(event.process_id)!r} is not a member again at {moment(event.at_ms)}",
                 where=event.where,
                 fix="change its threads once the group has taken it in, "
-                f"{moment(self._settings_of(event.process_id).session_timeout_ms)} after it stopped",
+                f"{moment(self.lead.settings_of(event.process_id).session_timeout_ms)} after it stopped",
             )
         instance = self.members[event.process_id]
         if event.threads > instance.capacity:
@@ -421,8 +401,7 @@ class _Draft:
         if not self.members:
             what = f"no instance is left at {moment(at_ms)}"
             raise ScenarioError(what, where=event.where, fix="let one of them stay, or another one run by then")
-        self._take_the_lead({departure.process_id for departure in left})
-        settings = settings or self._led_anew()
+        led_anew = self.lead.pass_on(self.members, {departure.process_id for departure in left})
         self.changes.append(
             GroupChange(
                 at_ms=at_ms,
@@ -431,69 +410,12 @@ class _Draft:
                 members=tuple(self.members.values()),
                 left=tuple(left),
                 joined=tuple(joined),
-                settings=settings,
+                settings=settings or led_anew,
             )
         )
-
-    def _take_the_lead(self, left: Collection[str]) -> None:
-        """Let another member lead when the leader has gone: the group takes any, which nobody can foretell."""
-        restarted = [of for of in self.members if of in self.newer]
-        others = [of for of in self.members if of not in self.newer]
-        goes = self.leader in left
-        self.any_leads |= bool(restarted and others) and (goes or not self.leader_known)
-        if self.leader is None:  # nobody knows who leads now, and so whether it has gone
-            goes = bool(left) if self.next_leader == "restarted" else not others
-        if goes:
-            first = {"longest": [], "restarted": restarted, "others": others}[self.next_leader]
-            self.leader = next(iter([*first, *self.members]))
-
-    def _led_anew(self) -> tuple[tuple[str, SettingValue], ...]:
-        """Return the settings that are others because another member leads now."""
-        before, self.deciding = self.deciding, self._settings_of(self.leader)
-        values = ((one.name, getattr(self.deciding, one.name)) for one in fields(self.deciding))
-        return tuple((name, value) for name, value in values if value != getattr(before, name))
 
 
 def _existing(instance: NewInstance | Instance, event: Join) -> Instance:
     if isinstance(instance, NewInstance):
         raise ScenarioError("a new instance has no process id yet", where=event.where)
     return instance
-
-
-def renamed(instance: Instance, process_id: str) -> Instance:
-    """Return the instance under another process id; its threads' ids follow where they contain the old one."""
-
-    def new_id(consumer_id: str) -> str:
-        old = instance.process_id
-        return consumer_id.replace(old, process_id) if old in consumer_id else f"{process_id}-{consumer_id}"
-
-    consumers = tuple(replace(of, consumer_id=new_id(of.consumer_id)) for of in instance.consumers)
-    return replace(instance, process_id=process_id, consumers=consumers)
-
-
-def thread_ids(instance: Instance, threads: int) -> list[str]:
-    """Return ids for the threads that ``instance`` has to start to run so many."""
-    taken = {consumer.consumer_id for consumer in instance.consumers}
-    free = (f"{instance.process_id}-StreamThread-{number}" for number in range(1, 2 * threads + len(taken) + 1))
-    return [name for name in free if name not in taken][len(taken) : threads]
-
-
-def with_threads_of(instance: Instance, before: Instance | None) -> Instance:
-    """Return the instance with the threads it had before as well."""
-    if before is None:
-        return instance
-    known: Mapping[str, Consumer] = {of.consumer_id: of for of in (*before.consumers, *instance.consumers)}
-    return replace(instance, consumers=tuple(known.values()))
-
-
-def check_consumers(members: Mapping[str, Instance], where: str) -> None:
-    """Check that no consumer is a member twice; ``where`` is the place of the event that made it so.
-
-    Raises:
-        ScenarioError: one is.
-    """
-    ids = [consumer.consumer_id for instance in members.values() for consumer in instance.consumers]
-    if len(set(ids)) < len(ids):
-        twice = sorted(name for name, times in Counter(ids).items() if times > 1)
-        fix = "give every new instance a process id, and consumers, of its own"
-        raise ScenarioError(f"the consumer {twice[0]!r} is a member twice", where=where, fix=fix)

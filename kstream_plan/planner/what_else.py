@@ -10,10 +10,10 @@ from typing import Unpack
 from kstream_plan.model import Note
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.planner.case import Case
+from kstream_plan.planner.lead import NextLeader
 from kstream_plan.planner.loop import NOT_WANTED
 from kstream_plan.planner.one_play import OnePlay, one_play
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
-from kstream_plan.planner.scenario_as_noticed import NextLeader
 from kstream_plan.planner.side_by_side import Ends, SideBySide
 from kstream_plan.plans import FigureRange, Plan, Summary
 from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, Design

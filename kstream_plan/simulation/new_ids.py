@@ -31,7 +31,7 @@ from kstream_plan.model.scenario import (
     Threads,
     in_time,
 )
-from kstream_plan.planner.scenario_as_noticed import renamed
+from kstream_plan.planner.instance_ids import renamed
 from kstream_plan.simulation.instance_names import process_id_of
 
 _MOST_NAMED = 10

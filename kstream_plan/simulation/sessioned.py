@@ -14,8 +14,8 @@ from kstream_plan.model import Group, GroupState, Holding, Snapshot, WorkId
 from kstream_plan.model.connect_group import ConnectGroup, ConnectItems, ConnectWorker, all_items, work_of
 from kstream_plan.model.scenario import Bounce, Event, Join, Leave, NewInstance, Return, Scenario, Stop
 from kstream_plan.planner.digest import input_digest
+from kstream_plan.planner.instance_ids import renamed
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.planner.scenario_as_noticed import renamed
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Range
 from kstream_plan.simulation.draws import usual_number

@@ -14,7 +14,7 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.errors import ConfigError, ScenarioError
 from kstream_plan.model import Rates, Snapshot
-from kstream_plan.planner.scenario_as_noticed import NextLeader
+from kstream_plan.planner.lead import NextLeader
 from kstream_plan.plans import Demote, MemberJoined, MemberLeft, Place, Plan, Reason, ReasonCode, Revoke, Trigger
 from kstream_plan.plans.activity import membership
 from kstream_plan.plans.invariants import broken_invariants
