@@ -6,11 +6,12 @@ A plan is data: every output reads it and none computes anything the plan does n
 it.
 """
 
-from kstream_plan.plans.pauses import Outage, Pause, Pauses
+from kstream_plan.plans.pauses import Pauses
 from kstream_plan.plans.plan import Plan, PlayedSoFar
 from kstream_plan.plans.reasons import Reason, ReasonCode
 from kstream_plan.plans.rounds import Balance, MemberTurn, Phase, Round, Trigger
 from kstream_plan.plans.seats import Role, Seat
+from kstream_plan.plans.standstills import Outage, Pause
 from kstream_plan.plans.stateless_steps import Places, StatelessChanges, StatelessSteps, stateless_changes
 from kstream_plan.plans.steps import (
     Demote,

@@ -13,8 +13,9 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
 from kstream_plan.plans.notebooks import InNotebooks
-from kstream_plan.plans.pauses import RESTORES_UNNOTICED, Outage, Pauses, pauses_of
+from kstream_plan.plans.pauses import RESTORES_UNNOTICED, Pauses, pauses_of
 from kstream_plan.plans.rounds import Balance, Round, in_effect_ms
+from kstream_plan.plans.standstills import Outage
 from kstream_plan.plans.steps import MemberJoined
 from kstream_plan.plans.summary import Summary
 from kstream_plan.plans.verdict import Verdict

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.model.holding_changes import Change, apart_from_stateless, changed_holdings
 from kstream_plan.plans.loads import after, at_first
-from kstream_plan.plans.pauses import Pause, moments
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.restoring import cold_restoring_ms, restored_at_ms
+from kstream_plan.plans.standstills import Pause, moments
 from kstream_plan.plans.stateless_steps import single_steps
 from kstream_plan.plans.steps import HandOver, InstanceLeaving, InstanceStays, MemberJoined, MemberLeft, Promote
 

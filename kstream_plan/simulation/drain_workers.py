@@ -14,7 +14,7 @@ from kstream_plan.model.scenario import Event, Leave, Return, Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, Plan
-from kstream_plan.plans.pauses import Pause
+from kstream_plan.plans.standstills import Pause
 from kstream_plan.simulation.aftermath import Aftermath, aftermath
 from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.instance_names import process_id_of
