@@ -156,11 +156,6 @@ def timeline(plan: Plan) -> Timeline:
     )
 
 
-def level_at(series: Sequence[Level], at_ms: int) -> int:
-    """Return how many there are at a time, after what happens then."""
-    return next((level.number for level in reversed(series) if level.at_ms <= at_ms), 0)
-
-
 def summed(several: Iterable[Sequence[Level]]) -> tuple[Level, ...]:
     """Return how many there are in all of these series; they begin at the same time."""
     changes: Counter[int] = Counter()

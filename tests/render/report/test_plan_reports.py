@@ -25,7 +25,7 @@ from kstream_plan.model import Group, Rates
 from kstream_plan.plans import MemberLeft, Plan, Round
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.plans.timeline import LoadAt, level_at, timeline
+from kstream_plan.plans.timeline import LoadAt, timeline
 from kstream_plan.render.plan.story import tell
 from kstream_plan.render.report.figure import load_figure, timeline_figure
 from kstream_plan.render.report.plain import plain
@@ -39,6 +39,7 @@ from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import learner_cases, plan_cases, report_cases, simulation_cases
 from tests.helpers.goldens import assert_golden
+from tests.helpers.levels import level_at
 from tests.helpers.pages import Page
 
 pytestmark = pytest.mark.xdist_group("simulations")
