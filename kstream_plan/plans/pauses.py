@@ -70,8 +70,8 @@ class Pauses:
             stopped[index] += len({task for pauses in together for task in pauses.places.tolist()})
         return stopped
 
-    def unrun_from(self, starts_ms: Sequence[int]) -> list[int]:
-        """Return how much of a Connect group nobody runs from each of these times, of rounds, until the next one.
+    def unrun_from(self, starts_ms: Sequence[int]) -> list[frozenset[WorkId]]:
+        """Return what of a Connect group nobody runs from each of these times, of rounds, until the next one.
 
         What stops for a round, and runs again right at it, counts to that round's time. There has to be at least one.
         """
@@ -84,7 +84,7 @@ class Pauses:
             )
             for place in range(first, last + (first == last or starts_ms[last] < pause.to_ms)):
                 found[place].add(pause.task_id)
-        return list(map(len, found))
+        return list(map(frozenset, found))
 
     def _of_stateless(self, found: Iterable[StatelessPauses]) -> Iterator[Pause]:
         group = self.rounds.group

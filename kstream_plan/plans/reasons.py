@@ -49,6 +49,8 @@ class ReasonCode(StrEnum):
     THREAD_STOPPED = "thread-stopped"
     #: Who ran it is gone, and it is kept for them until a delay has passed (scheduled.rebalance.max.delay.ms).
     KEPT_FOR_RETURN = "kept-for-return"
+    #: A Connect worker has gone that led: who leads next remembers nothing, and so keeps nothing for who has gone.
+    LEADER_LEFT = "leader-left"
     #: It is dealt out in the rebalance that follows.
     DEALT_OUT_NEXT = "dealt-out-next"
     #: Who has least of its kind gets it, or one that came back while it was kept.

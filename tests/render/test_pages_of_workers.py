@@ -6,11 +6,18 @@ import re
 
 import pytest
 
+from kstream_plan.documents.plan.read import read_saved
+from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model.scenario import Event, Join, Leave, Return, Scenario, Stop
+from kstream_plan.plans.activity import events
+from kstream_plan.plans.kept import Departure, departures
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.plan.markdown import markdown
+from kstream_plan.render.plan.picture import picture
 from kstream_plan.render.plan.table import table
 from kstream_plan.render.simulation.markdown import simulation_markdown
 from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.drain_workers import drain_workers
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
@@ -47,13 +54,67 @@ def test_no_page_of_a_connect_group_is_about_state(name: str) -> None:
 
 def test_the_first_lines_of_a_plan_of_workers() -> None:
     made = plan_checked(snapshot(even(3)), scenario=Scenario(events=EVENTS["leaves"]))
-    assert table(made, width=120).splitlines()[:5] == [
+    assert table(made, width=120).splitlines()[:6] == [
         "live: 3 → 2 workers (w1 gone), 15 connectors and tasks. Generation 12, 2026-11-22 12:00:00Z",
         "SETTLES  in ~5m03s: 2 rebalances = 1 leave + 1 end of a delay",
         "NOBODY   runs up to 5 connectors and tasks at once, ≤ 5m03s each; 25m15s in all",
+        "WHY      what w1 ran is kept for 5m00s (scheduled.rebalance.max.delay.ms), back or not",
         "MOVES    5 of 15; least 5",
         "PAUSES   ~5m03s each, ≤ 5 tasks at once. Worst: c1 (connector) 5m03s in 1 pause",
     ]
+
+
+def rolling(*workers: int) -> Simulation:
+    """Every worker is back 20 s after it left, one a minute: w0 leads at first, then w1."""
+    events = [
+        of(at_ms=60_000 * place + later_ms, process_ids=(f"w{worker}",))
+        for place, worker in enumerate(workers)
+        for of, later_ms in ((Leave, 0), (Return, 20_000))
+    ]
+    return simulate(snapshot(even(3)), Scenario(events=tuple(events)))
+
+
+def test_why_one_worker_costs_minutes_and_another_one_seconds_is_said() -> None:
+    simulated = rolling(0, 1, 2)
+    left = list(departures(simulated.plan))
+    assert left == [
+        Departure("w0", 0, led=True, kept_ms=None),
+        Departure("w1", 60_000, led=True, kept_ms=None),
+        Departure("w2", 120_000, led=False, kept_ms=300_000),
+    ]
+    said = " ".join(simulation_table(simulated, width=200).split())
+    assert "WHY what w2 ran is kept for 5m00s (scheduled.rebalance.max.delay.ms), back or not. w0, w1 led, and" in said
+    assert said.index(" WHY ") < said.index(" IF scheduled") < said.index(" RELIEF "), "the remedy is near the top"
+    assert said.count(" IF scheduled") == 1
+    [again] = read_saved(plan_json(simulated.plan).encode(), "")
+    assert list(departures(again.plan)) == left, "a saved plan tells it as well"
+
+
+def test_a_delay_ends_with_the_leader_that_remembers_it() -> None:
+    assert list(departures(rolling(0, 2, 1).plan)) == [
+        Departure("w0", 0, led=True, kept_ms=None),
+        Departure("w2", 60_000, led=False, kept_ms=60_000),
+        Departure("w1", 120_000, led=True, kept_ms=None),
+    ]
+
+
+def test_what_no_leader_forgets_has_no_reason_of_its_own() -> None:
+    for config in ({"connect_protocol": "eager"}, {"scheduled_rebalance_max_delay_ms": 0}):
+        made = plan_checked(
+            snapshot(even(3, config=config)), scenario=Scenario(events=(Leave(at_ms=0, process_ids=("w0",)),))
+        )
+        assert [of.led for of in departures(made)] == [False]
+        assert "WHY" not in table(made)
+
+
+def test_the_rows_of_a_moment_add_up_to_all_there_is() -> None:
+    plan = rolling(0, 1, 2).plan
+    shown = picture(plan, events(plan), Names(plan.group))
+    for column in shown.columns:
+        run = sum(int(cell) for cell in column.cells if cell != "-")
+        assert run + int(column.paused or 0) == len(plan.group.tasks), column
+    assert any(column.meanwhile for column in shown.columns)
+    assert "meanwhile = nobody runs it until that has taken effect" in shown.legend
 
 
 def test_what_a_worker_stops_and_starts_again_is_not_a_change_of_thread() -> None:

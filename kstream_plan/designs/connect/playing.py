@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kstream_plan.designs.connect.cluster import Rules
+from kstream_plan.designs.connect.cluster import SHIPPED, Rules
 from kstream_plan.designs.connect.connectors import changed, rejoining, with_their_tasks
 from kstream_plan.designs.connect.frozen import due_ms, joined, kept_until_ms, left, play
 from kstream_plan.model import GroupState, Holding, Holdings, Target, WorkId
 from kstream_plan.model.connect_group import ConnectGroup, all_items
 from kstream_plan.model.scenario import Bounce, ConfigChange, ConnectorEvent
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.plans import HandOver, NobodyRuns, Phase, Reason, ReasonCode, Revoke, Role, Seat, Step, Trigger
+from kstream_plan.plans import (
+    HandOver,
+    MemberLeft,
+    NobodyRuns,
+    Phase,
+    Reason,
+    ReasonCode,
+    Revoke,
+    Role,
+    Seat,
+    Step,
+    Trigger,
+)
 from kstream_plan.plans.design import Ahead, Coordinator, Due, Lapse, Turn
 from kstream_plan.plans.membership import TakingIn
 
@@ -22,6 +34,7 @@ _MOST_ROUNDS = 64
 _MOVES_AWAY = Reason(ReasonCode.MOVES_AWAY)
 _LEAST_LOADED = Reason(ReasonCode.LEAST_LOADED)
 _NOT_CONFIGURED = Reason(ReasonCode.NOT_CONFIGURED)
+_LEADER_LEFT = Reason(ReasonCode.LEADER_LEFT)
 _STOOD_STILL = Reason(ReasonCode.STOOD_STILL)
 
 
@@ -109,6 +122,8 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         if isinstance(taking.change.event, ConfigChange):
             self._own_delay_ms.clear()
         cluster = _cluster(state)
+        if self._rules == SHIPPED and self._max_delay_ms(cluster):
+            steps = [_of_leader(step, cluster.leader) for step in steps]
         for departure in taking.change.left:
             cluster = left(cluster, departure.process_id)
         for arrival in taking.change.joined:
@@ -256,6 +271,13 @@ def _unrun(state: GroupState, held: Sequence[Holding], cluster: ConnectGroup) ->
 
 def _is_not_configured(step: Step) -> bool:
     return isinstance(step, NobodyRuns) and step.reason.code is ReasonCode.NOT_CONFIGURED
+
+
+def _of_leader(step: Step, leader: str | None) -> Step:
+    """Return that a worker left; of the leader what follows from it."""
+    if isinstance(step, MemberLeft) and step.process_id == leader:
+        return replace(step, reason=_LEADER_LEFT)
+    return step
 
 
 def _seat(state: GroupState, consumer: int) -> Seat:

@@ -64,6 +64,7 @@ _WHY = {
     ReasonCode.SCALE_DOWN: "The instance is leaving, or has not come back: its tasks are learned elsewhere.",
     ReasonCode.THREAD_STOPPED: "The instance runs on, this thread of it does not.",
     ReasonCode.KEPT_FOR_RETURN: "Who ran it is gone; it is kept for them (scheduled.rebalance.max.delay.ms).",
+    ReasonCode.LEADER_LEFT: "The worker led: who leads next remembers nothing, and so keeps nothing for who has gone.",
     ReasonCode.DEALT_OUT_NEXT: "It is dealt out in the rebalance that follows.",
     ReasonCode.LEAST_LOADED: "Who has least of its kind gets it, or one that came back while it was kept.",
     ReasonCode.NOT_CONFIGURED: "It is not configured yet, or any more: nobody is to run it.",

@@ -10,7 +10,7 @@ from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import RULES, Kind
-from kstream_plan.render.plan.headline import runs_facts
+from kstream_plan.render.plan.runs import runs_facts
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, from_to, generation
 

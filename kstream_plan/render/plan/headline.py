@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.plans import NobodyRuns, Plan, ReasonCode, Trigger
+from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import Activity, membership, only_return
 from kstream_plan.plans.loads import most_warmups, standbys_to_restore
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
@@ -14,6 +14,7 @@ from kstream_plan.plans.plan import Left, shorter_than
 from kstream_plan.plans.simulated import Draws, Range
 from kstream_plan.render.plan.moves import moves_fact
 from kstream_plan.render.plan.rates import rates_facts
+from kstream_plan.render.plan.runs import items_phrase, runs_facts, why_facts
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
     beside,
@@ -37,6 +38,7 @@ def headline(plan: Plan, found: Sequence[Activity], names: Names) -> list[Fact]:
         title(plan, names),
         _verdict(plan, found, names),
         *runs_facts(plan),
+        *why_facts(plan, names),
         *next_facts(plan),
         moves_fact(plan, found, names),
         pauses_fact(plan, names),
@@ -78,7 +80,7 @@ def to_the_second(captured_at: str) -> str:
 def work_phrase(plan: Plan) -> str:
     """Return how much work it is about: ``24 stateful + 6 stateless tasks``, ``15 connectors and tasks``."""
     if plan.is_of_workers:
-        return _items(len(plan.group.tasks))
+        return items_phrase(len(plan.group.tasks))
     return tasks_phrase(len(plan.group.stateful), len(plan.group.stateless))
 
 
@@ -121,67 +123,6 @@ def _verdict(plan: Plan, found: Sequence[Activity], names: Names) -> Fact:
 
 def _ended(text: str, cold: str) -> str:
     return f"{text}. {cold}" if cold else text
-
-
-def runs_facts(plan: Plan, draws: Draws | None = None) -> list[Fact]:
-    """Return by when every task of a streams group runs again: Stable only says that everybody was told.
-
-    Of a Connect group, what nobody runs meanwhile, and for how long, over all ``draws`` as well.
-    """
-    if plan.is_of_workers:
-        return _run_by_nobody(plan, draws)
-    if plan.design != "streams":
-        return []
-    summary = plan.summary
-    if plan.verdict.is_never_over:
-        return [Fact("RUNS", ("nobody knows when everything runs",))]
-    if plan.verdict.kind == "unfinished":
-        return [Fact("RUNS", (f"everything after ≥ {duration(summary.duration_ms)}: the plan does not get there",))]
-    if summary.runs_by_ms is None:
-        least = duration(plan.ends("duration_ms")[0])
-        missing = "--restore-rate" if plan.rates.restore is None else "end offsets"
-        return [Fact("RUNS", (f"everything after ≥ {least}: how long cold starts restore is unknown ({missing})",))]
-    worst_ms = summary.runs_by_ms if draws is None else draws.worst.get("max_duration", summary.runs_by_ms)
-    runs, slowest = durations(*plan.ends("runs_by_ms", worst_ms or 0)), durations(*plan.ends("max_cold_restore_ms"))
-    typical = f"~{duration(summary.runs_by_ms)}{f' ({runs})' if runs != duration(summary.runs_by_ms) else ''}"
-    if plan.verdict.is_over:  # by a time-out that members have told nobody but their broker
-        typical += f", if max.poll.interval.ms is {interval(plan.config.max_poll_interval_ms or 0)} there"
-    if worst_ms is None or plan.may_be_endless("runs_by_ms"):
-        typical += ", or nobody knows when"
-    cold = f"; the slowest cold start restores {slowest}" if plan.ends("max_cold_restore_ms")[1] else ""
-    return [Fact("RUNS", (f"everything after {typical}{cold}", f"everything after {typical}"))]
-
-
-def _run_by_nobody(plan: Plan, draws: Draws | None) -> list[Fact]:
-    facts = list[Fact]()
-    waiting = next((len(note.subjects) for note in plan.warnings if note.code == "delay-unknown"), 0)
-    if waiting:
-        most = duration(plan.config.scheduled_rebalance_max_delay_ms or 0)
-        what = f"runs {_items(waiting)} now"
-        facts.append(Fact("NOBODY", (f"{what}; until when is not known: up to {most} if a worker has gone",)))
-    at_once, longest_ms = plan.ends("paused_tasks_at_once")[1], plan.ends("longest_pause_ms")[1]
-    for rnd in plan.rounds:
-        steps = [step for step in rnd.single_steps if isinstance(step, NobodyRuns)]
-        waits = [step for step in steps if step.reason.code is not ReasonCode.NOT_CONFIGURED]
-        at_once = max(at_once, sum(len(step.task_ids) for step in waits))
-        # whose pause is known stood still for that, though it was to wait longer when it began
-        new = [step for step in waits if not plan.pauses.ms.keys() >= set(step.task_ids)]
-        longest_ms = max([longest_ms, *(step.until_ms - rnd.at_ms for step in new if step.until_ms is not None)])
-    worst = ""
-    if draws is not None:
-        at_once = max(at_once, draws.worst.get("max_paused_tasks_at_once") or 0)
-        longest_ms = max(longest_ms, draws.worst.get("max_pause_per_handover") or 0)
-        in_all_ms = draws.worst.get("max_pause_in_all")
-        worst = "" if in_all_ms is None else f" (≤ {duration(in_all_ms)} in {count(draws.number, 'draw')})"
-    if at_once:
-        what = f"runs up to {_items(at_once)} at once, ≤ {duration(longest_ms)} each"
-        in_all = duration(plan.summary.paused_task_ms)
-        facts.append(Fact("NOBODY", (f"{what}; {in_all} in all{worst}", f"{what}; {in_all}{worst}")))
-    return facts
-
-
-def _items(number: int) -> str:
-    return count(number, "connector or task", "connectors and tasks")
 
 
 def cold_phrase(plan: Plan, over_draws: Range | None = None) -> str:

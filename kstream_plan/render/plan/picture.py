@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -14,11 +14,12 @@ from kstream_plan.plans.loads import after, at_first
 from kstream_plan.render.plan.loads import counted
 from kstream_plan.render.text.escape import markdown_row
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count
+from kstream_plan.render.text.numbers import clock, count, duration
 from kstream_plan.render.text.wrapping import padded, paragraph
 
 _PAUSED = "tasks paused"
 _NOBODY = "nobody runs"
+_MEANWHILE = "meanwhile"
 
 #: Up to so many instances are all shown; of more, the ten that change most.
 _ALL = 12
@@ -42,13 +43,17 @@ _MOST_COLUMNS = 24
 
 @dataclass(frozen=True, slots=True)
 class PictureColumn:
-    """What one event leaves: its heading, its time, per instance a cell, and the tasks that stood still."""
+    """What one event leaves: its heading, its time, per instance a cell, and the tasks that stood still.
+
+    Of a Connect group ``paused`` is what nobody runs afterwards, ``meanwhile`` what nobody runs only until then.
+    """
 
     head: str
     at: str
     cells: tuple[str, ...]
     paused: str
     plain: bool
+    meanwhile: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +114,14 @@ def _table(of: Picture, kept: Sequence[PictureColumn]) -> list[list[str]]:
     """Return the rows of these columns, the heads first, each after its label."""
     rows = [[of.heads, *(column.head for column in kept)], ["at", *(column.at for column in kept)]]
     rows += [[label, *(column.cells[place] for column in kept)] for place, label in enumerate(of.instances)]
-    if any(column.paused for column in kept):
-        rows.append([of.paused, *(column.paused or "0" for column in kept)])
-    return rows
+    return [*rows, *still_rows(of, kept)]
+
+
+def still_rows(of: Picture, kept: Sequence[PictureColumn]) -> list[list[str]]:
+    """Return the rows of what stands still, each after its label; none where nothing does."""
+    rows = [[of.paused, *(column.paused or "0" for column in kept)]] * any(column.paused for column in kept)
+    meanwhile = [[_MEANWHILE, *(column.meanwhile or "0" for column in kept)]]
+    return rows + meanwhile * any(column.meanwhile for column in kept)
 
 
 def _legend(plan: Plan, columns: Sequence[PictureColumn]) -> str:
@@ -123,7 +133,10 @@ def _legend(plan: Plan, columns: Sequence[PictureColumn]) -> str:
         "-": "- = no member",
     }
     possible = (meaning for sign, meaning in meanings.items() if sign in "".join(signs))
-    return "; ".join([f"N = {counted(plan)}s it runs", *possible])
+    heard = duration(plan.config.heartbeat_interval_ms)
+    meanwhile = [f"{_MEANWHILE} = nobody runs it until that has taken effect, up to {heard} after the time above"]
+    brief = meanwhile if any(column.meanwhile for column in columns) else []
+    return "; ".join([f"N = {counted(plan)}s it runs", *possible, *brief])
 
 
 def shown_instances(plan: Plan, names: Names) -> tuple[list[int], str]:
@@ -145,10 +158,10 @@ def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> lis
     ids = [plan.group.instances[index].process_id for index in shown]
     absent = set(membership(plan)[0])
     starts_ms = [event.rounds[0].at_ms for event in found]
-    paused = plan.pauses.unrun_from(starts_ms) if plan.is_of_workers else plan.pauses.tasks_between(starts_ms)
+    paused = list(_unrun(plan, found)) if plan.is_of_workers else _paused(plan.pauses.tasks_between(starts_ms))
     columns = []
     loads = after(plan, [event.rounds[-1] for event in found])
-    for event, paused_tasks, counts in zip(found, paused, loads, strict=True):
+    for event, (still, meanwhile), counts in zip(found, paused, loads, strict=True):
         for rnd in event.rounds:
             for step in rnd.member_steps:
                 if isinstance(step, MemberLeft):
@@ -160,11 +173,25 @@ def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> lis
                 head=head_of(event),
                 at=clock(event.rounds[0].at_ms),
                 cells=tuple(_cells(plan, event, counts, shown, ids, absent)),
-                paused=str(paused_tasks) if paused_tasks else "",
+                paused=str(still) if still else "",
                 plain=event.probe is not None and not event.cold and event.ready == event.expected,
+                meanwhile=str(meanwhile) if meanwhile else "",
             )
         )
     return columns
+
+
+def _paused(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    return [(number, 0) for number in numbers]
+
+
+def _unrun(plan: Plan, found: Sequence[Activity]) -> Iterator[tuple[int, int]]:
+    """Yield how much of a Connect group nobody runs after each event, and how much only until then."""
+    for event, unrun in zip(found, plan.pauses.unrun_from([of.rounds[0].at_ms for of in found]), strict=True):
+        last = event.rounds[-1]
+        run = {plan.group.tasks[task].task_id for held in last.assigned for task in held.active}
+        left = {task.task_id for task in plan.group.tasks} - run - last.not_configured
+        yield len(left), len(unrun - left)
 
 
 def head_of(event: Activity) -> str:
@@ -208,7 +235,7 @@ def kept_columns(columns: Sequence[PictureColumn], room: int) -> list[PictureCol
 
 
 def _same(before: PictureColumn, after: PictureColumn) -> bool:
-    return before.cells == after.cells and before.paused == after.paused
+    return before.cells == after.cells and (before.paused, before.meanwhile) == (after.paused, after.meanwhile)
 
 
 def _line(label: str, texts: Sequence[str], left: int, cell: int) -> str:

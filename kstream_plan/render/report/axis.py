@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kstream_plan.plans import MemberLeft, Plan, Trigger
@@ -93,22 +93,18 @@ def _tick(at_ms: int, of: Timeline | Span, *, tight: bool) -> Tick:
 
 
 def marks_of(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names) -> Iterator[Mark]:
-    """Yield what starts rebalances, and when who leaves had stopped, if the group noticed that later.
-
-    Of many rebalances the probes are left out. Words go where there is room, probes last.
-    """
+    """Yield what starts rebalances, of many without the probes, and when who leaves had stopped, if that was before."""
     shown = [event for event in found if event.probe is None or len(found) <= _MOST_MARKS]
     words = [word for event in shown for word in _words(plan, event, of, names)]
-    order = sorted(range(len(words)), key=lambda place: (words[place].is_probe, place))
-    asked = [(x_of(words[place].at_ms, of), words[place].texts) for place in order]
-    wide, narrow = (dict(zip(order, _placed(asked, sign), strict=True)) for sign in (_SIGN, _SIGN * _NARROW))
+    wide, narrow = (_placed(words, of, sign) for sign in (_SIGN, _SIGN * _NARROW))
     for place, word in enumerate(words):
-        text, before = wide[place] or ("", False)
-        yield Mark(_percent(word.at_ms, of), text, word.is_probe, before, narrow[place] != (text, before))
+        text, before = wide.get(place, ("", False))
+        yield Mark(_percent(word.at_ms, of), text, word.is_probe, before, narrow.get(place) != (text, before))
 
 
 def _words(plan: Plan, event: Activity, of: Timeline, names: Names) -> Iterator[_Word]:
-    first, head = event.rounds[0], head_of(event)
+    first = event.rounds[0]
+    head = "delay over" if plan.is_of_workers and first.trigger is Trigger.DEADLINE else head_of(event)
     left = [step for step in first.member_steps if isinstance(step, MemberLeft)]
     late = [step for step in left if step.stopped_at_ms >= 0 and clock(step.stopped_at_ms) != clock(first.at_ms)]
     if not late:
@@ -128,16 +124,33 @@ def _words(plan: Plan, event: Activity, of: Timeline, names: Names) -> Iterator[
         yield _Word(first.at_ms, (f"{stops}, {noticed}", head))
 
 
-def _placed(words: Iterable[tuple[int, Sequence[str]]], sign: int) -> Iterator[tuple[str, bool] | None]:
-    """Yield for what may stand at each place the text that does, and whether before it; ``None``: there is no room."""
-    taken: list[tuple[int, int]] = []
+def _placed(words: Sequence[_Word], of: Timeline, sign: int) -> Mapping[int, tuple[str, bool]]:
+    """Return by place of a word what is said there, and whether it ends there; nothing where there is no room.
 
-    def fits(text: str, at: int) -> Iterator[tuple[str, bool]]:
+    Words go where there is room, probes last. A word without room of its own goes on the one that covers its place, if
+    that still ends before the next.
+    """
+    at = [x_of(word.at_ms, of) for word in words]
+    taken: dict[int, tuple[int, int]] = {}
+    said: dict[int, tuple[str, bool]] = {}
+
+    def say(place: int, text: str, *, before: bool) -> bool:
         length = sign * (1 + len(text))
-        for before, (begin, end) in {False: (at, at + length), True: (at - length, at)}.items():
-            if begin >= 0 and end <= WIDTH and all(end <= other[0] or other[1] <= begin for other in taken):
-                taken.append((begin, end))
-                yield text, before
+        begin = at[place] - length if before else at[place]
+        others = (span for other, span in taken.items() if other != place)
+        room = begin >= 0 and begin + length <= WIDTH and all(begin + length <= a or b <= begin for a, b in others)
+        if room:
+            taken[place], said[place] = (begin, begin + length), (text, before)
+        return room
 
-    for at, texts in words:
-        yield next((found for text in texts for found in fits(text, at)), None)
+    for place in sorted(range(len(words)), key=lambda place: (words[place].is_probe, place)):
+        texts = words[place].texts
+        if any(say(place, text, before=before) for text in texts for before in (False, True)):
+            continue
+        covering = [one for one, (begin, end) in taken.items() if begin == at[one] <= at[place] < end]
+        if texts and covering and not words[place].is_probe:
+            both = f"{said[covering[0]][0]}, {texts[-1]}"
+            following = min((other for other in at if other > at[place]), default=WIDTH)
+            if at[covering[0]] + sign * (1 + len(both)) <= following:
+                say(covering[0], both, before=False)
+    return said

@@ -10,8 +10,9 @@ from kstream_plan.plans.simulated import Draws
 from kstream_plan.plans.steps import MemberLeft
 from kstream_plan.plans.timeline import Timeline
 from kstream_plan.render.plan.folding import Row, Run, fold
-from kstream_plan.render.plan.headline import cause_sentence, cold_phrase, other_end, pauses_fact, runs_facts
+from kstream_plan.render.plan.headline import cause_sentence, cold_phrase, other_end, pauses_fact
 from kstream_plan.render.plan.rows import line
+from kstream_plan.render.plan.runs import runs_facts
 from kstream_plan.render.report.page import Labelled
 from kstream_plan.render.report.plain import captioned, plain
 from kstream_plan.render.text.names import Names

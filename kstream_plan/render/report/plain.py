@@ -21,6 +21,8 @@ _CAPTIONS = {
     "STOPPED": "The plan stops before the end",
     "RUNS": "When everything runs",
     "NOBODY": "Nobody runs",
+    "WHY": "Why so long",
+    "IF": "With other settings",
     "NEXT": "What is left",
     "MOVES": "What moves",
     "PAUSES": "What stands still",

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from kstream_plan.documents.plan.read import SavedPlan
-from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
-from kstream_plan.plans.activity import Activity, Move, events
-from kstream_plan.plans.loads import Load, loads
+from kstream_plan.plans.activity import Activity, events
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.plans.steps import NobodyRuns
 from kstream_plan.plans.timeline import Timeline, timeline
@@ -18,12 +14,13 @@ from kstream_plan.render.plan.detail import Focus, details
 from kstream_plan.render.plan.fleet import plan_line
 from kstream_plan.render.plan.folding import Row, Run, fold
 from kstream_plan.render.plan.headline import cold_phrase
-from kstream_plan.render.plan.picture import head_of, picture
+from kstream_plan.render.plan.picture import picture, still_rows
 from kstream_plan.render.plan.remarks import assumed, remarks
 from kstream_plan.render.plan.story import tell
 from kstream_plan.render.report.figure import Figure, a_member, everyone_figure, load_figure, timeline_figure
 from kstream_plan.render.report.in_short import AT_RISK, in_short, longest_standstill
 from kstream_plan.render.report.made_from import made_from
+from kstream_plan.render.report.move_tables import MOST_LISTED, loads_table, moves_tables
 from kstream_plan.render.report.page import (
     Block,
     Drawing,
@@ -41,13 +38,9 @@ from kstream_plan.render.report.script_data import script_data
 from kstream_plan.render.simulation.story import tell_simulation
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count, duration, records, several
+from kstream_plan.render.text.numbers import clock, duration, several
 from kstream_plan.render.text.page import Fact
 
-#: Up to so many moves are told one by one; of more, how many there are of what.
-MOST_MOVES = 400
-#: Up to so many tasks are listed in one cell.
-MOST_LISTED = 24
 #: Up to so many sentences of steps are part of a page.
 MOST_SENTENCES = 2_000
 
@@ -63,6 +56,8 @@ _LEGEND = {
 #: Captions that are others of some groups.
 _OF_WORKERS = {"RELIEF": "What the busiest worker runs"}
 _OF_STREAMS = {"TAKES": "Until it is Stable", "SETTLES": "Until it is Stable"}
+#: Why nobody runs something for minutes, and what other settings come to.
+_ALSO_IN_SHORT = ("WHY", "IF")
 _EVEN = "How even the load is"
 _NOT_DRAWN = "not drawn, for nobody knows it: how long what starts cold restores before it runs"
 _LOAD_LEGEND = {
@@ -86,7 +81,9 @@ def plan_section(saved: SavedPlan, *, alone: bool = True) -> Section:
         title, facts, ends = told.title, told.facts, _ended(plan, told.ending)
     of = timeline(plan)
     short = in_short(plan, found, names, None if simulated is None else simulated.draws)
-    answer, others = _first_lines(plan, facts, of, names, at_risk=any(one.label == AT_RISK for one in short))
+    why = [fact for fact in facts if short and fact.label in _ALSO_IN_SHORT]
+    rest = [fact for fact in facts if fact not in why]
+    answer, others = _first_lines(plan, rest, of, names, at_risk=any(one.label == AT_RISK for one in short))
     return Section(
         name=title.label,
         about=f"{title.forms[0]}{_never_released(plan)}",
@@ -97,7 +94,7 @@ def plan_section(saved: SavedPlan, *, alone: bool = True) -> Section:
         ),
         blocks=tuple(_blocks(plan, simulated, found, of, names, ends, alone=alone)),
         short=title.forms[-1],
-        in_short=short,
+        in_short=(*short, *all_captioned(why)),
         taken=plan.captured_at,
         data=script_data(plan, of, names) if found and alone else None,
     )
@@ -209,8 +206,8 @@ def _blocks(
         yield Notes("To look at", noted, tone="warn")
     if found:
         yield _when_table(plan, found, names)
-        yield from _moves(plan, found, of, names)
-    yield _loads_table(plan, names)
+        yield from moves_tables(plan, found, of, names)
+    yield loads_table(plan, names)
     if taken:
         yield Notes("Taken for granted", taken)
     yield from made_from(plan, names)
@@ -232,10 +229,9 @@ def _picture_table(plan: Plan, found: Sequence[Activity], names: Names) -> Table
         TableRow((label, *(column.cells[place] for column in shown.columns)))
         for place, label in enumerate(shown.instances)
     ]
-    if any(column.paused for column in shown.columns):
-        what = "nobody runs" if plan.is_of_workers else "tasks that stand still"
-        label = f"{what} between then and the next, not all at once"
-        rows.append(TableRow((label, *(column.paused or "0" for column in shown.columns))))
+    for label, *cells in still_rows(shown, shown.columns):
+        between = "tasks that stand still between then and the next, not all at once"
+        rows.append(TableRow((label if plan.is_of_workers else between, *cells)))
     note = "; ".join([*([shown.others] if shown.others else []), shown.legend])
     right = frozenset(range(1, len(heads)))
     return Table("The same as a table", heads, tuple(rows), right, note=note, folded=True)
@@ -266,7 +262,7 @@ def _when_table(plan: Plan, found: Sequence[Activity], names: Names) -> Table:
         cells = [line.at, line.generations, line.why, _listed(line.cut_over, line.cut_over_counts)]
         cells += [line.stateless] if with_stateless else []
         cells += [_listed(line.warm_up, line.warm_up_counts), line.records] if story.with_state else []
-        nobody = _left_to_nobody(row, names) if plan.is_of_workers else ""
+        nobody = _left_to_nobody(plan, row, names) if plan.is_of_workers else ""
         cells += [nobody] if plan.is_of_workers else []
         rows.append(TableRow(tuple(cells), tone="bad" if line.alarm else "warn" if nobody else "plain"))
     if story.ending is not None:
@@ -278,14 +274,16 @@ def _when_table(plan: Plan, found: Sequence[Activity], names: Names) -> Table:
     )
 
 
-def _left_to_nobody(row: Row, names: Names) -> str:
+def _left_to_nobody(plan: Plan, row: Row, names: Names) -> str:
     """Return what the last decision of a row of a Connect group gives to nobody, and until when."""
     last = row.events[-1] if isinstance(row, Run) else row
     parts = []
     for step in last.rounds[-1].single_steps:
         if isinstance(step, NobodyRuns):
-            until = "nobody knows when" if step.until_ms is None else clock(step.until_ms)
-            parts.append(f"{several([names.task(task) for task in step.task_ids], MOST_LISTED)} until {until}")
+            what = several([names.task(task) for task in step.task_ids], MOST_LISTED)
+            heard_ms = plan.config.heartbeat_interval_ms
+            until = "" if step.until_ms is None else f"{clock(step.until_ms)}, run by {clock(step.until_ms + heard_ms)}"
+            parts.append(f"{what} until {until or 'nobody knows when'}")
     return "; ".join(parts)
 
 
@@ -293,91 +291,6 @@ def _listed(items: Sequence[str], counts: Sequence[str]) -> str:
     if counts and len(items) > MOST_LISTED:
         return " ".join(counts)
     return ", ".join(item.removesuffix(",") for item in items)
-
-
-def _moves(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names) -> Iterator[Table]:
-    moves = [(event, move) for event in found for move in [*event.moves, *event.cold_threads]]
-    if not moves:
-        return
-    if len(moves) > MOST_MOVES:
-        yield _moves_by_group(plan, moves, names)
-        return
-    heads = ["at", "why", "task", "from", "to", "copy there", "records to restore", "stands still in all"]
-    still = {task_id: _still(plan, of, task_id) for task_id in {move.task_id for _, move in moves}}
-    rows = [_move_row(plan, event, move, names, still[move.task_id]) for event, move in moves]
-    if plan.is_of_workers:
-        del heads[5:7]
-        rows = [replace(row, cells=row.cells[:5] + row.cells[7:]) for row in rows]
-    right = frozenset({0, len(heads) - 1} | (set() if plan.is_of_workers else {6}))
-    yield Table("What moves", tuple(heads), tuple(rows), right, tasks=2).unless_blank("records to restore")
-
-
-def _still(plan: Plan, of: Timeline, task_id: WorkId) -> str:
-    """Return how long nobody runs a task: what it restores before it runs is no part of its pauses."""
-    pauses = duration(plan.pauses.ms.get(task_id, 0))
-    restores = [start.restores_ms for start in of.cold_starts if start.task == plan.group.task_index[task_id]]
-    if None in restores:
-        return f"≥ {pauses}"
-    return f"{pauses} + ~{duration(sum(filter(None, restores)))} restoring" if restores else pauses
-
-
-def _move_row(plan: Plan, event: Activity, move: Move, names: Names, still: str) -> TableRow:
-    """Return a move; ``still``: how long nobody runs its task in all."""
-    group = plan.group
-    ends = [move.destination] if move.source is None else [move.source, move.destination]
-    cells = (
-        clock(event.rounds[0].at_ms),
-        head_of(event) if event.probe is None else f"probe {event.probe}",
-        names.task_and_topic(move.task_id),
-        "nobody" if move.source is None else names.instance(move.source),
-        names.instance(move.destination),
-        "COLD" if move.cold else "caught up",
-        records(move.records) if move.records != 0 else "",
-        still,
-    )
-    about = {
-        "task": names.task(move.task_id),
-        "group": names.escape(move.task_id.group),
-        "places": " ".join(str(group.instance_index[process_id]) for process_id in ends),
-    }
-    return TableRow(cells, about, tone="bad" if move.cold else "plain")
-
-
-def _moves_by_group(plan: Plan, moves: Sequence[tuple[Activity, Move]], names: Names) -> Table:
-    """Return how many moves there are of each subtopology, from which area to which."""
-    counts: Counter[tuple[str, str, str, bool]] = Counter()
-    for _, move in moves:
-        ends = [
-            "nobody" if of is None else " ".join(names.area(of) or ("all",)) for of in (move.source, move.destination)
-        ]
-        counts[move.task_id.group, ends[0], ends[1], move.cold] += 1
-    rows = []
-    order = {group: place for place, group in enumerate(dict.fromkeys(task.task_id.group for task in plan.group.tasks))}
-    for (group, source, destination, cold), number in sorted(counts.items(), key=lambda of: (order[of[0][0]], *of[0])):
-        cells = (names.escape(group), source, destination, "COLD" if cold else "caught up", f"{number:,}")
-        rows.append(TableRow(cells, {"group": names.escape(group)}, tone="bad" if cold else "plain"))
-    note = f"{count(len(moves), 'move')}: one by one above, by task or instance"
-    heads = ("subtopology", "from", "to", "copy there", "moves")
-    title = "What moves, by subtopology"
-    return Table(title, heads, tuple(rows), frozenset({4}), note=note, folded=len(rows) > MOST_LISTED)
-
-
-def _loads_table(plan: Plan, names: Names) -> Table:
-    before, after = loads(plan, initial=True), loads(plan, initial=False)
-    kinds = [kind for kind in Load._fields if any(getattr(load, kind) for load in before + after)]
-    words = {"stateful": "connectors and tasks"} if plan.is_of_workers else {}
-    member = "worker" if plan.is_of_workers else "instance"
-    heads = (member, *(f"{words.get(kind, kind)} {when}" for kind in kinds for when in ("before", "after")))
-    everyone = sorted(range(len(before)), key=lambda at: names.reading_order(plan.group.instances[at].process_id))
-    rows = []
-    for place in everyone:
-        numbers = (f"{getattr(of[place], kind):,}" for kind in kinds for of in (before, after))
-        cells = (names.instance(plan.group.instances[place].process_id), *numbers)
-        rows.append(TableRow(cells, {"places": str(place)}, tone="good" if before[place] != after[place] else "plain"))
-    note = f"… = {names.escape(names.common)}" if names.common else ""
-    right = frozenset(range(1, len(heads)))
-    title = f"What every {member} has, before and after"
-    return Table(title, heads, tuple(rows), right, note=note, folded=len(rows) > 12)
 
 
 def _steps(plan: Plan, names: Names) -> Iterator[Block]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from kstream_plan.model import Note
 from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.plan.headline import runs_facts, to_the_second
+from kstream_plan.render.plan.headline import to_the_second
 from kstream_plan.render.plan.markdown import fact_list, heading
 from kstream_plan.render.plan.rates import rates_facts
+from kstream_plan.render.plan.runs import runs_facts
 from kstream_plan.render.simulation.aftermath import after_fact, besides, busiest_fact, noticed_fact, others_fact
 from kstream_plan.render.text.escape import MARKDOWN
 from kstream_plan.render.text.names import Names

@@ -11,6 +11,7 @@ from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview, overview
 from kstream_plan.render.plan.markdown import fact_list, heading
 from kstream_plan.render.plan.remarks import assumed
+from kstream_plan.render.plan.runs import why_facts
 from kstream_plan.render.simulation.aftermath import after_fact, busiest_fact
 from kstream_plan.render.simulation.drain_json import follows_json
 from kstream_plan.render.text.escape import MARKDOWN
@@ -114,10 +115,10 @@ def workers_facts(found: WorkersDrained, names: Names) -> list[Fact]:
         in_all = f"{duration(now.item_ms)} in all"
         more = f"; {others:,} of them others ran, or nobody did" if others else ""
         what = f"runs up to {now.at_once:,} at once, ≤ {duration(now.longest_ms)} each; {in_all}{more}"
-        facts.append(Fact("NOBODY", (what,)))
+        facts += [Fact("NOBODY", (what,)), *why_facts(found.plan, names)]
     if now.runs_after_ms is not None:
         after = f"after ~{duration(now.runs_after_ms)}" if now.runs_after_ms > round_ms(found) else _within(found)
-        more = f"; {others:,} that others run stand still as well" if others and len(facts) == 1 else ""
+        more = f"; {others:,} that others run stand still as well" if others and facts[-1].label == "RUNS" else ""
         no_delay = found.leader_stops and found.waits and not found.in_turn
         more += "; no delay: who leads next remembers nothing" if no_delay else ""
         facts.append(Fact("AGAIN", (f"all run {after}; {count(now.rebalances, 'rebalance')}{more}",)))

@@ -23,7 +23,6 @@ from kstream_plan.render.plan.headline import (
     pauses_fact,
     range_fact,
     restore_fact,
-    runs_facts,
     work_phrase,
 )
 from kstream_plan.render.plan.moves import hops_phrase, stateless_moves_fact
@@ -31,6 +30,7 @@ from kstream_plan.render.plan.picture import Picture, picture
 from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.relief import relief_fact
 from kstream_plan.render.plan.remarks import remarks
+from kstream_plan.render.plan.runs import runs_facts, why_facts
 from kstream_plan.render.simulation.events import happened
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
@@ -90,7 +90,7 @@ def tell_simulation(simulated: Simulation, names: Names, record_size: int | None
         ending=_ending(plan) if found else "",
         events=tuple(_outcome(one, names, with_state=with_state, last=one is told[-1]) for one in told),
         cure=_cure(simulated),
-        alternatives=tuple(_alternatives(simulated)),
+        alternatives=() if plan.is_of_workers else tuple(_alternatives(simulated)),
         remarks=remarks(plan, found, names),
     )
 
@@ -108,6 +108,8 @@ def _facts(simulated: Simulation, found: Sequence[Activity], names: Names, recor
         *_noted(plan, CLOSE_TO_TIME_OUT, "EITHER", names),
         *_noted(plan, BACK_BEFORE_FENCED, "AT LEAST", names),
         *runs_facts(plan, simulated.draws),
+        *why_facts(plan, names),
+        *_instead(simulated),
         *next_facts(plan),
         relief_fact(plan),
         pauses_fact(plan, names, simulated.draws),
@@ -119,6 +121,13 @@ def _facts(simulated: Simulation, found: Sequence[Activity], names: Names, recor
     if simulated.draws is not None:
         facts.append(range_fact(simulated.draws.number, simulated.draws.number - simulated.draws.settled))
     return facts
+
+
+def _instead(simulated: Simulation) -> Iterator[Fact]:
+    """Yield what other settings come to, of a Connect group: what shortens minutes of standstill is told at first."""
+    if simulated.plan.is_of_workers:
+        for of in _alternatives(simulated):
+            yield Fact("IF", (f"{of.setting}={' | '.join(of.outcomes)}",))
 
 
 def _noted(plan: Plan, code: str, label: str, names: Names) -> Iterator[Fact]:

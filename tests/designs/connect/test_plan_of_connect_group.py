@@ -129,11 +129,11 @@ def test_who_goes_while_a_rebalance_is_under_way_was_heard_of_by_its_end() -> No
 def test_relief_and_what_nobody_runs_have_the_time_at_which_work_starts_not_that_of_the_loss() -> None:
     made = play(even(3), Leave(at_ms=60_000, process_ids=("w1",)))
     assert busiest_changes(made) == [(8, 363_000)]
-    assert made.pauses.unrun_from([rnd.at_ms for rnd in made.rounds]) == [5, 0]
+    assert list(map(len, made.pauses.unrun_from([rnd.at_ms for rnd in made.rounds]))) == [5, 0]
     joined = play(even(), Join(at_ms=10_000, instances=(worker("w2"),)))
-    assert joined.pauses.unrun_from([10_000]) == [2]
+    assert list(map(len, joined.pauses.unrun_from([10_000]))) == [2]
     eager = play(even(3, config={"connect_protocol": "eager"}), Leave(at_ms=0, process_ids=("w0",)))
-    assert eager.pauses.unrun_from([0]) == [15]
+    assert list(map(len, eager.pauses.unrun_from([0]))) == [15]
     told = simulation_table(simulate(snapshot(even(3)), Scenario(events=(Leave(at_ms=60_000, process_ids=("w1",)),))))
     assert [line.split() for line in told.splitlines() if line.startswith((" why", " nobody runs"))] == [
         ["why", "leave", "over"],

@@ -213,7 +213,7 @@ def test_a_row_says_what_nobody_runs_after_it() -> None:
     when = next(table for table in page.tables if table[0][-1] == "nobody runs afterwards")[1:]
     left = next(row for row in when if row[2] == "w1 leaves")
     assert left[3] == ""
-    assert re.fullmatch(r"\S.* until \d:\d\d", left[-1])
+    assert re.fullmatch(r"\S.* until 5:00, run by 5:03", left[-1])
     assert when[-1][-1] == when[-2][-1] == "", "in the end all runs"
 
 

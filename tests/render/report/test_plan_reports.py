@@ -22,6 +22,7 @@ from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.documents.plan.write import plan_document, plan_json
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Group, Rates
+from kstream_plan.model.scenario import Leave, Return, Scenario
 from kstream_plan.plans import MemberLeft, Plan, Round
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.simulated import Simulation
@@ -37,7 +38,10 @@ from kstream_plan.render.text.numbers import clock, duration
 from kstream_plan.render.text.page import Fact
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.simulate import simulate
 from tests.helpers import learner_cases, plan_cases, report_cases, simulation_cases
+from tests.helpers.connect_rows import even
+from tests.helpers.connect_rows import snapshot as connect
 from tests.helpers.goldens import assert_golden
 from tests.helpers.levels import level_at
 from tests.helpers.pages import Page
@@ -103,8 +107,12 @@ def test_a_page_of_a_connect_group_begins_with_what_nobody_runs() -> None:
     assert section.answer.text.startswith("up to 5 connectors and tasks at once, ≤ 5m03s each; ")
     assert f"{duration(pauses['paused_task_ms'])} summed over connectors and tasks" in section.answer.text
     assert section.answer.text.endswith("longest from 0:00 to 5:03: c1 (connector), c1-0, c1-1, c1-2, c1-3")
-    assert [one.label for one in section.in_short] == ["What happens", "When"]
+    assert [one.label for one in section.in_short] == ["What happens", "When", "Why so long", "With other settings"]
     assert section.tone == "warn"
+    told = tell_simulation(of, Names(of.plan.group))
+    said = {fact.label: fact.forms[0] for fact in told.facts}
+    assert [one.text for one in section.in_short[2:]] == [plain(said["WHY"]), plain(said["IF"])]
+    assert not {"Why so long", "With other settings"} & {one.label for one in section.facts}
 
 
 @pytest.mark.parametrize("name", plan_cases.NAMES)
@@ -222,7 +230,18 @@ def test_the_least_and_the_most_between_are_summed_up_though_they_are_not_at_the
 def test_the_last_mark_has_its_word_before_it() -> None:
     of = report_cases.restart().plan
     marks = timeline_figure(of, events(of), timeline(of), Names(of.group)).marks
-    assert [(mark.text, mark.before) for mark in marks] == [("leave", False), ("back", False), ("over", True)]
+    assert [(mark.text, mark.before) for mark in marks] == [("leave", False), ("back", False), ("delay over", True)]
+
+
+def test_a_word_without_room_goes_on_the_one_that_covers_its_place() -> None:
+    happens = [
+        of(at_ms=60_000 * place + later_ms, process_ids=(f"w{place}",))
+        for place in range(3)
+        for of, later_ms in ((Leave, 0), (Return, 20_000))
+    ]
+    of = simulate(connect(even(3)), Scenario(events=tuple(happens))).plan
+    marks = timeline_figure(of, events(of), timeline(of), Names(of.group)).marks
+    assert [mark.text for mark in marks] == [*["leave, back", ""] * 3, "delay over"]
 
 
 def test_a_stop_that_is_noticed_later_is_marked_twice() -> None:
