@@ -174,3 +174,35 @@ def test_a_page_prints_on_paper(browser: Browser, pages: Path) -> None:
     )
     assert all(9 <= float(size.removesuffix("px")) <= 12 for size in browser.run(sizes))
     assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_table_that_goes_on_sideways_shows_it(dark: bool, browser: Browser, pages: Path) -> None:
+    """At the side where it goes on it has a shadow, which is gone once one is there, and on paper."""
+    shown(browser, pages, "plan", width=375, dark=dark)
+    browser.run("for (const of of document.querySelectorAll('details')) of.open = true")
+    browser.run("for (const of of document.querySelectorAll('table')) of.style.visibility = 'hidden'")
+    wide = "[...document.querySelectorAll('.wide')]"
+    goes_on = f"{wide}.filter(of => of.scrollWidth > of.clientWidth)[0]"
+    fits = f"{wide}.filter(of => of.scrollWidth == of.clientWidth)[0]"
+
+    def edges(which: str) -> tuple[str, str]:
+        box = json.loads(browser.run(f"JSON.stringify({which}.getBoundingClientRect())"))
+        top = box["top"] + browser.run("scrollY")
+        clips = [{"x": x, "y": top, "width": 12, "height": 20, "scale": 1} for x in (box["left"], box["right"] - 12)]
+        one, other = (
+            browser.ask("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"]
+            for clip in clips
+        )
+        return one, other
+
+    plain = edges(fits)
+    left, right = edges(goes_on)
+    assert plain == (left, left), "what fits has no shadow, nor has the beginning"
+    assert right != left
+    browser.run(f"{goes_on}.scrollLeft = 10000")
+    at_the_end = edges(goes_on)
+    assert at_the_end[0] != left
+    assert at_the_end[1] == left
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    assert browser.run(f"getComputedStyle({goes_on}).backgroundImage") == "none", "paper does not scroll"
