@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
-from functools import reduce
-from operator import and_
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -16,6 +14,7 @@ from kstream_plan.snapshots.files.sources import Input
 from kstream_plan.snapshots.rows.schema import LAG_KEYS, LAGS
 from kstream_plan.snapshots.spark.texts import (
     ParquetSchemas,
+    either,
     json_texts,
     key_columns,
     parquet_columns,
@@ -56,38 +55,49 @@ class LagFiles:
         self._spark = spark
         self._schemas = ParquetSchemas(spark)
 
-    def rows(self, applications: Collection[str] | None, times: Times, *, with_file: bool = True) -> list[Frame]:
+    def rows(
+        self, applications: Collection[str] | None, times: Times, *, with_file: bool = True, known: bool = False
+    ) -> list[Frame]:
         """Return the rows that may be of these applications (of all) and times; those without either, too.
 
-        Files in folders of other days are not opened, row groups of other times and applications not read.
+        Files in folders of other days are not opened, row groups of other times and applications not read. ``known``:
+        only rows that have an application and a time, which takes fewer questions a row.
         """
         within = of_days(self.inputs, *times)
         frames = [
-            Frame(_only(parsed(texts, LAG_KEYS).withColumn("row", F.col("text")), applications, times), lambda row: row)
+            Frame(
+                _only(parsed(texts, LAG_KEYS).withColumn("row", F.col("text")), applications, times, known=known),
+                lambda row: row,
+            )
             for texts in json_texts(self._spark, within)
         ]
         file = ("file",) if with_file else ()
         for columns in parquet_columns(self._schemas, within, LAGS, with_file=with_file):
-            picked = _times_of_columns(columns, times)
+            picked = _times_of_columns(columns, times, known=known)
             rows = picked.select(
                 *file, "at", "unreadable", *key_columns(picked, LAGS, LAG_KEYS), whole_row(picked, LAGS).alias("row")
             )
-            frames.append(Frame(_only(rows, applications, Times() if _are_times(columns) else times), F.to_json))
+            rest = Times() if _are_times(columns) else times
+            frames.append(Frame(_only(rows, applications, rest, known=known), F.to_json))
         return frames
 
 
-def _only(rows: DataFrame, applications: Collection[str] | None, times: Times) -> DataFrame:
-    conditions = []
+def _only(rows: DataFrame, applications: Collection[str] | None, times: Times, *, known: bool) -> DataFrame:
+    if known:
+        rows = rows.where("at IS NOT NULL AND application_id IS NOT NULL")
     if applications is not None and len(applications) <= MOST_NAMES:
-        conditions.append(F.col("application_id").isNull() | F.col("application_id").isin(sorted(applications)))
+        app = F.col("application_id")
+        one = app.isin(sorted(applications))
+        rows = rows.where(one if known else either(app.isNull(), one))
+    or_unknown = "" if known else " OR at IS NULL"
     if times.since_us is not None:
-        conditions.append(F.col("at").isNull() | (F.col("at") >= times.since_us))
+        rows = rows.where(f"at >= {times.since_us}{or_unknown}")
     if times.until_us is not None:
-        conditions.append(F.col("at").isNull() | (F.col("at") <= times.until_us))
-    return rows.where(reduce(and_, conditions)) if conditions else rows
+        rows = rows.where(f"at <= {times.until_us}{or_unknown}")
+    return rows
 
 
-def _times_of_columns(columns: DataFrame, times: Times) -> DataFrame:
+def _times_of_columns(columns: DataFrame, times: Times, *, known: bool) -> DataFrame:
     """Say the times as the column has them, which Spark compares with what the row groups of a file say they hold."""
     if "captured_at" not in columns.columns or times == Times():
         return columns
@@ -102,7 +112,8 @@ def _times_of_columns(columns: DataFrame, times: Times) -> DataFrame:
         return columns
     literal = "TIMESTAMP_NTZ'{}'" if kind == "timestamp_ntz" else "TIMESTAMP'{}Z'"
     lowest, highest = (literal.format(moment.isoformat(" ")) for moment in (since, until))
-    return columns.where(f"captured_at IS NULL OR captured_at BETWEEN {lowest} AND {highest}")
+    or_unknown = "" if known else " OR captured_at IS NULL"
+    return columns.where(f"captured_at BETWEEN {lowest} AND {highest}{or_unknown}")
 
 
 def _are_times(columns: DataFrame) -> bool:

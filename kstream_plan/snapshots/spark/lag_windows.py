@@ -149,12 +149,16 @@ def beside(rows: DataFrame, spark: SparkSession, limits: Mapping[str, Mapping[st
     """Put the limits of its application beside every row; rows of other applications are left out."""
     different = list(limits.values())
     if len(limits) <= MOST_NAMES and all(one == different[0] for one in different):
-        return rows.withColumns({name: F.lit(value).cast("bigint") for name, value in different[0].items()})
+        return rows.withColumns({name: F.expr(_long(value)) for name, value in different[0].items()})
     columns: dict[str, list[Any]] = {"application_id": list(limits), "wanted": [True] * len(limits)}
     for name in different[0]:
         columns[name] = [one[name] for one in different]
     table = spark.createDataFrame(pyarrow.table(columns))
     return rows.join(F.broadcast(table), "application_id", "left").where("wanted OR application_id IS NULL")
+
+
+def _long(value: int | None) -> str:
+    return f"CAST({'NULL' if value is None else value} AS BIGINT)"
 
 
 def _counted(reading: LagReading, asked: Mapping[str, Asked]) -> dict[str | None, list[StoreCount]]:

@@ -132,9 +132,11 @@ def _rows_since(
     }
     times = Times(min(since_us.values()), max(one.until_us for one in asked.values()))
     found: dict[_Written, list[Any]] = defaultdict(list)
-    for frame in reading.files.rows(since_us, times):
+    alike = len({(one["since_us"], one["until_us"]) for one in limits.values()}) == 1
+    for frame in reading.files.rows(since_us, times, known=True):
         rows = beside(frame.rows, reading.spark, limits)
-        rows = rows.where("application_id IS NOT NULL AND at BETWEEN since_us AND until_us")
+        if not alike:  # else all that was read is within these times
+            rows = rows.where("at BETWEEN since_us AND until_us")
         _collect(rows, frame, reading.step_us, found)
     return found
 
@@ -198,9 +200,10 @@ def _missed(
         asked = windows[app].asked
         for pick in found:
             rows = read.get(_written(app, pick), ())
-            points = {_figures(point) for row in rows for point in row["points"]}
-            there = pick.store.rows[asked.level]
-            if pick.since_us is not None and len(points) < ENOUGH_ROWS and sum(row["rows"] for row in rows) < there:
+            all_read = sum(row["rows"] for row in rows) >= pick.store.rows[asked.level]
+            if pick.since_us is None or all_read or any(len(row["points"]) >= ENOUGH_ROWS for row in rows):
+                continue
+            if len({_figures(point) for row in rows for point in row["points"]}) < ENOUGH_ROWS:
                 missed[app].append(Pick(pick.store, asked.since_us))
     return missed
 

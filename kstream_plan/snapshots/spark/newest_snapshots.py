@@ -21,7 +21,7 @@ from kstream_plan.snapshots.files.sources import Form, Input
 from kstream_plan.snapshots.rows.document_kind import WRITTEN
 from kstream_plan.snapshots.rows.schema import SNAPSHOT, SNAPSHOT_KEYS
 from kstream_plan.snapshots.spark.failures import plain_path
-from kstream_plan.snapshots.spark.texts import explained, file_column, file_name, read_rows
+from kstream_plan.snapshots.spark.texts import either, explained, file_column, file_name, read_rows
 
 #: The generation, 0 without one; null if it cannot be read.
 _GENERATION = "IF(generation IS NULL, 0, try_cast(generation AS BIGINT))"
@@ -88,16 +88,19 @@ def newest_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Se
     names = {plain_path(file.path): file.name for file in inputs}
     with explained(names):
         rows = read_rows(spark, inputs, SNAPSHOT, SNAPSHOT_KEYS)
-        no_snapshot = F.coalesce(F.col("kind").isin(sorted(WRITTEN)), F.lit(False))
+        no_snapshot = F.coalesce(F.col("kind").isin(sorted(WRITTEN)), F.expr("false"))
         rows = rows.withColumns(
-            {"number": F.expr(_GENERATION), "unreadable": F.expr(f"unreadable OR {_GENERATION} IS NULL") | no_snapshot}
+            {
+                "number": F.expr(_GENERATION),
+                "unreadable": either(F.expr(f"unreadable OR {_GENERATION} IS NULL"), no_snapshot),
+            }
         )
         nameless = F.col("application_id").isNull()
         if selection.pattern is not None:
-            rows = rows.where(nameless | F.col("application_id").rlike(rf"\A(?:{selection.pattern})\z"))
+            rows = rows.where(either(nameless, F.col("application_id").rlike(rf"\A(?:{selection.pattern})\z")))
         if selection.as_of_us is not None:
-            in_time = F.col("at").isNull() | (F.col("at") <= selection.as_of_us)
-            rows = rows.where(nameless | in_time)
+            in_time = F.expr(f"at IS NULL OR at <= {selection.as_of_us}")
+            rows = rows.where(either(nameless, in_time))
         order = [F.col("unreadable").desc(), F.col("at").desc_nulls_last(), F.col("number").desc()]
         window = Window.partitionBy("application_id", F.when(nameless, F.col("file"))).orderBy(
             *order, F.when(nameless, F.col("text")), F.when(nameless, F.monotonically_increasing_id())

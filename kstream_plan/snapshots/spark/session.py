@@ -41,6 +41,8 @@ _DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.driver.maxResultSize": "0",
+    # where in Python a column was written down, for messages that nobody sees: two questions to Java for every column
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
 #: On this machine alone nothing has to be reached from outside.

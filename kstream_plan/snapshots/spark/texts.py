@@ -128,17 +128,24 @@ def _elements(text: Column) -> Column:
 
     So is what is no UTF-8: Spark would put other characters in its place, and nobody would know.
     """
-    unmarked = F.ltrim(text, F.lit("\ufeff"))  # a byte order mark is no JSON
-    elements = F.transform(F.from_json(unmarked, "array<string>"), lambda element: F.coalesce(element, F.lit("null")))
-    is_array = text.rlike(r"\A\uFEFF?\s*\[") & text.rlike(r"\]\s*\z")
-    return F.when(is_array & F.is_valid_utf8(text), F.coalesce(elements, F.array(text))).otherwise(F.array(text))
+    unmarked = F.ltrim(text, F.expr("'\ufeff'"))  # a byte order mark is no JSON
+    null = F.expr("'null'")
+    elements = F.transform(F.from_json(unmarked, "array<string>"), lambda element: F.coalesce(element, null))
+    is_array = F.call_function("and", text.rlike(r"\A\uFEFF?\s*\["), text.rlike(r"\]\s*\z"))
+    whole = F.call_function("and", is_array, F.is_valid_utf8(text))
+    return F.when(whole, F.coalesce(elements, F.array(text))).otherwise(F.array(text))
+
+
+def either(one: Column, other: Column) -> Column:
+    """Return whether one or the other holds; Python's ``|`` has PySpark load its own tests' helpers, and pandas."""
+    return F.call_function("or", one, other)
 
 
 def parsed(texts: DataFrame, keys: Mapping[str, Type]) -> DataFrame:
     """Parse what decides about a row; a value of another type comes out as ``null``, so does a row that is not JSON."""
     texts = texts.withColumn("text", F.expr("trim(LEADING '\ufeff' FROM text)")).where(F.col("text").rlike(r"\S"))
     parsed = texts.withColumn("keys", F.from_json("text", spark_columns(keys)))
-    return _timed(parsed.select("file", "text", F.lit(False).alias("config_as_text"), "keys.*"))
+    return _timed(parsed.select("file", "text", F.expr("false").alias("config_as_text"), "keys.*"))
 
 
 def _timed(rows: DataFrame, kind: str = "string", **more: Column) -> DataFrame:
@@ -157,7 +164,7 @@ def _checked(frame: DataFrame, row: Mapping[str, Type], where: str, *, with_file
     file = {"file": file_column()} if with_file else {}
     if "captured_at" in frame.columns:
         return _timed(frame, frame.schema["captured_at"].dataType.typeName(), **file)
-    return frame.withColumns({**file, "at": F.lit(None).cast("bigint"), "unreadable": F.lit(False)})
+    return frame.withColumns({**file, "at": F.expr("CAST(NULL AS BIGINT)"), "unreadable": F.expr("false")})
 
 
 def whole_row(columns: DataFrame, row: Mapping[str, Type]) -> Column:
@@ -173,13 +180,13 @@ def key_columns(columns: DataFrame, row: Mapping[str, Type], keys: Mapping[str, 
     """Return the columns ``keys``, null where a Parquet file does not have them, or a ``row`` not."""
     types = {name: spark_columns({name: kind}).split()[1] for name, kind in keys.items()}
     there = set(columns.columns) & row.keys()
-    return [(F.col(name) if name in there else F.lit(None)).cast(kind).alias(name) for name, kind in types.items()]
+    return [(F.col(name) if name in there else F.expr("NULL")).cast(kind).alias(name) for name, kind in types.items()]
 
 
 def _as_text(columns: DataFrame, row: Mapping[str, Type], keys: Mapping[str, Type]) -> DataFrame:
     config = columns.schema["config"].dataType.simpleString() if "config" in columns.columns else ""
     text = F.to_json(whole_row(columns, row)).alias("text")
-    as_text = F.lit(config == "map<string,string>").alias("config_as_text")
+    as_text = F.expr(str(config == "map<string,string>")).alias("config_as_text")
     return columns.select("file", text, as_text, "at", "unreadable", *key_columns(columns, row, keys))
 
 

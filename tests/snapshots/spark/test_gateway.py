@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+ROOT = Path(__file__).parents[3]
 
 _ASKED = """
 import sys
@@ -26,3 +34,21 @@ def test_numpy_is_told_from_other_values_as_spark_does_and_no_helpers_of_tests_a
         "False False False False True False",
         "False",
     ]
+
+
+_READ = """
+import sys
+from kstream_plan import read
+
+(snapshot,) = read([sys.argv[1]], lags=["examples/lag-history/lags.parquet"])
+print(snapshot.state.group.application_id, *{"pandas", "pyspark.testing"} & set(sys.modules))
+"""
+
+
+@pytest.mark.spark
+def test_reading_parquet_and_lags_loads_neither_pandas_nor_what_spark_tests_itself_with(tmp_path: Path) -> None:
+    snapshot = json.loads((ROOT / "examples/lag-history/snapshot.json").read_bytes())
+    pq.write_table(pa.Table.from_pylist([snapshot]), tmp_path / "snapshot.parquet")
+    command = [sys.executable, "-c", _READ, str(tmp_path / "snapshot.parquet")]
+    told = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True, cwd=ROOT)
+    assert told.stdout.split() == ["payments"]
