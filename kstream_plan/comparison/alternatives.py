@@ -12,7 +12,7 @@ from kstream_plan.model.holding_changes import apart_from_stateless, changed_hol
 from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import relief_ms
 from kstream_plan.plans.notebooks import InNotebooks
-from kstream_plan.plans.simulated import Draws, Range, figures_of
+from kstream_plan.plans.simulated import Draws, Range, figures_of, most_of, tells_restored
 from kstream_plan.plans.steps import HandOver, Place, Promote, restores_anew
 from kstream_plan.plans.stops import Stops, stops_of
 
@@ -137,13 +137,11 @@ def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] 
         moves=_range(plan, "moves", of.moves),
         max_paused_ms=_range(plan, "max_paused_task_ms", of.max_paused_ms),
         cold_handovers=_range(plan, "cold_handovers", of.cold_handovers),
-        restored_records=None
-        if summary.restored_records is None
-        else _range(plan, "restored_records", of.restored_records),
+        restored_records=_range(plan, "restored_records", of.restored_records) if tells_restored(plan, draws) else None,
         relief_ms=relief_ms(plan),
         least_moves=summary.lower_bounds.moves,
-        paused_at_once=_most(plan, "paused_tasks_at_once", draws),
-        peak_extra_copies=_most(plan, "peak_extra_copies", draws),
+        paused_at_once=most_of(plan, "paused_tasks_at_once", draws),
+        peak_extra_copies=most_of(plan, "peak_extra_copies", draws),
         most_restores_begun=_most_restores_begun(plan),
         most_state_records=_most_state_records(plan),
         pauses=pauses,
@@ -205,12 +203,6 @@ def _is_as_fast(of: Alternative, best: Alternative | None) -> bool:
     beside = draw_by_draw(of, best)
     always_slower = beside is not None and beside.slower == len(of.drawn_ms)
     return of.figures.balanced_ms.least <= best.figures.balanced_ms.most and not always_slower
-
-
-def _most(plan: Plan, figure: str, draws: Draws | None) -> int:
-    """Return the most of a figure: of the plan, where nobody knows it, and of the worst draw."""
-    worst = None if draws is None else draws.worst.get(f"max_{figure}")
-    return max(plan.ends(figure)[1], worst or 0)
 
 
 def _over(values: Sequence[int]) -> Range:

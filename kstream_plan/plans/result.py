@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from kstream_plan.plans.activity import membership
 from kstream_plan.plans.plan import Plan
-from kstream_plan.plans.simulated import Range, Simulation
+from kstream_plan.plans.simulated import Range, Simulation, most_of, tells_restored
 
 #: What comes of an application: nothing follows, surely; how its plan ends (``moving``: settled); or there is none.
 Outcome: TypeAlias = Literal["settled", "moving", "stuck", "cyclic", "unfinished", "unreadable"]
@@ -80,7 +80,7 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
     paused = _ends(plan, "max_paused_task_ms", None if draws is None else draws.max_paused_ms)
     restored = _ends(plan, "restored_records", None if draws is None else draws.restored_records)
     cure = None if simulated is None else simulated.cure
-    known = plan.summary.restored_records is not None
+    known = tells_restored(plan, draws)
     floor_ms = plan.summary.floor_ms if draws is None and plan.verdict.kind == "settled" else None
     return Result(
         application_id=plan.group.application_id,
@@ -116,7 +116,7 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         pauses_are_least=plan.pauses_are_least,
         restored_records_least=restored[0] if known else None,
         restored_records_most=restored[1] if known else None,
-        peak_extra_copies=plan.ends("peak_extra_copies")[1],
+        peak_extra_copies=most_of(plan, "peak_extra_copies", draws),
         draws=None if draws is None else draws.number,
         cause=_cause(plan),
         cure=None if cure is None else f"{cure.setting}={cure.value}",

@@ -15,7 +15,7 @@ from kstream_plan.plans.summary import DurationIs
 
 
 class Range(NamedTuple):
-    """A figure over all draws."""
+    """A figure over all draws: the median of what is likely, and the ends of what may be."""
 
     median: int
     least: int
@@ -60,6 +60,10 @@ class Figures(NamedTuple):
     cold_handovers: int
     restored_records: int
     max_paused_ms: int
+
+
+#: The figure that plans have under another name.
+_IN_PLANS = {"max_paused_ms": "max_paused_task_ms"}
 
 
 class OverDraws(NamedTuple):
@@ -167,6 +171,26 @@ def figures_of(made: Plan) -> Figures:
         restored_records=summary.restored_records or 0,
         max_paused_ms=0 if summary.max_paused_task is None else summary.max_paused_task.ms,
     )
+
+
+def most_of(made: Plan, figure: str, draws: Draws | None) -> int:
+    """Return the most of a figure: of the plan, where nobody knows it, and of the worst draw."""
+    worst = None if draws is None else draws.worst.get(f"max_{figure}")
+    return max(made.ends(figure)[1], worst or 0)
+
+
+def tells_restored(made: Plan, draws: Draws | None) -> bool:
+    """Tell whether it is known how much is restored, in every draw and whatever else is not known."""
+    if made.may_be_endless("restored_records"):
+        return False
+    sized = all(made.group.tasks[task].end_offset_known for task in made.group.stateful)
+    return sized or draws is None or draws.worst.get("max_restored_records", 0) is not None
+
+
+def ends_of(made: Plan, figures: Figures) -> tuple[Figures, Figures]:
+    """Return the least and the most that the figures of a plan may be, where they hang on what nobody knows."""
+    ends = [made.ends(_IN_PLANS.get(name, name), value) for name, value in figures._asdict().items()]
+    return Figures(*(low for low, _ in ends)), Figures(*(high for _, high in ends))
 
 
 def event_outcomes(made: Plan, scenario: Scenario) -> tuple[EventOutcome, ...]:

@@ -14,7 +14,7 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
-from kstream_plan.plans.simulated import Draws, Figures, Range, figures_of
+from kstream_plan.plans.simulated import Draws, Figures, Range, ends_of, figures_of
 from kstream_plan.plans.stops import Stops, stops_of
 from kstream_plan.policy.rules.over_draws import measured, worst
 from kstream_plan.simulation.new_ids import drawn
@@ -34,10 +34,15 @@ _WORTH_SHARING_MS = 4_000
 
 
 class Outcome(NamedTuple):
-    """One draw: how it ends, its figures, what every rule of a policy measures, the least to restore, what stops."""
+    """One draw: how it ends, its figures, what every rule of a policy measures, the least to restore, what stops.
+
+    ``least`` and ``most`` are the ends of the figures that hang on what nobody knows.
+    """
 
     settled: bool
     figures: Figures
+    least: Figures
+    most: Figures
     measured: Mapping[str, int | None]
     least_restored_records: int | None
     stops: Stops
@@ -100,8 +105,8 @@ def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw:
 
 
 def _outcome_of(made: Plan, measures: Mapping[str, int | None]) -> Outcome:
-    least = made.summary.lower_bounds.restored_records
-    return Outcome(made.verdict.kind == "settled", figures_of(made), measures, least, stops_of(made))
+    figures, bound = figures_of(made), made.summary.lower_bounds.restored_records
+    return Outcome(made.verdict.kind == "settled", figures, *ends_of(made, figures), measures, bound, stops_of(made))
 
 
 def worth_sharing(group: Group, number: int) -> bool:
@@ -110,31 +115,40 @@ def worth_sharing(group: Group, number: int) -> bool:
 
 
 def together(outcomes: Sequence[Outcome]) -> Draws:
-    """Return the range of every figure over these draws, and which of them is shown."""
+    """Return the range of every figure over these draws, and which of them is shown.
+
+    What nobody knows of each of several draws is in the range; of a single one its plan tells that.
+    """
     columns = zip(*(outcome.figures for outcome in outcomes), strict=True)
-    ranges = Figures(*map(_range, columns))  # type: ignore[arg-type]
+    ranges = [_range(column) for column in columns]
     bounds = [outcome.least_restored_records for outcome in outcomes]
     known = [bound for bound in bounds if bound is not None]
 
     def distance(draw: int) -> tuple[bool, float, int]:
         settled, figures = outcomes[draw][:2]
         apart = sum(
-            abs(figure - of.median) / max(1, of.most - of.least)  # type: ignore[attr-defined]
-            for figure, of in zip(figures, ranges, strict=True)
+            abs(figure - of.median) / max(1, of.most - of.least) for figure, of in zip(figures, ranges, strict=True)
         )
         return not settled, apart, draw
 
     settled = sum(outcome.settled for outcome in outcomes)
     mostly_settled = 2 * settled >= len(outcomes)
     candidates = [draw for draw, outcome in enumerate(outcomes) if outcome.settled == mostly_settled]
+    told = ranges if len(outcomes) == 1 else _with_ends(ranges, outcomes)
     return Draws(
         number=len(outcomes),
         shown=min(candidates, key=distance),
         settled=settled,
         worst=MappingProxyType(worst(outcome.measured for outcome in outcomes)),
         least_restored_records=_range(known) if len(known) == len(bounds) else None,
-        **ranges._asdict(),
+        **dict(zip(Figures._fields, told, strict=True)),
     )
+
+
+def _with_ends(ranges: Sequence[Range], outcomes: Sequence[Outcome]) -> list[Range]:
+    least = map(min, zip(*(outcome.least for outcome in outcomes), strict=True))
+    most = map(max, zip(*(outcome.most for outcome in outcomes), strict=True))
+    return [Range(of.median, low, high) for of, low, high in zip(ranges, least, most, strict=True)]
 
 
 def _range(figures: Sequence[int]) -> Range:

@@ -14,20 +14,26 @@ from functools import partial
 
 import pytest
 
+from kstream_plan.comparison.alternatives import alternative_figures
+from kstream_plan.documents.plan.end_snapshot import end_snapshot
 from kstream_plan.errors import ScenarioError, UsageError
 from kstream_plan.model import Group, Instance, is_uuid
 from kstream_plan.model.scenario import Join, NewInstance, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.plans.simulated import Figures
+from kstream_plan.plans.result import result_of
+from kstream_plan.plans.simulated import Figures, Range, Simulation
 from kstream_plan.plans.stops import Stops
+from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.simulation import draws, processes
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.new_ids import drawn, is_random
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from tests.benchmarks.whole_plan import scale_out as settled_and_joined
 from tests.helpers import captured_scenarios
 from tests.helpers.small_groups import group
+from tests.helpers.snapshot_rows import read
 
 TWO_MORE = Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2), NewInstance(threads=2))),))
 
@@ -83,6 +89,64 @@ def test_the_ranges_are_those_of_the_captured_scale_out() -> None:
     assert 9 <= found.probing_rebalances.least <= found.probing_rebalances.most <= 11
 
 
+@pytest.fixture(scope="module")
+def amid_a_migration() -> Simulation:
+    """One joins and one crashes in a group of which nobody knows how far its copies are."""
+    before = captured_scenarios.before("scale-out")
+    begun = plan(before, scenario=drawn(TWO_MORE, before.state.group, 0), max_rounds=3, floor=False, ranges=False)
+    amid = read(end_snapshot(begun))
+    joined = Join(at_ms=0, instances=(NewInstance(threads=1),))
+    crash = Stop(at_ms=0, process_ids=(amid.state.group.instances[0].process_id,))
+    return simulate(amid, Scenario(events=(joined, crash)), number_of_draws=6, what_ifs=False)
+
+
+def test_ranges_take_in_what_nobody_knows_of_every_draw(amid_a_migration: Simulation) -> None:
+    found = amid_a_migration.draws
+    assert found is not None
+    assert amid_a_migration.plan.summary.ranges
+    assert amid_a_migration.most_cold_handovers == found.worst["max_cold_handovers"]
+    for rule, of in (
+        ("max_duration", found.duration_ms),
+        ("max_rebalances", found.rebalances),
+        ("max_moves", found.moves),
+        ("max_cold_handovers", found.cold_handovers),
+        ("max_restored_records", found.restored_records),
+        ("max_pause_per_task", found.max_paused_ms),
+    ):
+        assert of.most == found.worst[rule], rule
+
+
+def test_most_copies_at_once_are_those_of_the_worst_draw(amid_a_migration: Simulation) -> None:
+    found = amid_a_migration.draws
+    assert found is not None
+    worst = found.worst["max_peak_extra_copies"]
+    assert worst is not None
+    assert result_of(amid_a_migration.plan, amid_a_migration).peak_extra_copies == worst
+    assert f"≤ {worst} copies beside the wanted ones" in simulation_table(amid_a_migration, width=160)
+
+
+def test_what_one_draw_does_not_know_is_not_known(amid_a_migration: Simulation) -> None:
+    made, found = amid_a_migration.plan, amid_a_migration.draws
+    assert found is not None
+    first, *others = made.group.tasks
+    unsized = replace(made.group, tasks=(replace(first, end_offset_known=False), *others))
+    known = replace(amid_a_migration, plan=replace(made, group=unsized))
+    assert result_of(known.plan, known).restored_records_most is not None
+    unknown = replace(known, draws=replace(found, worst={**found.worst, "max_restored_records": None}))
+    assert result_of(unknown.plan, unknown).restored_records_most is None
+    assert alternative_figures(unknown.plan, unknown.draws).restored_records is None
+    assert "in other draws not known" in simulation_table(unknown, width=160)
+
+
+def test_a_draw_that_restores_nothing_does_not_stand_for_others(amid_a_migration: Simulation) -> None:
+    made, found = amid_a_migration.plan, amid_a_migration.draws
+    assert found is not None
+    nothing = replace(made, summary=replace(made.summary, restored_records=0, ranges=()))
+    shown = replace(amid_a_migration, plan=nothing, draws=replace(found, restored_records=Range(0, 0, 5_000)))
+    [line] = [line for line in simulation_table(shown, width=160).splitlines() if line.startswith("RESTORE")]
+    assert "0-5,000" in line
+
+
 def test_any_number_of_processes_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draws, "_ALONE", 0)
     before = captured_scenarios.before("scale-out")
@@ -110,7 +174,8 @@ def test_a_budget_of_time_ends_the_draws() -> None:
 def _never_done_but_once(draw: int) -> draws.Outcome:
     if draw:
         threading.Event().wait()
-    return draws.Outcome(True, Figures(0, 0, 0, 0, 0, 0, 0), {}, None, Stops(0, 0))
+    nothing = Figures(0, 0, 0, 0, 0, 0, 0)
+    return draws.Outcome(True, nothing, nothing, nothing, {}, None, Stops(0, 0))
 
 
 def test_draws_that_nobody_wants_any_more_are_not_waited_for() -> None:

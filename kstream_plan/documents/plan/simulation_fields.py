@@ -127,7 +127,7 @@ FORM.record(
     value=Codec(_read_value, None, {"type": ["integer", "string", "array"], "items": {"type": "string"}}),
 )
 FORM.record(TaskCount)
-FORM.record(Range, "A figure over all draws.", ref="range")
+FORM.record(Range, "A figure over all draws: the median of what is likely, and the ends of what may be.", ref="range")
 FORM.record(
     Draws,
     number=whole(1).said("How many were simulated."),

@@ -320,7 +320,7 @@ def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
     summary, ends = plan.summary, plan.ends("restored_records")
     if not between and ends[0] != ends[1]:
         between = from_to(*ends)
-    if summary.restored_records == 0 and not ends[1]:
+    if summary.restored_records == 0 and not ends[1] and not between:
         under_way = ", and at an unknown rate what is under way"
         return Fact("RESTORE", (f"nothing new{'' if summary.duration_is == 'estimate' else under_way}",))
     amount = "unknown" if summary.restored_records is None else f"{records(summary.restored_records)} records"

@@ -13,7 +13,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, events, membership
 from kstream_plan.plans.design import BACK_BEFORE_FENCED, CLOSE_TO_TIME_OUT
 from kstream_plan.plans.loads import most_restoring
-from kstream_plan.plans.simulated import EventOutcome, Range, Simulation, WhatIf
+from kstream_plan.plans.simulated import EventOutcome, Range, Simulation, WhatIf, most_of, tells_restored
 from kstream_plan.render.plan.headline import (
     balance_fact,
     cause_sentence,
@@ -208,7 +208,7 @@ def _moves(simulated: Simulation, found: Sequence[Activity]) -> Fact:
         return stateless_moves_fact(simulated.plan)
     moves = _ranged(_over_all(simulated.plan, "moves", None if draws is None else draws.moves), "")
     hops = hops_phrase(simulated.plan, found)
-    copies = simulated.plan.ends("peak_extra_copies")[1]
+    copies = most_of(simulated.plan, "peak_extra_copies", draws)
     peak = f"; ≤ {count(copies, 'copy', 'copies')} beside the wanted ones at once" if copies else ""
     of_what = "" if simulated.plan.is_of_workers else " stateful"
     head = f"{moves} of {stateful:,}{of_what}{hops}, least {summary.lower_bounds.moves:,}"
@@ -223,6 +223,8 @@ def _restore(simulated: Simulation, record_size: int | None) -> Fact:
         ends, bounds = plan.ends("restored_records", *draws.restored_records), draws.least_restored_records
         between = "" if ends[0] == ends[1] else from_to(*ends)
         least = "" if bounds is None or bounds.least == bounds.most else from_to(bounds.least, bounds.most)
+    elif plan.summary.restored_records is not None and not tells_restored(plan, draws):
+        between = "in other draws not known"
     fact, restored = restore_fact(plan, between, least), plan.summary.restored_records
     forms = fact.forms
     if restored and record_size is not None:
