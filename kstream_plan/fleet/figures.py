@@ -58,6 +58,17 @@ def badness(result: Result) -> tuple[int, int, float, float, str]:
     )
 
 
+#: Why an application is at risk.
+RISKS = ("cold starts", "work that nobody runs meanwhile", "standbys missing")
+
+
+def risks(result: Result) -> tuple[str, ...]:
+    """Return which of :data:`RISKS` an application has; of cold starts the most that there may be count."""
+    unrun = (result.design or "").startswith("connect") and bool(result.max_paused_task_ms_most)
+    found = (bool(result.cold_handovers_most), unrun, bool(result.standbys_missing))
+    return tuple(risk for risk, is_so in zip(RISKS, found, strict=True) if is_so)
+
+
 def is_bad(result: Result) -> bool:
     """Tell whether it is one to act on: it does not settle, or might not, or tasks start cold, or nobody knows."""
     return result.outcome not in ("moving", "settled") or not result.settles_surely or bool(result.cold_handovers_most)

@@ -91,7 +91,8 @@ class Snapshot:
 
     ``group_protocol`` is that of the group: ``classic``, ``streams`` or ``connect``. ``started_ms`` tells, by process
     id, when instances have started, where that is known, ``streams_version`` which release of Kafka Streams runs
-    (``4.3.1``; the oldest one that does).
+    (``4.3.1``; the oldest one that does). ``older``: so many other snapshots of the application were there, of which
+    this is the newest; ``None``: nobody counted.
 
     About copies, by (task, instance): ``since_ms`` tells since when they are assigned, ``reported_ms`` when their lag
     was reported, both where that is known; ``measured_lags`` were measured by what instances publish, not reported at a
@@ -114,6 +115,7 @@ class Snapshot:
     started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     streams_version: str | None = None
     group_protocol: str = "classic"
+    older: int | None = field(default=None, compare=False)
 
     @property
     def offsets_in_stores(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
-from kstream_plan.fleet.figures import OUTCOMES, is_bad
+from kstream_plan.fleet.figures import OUTCOMES, RISKS, is_bad, risks
 from kstream_plan.plans.result import Result
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview
@@ -50,15 +50,24 @@ def fleet_markdown(all_results: Sequence[Result], shown: Sequence[Result]) -> st
 
 
 def fleet_heading(all_results: Sequence[Result], shown: Sequence[Result]) -> str:
-    """Return how many of all results are how."""
-    found: Counter[str] = Counter(result.outcome for result in all_results)
+    """Return how many of all applications are how and how many at risk, and how many files tell of none."""
+    files = [result for result in all_results if result.application_id is None]
+    results = [result for result in all_results if result.application_id is not None]
+    found: Counter[str] = Counter(result.outcome for result in results)
     parts = [f"{found[outcome]:,} {outcome}" for outcome in OUTCOMES if found[outcome]]
-    unsure = sum(result.outcome == "moving" and not result.settles_surely for result in all_results)
-    cold = sum(bool(result.cold_handovers_most) for result in all_results)
+    unsure = sum(result.outcome == "moving" and not result.settles_surely for result in results)
     parts += [f"{unsure:,} of the moving may not settle"] if unsure else []
-    parts += [f"{cold:,} with cold starts"] if cold else []
     more = f" ({len(shown):,} shown)" if len(shown) < len(all_results) else ""
-    return f"{count(len(all_results), 'application')}: {', '.join(parts)}{more}"
+    unread = f"; {count(len(files), 'file')} that cannot be read" if files else ""
+    return f"{count(len(results), 'application')}: {', '.join(parts)}{_at_risk(results)}{unread}{more}"
+
+
+def _at_risk(results: Sequence[Result]) -> str:
+    """Return how many are at risk, and by what, after a separator; empty if none is."""
+    of_each = [risks(result) for result in results]
+    found = Counter(risk for of in of_each for risk in of)
+    by_what = ", ".join(f"{found[risk]:,} with {risk}" for risk in RISKS if found[risk])
+    return f"; {sum(map(bool, of_each)):,} at risk: {by_what}" if by_what else ""
 
 
 def fleet_legend(shown: Sequence[Result]) -> Iterator[str]:
@@ -92,7 +101,7 @@ def _lines(shown: Sequence[Result], width: int) -> Iterator[str]:
 
 def result_cells(result: Result, escape: Escape) -> tuple[str, ...]:
     """Return the cells of a result, its name made harmless by ``escape``."""
-    name = "(not known)" if result.application_id is None else escape.name(result.application_id)
+    name = "(a file)" if result.application_id is None else escape.name(result.application_id)
     if result.outcome == "unreadable":
         return (name, "", "", "UNREADABLE", "", "", "")
     joining, leaving = result.instances_joining or 0, result.instances_leaving or 0
@@ -133,8 +142,17 @@ def result_why(result: Result, escape: Escape) -> Iterator[str]:
     if result.outcome == "unreadable":
         yield escape.sentence(result.error or "")
         return
-    if result.outcome == "settled":
-        return
+    if result.outcome != "settled":
+        yield from _changes(result)
+    if result.standbys_missing:
+        yield f"{count(result.standbys_missing, 'standby')} missing"
+    if result.cause:
+        yield escape.sentence(result.cause)
+    if result.cure:
+        yield f"cure: {escape.sentence(result.cure)}"
+
+
+def _changes(result: Result) -> Iterator[str]:
     if result.instances_empty:
         yield f"{count(result.instances_empty, 'instance')} hold{'s' if result.instances_empty == 1 else ''} nothing"
     if result.instances_joining:
@@ -143,9 +161,3 @@ def result_why(result: Result, escape: Escape) -> Iterator[str]:
         yield f"{result.instances_leaving:,} leave"
     if (result.spread or 0) > 1:
         yield f"loads differ by {count(result.spread or 0, 'task')}"
-    if result.standbys_missing:
-        yield f"{count(result.standbys_missing, 'standby')} missing"
-    if result.cause:
-        yield escape.sentence(result.cause)
-    if result.cure:
-        yield f"cure: {escape.sentence(result.cure)}"

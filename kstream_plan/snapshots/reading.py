@@ -136,6 +136,7 @@ class _SnapshotRow(NamedTuple):
     file: str
     key: str
     config_as_text: bool
+    older: int | None = None
     lags: LagHistory | None = None
 
 
@@ -216,7 +217,7 @@ def _snapshot_rows(spark: SparkSession, files: Files, wanted: Selection, keep_go
             continue
         application_id = row.get("application_id")
         if not isinstance(application_id, str) or wanted.wants(application_id):
-            rows.append(_SnapshotRow(row, text.file, text.application_id or "", text.config_as_text))
+            rows.append(_SnapshotRow(row, text.file, text.application_id or "", text.config_as_text, text.older))
     found = {row.key for row in rows} | {error.application_id or "" for error in errors}
     missing = wanted.missing(found)
     if missing or not (rows or errors):
@@ -316,9 +317,10 @@ def _only_snapshot(rows: Sequence[_SnapshotRow], lags_as_reported: bool, measure
 
 
 def _read_row(row: _SnapshotRow, lags_as_reported: bool) -> Snapshot:
-    return snapshot_from_row(
+    found = snapshot_from_row(
         row.row, row.file, lags=row.lags, lags_as_reported=lags_as_reported, config_as_text=row.config_as_text
     )
+    return replace(found, older=row.older)
 
 
 def _measured_snapshot(row: _SnapshotRow, lags_as_reported: bool, measured: Measurements) -> Snapshot:

@@ -74,7 +74,8 @@ def test_one_broken_file_of_many_is_named_and_does_not_take_the_others_along(
         assert (len(out.read_text().splitlines()) if out.exists() else None) == saved
     assert run(["fleet", str(folder), "--quiet"]) == 1
     shown = capsys.readouterr()
-    assert shown.out.startswith("12 applications: 1 unreadable, ")
+    assert shown.out.startswith("11 applications: ")
+    assert "; 1 file that cannot be read" in shown.out.split("\n\n")[0].replace("\n  ", " ")
     assert f"{one}: {said}" in shown.err
 
 
@@ -136,14 +137,19 @@ def test_policies_and_settings_beside_applications_are_passed_over_and_that_is_s
     results: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     (tmp_path / "plans.jsonl").write_bytes((results / "plans.jsonl").read_bytes())
-    for name, text in (("policy.yaml", "version: 1\n"), ("crash.yml", "events: []\n"), ("app.properties", "a=b\n")):
+    for name, text in (
+        ("policy.yaml", "version: 1\n"),
+        ("crash.yml", "events: []\n"),
+        ("app.properties", "a=b\n"),
+        ("README.md", "# a"),
+    ):
         (tmp_path / name).write_text(text)
     for paths in ([str(tmp_path)], sorted(map(str, tmp_path.iterdir()))):
         assert run(["fleet", *paths]) == 0
         said = capsys.readouterr()
         assert said.out.startswith("3 applications: 3 moving\n")
         assert said.err.count("\n") == 1
-        assert said.err.startswith("kstream-plan: note: 3 YAML or .properties files passed over, no applications: ")
+        assert said.err.startswith("kstream-plan: note: 4 files passed over, by the names no applications: ")
         assert "policy.yaml" in said.err
     assert run(["fleet", str(tmp_path / "policy.yaml")]) == 1
     assert "policy.yaml: is neither JSON nor Parquet" in capsys.readouterr().err
@@ -154,8 +160,23 @@ def test_what_is_json_is_an_application_whatever_its_name(tmp_path: Path, result
     (tmp_path / "orders.yaml").write_text('{"format_version": "1.0", "application_id": "orders"')
     assert run(["fleet", str(tmp_path), "--quiet"]) == 1
     said = capsys.readouterr()
-    assert "1 unreadable" in said.out
+    assert "1 file that cannot be read" in said.out
     assert "orders.yaml" in said.err
+
+
+def test_which_of_several_snapshots_of_an_application_counts_is_said(tmp_path: Path, capsys: Capture) -> None:
+    rows = list(fleet(3, tasks=2, seed=8))
+    for number, (place, hour) in enumerate(((0, 10), (0, 12), (0, 11), (1, 10), (2, 10))):
+        row = {**rows[place], "captured_at": f"2026-11-21T{hour}:00:00Z"}
+        (tmp_path / f"{number}.json").write_text(json.dumps(row))
+    assert run(["fleet", str(tmp_path), "--output", "json", "--quiet"]) == 0
+    said = capsys.readouterr()
+    newest = {one["application_id"]: one["captured_at"] for one in map(json.loads, said.out.splitlines())}
+    assert newest[rows[0]["application_id"]] == "2026-11-21T12:00:00.000Z"
+    which = f"of {rows[0]['application_id']} only the newest counts: 2 older snapshots passed over"
+    assert said.err == f"kstream-plan: note: {which}\n"
+    assert run(["fleet", str(tmp_path), "--as-of", "2026-11-21T10:30:00Z", "--quiet"]) == 0
+    assert capsys.readouterr().err == "", "what is too late does not count at all"
 
 
 def test_results_are_no_snapshots(results: Path, capsys: Capture) -> None:

@@ -31,6 +31,7 @@ from kstream_plan.documents.results import RESULT, each_result, is_results_file
 from kstream_plan.errors import KstreamPlanError, PlanFileError, SnapshotError, together
 from kstream_plan.fleet.figures import badness, by_figure
 from kstream_plan.fleet.where import Condition, check_name, conditions
+from kstream_plan.model import Snapshot
 from kstream_plan.plans.result import Result, result_of
 from kstream_plan.render.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.text.numbers import count, several
@@ -39,8 +40,8 @@ from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import PARQUET_MAGIC, STDIN, LocalFile, check_paths, read_head
 from kstream_plan.snapshots.rows.fields import printable
 
-#: How the names of files end that never hold an application, but policies, scenarios or settings.
-_OF_ANOTHER_KIND = (".yaml", ".yml", ".properties")
+#: How the names of files end that never hold an application: policies, scenarios, settings, texts, pages, pictures.
+_OF_ANOTHER_KIND = (".yaml", ".yml", ".properties", ".md", ".rst", ".html", ".svg", ".png", ".pdf", ".py", ".sh")
 
 
 class FleetOptions(Paging, PlansSnapshots):
@@ -101,7 +102,7 @@ class _Sources(NamedTuple):
 def _sorted(paths: Sequence[str]) -> _Sources:
     """Tell results, saved plans and snapshots apart by looking at them; folders and globs may hold all of them.
 
-    Policies, scenarios and settings that lie beside them are passed over, and that is said.
+    Policies, settings, texts and pictures that lie beside them are passed over, and that is said.
     """
     found = check_paths(paths)
     results: list[str] = []
@@ -119,7 +120,7 @@ def _sorted(paths: Sequence[str]) -> _Sources:
         return _Sources((), (), tuple(passed_over))  # whose error says what is wrong with each
     if passed_over:
         which = several([printable(name) for name in passed_over])
-        talk(f"note: {count(len(passed_over), 'YAML or .properties file')} passed over, no applications: {which}")
+        talk(f"note: {count(len(passed_over), 'file')} passed over, by the names no applications: {which}")
     return _Sources(tuple(results), tuple(plans), tuple(snapshots))
 
 
@@ -158,8 +159,22 @@ def _planned(snapshots: Sequence[str], asked: FleetOptions) -> list[Result]:
     with progress(quiet=asked.quiet) as tell:
         tell("reading")
         many = Many(lambda: job, settings, tell, keep_going=True)
-        work = many.done(read_snapshots(snapshots, asked, protocols=("classic", "streams", "connect"), then=many))
+        found = read_snapshots(snapshots, asked, protocols=("classic", "streams", "connect"), then=many)
+        work = many.done(found)
+    _tell_older(found)
     return [*(one.result for one in work.results if one.result is not None), *map(_unreadable, work.errors)]
+
+
+def _tell_older(found: Sequence[Snapshot | SnapshotError]) -> None:
+    """Say of which applications only the newest of several snapshots counts."""
+    read = [one for one in found if isinstance(one, Snapshot)]
+    several_of = [printable(one.state.group.application_id) for one in read if one.older]
+    if several_of:
+        older = sum(one.older or 0 for one in read)
+        which = f"of {several(several_of)} only the newest counts"
+        talk(f"note: {which}: {count(older, 'older snapshot')} passed over")
+    elif any(one.older is None for one in read):
+        talk("note: of an application with several snapshots only the newest counts")
 
 
 def _unreadable(error: KstreamPlanError) -> Result:

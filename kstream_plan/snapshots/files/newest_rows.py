@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -30,13 +30,17 @@ class RowText(NamedTuple):
 
 
 class Keyed(NamedTuple):
-    """A row with what decides whether it counts; ``application_id`` is ``None`` if it cannot be told."""
+    """A row with what decides whether it counts; ``application_id`` is ``None`` if it cannot be told.
+
+    ``older`` is how many other rows of its application there are that do not count.
+    """
 
     row: RowText
     application_id: str | None
     unreadable: bool
     at_us: int | None
     generation: int | None
+    older: int = 0
 
     @property
     def age(self) -> tuple[bool, bool, int, bool, int]:
@@ -96,18 +100,24 @@ def newest_rows(rows: Iterable[RowText], selection: Selection) -> list[Keyed]:
     Of the rows without a readable application one per file is returned.
     """
     newest: dict[tuple[str | None, str], list[Keyed]] = defaultdict(list)
+    rows_of_application = Counter[str]()
     for keyed in map(_keyed, rows):
         if keyed.application_id is None:
             alike = newest[None, keyed.row.file]
             if not alike or (keyed.age, alike[0].row.text) > (alike[0].age, keyed.row.text):
                 alike[:] = [keyed]
         elif _counts(keyed, selection):
+            rows_of_application[keyed.application_id] += 1
             alike = newest[keyed.application_id, ""]
             if not alike or keyed.age > alike[0].age:
                 alike[:] = [keyed]
             elif keyed.age == alike[0].age:
                 alike.append(keyed)
-    return [keyed for alike in newest.values() for keyed in alike]
+    return [
+        keyed._replace(older=max(0, rows_of_application[keyed.application_id or ""] - len(alike)))
+        for alike in newest.values()
+        for keyed in alike
+    ]
 
 
 def _counts(keyed: Keyed, selection: Selection) -> bool:

@@ -30,13 +30,15 @@ _GENERATION = "IF(generation IS NULL, 0, try_cast(generation AS BIGINT))"
 class SnapshotText(NamedTuple):
     """A snapshot row as collected: its file, its application as Spark read it, its JSON text in UTF-8.
 
-    ``config_as_text``: the values of ``config`` are text because the file has a map from text to text.
+    ``config_as_text``: the values of ``config`` are text because the file has a map from text to text. ``older``: so
+    many other rows of the application do not count; ``None``: they were not counted, which takes another pass.
     """
 
     file: str
     application_id: str | None
     text: bytes
     config_as_text: bool
+    older: int | None = None
 
 
 def newest_little_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Selection) -> list[SnapshotText]:
@@ -53,7 +55,7 @@ def newest_little_snapshots(spark: SparkSession, inputs: Sequence[Input], select
             texts += [text for file in inputs if file.form is form and file.long_rows for text in _long_rows(file)]
             rows += [row for row in texts if row.text.strip()]
     return [
-        SnapshotText(file_name(keyed.row.file, names), keyed.application_id, keyed.row.text, config_as_text=False)
+        SnapshotText(file_name(keyed.row.file, names), keyed.application_id, keyed.row.text, False, keyed.older)
         for keyed in newest_rows(rows, selection)
     ]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from rich.cells import cell_len
 
-from kstream_plan.fleet.figures import badness
+from kstream_plan.fleet.figures import RISKS, badness, risks
 from kstream_plan.plans.result import Result, result_of
-from kstream_plan.render.fleet import fleet_markdown, fleet_table
+from kstream_plan.render.fleet import fleet_heading, fleet_markdown, fleet_table
 from tests.helpers import plan_cases
 from tests.helpers.goldens import assert_golden
 
@@ -18,6 +20,24 @@ RESULTS = sorted([BROKEN, *(result_of(plan_cases.case(name)) for name in plan_ca
 def test_a_fleet() -> None:
     assert_golden("table/fleet-at-a-glance.txt", fleet_table(RESULTS, RESULTS))
     assert_golden("markdown/fleet-at-a-glance.md", fleet_markdown(RESULTS, RESULTS[:4]))
+
+
+def test_who_is_at_risk_is_counted_once_and_by_what() -> None:
+    calm = Result(application_id="a", outcome="settled", settles_surely=True, instances=1, tasks=1)
+    cold = replace(calm, application_id="b", cold_handovers_most=2, standbys_missing=1)
+    unrun = replace(calm, application_id="c", design="connect", max_paused_task_ms_most=303_000)
+    bare = replace(calm, application_id="d", standbys_missing=3)
+    paused = replace(calm, application_id="e", design="classic", max_paused_task_ms_most=3_000)
+    assert [risks(one) for one in (calm, cold, unrun, bare, paused)] == [
+        (), (RISKS[0], RISKS[2]), (RISKS[1],), (RISKS[2],), ()
+    ]  # fmt: skip
+    heading = fleet_heading([calm, cold, unrun, bare, paused], [calm])
+    assert heading == (
+        "5 applications: 5 settled; 3 at risk: 1 with cold starts, 1 with work that nobody runs meanwhile, "
+        "2 with standbys missing (1 shown)"
+    )
+    assert "3 standbys missing" in fleet_table([bare], [bare])
+    assert fleet_heading([calm, BROKEN], [calm, BROKEN]) == "1 application: 1 settled; 1 file that cannot be read"
 
 
 @pytest.mark.parametrize("width", [80, 97, 200])
