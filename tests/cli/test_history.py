@@ -209,3 +209,27 @@ def test_what_are_no_lag_rows_is_one_error(tmp_path: Path, capsys: Capture) -> N
     (tmp_path / "snapshot.json").write_text('{"application_id": "orders", "captured_at": "2026-11-21T12:00:00Z"}')
     assert run(["history", str(tmp_path)]) == 1
     assert "give lag rows, see: kstream-plan schema lags" in " ".join(capsys.readouterr().err.split())
+
+
+def test_stores_of_a_copy_that_are_heard_of_in_turn_count_in_every_step(tmp_path: Path, capsys: Capture) -> None:
+    """Every two hours each, an hour apart; the second store is first heard of an hour late."""
+    rows = [
+        _row(minute, FALLS, 1, 1_000 + minute if store == "a" else 200, store=store, end_offset=6_000 + 60 * minute)
+        for minute in range(0, 1_440, 60)
+        for store in ("ab"[minute // 60 % 2],)
+    ]
+    found = _said(rows, tmp_path / "lags.jsonl", capsys)
+    (copy,) = found["instances"]
+    assert (copy["lag"], copy["lag_before"]) == (1_000 + 1_320 + 200, 1_200)
+    heard_of_a = [minute - minute % 120 for minute in range(60, 1_440, 60)]
+    assert copy["lags"] == [None, *(1_200 + minute for minute in heard_of_a)]
+    assert copy["written_per_second"] == pytest.approx(2, rel=0.1), "one a second to each store"
+
+
+def test_what_a_store_does_not_know_is_not_taken_from_before(tmp_path: Path, capsys: Capture) -> None:
+    rows = [
+        _row(minute, FALLS, 1, lag, store=store, end_offset=None)
+        for minute, a, b in ((0, 10, 5), (60, 20, None), (120, 30, 7), (1_380, 40, 7))
+        for store, lag in (("a", a), ("b", b))
+    ]
+    assert _said(rows, tmp_path / "lags.jsonl", capsys)["lags"] == [15, None, 37, *[None] * 20, 47]

@@ -51,8 +51,11 @@ _NOT_BELOW_0 = "IF({0} < 0, 0, {0})"
 #: A row about the whole task beats those about its stores, of which all must be known.
 _WHOLE = (
     "coalesce(max({0}) FILTER (WHERE store IS NULL),"
-    " IF(count_if(store IS NOT NULL AND {0} IS NULL) = 0, sum({0}) FILTER (WHERE store IS NOT NULL), NULL))"
+    " IF(count_if(store IS NOT NULL AND {0} IS NOT NULL) = max(stores),"
+    " sum({0}) FILTER (WHERE store IS NOT NULL), NULL))"
 )
+#: A store is as it was until it is heard of again, in the steps of its copy; what is said of the whole task is not.
+_UNTIL_HEARD = "IF(store IS NULL, array(step), filter(steps, one -> one <= step AND one > coalesce(heard, -1)))"
 #: A running active task is caught up, and nothing is restored of a store without a changelog.
 _BEHIND = f"CASE WHEN lag = {LATEST} OR offset = {LATEST} OR NOT logged THEN 0 ELSE {POINT['behind']} END"
 
@@ -142,7 +145,7 @@ def _by_copy_and_step(rows: DataFrame, newest: DataFrame, over_us: int) -> DataF
         F.count("*").alias("rows"),
     )
     return (
-        stores.withColumn("process", F.expr(_PROCESS))
+        _in_all_steps(stores.withColumn("process", F.expr(_PROCESS)))
         .groupBy("application_id", "process", "task_id", "step")
         .agg(
             F.expr(_WHOLE.format("behind")).alias("behind"),
@@ -154,6 +157,27 @@ def _by_copy_and_step(rows: DataFrame, newest: DataFrame, over_us: int) -> DataF
             F.sum("rows").alias("rows"),
         )
     )
+
+
+def _in_all_steps(stores: DataFrame) -> DataFrame:
+    """Put each store, with how many its copy has, into every step of the copy from where it is first heard of."""
+    copy = ("application_id", "process", "task_id")
+    of_store = Window.partitionBy(*copy, "store").orderBy(F.desc("step"), "at", "process_id")
+    stores = stores.withColumns(
+        {
+            "steps": F.collect_set("step").over(Window.partitionBy(*copy)),
+            "stores": F.size(F.collect_set("store").over(Window.partitionBy(*copy))),
+            "heard": F.lead("step").over(of_store),
+        }
+    )
+    as_it_was = {
+        "first_behind": "IF(in_step < step, behind, first_behind)",
+        "first_log_end": "IF(in_step < step, log_end, first_log_end)",
+        **{name: f"IF(in_step < step, NULL, {name})" for name in ("first_at", "at", "rows")},
+    }
+    spread = stores.withColumn("in_step", F.explode(F.expr(_UNTIL_HEARD)))
+    spread = spread.withColumns({name: F.expr(sql) for name, sql in as_it_was.items()})
+    return spread.withColumn("step", F.col("in_step"))
 
 
 def _series(copies: DataFrame) -> DataFrame:
@@ -169,7 +193,7 @@ def _of_copies(copies: DataFrame) -> DataFrame:
         F.expr(_LAST.format("behind")).alias("last"),
         F.expr(_FIRST.format("behind")).alias("first"),
         F.expr(f"IF(min(first_at) < max(at), {_NOT_BELOW_0.format(_WRITTEN)}, NULL)").alias("written"),
-        F.min("first_at").alias("begin"),
+        F.expr("coalesce(min(first_at) FILTER (WHERE first_log_end IS NOT NULL), min(first_at))").alias("begin"),
         F.max("at").alias("end"),
         F.sum("rows").alias("rows"),
     )
