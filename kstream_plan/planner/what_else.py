@@ -28,6 +28,11 @@ _EITHER_LEADS: Sequence[NextLeader] = ("restarted", "others")
 _EITHER_END: Sequence[Cleaning] = ("early", "late")
 #: What is played beside, where no warning says why: the least that it takes, what counts anyway, and of cold starts.
 _FLOOR, _ALWAYS, _COLDEST = "floor", "always", "coldest"
+#: What may be known in one play of what may be, and not in another: in words, and the figures that tell it.
+_MAY_BE_UNKNOWN = {
+    "how long tasks stand still, or when everything runs": (*PAUSES, "runs_by_ms"),
+    "how much is restored": ("restored_records",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,12 +227,12 @@ def _ranges(plays: Sequence[Ends], coldest: Ends | None = None) -> Iterator[Figu
 
 
 def _endless(plays: Sequence[Ends]) -> Iterator[Note]:
-    """Warn of times that are known in the first play, and not in every other one."""
-    known = (figure for figure in (*PAUSES, "runs_by_ms") if plays[0][figure] is not None)
-    figures = tuple(figure for figure in known if any(play[figure] is None for play in plays))
-    if figures:
-        message = "It may also be that nobody knows how long tasks stand still, or when everything runs"
-        yield Note(ENDLESS, message, figures)
+    """Warn of what is known in the first play, and not in every other one."""
+    for what, names in _MAY_BE_UNKNOWN.items():
+        known = (figure for figure in names if plays[0][figure] is not None)
+        figures = tuple(figure for figure in known if any(play[figure] is None for play in plays))
+        if figures:
+            yield Note(ENDLESS, f"It may also be that nobody knows {what}", figures)
 
 
 def _not_played(made: Plan) -> Note:

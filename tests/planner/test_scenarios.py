@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cache
 from math import inf
 
@@ -19,6 +20,10 @@ from kstream_plan.plans import Demote, MemberJoined, MemberLeft, Place, Plan, Re
 from kstream_plan.plans.activity import membership
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.membership import DiskCopy, as_flushed
+from kstream_plan.plans.result import result_of
+from kstream_plan.policy.check import check_plan
+from kstream_plan.policy.findings import Standard, Status
+from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.render.plan.table import table
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
@@ -465,6 +470,24 @@ def test_close_to_the_session_time_out_both_outcomes_are_told(restart: str, warn
         assert made.summary.rebalances == rebalances[noticed]
         assert rebalances[0] == 1
         assert re.match(rf"Within it: .* s, 1 rebalance, .*; beyond it: .* s, {rebalances[1]} rebalances, ", told[0])
+
+
+def test_what_is_restored_is_unknown_where_it_may_be() -> None:
+    """Back within the time-out nothing is restored; beyond it tasks start cold, and nobody knows how large they are."""
+    known = captured_scenarios.before("scale-out")
+    tasks = tuple(replace(task, end_offset_known=not task.stateful) for task in known.state.group.tasks)
+    unsized = replace(known, state=replace(known.state, group=replace(known.state.group, tasks=tasks)))
+    made = _play(unsized, "{at: 0s, stop: i1}, {at: 9s, return: i1}")
+    assert made.summary.restored_records == 0
+    assert made.ends("cold_handovers")[1]
+    assert made.may_be_endless("restored_records")
+    assert "RESTORE  0 records (or nobody knows how many). Some" in table(made)
+    assert result_of(made).restored_records_most is None
+    limit = Limit(10**15)
+    found = check_plan(made, Standard(Policy({"max_restored_records": limit}), datetime.now(UTC)))
+    [finding] = [finding for finding in found.findings if finding.rule == "max_restored_records"]
+    assert finding.measured is None
+    assert finding.status is Status.ERROR
 
 
 def test_new_settings_count_from_when_a_restarted_member_leads() -> None:

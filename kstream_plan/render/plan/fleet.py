@@ -149,7 +149,7 @@ def _cells(plan: Plan, escape: Escape) -> tuple[str, ...]:
         f"{from_to(*plan.ends('moves'))}/{stateful:,}",
         from_to(*plan.ends("cold_handovers")),
         ("≥ " if plan.pauses_are_least else "") + durations(*plan.ends("max_paused_task_ms")) if worst else "",
-        "unknown" if figures.restored_records is None else from_to(*plan.ends("restored_records")),
+        "unknown" if plan.may_be_endless("restored_records") else from_to(*plan.ends("restored_records")),
     )
 
 

@@ -320,11 +320,14 @@ def restore_fact(plan: Plan, between: str = "", least: str = "") -> Fact:
     summary, ends = plan.summary, plan.ends("restored_records")
     if not between and ends[0] != ends[1]:
         between = from_to(*ends)
+    otherwise_unknown = summary.restored_records is not None and plan.may_be_endless("restored_records")
+    if otherwise_unknown:
+        between = "or nobody knows how many"
     if summary.restored_records == 0 and not ends[1] and not between:
         under_way = ", and at an unknown rate what is under way"
         return Fact("RESTORE", (f"nothing new{'' if summary.duration_is == 'estimate' else under_way}",))
     amount = "unknown" if summary.restored_records is None else f"{records(summary.restored_records)} records"
-    if any(note.code == "no-restore-rate" and note.subjects for note in plan.assumptions):
+    if otherwise_unknown or any(note.code == "no-restore-rate" and note.subjects for note in plan.assumptions):
         sure = ("Some rates or sizes are unknown", "Some rates are unknown", "Some unknown")
     elif summary.duration_is != "estimate":
         sure = ("No --restore-rate is known", "No --restore-rate", "No rate")
