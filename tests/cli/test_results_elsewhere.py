@@ -76,3 +76,18 @@ def test_what_holds_no_plans_is_one_error(folder: Path, path: str, capsys: Captu
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith(f"kstream-plan: error: {path}: does not exist, or holds something else")
+
+
+@pytest.mark.parametrize(("form", "command"), [("fleet.jsonl", ["fleet"]), ("jsonl", ["show", "--output", "json"])])
+def test_empty_files_in_a_folder_are_told_as_they_are_here(
+    folder: Path, form: str, command: list[str], capsys: Capture
+) -> None:
+    below = folder / f"with-empty-{command[0]}"
+    below.mkdir()
+    rows = (folder / form if form == "fleet.jsonl" else next((folder / form).glob("part-*.json"))).read_bytes()
+    for name, content in {"rows.jsonl": rows, "empty.json": b"", "part-1.json": b"", "_SUCCESS": b""}.items():
+        (below / name).write_bytes(content)
+    path = f"viewfs://test/data/{below.name}"
+    assert run([command[0], path, *command[1:]]) in (0, 4)
+    warning = f"kstream-plan: warning: {path}/empty.json is empty: it is passed over\n"
+    assert capsys.readouterr().err.count(warning) == 1

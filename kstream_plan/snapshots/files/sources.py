@@ -324,6 +324,11 @@ def _holds_something(path: str) -> bool:
     """Tell whether a file is not empty; one that is, is told as a warning: it may be what was left of a snapshot."""
     if os.stat(path).st_size:
         return True
-    if not os.path.basename(path).startswith("part-"):  # Spark writes such ones where it has no rows
+    if not may_be_empty(path):
         _LOG.warning("%s is empty: it is passed over", printable(path))
     return False
+
+
+def may_be_empty(path: str) -> bool:
+    """Tell whether a file is one that Spark writes, which has no rows for some."""
+    return os.path.basename(path).startswith("part-")

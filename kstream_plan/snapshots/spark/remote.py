@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES, BrokenFileError, unzipped_head
-from kstream_plan.snapshots.files.sources import PARQUET_MAGIC, Form, Input, form_of
+from kstream_plan.snapshots.files.sources import PARQUET_MAGIC, Form, Input, form_of, may_be_empty
 from kstream_plan.snapshots.leader_log.looks_like_a_log import is_a_log
 from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS, kind_of
 from kstream_plan.snapshots.rows.fields import printable
@@ -21,9 +22,20 @@ from kstream_plan.snapshots.spark.texts import explained
 #: The kinds of documents that are read by ``show``, ``check``, ``diff`` and ``fleet``.
 _PLANS = {"plan", "result"}
 
+_LOG = logging.getLogger(__name__)
+
+
+class _File(NamedTuple):
+    """A file, and whether there is nothing in it."""
+
+    name: str
+    is_empty: bool
+
 
 def remote_inputs(spark: SparkSession, paths: Sequence[str]) -> tuple[list[Input], list[BrokenFileError]]:
     """Expand paths, folders and globs as Hadoop does and look into every file.
+
+    In a folder empty files are passed over with a warning, as they are on this machine.
 
     Returns:
         The files, each once, and an error for each that is neither JSON nor Parquet.
@@ -36,7 +48,7 @@ def remote_inputs(spark: SparkSession, paths: Sequence[str]) -> tuple[list[Input
     broken = []
     try:
         for path in paths:
-            files = sorted(_files(spark, path))
+            files = _passing_over_empty(list(_files(spark, path)))
             if not files:
                 raise SnapshotError("does not exist or holds no file", where=printable(path), fix="check the path")
             for file in files:
@@ -60,13 +72,18 @@ def fetched_plans(spark: SparkSession, path: str, folder: Path) -> dict[str, str
     kinds: dict[str, bool] = {}
     copies: dict[str, str] = {}
     with explained({}):
-        for number, file in enumerate(sorted(_files(spark, path))):
+        files = sorted(_files(spark, path))
+        for number, (file, is_empty) in enumerate(files):
+            if is_empty:
+                continue
             if not _holds_plans(spark, file, kinds):
                 return {}
             copies[file] = str(folder / f"{number:06d}-{file.rpartition('/')[2]}")
         for file, copy in copies.items():
             source, target = (spark._jvm.org.apache.hadoop.fs.Path(of) for of in (file, f"file://{copy}"))
             source.getFileSystem(spark._jsc.hadoopConfiguration()).copyToLocalFile(False, source, target, True)
+    if copies:
+        _passing_over_empty(files)
     return copies
 
 
@@ -83,13 +100,21 @@ def _holds_plans(spark: SparkSession, file: str, kinds: dict[str, bool]) -> bool
     return kinds[parent]
 
 
-def _files(spark: SparkSession, path: str) -> Iterator[str]:
+def _passing_over_empty(files: Sequence[_File]) -> list[str]:
+    """Return the names of those that are not empty; those that are, are told as warnings."""
+    for file in sorted(files):
+        if file.is_empty and not may_be_empty(file.name):
+            _LOG.warning("%s is empty: it is passed over", printable(file.name))
+    return sorted(file.name for file in files if not file.is_empty)
+
+
+def _files(spark: SparkSession, path: str) -> Iterator[_File]:
     jvm: Any = spark._jvm
     pattern = jvm.org.apache.hadoop.fs.Path(path)
     system = pattern.getFileSystem(spark._jsc.hadoopConfiguration())
     for status in system.globStatus(pattern) or ():
         if not status.isDirectory():
-            yield status.getPath().toString()
+            yield _File(status.getPath().toString(), is_empty=False)  # whoever names it is told of it as an error
             continue
         below = system.listFiles(status.getPath(), True)
         start = len(status.getPath().toString()) + 1
@@ -97,8 +122,8 @@ def _files(spark: SparkSession, path: str) -> Iterator[str]:
             file = below.next()
             name = file.getPath().toString()
             hidden = any(part.startswith((".", "_")) for part in name[start:].split("/"))
-            if file.getLen() > 0 and not hidden:
-                yield name
+            if not hidden:
+                yield _File(name, is_empty=file.getLen() == 0)
 
 
 def _form(spark: SparkSession, file: str) -> Form:
