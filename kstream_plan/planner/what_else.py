@@ -9,6 +9,7 @@ from typing import Unpack
 
 from kstream_plan.model import Note
 from kstream_plan.model.starting_state import Cleaning
+from kstream_plan.model.times import duration
 from kstream_plan.planner.case import Case
 from kstream_plan.planner.lead import NextLeader
 from kstream_plan.planner.loop import NOT_WANTED
@@ -209,8 +210,8 @@ def _close_to_time_out(within: Plan, beyond: Plan, process_ids: tuple[str, ...])
 def _in_short(summary: Summary) -> str:
     rebalances = "1 rebalance" if summary.rebalances == 1 else f"{summary.rebalances:,} rebalances"
     cold = "1 cold start" if summary.cold_handovers == 1 else f"{summary.cold_handovers:,} cold starts"
-    still = f"{summary.paused_task_ms / 1000:,.0f} s of tasks that stand still"
-    return f"{summary.duration_ms / 1000:,.1f} s, {rebalances}, {cold}, {still}"
+    still = f"{duration(summary.paused_task_ms)} of tasks that stand still"
+    return f"{duration(summary.duration_ms)}, {rebalances}, {cold}, {still}"
 
 
 def _ends(made: Plan) -> Ends:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from importlib.resources import files
 from textwrap import wrap
@@ -20,6 +21,13 @@ _LINE = 135
 _LEGEND_SIGN, _LEGEND_LETTER = 38, 6
 #: A cell of a table with more characters than this, or with a longer word, is a long one.
 _LONG_TEXT, _LONG_WORD = 40, 24
+#: Letters that are read from the right: Hebrew, Arabic and their kin.
+_FROM_THE_RIGHT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+_BETWEEN = r"\s→,;:()"
+_WORD = rf"[^{_BETWEEN}{_FROM_THE_RIGHT}]*[{_FROM_THE_RIGHT}][^{_BETWEEN}]*"
+_NAMES_FROM_THE_RIGHT = re.compile(rf"{_WORD}(?: {_WORD})*")
+#: What is between these is put in order by itself, whatever stands beside it.
+_ISOLATE, _ISOLATED = "\u2068", "\u2069"
 
 
 def report_html(report: Report) -> str:
@@ -60,6 +68,13 @@ def _is_long(text: str) -> bool:
     return len(text) > _LONG_TEXT or any(len(word) > _LONG_WORD for word in text.split())
 
 
+def isolated(value: object) -> object:
+    """Return a text whose names that are read from the right do not reorder what stands beside them."""
+    if type(value) is not str or value.isascii():
+        return value
+    return _NAMES_FROM_THE_RIGHT.sub(rf"{_ISOLATE}\g<0>{_ISOLATED}", value)
+
+
 def _text(name: str) -> str:
     return _without_blanks(files(__package__).joinpath(_TEMPLATES, name).read_text(encoding="utf-8"))
 
@@ -74,6 +89,7 @@ def _environment() -> Environment:
         loader=PackageLoader(__package__, _TEMPLATES),
         autoescape=select_autoescape(["html", "svg"], default=True),
         undefined=StrictUndefined,
+        finalize=isolated,
         trim_blocks=True,
         lstrip_blocks=True,
     )

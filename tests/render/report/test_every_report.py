@@ -21,6 +21,7 @@ from kstream_plan.render.diff.story import tell_diff
 from kstream_plan.render.report.check_section import ABOUT
 from kstream_plan.render.report.compare_section import compare_section
 from kstream_plan.render.report.drain_section import drain_section, drains_svg
+from kstream_plan.render.report.markup import isolated
 from kstream_plan.render.report.page import Drawing, Table
 from kstream_plan.render.report.plain import plain
 from kstream_plan.render.report.reports import plan_svg, plans_html
@@ -252,3 +253,25 @@ def test_a_page_of_workers_says_when_it_draws_what_rebalances_change(name: str) 
     assert in_it("drawn when all workers have heard of it, which may take 3.0 s", page)
     assert in_it("Taken for granted", page)
     assert not in_it("Assumed:", page)
+
+
+HEBREW, ARABIC = "\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d\u0628\u0627"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("orders-1→orders-2, 3 of them", "orders-1→orders-2, 3 of them"),
+        (f"{HEBREW}-1→{ARABIC}-2: 5", f"\u2068{HEBREW}-1\u2069→\u2068{ARABIC}-2\u2069: 5"),
+        (f"0_0 ({HEBREW} {ARABIC}) on ≥ 2", f"0_0 (\u2068{HEBREW} {ARABIC}\u2069) on ≥ 2"),
+    ],
+)
+def test_names_that_are_read_from_the_right_are_put_in_order_by_themselves(text: str, shown: str) -> None:
+    assert isolated(text) == shown
+    assert isolated(7) == 7
+
+
+def test_no_page_has_such_a_name_that_is_not_isolated() -> None:
+    html = report_cases.case("evil-and-long")
+    body = re.sub(r"<script.*?</script>", "", html[html.index("<main>") :], flags=re.DOTALL)
+    assert body.count(HEBREW) == len(re.findall(f"\u2068[^\u2068\u2069]*{HEBREW}[^\u2068\u2069]*\u2069", body)) > 0
