@@ -13,8 +13,12 @@ from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.findings import Check, CheckedPlan, Finding, Standard, badness
 from kstream_plan.policy.limits import Limit, LimitValue
 from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement, Offence, Rule
+from kstream_plan.policy.rules.measuring import UNKNOWN
 from kstream_plan.policy.rules.origins import age
 from kstream_plan.policy.rules.over_draws import over_draws
+
+#: What grows as long as a group probes, though nothing else comes of it.
+_OF_EVERY_PROBE = ("max_duration", "max_rebalances")
 
 
 def check_plan(
@@ -105,7 +109,19 @@ def _measure(name: str, rule: Rule, limit: Limit, subject: MeasuredPlan) -> tupl
     if allowed is None:
         return None, Measurement(None, (Offence(None, note="end offsets are not known"),))
     shown = rule.worst(subject, allowed)
-    return allowed, shown if subject.draws is None else over_draws(name, rule, shown, subject.draws, allowed)
+    found = shown if subject.draws is None else over_draws(name, rule, shown, subject.draws, allowed)
+    return allowed, UNKNOWN if not found.offences and _goes_on(name, rule, subject) else found
+
+
+def _goes_on(name: str, rule: Rule, subject: MeasuredPlan) -> bool:
+    """Tell whether what a rule measures goes on after the plan's end, or may be otherwise then."""
+    verdict = subject.plan.verdict
+    if name not in RULES or rule.of_input or rule.kind is Kind.SWITCH or verdict.is_over:
+        return False
+    if verdict.kind in ("cyclic", "unfinished"):
+        return True
+    stuck = verdict.kind == "stuck" or (subject.draws is not None and subject.draws.unsettled > 0)
+    return stuck and name in _OF_EVERY_PROBE
 
 
 def _with_waiver(finding: Finding, standard: Standard) -> Finding:

@@ -30,6 +30,12 @@ _WHY_UNKNOWN = {
     "not-dealt-out": "some work is dealt out to nobody",
     ENDS_NOT_PLAYED: "how else it may come out was not played",
 }
+#: The same where nothing of that is said, by how the plan ends.
+_GOES_ON = {
+    "cyclic": "it goes round in circles",
+    "stuck": "it does not settle",
+    "unfinished": "the plan stops before its end",
+}
 _DEFECT = "a defect of kstream-plan, not of your change: please report it with the plan"
 _EDITED = "this is no plan as kstream-plan saves it, so it was edited: save it again"
 
@@ -167,7 +173,7 @@ def _why_unknown(finding: Finding, plan: Plan) -> str:
     rule = RULES[finding.rule]
     told = (*rule.unknown_with, ENDS_NOT_PLAYED) if rule.figure else rule.unknown_with
     said = {note.code for note in (*plan.warnings, *plan.assumptions)}.intersection(told)
-    why = next((why for code, why in _WHY_UNKNOWN.items() if code in said), "")
+    why = next((why for code, why in _WHY_UNKNOWN.items() if code in said), _GOES_ON.get(plan.verdict.kind, ""))
     return f" ({why})" if why else ""
 
 
