@@ -29,6 +29,8 @@ from kstream_plan.simulation.drain import Drain, DrainedTask
 from kstream_plan.simulation.drain_workers import WorkersDrained
 
 _IF_NOW = "If they stop now"
+#: More tasks than this, all of them warm, are listed on demand.
+_MANY = 12
 #: What is said otherwise of instances, and of workers, that are to stop.
 _CAPTIONS = {"PAUSES": "What stands still of what they run"}
 _OF_WORKERS = {"RUNS": "What runs there now", "BUSIEST": "What the busiest worker runs"}
@@ -120,7 +122,8 @@ def _table(title: str, tasks: Sequence[DrainedTask], names: Names) -> Table:
         )
         for task in tasks
     )
-    return Table(title, heads, rows, frozenset({3, 4}), tasks=0).unless_blank("records to restore")
+    folded = len(rows) > _MANY and all(task.caught_up for task in tasks)
+    return Table(title, heads, rows, frozenset({3, 4}), folded=folded, tasks=0).unless_blank("records to restore")
 
 
 def _ways(found: WorkersDrained) -> Table:

@@ -73,8 +73,8 @@ def after_fact(plan: Plan, follows: Aftermath, names: Names) -> Fact:
     bare = f"; {without:,} of them then have no standby (now {before:,})" if without > before else ""
     bare = bare if plan.config.num_standby_replicas else ""
     if plan.verdict.kind == "unfinished":
-        played = f"{rebalances} in {duration(summary.duration_ms)} were, and more follow"
-        return Fact("AFTER", (f"not played to the end: {played}. By then {looks}{bare}",))
+        played = f"{rebalances} in {duration(summary.duration_ms)}, and more follow"
+        return Fact("AFTER", (f"played were {played}. By then {looks}{bare}",))
     if plan.verdict.kind != "settled":
         reason = names.escape_message(plan.verdict.reason)
         return Fact("AFTER", (f"{plan.verdict.kind.upper()}: {reason}{cause_sentence(plan, names)}. {looks}{bare}",))

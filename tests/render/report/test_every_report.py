@@ -183,6 +183,18 @@ def test_a_column_that_is_blank_in_every_row_is_left_out() -> None:
     assert without.right == {3}
 
 
+def test_many_tasks_that_all_start_warm_are_listed_on_demand() -> None:
+    answer = drain(plan_cases.snapshot("scale-out-standbys"), ["i1"])
+    many = replace(answer, now=answer.now * 2)
+    starts_cold = (*answer.now, *(task._replace(caught_up=False) for task in answer.now))
+    cold = replace(answer, now=starts_cold, at_best=starts_cold)
+    folded = [
+        next(block for block in drain_section(one).blocks if isinstance(block, Table)).folded
+        for one in (answer, many, cold)
+    ]
+    assert folded == [False, True, False]
+
+
 def test_a_drain_that_was_not_played_to_its_end_says_so_at_first() -> None:
     answer = drain(plan_cases.snapshot("scale-out-standbys"), ["i1"])
     cut = replace(answer, plan=replace(answer.plan, verdict=plan_cases.case("unfinished").verdict))
@@ -191,7 +203,8 @@ def test_a_drain_that_was_not_played_to_its_end_says_so_at_first() -> None:
     assert said is not None
     assert "what follows was not played to its end" in said.text
     told = {fact.label: fact.text for fact in drain_section(cut).facts}
-    assert told["Afterwards"].startswith("not played to the end: ")
+    assert told["Afterwards"].startswith("played were ")
+    assert ", and more follow. By then " in told["Afterwards"]
     assert told["What else stands still"].endswith(", as far as it was played")
 
 
