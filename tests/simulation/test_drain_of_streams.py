@@ -64,6 +64,7 @@ def test_what_was_reported_counts_whoever_reported_it(made: dict[str, Any]) -> N
     assert [str(task.task_id) for task in found.cold_now] == ["0_2"]
     assert "WAIT moves nothing: the group is Stable. Copies that are behind go on catching up" in text
     assert "RUNS everything after" in text
+    assert "AFTER 1 instance runs 4 stateful tasks, Stable after 1 rebalance in " in text
 
 
 def test_require_warm_fails_where_nothing_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

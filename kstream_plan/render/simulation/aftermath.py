@@ -80,7 +80,8 @@ def after_fact(plan: Plan, follows: Aftermath, names: Names) -> Fact:
         return Fact("AFTER", (f"{plan.verdict.kind.upper()}: {reason}{cause_sentence(plan, names)}. {looks}{bare}",))
     long = takes_at_least(summary.duration_ms, summary.duration_is, summary.floor_ms)
     settled = f"after {rebalances} in {long}" if summary.duration_ms else "at once"
-    return Fact("AFTER", (f"{looks}, settled {settled}{bare}",))
+    word = "Stable" if plan.design == "streams" else "settled"  # who starts cold may be restoring still
+    return Fact("AFTER", (f"{looks}, {word} {settled}{bare}",))
 
 
 def _pause(number: int) -> str:
