@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kstream_plan.plans import Plan
+    from kstream_plan.plans.simulated import Draws
 
 
 class ExitCode(IntEnum):
@@ -32,8 +33,8 @@ def first_that_applies(codes: Iterable[ExitCode], errors: Collection[Exception] 
     return next((code for code in _ORDER if code in found), ExitCode.DONE)
 
 
-def outcome(plan: Plan, *, fail_on_changes: bool) -> ExitCode:
-    """Return the exit code of one plan."""
-    if plan.verdict.kind != "settled":
+def outcome(plan: Plan, *, fail_on_changes: bool, draws: Draws | None = None) -> ExitCode:
+    """Return the exit code of one plan, or of all ``draws`` of which it is one."""
+    if plan.verdict.kind != "settled" or (draws is not None and draws.settled < draws.number):
         return ExitCode.NOT_SETTLED
-    return ExitCode.CHANGES if fail_on_changes and plan.rounds else ExitCode.DONE
+    return ExitCode.CHANGES if fail_on_changes and plan.ends("rebalances")[1] else ExitCode.DONE

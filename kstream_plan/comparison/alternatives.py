@@ -12,7 +12,7 @@ from kstream_plan.model.holding_changes import apart_from_stateless, changed_hol
 from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import relief_ms
 from kstream_plan.plans.notebooks import InNotebooks
-from kstream_plan.plans.simulated import Draws, Range, figures_of, most_of, tells_restored
+from kstream_plan.plans.simulated import Draws, Range, figures_of, most_of, settles_surely, tells_restored
 from kstream_plan.plans.steps import HandOver, Place, Promote, restores_anew
 from kstream_plan.plans.stops import Stops, stops_of
 
@@ -89,8 +89,9 @@ class Alternative:
 
     @property
     def settles(self) -> bool:
-        """Whether every draw settles."""
-        return self.figures.settled == (1 if self.draws is None else self.draws.number)
+        """Whether it settles, in every draw and whatever nobody knows."""
+        of_all = 1 if self.draws is None else self.draws.number
+        return self.figures.settled == of_all and settles_surely(self.plan, self.draws)
 
 
 class DrawByDraw(NamedTuple):
@@ -155,16 +156,16 @@ def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] 
 def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
     """Fold what comes to the same, those that keep to the policy first, and mark the fastest that may be taken.
 
-    What may be taken settles in every draw, in a time of which not only the least is known, keeps to the policy, if
-    there is one, and has instances for all the standbys that it asks for. The best of it has the fewest cold starts in
-    its worst draw, and of these it is balanced first. Marked is, beside it, what has as few of them and times that
-    overlap with those of the best, unless it is slower in each of the same draws: which of these is faster, chance may
-    have decided. Of Connect groups it is the time of tasks that nobody runs that counts instead. Where all come to the
-    same nothing is marked.
+    What may be taken settles in every draw, whatever nobody knows, in a time of which not only the least is known,
+    keeps to the policy, if there is one, and has instances for all the standbys that it asks for. The best of it has
+    the fewest cold starts in its worst draw, and of these it is balanced first. Marked is, beside it, what has as few
+    of them and times that overlap with those of the best, unless it is slower in each of the same draws: which of these
+    is faster, chance may have decided. Of Connect groups it is the time of tasks that nobody runs that counts instead.
+    Where all come to the same nothing is marked.
     """
     folded: dict[tuple[object, ...], list[Alternative]] = {}
     for of in alternatives:
-        folded.setdefault((of.figures, of.plan.verdict.kind, of.kept, of.broken), []).append(of)
+        folded.setdefault((of.figures, of.plan.verdict.kind, of.settles, of.kept, of.broken), []).append(of)
     groups = sorted(folded.values(), key=lambda group: group[0].kept is False)
     may_be = (group[0] for group in groups if group[0].settles and group[0].is_known and not group[0].is_short)
     allowed = [one for one in may_be if one.kept is not False]

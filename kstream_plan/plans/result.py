@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from kstream_plan.plans.activity import membership
 from kstream_plan.plans.plan import Plan
-from kstream_plan.plans.simulated import Range, Simulation, most_of, tells_restored
+from kstream_plan.plans.simulated import Range, Simulation, most_of, settles_surely, tells_restored
 
 #: What comes of an application: nothing follows, surely; how its plan ends (``moving``: settled); or there is none.
 Outcome: TypeAlias = Literal["settled", "moving", "stuck", "cyclic", "unfinished", "unreadable"]
@@ -100,7 +100,7 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         stateful_tasks=len(plan.group.stateful),
         spread=plan.initial_balance.instance_spread,
         standbys_missing=_standbys_missing(plan, len(first)),
-        settles_surely=plan.tells_ends and plan.ends("settles")[0] == 1 and (simulated is None or simulated.settles),
+        settles_surely=plan.tells_ends and settles_surely(plan, draws),
         rebalances=plan.summary.rebalances,
         probing_rebalances=plan.summary.probing_rebalances,
         duration_ms=middle_ms,

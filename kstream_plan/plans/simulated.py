@@ -138,9 +138,8 @@ class Simulation(InNotebooks):
 
     @property
     def settles(self) -> bool:
-        """Whether it settles, in every draw."""
-        draws = self.draws
-        return self.plan.verdict.kind == "settled" and (draws is None or draws.settled == draws.number)
+        """Whether it settles, in every draw and whatever nobody knows."""
+        return settles_surely(self.plan, self.draws)
 
     @property
     def most_cold_handovers(self) -> int:
@@ -177,6 +176,13 @@ def most_of(made: Plan, figure: str, draws: Draws | None) -> int:
     """Return the most of a figure: of the plan, where nobody knows it, and of the worst draw."""
     worst = None if draws is None else draws.worst.get(f"max_{figure}")
     return max(made.ends(figure)[1], worst or 0)
+
+
+def settles_surely(made: Plan, draws: Draws | None) -> bool:
+    """Tell whether it settles, in every draw and whatever nobody knows."""
+    if made.verdict.kind != "settled" or not made.ends("settles")[0]:
+        return False
+    return draws is None or (draws.settled == draws.number and draws.worst.get("must_settle", 1) == 1)
 
 
 def tells_restored(made: Plan, draws: Draws | None) -> bool:

@@ -16,6 +16,9 @@ from kstream_plan.comparison.alternatives import (
 )
 from kstream_plan.model import Note
 from kstream_plan.plans.simulated import Range
+from kstream_plan.plans.summary import FigureRange
+from kstream_plan.render.compare.table import compare_table
+from kstream_plan.simulation.alternatives import alternative
 from kstream_plan.simulation.draws import one_draw
 from tests.helpers import plan_cases
 
@@ -104,6 +107,30 @@ def test_a_cold_start_more_is_never_the_fastest() -> None:
 def test_what_does_not_settle_is_never_the_fastest() -> None:
     never = replace(lasting(1, 1, 1), settled=0)
     assert named(of("never", never), of("slow", lasting(9, 9, 9))) == [("never", False), ("slow", True)]
+
+
+def test_what_may_not_settle_is_never_the_fastest() -> None:
+    may_not = of("1", lasting(1, 1, 1))
+    summary = replace(may_not.plan.summary, ranges=(FigureRange("settles", 0, 1),))
+    may_not = replace(may_not, plan=replace(may_not.plan, summary=summary))
+    found = beside_each_other([may_not, of("2", lasting(5, 5, 5))])
+    assert named(may_not, of("2", lasting(5, 5, 5))) == [("1", False), ("2", True)]
+    assert named(may_not, of("2", lasting(1, 1, 1))) == [("1", False), ("2", True)]
+    text = compare_table(found, width=160)
+    assert "! may not settle" in text
+    assert " or not" in text
+
+
+def test_what_may_follow_is_not_nothing() -> None:
+    settled = plan_cases.case("settled")
+    ends = (FigureRange("rebalances", 0, 22), FigureRange("duration_ms", 0, 660_000))
+    ranged = replace(settled, summary=replace(settled.summary, ranges=ends))
+    both = [alternative((Change("plan", name),), made, None, None) for name, made in (("1", settled), ("2", ranged))]
+    first, second = (
+        line for line in compare_table(beside_each_other(both), width=160).splitlines()[2:5] if line[2:3] in "12"
+    )
+    assert "nothing follows" in first
+    assert "0.0 s-11m00s" in second
 
 
 def test_figures_of_one_plan_are_its_summary_s() -> None:

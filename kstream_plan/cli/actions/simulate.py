@@ -95,7 +95,7 @@ def _shown(asked: SimulatesSnapshots, wanted: Wanted, played: Played, at: Workpl
     in_full = wanted.in_full(only=at.only)
     return Shown(
         simulation_line(simulated, wanted.escape),
-        outcome(simulated.plan, fail_on_changes=False),
+        outcome(simulated.plan, fail_on_changes=False, draws=simulated.draws),
         json=f"{simulation_json(simulated, full=wanted.full)}\n" if wanted.json else "",
         text=simulation_page(simulated, wanted.form, wanted.page, verbose=wanted.verbose) if in_full else "",
         result=result_of(simulated.plan, simulated) if wanted.result else None,

@@ -67,7 +67,9 @@ def figures(plan: Plan) -> str:
     """Return a plan in a few figures: ``≥ 11m00s, 20 moves, 0 cold``; of a Connect group what stands still."""
     summary = plan.summary
     if not plan.rounds:
-        return "nothing would change"
+        most = plan.ends("rebalances")[1]
+        otherwise = f" (or, which is not known, up to {count(most, 'rebalance')})" if most else ""
+        return f"nothing would change{otherwise}"
     length = _length(plan, summary.duration_ms)
     if plan.is_of_workers:
         at_once, longest_ms = plan.ends("paused_tasks_at_once")[1], plan.ends("longest_pause_ms")[1]

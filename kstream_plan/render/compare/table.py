@@ -235,12 +235,18 @@ def folded(of: Sequence[Sequence[Change]]) -> str:
 
 def _balanced(of: Alternative) -> str:
     draws, figures = of.draws, of.figures
-    if draws is not None and not of.settles:
+    if draws is not None and draws.settled < draws.number:
         return f"{draws.number - draws.settled:,} of {draws.number:,} draws do not settle"
-    if not of.plan.rounds:
+    if not figures.rebalances.most:
         return "nothing follows"
-    said, (median, least, most) = outcome(of.plan, figures.balanced_ms.median), figures.balanced_ms
-    return f"{said} ({duration(least)}-{duration(most)})" if median and duration(least) != duration(most) else said
+    said, (_, least, most) = outcome(of.plan, figures.balanced_ms.median), figures.balanced_ms
+    said += f" ({duration(least)}-{duration(most)})" if duration(least) != duration(most) else ""
+    return f"{said} or not" if not of.settles and _may_settle(of) else said
+
+
+def _may_settle(of: Alternative) -> bool:
+    """Tell whether it settles as it is likely to come, in every draw."""
+    return of.figures.settled == (1 if of.draws is None else of.draws.number)
 
 
 def _numbers(of: Range | None) -> str:
@@ -291,7 +297,8 @@ def _below(alike: Sequence[SameOutcome], width: int) -> list[str]:
 def _why_bad(alike: Sequence[SameOutcome]) -> list[str]:
     """Say what some of the alternatives do that are marked as bad."""
     reasons = {
-        "does not settle": any(not of.one.settles for of in alike),
+        "does not settle": any(not of.one.settles and not _may_settle(of.one) for of in alike),
+        "may not settle": any(not of.one.settles and _may_settle(of.one) for of in alike),
         "breaks the policy": any(of.one.kept is False for of in alike),
         "starts tasks cold, or may": any(of.one.figures.cold_handovers.most for of in alike),
     }

@@ -35,24 +35,29 @@ COLUMNS = (
 
 
 class Line(NamedTuple):
-    """One application of an overview: its cells, by what it is sorted, worst first, and what it counts for."""
+    """One application of an overview: its cells, by what it is sorted, worst first, and what it counts for.
+
+    ``surely``: it settles, if it does, whatever nobody knows.
+    """
 
     badness: tuple[bool | int | str, ...]
     cells: tuple[str, ...]
     settles: bool
     starts_cold: bool
     changes: bool = True
+    surely: bool = True
 
     @property
     def is_bad(self) -> bool:
         """Whether it is marked."""
-        return not self.settles or self.starts_cold
+        return not self.settles or not self.surely or self.starts_cold
 
 
 def plan_line(plan: Plan, escape: Escape) -> Line:
     """Return a plan's line, its name made harmless by ``escape``."""
     settles, cold = plan.verdict.kind == "settled", plan.ends("cold_handovers")[1] > 0
-    return Line(badness(plan), _cells(plan, escape), settles, cold, bool(plan.rounds))
+    changes, surely = plan.ends("rebalances")[1] > 0, plan.ends("settles")[0] == 1
+    return Line(badness(plan), _cells(plan, escape), settles, cold, changes, surely)
 
 
 def summary(lines: Sequence[Line], *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
@@ -132,23 +137,29 @@ def counts(lines: Sequence[Line]) -> str:
     settled = sum(not line.changes for line in lines)
     cold = sum(line.starts_cold for line in lines)
     parts = [f"{unsettled:,} {'does' if unsettled == 1 else 'do'} not settle"] if unsettled else []
+    parts += not_surely(lines)
     parts += [f"{cold:,} with cold starts"] if cold else []
     parts += [f"{len(lines) - settled:,} would change", f"{settled:,} settled already"]
     return f"{count(len(lines), 'application')}: {', '.join(parts)}"
 
 
+def not_surely(lines: Sequence[Line]) -> list[str]:
+    """Return how many settle, but not whatever nobody knows, if any."""
+    unsure = sum(line.settles and not line.surely for line in lines)
+    return [f"{unsure:,} may not settle"] if unsure else []
+
+
 def _cells(plan: Plan, escape: Escape) -> tuple[str, ...]:
-    figures, worst = plan.summary, plan.summary.max_paused_task
     name = escape.name(plan.group.application_id)
-    if not plan.rounds:
+    if not plan.ends("rebalances")[1]:
         return (name, "settled already", "0", "0", "", "")
-    stateful = len(plan.group.stateful)
+    stateful, paused_ms = len(plan.group.stateful), plan.ends("max_paused_task_ms")
     return (
         name,
-        outcome_with_ends(plan, figures.duration_ms),
+        outcome_with_ends(plan, plan.summary.duration_ms),
         f"{from_to(*plan.ends('moves'))}/{stateful:,}",
         from_to(*plan.ends("cold_handovers")),
-        ("≥ " if plan.pauses_are_least else "") + durations(*plan.ends("max_paused_task_ms")) if worst else "",
+        ("≥ " if plan.pauses_are_least else "") + durations(*paused_ms) if paused_ms[1] else "",
         "unknown" if plan.may_be_endless("restored_records") else from_to(*plan.ends("restored_records")),
     )
 

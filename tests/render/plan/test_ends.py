@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from kstream_plan.cli.exit_codes import ExitCode, outcome
 from kstream_plan.comparison.alternatives import alternative_figures
 from kstream_plan.plans import FigureRange, Plan
+from kstream_plan.plans.result import result_of
+from kstream_plan.render.check.wording import figures
 from kstream_plan.render.plan.fleet import markdown_summary, plan_line, summary
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.table import table
@@ -70,10 +73,10 @@ def test_so_do_the_lines_of_several_and_alternatives() -> None:
     made = open_ended(plan_cases.case("scale-out"))
     assert "  0-8  " in summary([plan_line(made, TERMINAL)])
     assert "| 0-8 |" in markdown_summary([plan_line(made, MARKDOWN)])
-    figures = alternative_figures(made, None)
-    assert (figures.cold_handovers.least, figures.cold_handovers.most) == (0, 8)
-    assert figures.balanced_ms.most == 7_200_000
-    assert figures.paused_at_once == 23
+    found = alternative_figures(made, None)
+    assert (found.cold_handovers.least, found.cold_handovers.most) == (0, 8)
+    assert found.balanced_ms.most == 7_200_000
+    assert found.paused_at_once == 23
 
 
 def test_nothing_to_do_is_not_said_of_what_may_change() -> None:
@@ -83,6 +86,27 @@ def test_nothing_to_do_is_not_said_of_what_may_change() -> None:
     shown = simulation_table(replace(nobody, plan=open_ended(nobody.plan)), width=300)
     assert "0-8 COLD STARTS" in shown
     assert "≤ 23 tasks at once for ≤ 55.0 s" in shown
+    lines = summary([plan_line(settled, TERMINAL), plan_line(plan_cases.case("settled"), TERMINAL)], width=160)
+    assert "1 may not settle, 1 with cold starts, 1 would change, 1 settled already" in lines
+    assert "settles at once (0.0 s-2h00m) or not" in lines
+    of_nobody = simulation_line(replace(nobody, plan=open_ended(nobody.plan)), TERMINAL)
+    assert of_nobody.is_bad
+    told = simulation_summary([of_nobody])
+    assert "1 may not settle" in told
+    assert "nothing follows" not in told
+    assert outcome(settled, fail_on_changes=True) is ExitCode.CHANGES
+    assert figures(settled) == "nothing would change (or, which is not known, up to 1,022 rebalances)"
+
+
+def test_draws_that_do_not_settle_end_with_their_exit_code() -> None:
+    simulated = simulation_cases.case("add-two")
+    assert simulated.draws is not None
+    assert outcome(simulated.plan, fail_on_changes=False, draws=simulated.draws) is ExitCode.DONE
+    some = replace(simulated.draws, settled=simulated.draws.number - 1)
+    assert outcome(simulated.plan, fail_on_changes=False, draws=some) is ExitCode.NOT_SETTLED
+    may_not = replace(simulated, draws=replace(simulated.draws, worst={**simulated.draws.worst, "must_settle": 0}))
+    assert result_of(may_not.plan, may_not).settles_surely is False
+    assert simulation_line(may_not, TERMINAL).is_bad
 
 
 def test_pauses_of_cold_starts_that_restore_nobody_knows_how_long_are_no_certainty() -> None:
