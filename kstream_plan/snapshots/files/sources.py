@@ -36,6 +36,8 @@ STDIN = "-"
 
 #: How a Parquet file begins.
 PARQUET_MAGIC = b"PAR1"
+#: How many bytes stand after the footer of a Parquet file: its length and the magic number.
+_PARQUET_END_BYTES = 8
 _UTF8_MARK = b"\xef\xbb\xbf"
 
 #: Paths that mean themselves to Spark: no pattern, nothing that a URI would spell in another way.
@@ -164,6 +166,8 @@ def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) ->
         what, fix = WRITTEN[kind]
         raise BrokenFileError(file.name, f"is {what}, not a snapshot", fix)
     form = form_of(head, file.name, is_a_log)
+    if form is Form.PARQUET:
+        _check_end(file)
     long_rows = form is not Form.PARQUET and not head.zipped and _is_long(head.content, form)
     suffix = Path(file.path).suffix
     is_plain = _PLAIN_PATH.fullmatch(file.path) and not Path(file.path).name.startswith((".", "_"))
@@ -172,6 +176,24 @@ def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) ->
     link = folder / f"{number:06d}.{'parquet' if form is Form.PARQUET else 'json'}{'.gz' if head.zipped else ''}"
     link.symlink_to(file.path)
     return Input(str(link), file.name, form, long_rows)
+
+
+def _check_end(file: LocalFile) -> None:
+    """Check that a Parquet file is whole: Spark would say so of one file at a time, and read all others again.
+
+    Raises:
+        BrokenFileError: it does not end as such files do, with the length of what stands before and the magic number.
+    """
+    try:
+        with open(file.path, "rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, size - _PARQUET_END_BYTES))
+            end = stream.read()
+    except OSError as error:
+        raise unreadable(file.name, error) from None
+    footer_bytes = int.from_bytes(end[:4], "little")
+    if not end.endswith(PARQUET_MAGIC) or footer_bytes + _PARQUET_END_BYTES + len(PARQUET_MAGIC) > size:
+        raise BrokenFileError(file.name, "begins like Parquet but is not a whole Parquet file", "copy it again")
 
 
 def _is_long(head: bytes, form: Form) -> bool:

@@ -41,6 +41,8 @@ _DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.driver.maxResultSize": "0",
+    # more than 32 files are looked up by a job of Spark's, which has a task for each unless told otherwise
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
     # where in Python a column was written down, for messages that nobody sees: two questions to Java for every column
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
+from typing import NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
@@ -18,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its customary name
 from pyspark.sql.types import StructType
 
 from kstream_plan.errors import KstreamPlanError, SnapshotError
+from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.sources import Form, Input
 from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS, WRITTEN
 from kstream_plan.snapshots.rows.fields import printable
@@ -70,6 +72,13 @@ def json_texts(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFra
         yield whole.select(file_column(), F.explode(_elements(F.col("value"))).alias("text"))
 
 
+class Part(NamedTuple):
+    """Parquet files in which a column is of the same type, and their rows."""
+
+    paths: Sequence[str]
+    rows: DataFrame
+
+
 class ParquetSchemas:
     """What columns Parquet files have: asked once, however often the files are read."""
 
@@ -77,29 +86,31 @@ class ParquetSchemas:
         """Know of none yet."""
         self._spark = spark
         self._known: dict[str, StructType] = {}
-        self._frames: dict[tuple[str, ...], list[DataFrame]] = {}
+        self._frames: dict[tuple[str, ...], list[Part]] = {}
 
-    def frames(self, paths: Sequence[str]) -> list[DataFrame]:
+    def frames(self, paths: Sequence[str]) -> list[Part]:
         """Return the files' rows together, or in several parts if the same column is of different types in them."""
         of = tuple(paths)
         if of not in self._frames:
             self._frames[of] = self._read(of)
         return self._frames[of]
 
-    def _read(self, paths: Sequence[str]) -> list[DataFrame]:
+    def _read(self, paths: Sequence[str]) -> list[Part]:
         if not all(path in self._known for path in paths):
             try:
                 together = self._spark.read.option("mergeSchema", "true").parquet(*paths)
                 self._known |= dict.fromkeys(paths, together.schema)
-                return [together]
+                return [Part(paths, together)]
             except (PySparkException, Py4JError) as error:
                 if len(paths) == 1 or "MERGE_SCHEMA" not in str(error):
                     raise
-                self._known |= {path: self._spark.read.parquet(path).schema for path in paths}
+                half = len(paths) // 2  # the few that differ are found in few jobs, however many files there are
+                self._read(paths[:half])
+                self._read(paths[half:])
         alike: dict[str, list[str]] = defaultdict(list)
         for path in paths:
             alike[self._known[path].json()].append(path)
-        return [self._spark.read.schema(self._known[of[0]]).parquet(*of) for of in alike.values()]
+        return [Part(of, self._spark.read.schema(self._known[of[0]]).parquet(*of)) for of in alike.values()]
 
 
 def parquet_columns(
@@ -109,13 +120,11 @@ def parquet_columns(
 
     Without ``file`` a row costs a tenth less to read.
     """
-    files = [file for file in inputs if file.form is Form.PARQUET]
-    if not files:
+    names = {file.path: file.name for file in inputs if file.form is Form.PARQUET}
+    if not names:
         return
-    first = printable(files[0].name)
-    where = first if len(files) == 1 else f"{first} or one of {len(files) - 1} others"
-    for frame in schemas.frames([file.path for file in files]):
-        yield _checked(frame, row, where, with_file=with_file)
+    for part in schemas.frames(list(names)):
+        yield _checked(part.rows, row, [names[path] for path in part.paths], with_file=with_file)
 
 
 def file_column() -> Column:
@@ -156,11 +165,17 @@ def _timed(rows: DataFrame, kind: str = "string", **more: Column) -> DataFrame:
     return rows.withColumns({**more, "at": F.expr(at), "unreadable": F.expr(unreadable)})
 
 
-def _checked(frame: DataFrame, row: Mapping[str, Type], where: str, *, with_file: bool) -> DataFrame:
-    if set(frame.columns) >= COLUMNS_OF_RESULTS:
-        what, fix = WRITTEN["result"]
-        raise SnapshotError(f"is {what}, not a snapshot", where=where, fix=fix)
-    check_columns(frame.schema.jsonValue(), row, where)
+def _checked(frame: DataFrame, row: Mapping[str, Type], names: Sequence[str], *, with_file: bool) -> DataFrame:
+    where = printable(names[0]) + (f" or one of {len(names) - 1} others" if len(names) > 1 else "")
+    try:
+        if set(frame.columns) >= COLUMNS_OF_RESULTS:
+            what, fix = WRITTEN["result"]
+            raise SnapshotError(f"is {what}, not a snapshot", where=where, fix=fix)
+        check_columns(frame.schema.jsonValue(), row, where)
+    except SnapshotError as error:
+        if len(names) > 1:
+            raise
+        raise BrokenFileError(names[0], error.what, error.fix) from None
     file = {"file": file_column()} if with_file else {}
     if "captured_at" in frame.columns:
         return _timed(frame, frame.schema["captured_at"].dataType.typeName(), **file)

@@ -302,6 +302,59 @@ def test_keep_going_returns_errors_beside_the_good(tmp_path: Path) -> None:
     assert refused(tmp_path)
 
 
+def _parquet_of(folder: Path, files: int) -> list[dict[str, Any]]:
+    """Save a snapshot a file, and return them."""
+    rows = [at(application_id=f"{number:02d}") for number in range(files)]
+    for snapshot in rows:
+        pq.write_table(pa.Table.from_pylist([snapshot]), folder / f"{snapshot['application_id']}.parquet")
+    return rows
+
+
+def _jobs(spark: Any) -> list[Any]:
+    jvm = spark._jvm
+    jobs = spark._jsc.sc().statusStore().jobsList(jvm.java.util.ArrayList())
+    return list(jvm.scala.jdk.javaapi.CollectionConverters.asJava(jobs))
+
+
+def _read_and_work(folder: Path, spark: Any) -> tuple[list[str], list[SnapshotError], list[int]]:
+    """The applications, the errors, and how many tasks each of Spark's jobs had."""
+    before = len(_jobs(spark))
+    outcomes = read([str(folder)], keep_going=True)
+    jobs = sorted(_jobs(spark), key=lambda job: int(job.jobId()))[before:]
+    apps = [o.state.group.application_id for o in outcomes if isinstance(o, Snapshot)]
+    errors = [o for o in outcomes if isinstance(o, SnapshotError)]
+    return apps, errors, [job.numTasks() for job in jobs]
+
+
+def test_one_of_many_parquet_files_with_another_column_is_found_in_few_jobs(tmp_path: Path, spark: Any) -> None:
+    rows = _parquet_of(tmp_path, 64)
+    broken = tmp_path / "40.parquet"
+    pq.write_table(pa.Table.from_pylist([{**rows[40], "generation": "seven"}]), broken)
+    apps, (error,), tasks = _read_and_work(tmp_path, spark)
+    assert apps == [f"{number:02d}" for number in range(64) if number != 40]
+    assert str(error).startswith(f"{broken}: column generation is of type string")
+    assert len(tasks) < 40
+
+
+def test_one_of_many_parquet_files_that_is_cut_costs_no_pass(tmp_path: Path, spark: Any) -> None:
+    _parquet_of(tmp_path, 40)
+    broken = tmp_path / "20.parquet"
+    broken.write_bytes(broken.read_bytes()[:-30])
+    apps, (error,), tasks = _read_and_work(tmp_path, spark)
+    assert len(apps) == 39
+    assert str(error).startswith(f"{broken}: begins like Parquet but is not a whole Parquet file")
+    broken.unlink()
+    assert _read_and_work(tmp_path, spark) == (apps, [], tasks)
+
+
+def test_looking_up_many_files_takes_no_task_for_each(tmp_path: Path, spark: Any) -> None:
+    for number in range(80):
+        save(tmp_path / f"{number:02d}.json", [at(application_id=f"{number:02d}")])
+    apps, errors, tasks = _read_and_work(tmp_path, spark)
+    assert (len(apps), errors) == (80, [])
+    assert sum(tasks) < 80
+
+
 # --- bad input --------------------------------------------------------------------------------------------------
 
 _ANYTHING = random.Random(0)
