@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import sysconfig
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -88,6 +89,61 @@ def test_a_cluster_without_executors_is_not_waited_for_for_ever(there: Cluster, 
     (error,) = _errors(answer.stderr)
     assert error.startswith("kstream-plan: error: no executor of the cluster has worked for 3 s. Fix: ")
     assert not (tmp_path / "results").exists()
+
+
+#: What a worker's Python is like, as its ``sitecustomize`` and other files beside it, and what is said then.
+_OTHER_PYTHONS = {
+    "nothing that the package needs": ({}, "No module named '"),
+    "another version of Python": (
+        {
+            "sitecustomize.py": "import collections, sys\n"
+            "version = collections.namedtuple('version', 'major minor micro releaselevel serial')\n"
+            "sys.version_info = version(3, 99, 0, 'final', 0)\n"
+        },
+        "they have another version of Python",
+    ),
+    "a Python too old for Spark": (
+        {"sitecustomize.py": "import sys\nsys.exit('SyntaxError')\n"},
+        "their Python does not start as a worker",
+    ),
+    "nowhere": (None, "Cannot run program"),
+}
+
+
+def _python(folder: Path, files: Mapping[str, str] | None) -> Path:
+    """A Python that has nothing but these files; ``None``: there is none."""
+    if files is not None:
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+        (packages,) = folder.glob("lib/python*/site-packages")
+        for name, content in files.items():
+            (packages / name).parent.mkdir(exist_ok=True)
+            (packages / name).write_text(content)
+    return folder / "bin" / "python"
+
+
+@pytest.mark.parametrize("there_is", _OTHER_PYTHONS)
+def test_workers_whose_python_cannot_run_the_package_are_one_error(
+    there: Cluster, there_is: str, tmp_path: Path
+) -> None:
+    files, why = _OTHER_PYTHONS[there_is]
+    fleet, python = tmp_path / "fleet.jsonl", _python(tmp_path / "python", files)
+    write_fleet(fleet, 6, tasks=4, seed=8)
+    answer = _assign(fleet, there.url, tmp_path / "results", f"spark.pyspark.python={python}")
+    assert (answer.returncode, answer.stdout) == (1, "")
+    (error,) = _errors(answer.stderr)
+    assert error.startswith(f"kstream-plan: error: the executors cannot run this tool: {why}")
+    assert "spark.pyspark.python=PATH" in error
+    assert not (tmp_path / "results").exists()
+
+
+def test_the_package_of_here_is_used_whatever_version_is_installed_there(there: Cluster, tmp_path: Path) -> None:
+    here = Path(sysconfig.get_path("purelib"))
+    files = {"kstream_plan/__init__.py": "raise ImportError('an old one')\n", "others.pth": f"{here}\n"}
+    fleet, python = tmp_path / "fleet.jsonl", _python(tmp_path / "python", files)
+    write_fleet(fleet, 6, tasks=4, seed=8)
+    answer = _assign(fleet, there.url, tmp_path / "results", f"spark.pyspark.python={python}")
+    assert (_errors(answer.stderr), answer.returncode) == ([], 0)
+    assert answer.stdout == _assign(fleet, "local[2]", tmp_path / "alone").stdout
 
 
 def test_executors_that_are_killed_again_and_again_are_one_error(there: Cluster, tmp_path: Path) -> None:

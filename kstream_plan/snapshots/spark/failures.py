@@ -17,6 +17,8 @@ _NO_FILE_SYSTEM = re.compile(
     r'No FileSystem for scheme "?(\w+)|ClassNotFoundException: Class org\.apache\.hadoop\.fs\.(\w+)'
 )
 _NO_PROGRAM = re.compile(r"No module named '[^']*'|Cannot run program \"[^\"]*\"")
+#: What a Python that ends at once, such as one too old for Spark, comes out as.
+_NO_DAEMON = "reading the port number from pyspark.daemon"
 #: How the reason begins for which a job was ended that nobody worked on, and the setting for after how long.
 NO_EXECUTOR, EXECUTOR_TIMEOUT = "no executor of the cluster has worked", "spark.kstream-plan.executorTimeout"
 _NO_EXECUTOR = re.compile(rf"{NO_EXECUTOR} for [\d,]+ s")
@@ -96,9 +98,10 @@ def _cluster_failure(said: str) -> SparkError | None:
 
 def executor_failure(said: str, names: Mapping[str, str]) -> BrokenFileError | SparkError:
     """Return the error that an exception stands for which comes of work on the executors."""
-    if "No module named" in said or "Cannot run program" in said or "PYTHON_VERSION_MISMATCH" in said:
+    if any(sign in said for sign in ("No module named", "Cannot run program", "PYTHON_VERSION_MISMATCH", _NO_DAEMON)):
         missing = _NO_PROGRAM.search(said)
-        what = missing[0] if missing else "they have another version of Python"
+        otherwise = "their Python does not start as a worker, perhaps it is too old"
+        what = missing[0] if missing else otherwise if _NO_DAEMON in said else "they have another version of Python"
         fix = "install there what is installed here, and name its Python by --spark-conf spark.pyspark.python=PATH"
         return SparkError(f"the executors cannot run this tool: {printable(what)}", fix=fix)
     if "Python worker exited unexpectedly" in said:
