@@ -80,7 +80,7 @@ class Alternative:
     @property
     def is_known(self) -> bool:
         """Whether it is known how long it takes, and not only how long at least."""
-        return self.plan.summary.duration_is != "least"
+        return self.plan.summary.duration_is != "least" and not self.plan.may_be_endless("duration_ms")
 
     @property
     def is_short(self) -> bool:

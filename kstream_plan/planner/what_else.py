@@ -29,6 +29,8 @@ _EITHER_LEADS: Sequence[NextLeader] = ("restarted", "others")
 _EITHER_END: Sequence[Cleaning] = ("early", "late")
 #: What is played beside, where no warning says why: the least that it takes, what counts anyway, and of cold starts.
 _FLOOR, _ALWAYS, _COLDEST = "floor", "always", "coldest"
+#: Of a play how long it takes, unless the least of it is all that is known.
+_KNOWN_TIME = "known_duration_ms"
 #: What may be known in one play of what may be, and not in another: in words, and the figures that tell it.
 _MAY_BE_UNKNOWN = {
     "how long tasks stand still, or when everything runs": (*PAUSES, "runs_by_ms"),
@@ -215,7 +217,8 @@ def _in_short(summary: Summary) -> str:
 
 
 def _ends(made: Plan) -> Ends:
-    return {figure: made.figure(figure) for figure in FIGURES}
+    known_ms = None if made.summary.duration_is == "least" else made.summary.duration_ms
+    return {_KNOWN_TIME: known_ms, **{figure: made.figure(figure) for figure in FIGURES}}
 
 
 def _ranges(plays: Sequence[Ends], coldest: Ends | None = None) -> Iterator[FigureRange]:
@@ -234,6 +237,8 @@ def _endless(plays: Sequence[Ends]) -> Iterator[Note]:
         figures = tuple(figure for figure in known if any(play[figure] is None for play in plays))
         if figures:
             yield Note(ENDLESS, f"It may also be that nobody knows {what}", figures)
+    if plays[0][_KNOWN_TIME] is not None and any(play[_KNOWN_TIME] is None for play in plays):
+        yield Note(ENDLESS, "It may also be that nobody knows how long it takes", ("duration_ms",))
 
 
 def _not_played(made: Plan) -> Note:

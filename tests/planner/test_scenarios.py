@@ -24,7 +24,9 @@ from kstream_plan.plans.result import result_of
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
+from kstream_plan.policy.rules import RULES, MeasuredPlan
 from kstream_plan.render.plan.table import table
+from kstream_plan.simulation.alternatives import alternative
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured, captured_scenarios, memberships
@@ -488,6 +490,18 @@ def test_what_is_restored_is_unknown_where_it_may_be() -> None:
     [finding] = [finding for finding in found.findings if finding.rule == "max_restored_records"]
     assert finding.measured is None
     assert finding.status is Status.ERROR
+
+
+def test_a_time_of_which_only_the_least_may_be_known_keeps_to_no_limit() -> None:
+    """Back within the time-out nothing is restored; beyond it learners restore, and nobody knows how fast."""
+    scenario = read_scenario("events: [{at: 0s, stop: i1}, {at: 9s, return: i1}]", "s.yaml")
+    before = captured_scenarios.before("scale-out")
+    made = plan(before, scenario=drawn(scenario, before.state.group, 0), design="learner")
+    assert made.summary.duration_is == "estimate"
+    assert made.may_be_endless("duration_ms")
+    assert RULES["max_duration"].worst(MeasuredPlan(made), 10**12).value is None
+    assert "~10.0 s (9.0-10.0 s, or nobody knows)" in table(made, width=120)
+    assert not alternative((), made, None, None).is_known
 
 
 def test_new_settings_count_from_when_a_restarted_member_leads() -> None:

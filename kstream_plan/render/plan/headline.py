@@ -197,8 +197,14 @@ def _how_long(plan: Plan) -> str:
     if not summary.duration_ms and summary.duration_is != "least":
         return "at once"
     between = durations(*plan.ends("duration_ms"))
-    between = "" if between == duration(summary.duration_ms) else between
+    between = or_unknown(plan, "" if between == duration(summary.duration_ms) else between)
     return f"in {takes_at_least(summary.duration_ms, summary.duration_is, summary.floor_ms, between)}"
+
+
+def or_unknown(plan: Plan, between: str) -> str:
+    """Return a range of times with that it may also not be known how long it takes, if so."""
+    unknown = plan.summary.duration_is != "least" and plan.may_be_endless("duration_ms")
+    return ", ".join(filter(None, (between, "or nobody knows" if unknown else "")))
 
 
 def _total(plan: Plan) -> str:

@@ -10,7 +10,7 @@ from kstream_plan.plans.simulated import Draws
 from kstream_plan.plans.steps import MemberLeft
 from kstream_plan.plans.timeline import Timeline
 from kstream_plan.render.plan.folding import Row, Run, fold
-from kstream_plan.render.plan.headline import cause_sentence, cold_phrase, other_end, pauses_fact
+from kstream_plan.render.plan.headline import cause_sentence, cold_phrase, or_unknown, other_end, pauses_fact
 from kstream_plan.render.plan.rows import line
 from kstream_plan.render.plan.runs import runs_facts
 from kstream_plan.render.report.page import Labelled
@@ -102,7 +102,8 @@ def _over(plan: Plan, draws: Draws | None) -> str:
         return f"{over} after ≥ {duration(summary.duration_ms)}: nobody told how fast state is restored"
     median_ms = summary.duration_ms if draws is None else draws.duration_ms.median
     between = durations(*plan.ends("duration_ms", *(() if draws is None else draws.duration_ms)))
-    typical = f"{over} after ~{duration(median_ms)}" + (f" ({between})" if between != duration(median_ms) else "")
+    between = or_unknown(plan, between if between != duration(median_ms) else "")
+    typical = f"{over} after ~{duration(median_ms)}" + (f" ({between})" if between else "")
     if summary.duration_is != "probes":
         return typical
     every = interval(plan.config.probing_rebalance_interval_ms)

@@ -19,6 +19,7 @@ from kstream_plan.render.plan.headline import (
     cause_sentence,
     cold_phrase,
     next_facts,
+    or_unknown,
     other_end,
     pauses_fact,
     range_fact,
@@ -177,7 +178,7 @@ def _takes(simulated: Simulation, names: Names) -> Fact:
         return Fact(label, (f"{after}{cause_sentence(plan, names)}",))
     took = _over_all(plan, "duration_ms", None if draws is None else draws.duration_ms)
     between = durations(took.least, took.most)
-    between = "" if between == duration(took.median) else between
+    between = or_unknown(plan, "" if between == duration(took.median) else between)
     long = takes_at_least(took.median, summary.duration_is, summary.floor_ms, between)
     if not took.median and summary.duration_is != "least":
         long = f"no time{f' ({between})' if between else ''}"
