@@ -195,6 +195,12 @@ def test_a_group_that_takes_too_long_is_said_to(monkeypatch: pytest.MonkeyPatch)
     assert found.most_cold == found.still_at_once.most == 0
 
 
+def test_so_is_one_of_few_instances(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(safe_pause, "_MOST_WORK", 2_000)
+    found = _of(bounce(_group(3, 9, True), 70_000), "leave")
+    assert (found.found.outcome, found.safe, found.found.restarts, found.restarts) == ("undecided", False, 0, 3)
+
+
 def test_what_is_not_safe_with_a_longer_pause_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     search = SafePause(_group(2, 2, True), PlanOptions(), _no_events, 2, (5_000,), together=True)
     safe_ms = {7_000, *range(20_000, search.longest_ms + 1_000, 1_000)}
