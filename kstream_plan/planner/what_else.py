@@ -18,7 +18,7 @@ from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.side_by_side import Ends, SideBySide
 from kstream_plan.plans import FigureRange, Plan, Summary
 from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, Design
-from kstream_plan.plans.plan import ENDLESS, ENDS_NOT_PLAYED, PAUSES
+from kstream_plan.plans.plan import ENDLESS, ENDS_NOT_PLAYED, PAUSES, READY_AT_FOLLOW_UP
 from kstream_plan.plans.summary import FIGURES
 
 #: A plan with more steps is a long one: each play of what else may be takes ten seconds and more.
@@ -121,7 +121,7 @@ class WhatElse:
         beginnings = [self._other(design).plan() for design in case.design.other_beginnings(case.snapshot)]
         ends += map(_ends, beginnings)
         warnings = (*warnings, *_not_firm(made, beginnings))
-        for code in (LEFT_OVER_CLEANUP, LATE_FOLLOW_UP):
+        for code in (LEFT_OVER_CLEANUP, LATE_FOLLOW_UP, READY_AT_FOLLOW_UP):
             others = found.get(code, [])
             if [*_ranges([first, *others])]:
                 ends += others
@@ -152,6 +152,8 @@ class WhatElse:
             plays[LEFT_OVER_CLEANUP] = [self._other(cleaning=when) for when in outcome.cleanings]
         if LATE_FOLLOW_UP in codes:
             plays[LATE_FOLLOW_UP] = [self._other(case.design.late())]
+        if READY_AT_FOLLOW_UP in codes:
+            plays[READY_AT_FOLLOW_UP] = [self._other(case.design.at_probes())]
         if self._may_be_colder(play.plan):
             unmeasured = replace(case.snapshot.rates, restore=MappingProxyType({}))
             coldest = replace(case, snapshot=replace(case.snapshot, rates=unmeasured))

@@ -290,6 +290,10 @@ class Design(ABC):
         """Return the same design with rebalances that come late, where that may change what they find."""
         return self
 
+    def at_probes(self) -> Design:
+        """Return the same design with copies, where nobody knows how fast they restore, caught up at probes alone."""
+        return self
+
     def other_beginnings(self, _snapshot: Snapshot) -> Sequence[Design]:
         """Return the same design with what nobody knows of how the group is at first taken otherwise."""
         return ()

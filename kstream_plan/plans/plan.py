@@ -22,6 +22,9 @@ from kstream_plan.plans.verdict import Verdict
 
 #: The code of the warning of figures that nobody knows in one play of what may be, though they are known in others.
 ENDLESS = "worst-unknown"
+#: The code of the warning that copies of which nobody knows how fast they restore count as caught up at follow-ups: the
+#: planner then plays what comes if they are so at probes alone, and leaves the warning out if that comes to the same.
+READY_AT_FOLLOW_UP = "ready-at-follow-up"
 #: The code of the warning that what else may be was not played, so that figures which may be ranges are of one play.
 ENDS_NOT_PLAYED = "ends-not-played"
 #: The figures of how long, and how many, tasks stand still.
@@ -163,6 +166,11 @@ class Plan(InNotebooks):
         known = [one for one in self.summary.ranges if one.figure == name]
         values = [*of_draws, *([] if shown is None else [shown]), *(end for one in known for end in one[1:])]
         return min(values, default=0), max(values, default=0)
+
+    @property
+    def ready_at_follow_ups(self) -> bool:
+        """Whether copies of which nobody knows how fast they restore count as caught up at follow-ups, too."""
+        return any(note.code == READY_AT_FOLLOW_UP for note in self.warnings)
 
     @property
     def tells_ends(self) -> bool:

@@ -148,6 +148,9 @@ class _Found(NamedTuple):
 
 
 def _checked(paths: Sequence[str], lags: Sequence[str]) -> tuple[Paths, Paths]:
+    for given in (paths, lags):
+        if isinstance(given, str):
+            raise UsageError(f"{given!r} is one path, and several may be given", fix=f"give a list: [{given!r}]")
     if not paths:
         raise UsageError("no snapshot is given", fix="name files, folders or globs, or - for standard input")
     snapshot_paths, lag_paths = check_paths(paths), check_paths(lags)

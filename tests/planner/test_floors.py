@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kstream_plan.model import Rates
+from kstream_plan.model import Copy, Rates, TaskId
 from kstream_plan.planner import plan as planner
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
@@ -118,3 +118,26 @@ def test_a_plan_is_checked_while_others_play_what_else_may_be(standbys: int) -> 
     assert (played.rounds, asked) == (made.rounds, 0)
     assert recorded.asked
     assert broken_invariants(played) == broken_invariants(made) == ()
+
+
+def test_a_plan_of_follow_ups_alone_tells_what_comes_if_copies_are_ready_only_at_probes() -> None:
+    """A copy that warms up already counts as caught up at a follow-up; nobody knows whether it is, without a rate."""
+    before = captured.join("scale-out")
+    group = before.state.group
+    task = group.task_index[TaskId(0, 0)]
+    at = group.instance_index[next(of.process_id for of in group.instances if of.host == "i5")]
+    consumer = group.consumers_of[at].start
+    holdings = list(before.state.holdings)
+    holdings[consumer] = holdings[consumer]._replace(warmup=(task,))
+    whole = group.end_offset_sums[task]
+    copies = list(before.state.copies)
+    copies[task] = (*copies[task], Copy(at, whole - 100, (consumer,), whole - 100, consumer, False, 0))
+    amid = replace(before, state=replace(before.state, holdings=tuple(holdings), copies=tuple(copies)))
+    made = plan(amid)
+    assert made.ready_at_follow_ups
+    low, high = made.ends("duration_ms")
+    assert low == made.summary.duration_ms < plan(before).summary.duration_ms <= high + 60_000
+    assert "if copies are ready at follow-ups, too" in " ".join(table(made).split())
+    known = plan(replace(amid, rates=Rates(restore_per_instance=100.0)))
+    assert not known.ready_at_follow_ups
+    assert not plan(before).ready_at_follow_ups

@@ -29,7 +29,8 @@ class Interval(NamedTuple):
     """The time from one assignment to the next rebalance, on the plan's clock.
 
     ``tick``: long enough for every copy to be caught up if no restore rate says otherwise: the next rebalance is a
-    probing one, or comes no earlier than one would. A follow-up never is.
+    probing one, or comes no earlier than one would. A follow-up never is; unless only those ``at_probes`` are told, it
+    finds what was placed two or more generations before caught up.
     ``idle``: nothing was assigned at its beginning; what is known of the copies is what a snapshot says.
     ``readiness``: it is the first one of a plan; of copies whose restore rate is not known this tells, instead of the
     length of the interval, whether they are caught up at its end. Copies may have been reported within it.
@@ -40,6 +41,7 @@ class Interval(NamedTuple):
     tick: bool
     idle: bool = False
     readiness: Readiness | None = None
+    at_probes: bool = False
 
 
 def advance(
@@ -272,17 +274,20 @@ class _Report:
         if known:
             remaining = self._restoring.remaining(task, copy)
         else:
-            remaining = 0 if tick or copy.placed_in < self._generation or copy.active else copy.remaining
+            remaining = 0 if tick or self._ready_by_now(copy) or copy.active else copy.remaining
         if copy.placed_in == self._generation and not tick:
             return self._just_placed(task, copy, consumer, remaining)
         if copy.active and not remaining and consumer not in self._disturbed:
             lag = LATEST
         else:
-            lag = self._reported(task, copy, self._remaining_then(task, copy) if known else 0)
+            lag = self._reported(task, copy, self._remaining_then(task, copy) if known else remaining)
         reporters = copy.reporters if consumer in self._revoking and copy.reporters else (consumer,)
         if (copy.lag, copy.reporters, copy.remaining) == (lag, reporters, remaining):
             return copy
         return Copy(copy.instance, lag, reporters, remaining, *copy[4:])
+
+    def _ready_by_now(self, copy: Copy) -> bool:
+        return copy.placed_in < self._generation and not self._interval.at_probes
 
     def _unready(self, task: int, copy: Copy, consumer: int) -> Copy:
         """Nobody knows how fast it restores, so it counts as it was reported, behind by what was written since."""

@@ -83,6 +83,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._races: set[int] = set()
         self._deletions: set[int] = set()
         self._late: set[int] = set()
+        self._ready: set[int] = set()
         self._beginning: Beginning | None = None
         self._known: KnownDecision | None = None
         self._readiness: Readiness | None = None
@@ -161,7 +162,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         transition = _nothing(turn.state) if lapse.idle else turn.transition
         long = lapse.to_ms - lapse.from_ms >= self._config.probing_rebalance_interval_ms
         tick = self._clock.all_ready or (long and not transition.follow_up)
-        interval = Interval(lapse.from_ms, lapse.to_ms, tick=tick, idle=lapse.idle)
+        interval = Interval(lapse.from_ms, lapse.to_ms, tick=tick, idle=lapse.idle, at_probes=self._clock.at_probes)
         beginning, self._beginning = self._beginning, None
         if beginning is not None:
             self._readiness = Readiness(beginning, lapse.from_ms, lapse.to_ms, True, self._config, lapse.spans[0].rates)
@@ -177,6 +178,8 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         limit = self._config.acceptable_recovery_lag
         if transition.follow_up and len(transition.disturbed) == len(turn.held):
             self._late |= uncertainty.ready_if_late(turn.state, turn.stateful, limit, lapse.spans[0].rates, LATE_MS)
+        if not tick:
+            self._ready |= uncertainty.ready_at_follow_up(turn.state, after, limit, lapse.spans[0].rates)
         self._deletions |= uncertainty.cleaned_up(turn.state, after, lapse.to_ms, turn.assignment, limit, self._cleaner)
         return after
 
@@ -215,7 +218,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             verdict,
             _shortages(turn.state.group, self._short)
             + turn.assignment.warnings
-            + uncertainty.notes(turn.state, self._races, self._deletions, self._late),
+            + uncertainty.notes(turn.state, self._races, self._deletions, self._late, self._ready),
             self._notes or (),
             () if self._readiness is None else tuple(doubt for _, doubt in sorted(self._readiness.doubts.items())),
             tuple(sorted(self._cleaner.otherwise)),

@@ -8,7 +8,7 @@ from typing import ClassVar
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator
-from kstream_plan.designs.classic.next_rebalance import LATE, SOONEST, TYPICAL, Clock
+from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, SOONEST, TYPICAL, Clock
 from kstream_plan.model import Group, GroupState, Note
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
@@ -57,6 +57,10 @@ class Classic(Design):
     def late(self) -> Classic:
         """Return the same design with follow-ups as late as on a busy machine."""
         return replace(self, clock=LATE)
+
+    def at_probes(self) -> Classic:
+        """Return the same design with copies, where nobody knows how fast they restore, caught up at probes alone."""
+        return replace(self, clock=AT_PROBES)
 
     def stopping(self, group: Group) -> frozenset[int]:
         """Return the consumers that the protocol makes give up everything before they join."""

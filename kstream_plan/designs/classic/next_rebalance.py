@@ -21,13 +21,15 @@ class Clock(NamedTuple):
 
     A follow-up: ``at_once_ms`` if every consumer has a reason of its own to rejoin, else ``heartbeat`` of a heartbeat
     interval; a probing rebalance: ``tick`` of one after the probing interval. ``all_ready``: whatever was restored by
-    then is reported, though its consumer may rejoin too soon for that; one that is late makes it so.
+    then is reported, though its consumer may rejoin too soon for that; one that is late makes it so. ``at_probes``:
+    where nobody knows how fast copies restore, none is caught up at a follow-up, however long it is there.
     """
 
     at_once_ms: int
     heartbeat: float
     tick: float
     all_ready: bool = False
+    at_probes: bool = False
 
 
 TYPICAL = Clock(AT_ONCE_MS, 1.0, 1.0)
@@ -36,6 +38,7 @@ SOONEST = Clock(0, 0.95, 0.0, all_ready=True)
 #: On a busy machine a follow-up came so late although every consumer had a reason of its own to rejoin.
 LATE_MS = 1_300
 LATE = Clock(LATE_MS, 1.0, 1.0, all_ready=True)
+AT_PROBES = TYPICAL._replace(at_probes=True)
 
 
 def next_rebalance(

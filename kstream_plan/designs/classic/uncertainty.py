@@ -11,6 +11,7 @@ from kstream_plan.model.movement_queue import MovementQueue
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, KeepTemporary, Place, Promote, Step, Withhold
 from kstream_plan.plans.design import LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
+from kstream_plan.plans.plan import READY_AT_FOLLOW_UP
 
 #: The steps by which an instance may take up left-over state again; a tuple, not a union, made anew for every step.
 _TAKE_UP = (Place, HandOver, Promote, KeepTemporary, Withhold)
@@ -69,6 +70,22 @@ def ready_if_late(state: GroupState, steps: Iterable[Step], limit: int, rates: R
     return tasks
 
 
+def ready_at_follow_up(before: GroupState, after: GroupState, limit: int, rates: Rates) -> set[int]:
+    """Return the tasks of which a copy counts as caught up at a follow-up, though nobody knows how fast it restores.
+
+    ``limit`` is ``acceptable_recovery_lag``.
+    """
+    tasks = set()
+    for task in before.unsettled.intersection(after.changed_since(before)):
+        behind = {copy.instance for copy in before.copies[task] if copy.remaining > limit and not copy.active}
+        tasks |= {
+            task
+            for copy in after.copies[task]
+            if copy.instance in behind and copy.remaining <= limit and rates.restore_rate(copy.instance) is None
+        }
+    return tasks
+
+
 def perhaps_deleted(state: GroupState, found: Iterable[TakenUp], at_ms: int, cleaner: Cleaner) -> set[int]:
     """Return the tasks of which an instance takes up left-over state again that may have been deleted before."""
     return {task for _, task, copy in found if not cleaner.is_sure(state.group, copy, at_ms)}
@@ -105,7 +122,7 @@ def _lost_caught_up(before: tuple[Copy, ...], after: tuple[Copy, ...], limit: in
     ]
 
 
-def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int]) -> tuple[Note, ...]:
+def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int], ready: set[int]) -> tuple[Note, ...]:
     """Put what was found over a whole plan into words."""
     found = []
     if races:
@@ -123,6 +140,15 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
                 "Threads race to rejoin: a follow-up that comes after 1.3 s instead of 0.1 s finds copies ready that "
                 "were placed just before, and hand-overs follow one another without waiting for probes",
                 _names(state.group, late),
+            )
+        )
+    if ready:
+        found.append(
+            Note(
+                READY_AT_FOLLOW_UP,
+                "Nobody knows how fast copies restore. These count as caught up at follow-ups, within seconds; "
+                "it takes longer if they are ready only at probes (--restore-rate)",
+                _names(state.group, ready),
             )
         )
     if deletions:

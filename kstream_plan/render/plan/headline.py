@@ -198,7 +198,9 @@ def _how_long(plan: Plan) -> str:
         return "at once"
     between = durations(*plan.ends("duration_ms"))
     between = or_unknown(plan, "" if between == duration(summary.duration_ms) else between)
-    return f"in {takes_at_least(summary.duration_ms, summary.duration_is, summary.floor_ms, between)}"
+    follow_ups = plan.ready_at_follow_ups
+    took = takes_at_least(summary.duration_ms, summary.duration_is, summary.floor_ms, between, follow_ups=follow_ups)
+    return f"in {took}"
 
 
 def or_unknown(plan: Plan, between: str) -> str:

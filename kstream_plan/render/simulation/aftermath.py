@@ -8,7 +8,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.render.plan.headline import cause_sentence
 from kstream_plan.render.plan.loads import counted
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count, duration, from_to, several, takes_at_least
+from kstream_plan.render.text.numbers import clock, count, duration, durations, from_to, several, takes_at_least
 from kstream_plan.render.text.page import Fact
 from kstream_plan.simulation.aftermath import Aftermath
 
@@ -78,7 +78,10 @@ def after_fact(plan: Plan, follows: Aftermath, names: Names) -> Fact:
     if plan.verdict.kind != "settled":
         reason = names.escape_message(plan.verdict.reason)
         return Fact("AFTER", (f"{plan.verdict.kind.upper()}: {reason}{cause_sentence(plan, names)}. {looks}{bare}",))
-    long = takes_at_least(summary.duration_ms, summary.duration_is, summary.floor_ms)
+    between = durations(*plan.ends("duration_ms"))
+    between = "" if between == duration(summary.duration_ms) else between
+    follow_ups = plan.ready_at_follow_ups
+    long = takes_at_least(summary.duration_ms, summary.duration_is, summary.floor_ms, between, follow_ups=follow_ups)
     settled = f"after {rebalances} in {long}" if summary.duration_ms else "at once"
     word = "Stable" if plan.design == "streams" else "settled"  # who starts cold may be restoring still
     return Fact("AFTER", (f"{looks}, {word} {settled}{bare}",))

@@ -179,7 +179,8 @@ def _takes(simulated: Simulation, names: Names) -> Fact:
     took = _over_all(plan, "duration_ms", None if draws is None else draws.duration_ms)
     between = durations(took.least, took.most)
     between = or_unknown(plan, "" if between == duration(took.median) else between)
-    long = takes_at_least(took.median, summary.duration_is, summary.floor_ms, between)
+    follow_ups = plan.ready_at_follow_ups
+    long = takes_at_least(took.median, summary.duration_is, summary.floor_ms, between, follow_ups=follow_ups)
     if not took.median and summary.duration_is != "least":
         long = f"no time{f' ({between})' if between else ''}"
     probing = _over_all(plan, "probing_rebalances", None if draws is None else draws.probing_rebalances)

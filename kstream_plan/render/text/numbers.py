@@ -41,10 +41,13 @@ def records(number: int | None) -> str:
     return "unknown" if number is None else f"{number:,}"
 
 
-def takes_at_least(milliseconds: int, duration_is: str, floor_ms: int | None, between: str = "") -> str:
+def takes_at_least(
+    milliseconds: int, duration_is: str, floor_ms: int | None, between: str = "", *, follow_ups: bool = False
+) -> str:
     """Return how long a plan takes, where no restore rate is known with the least that it does, or that alone.
 
-    ``≥ 22.0 s; ~4m34s if copies are ready only at probes``. ``between`` is the range over all draws.
+    ``≥ 22.0 s; ~4m34s if copies are ready only at probes``. ``between`` is the range of what may be.
+    ``follow_ups``: copies count as ready at some of these, too.
     """
     if duration_is == "least":
         return f"≥ {duration(milliseconds)}, no restore rate is known"
@@ -53,7 +56,7 @@ def takes_at_least(milliseconds: int, duration_is: str, floor_ms: int | None, be
         return length
     bound_ms = least_ms(floor_ms)
     least = f"≥ {duration(bound_ms)}; " if bound_ms >= _SECOND else ""
-    return f"{least}{length} if copies are ready only at probes"
+    return f"{least}{length} if copies are ready {'at follow-ups, too' if follow_ups else 'only at probes'}"
 
 
 def least_ms(floor_ms: int | None) -> int:

@@ -25,7 +25,7 @@ from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.remarks import remarks as plan_remarks
 from kstream_plan.render.plan.sentences import sentence
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, generation, interval, several
+from kstream_plan.render.text.numbers import count, duration, durations, generation, interval, several, takes_at_least
 from kstream_plan.render.text.page import Fact
 from kstream_plan.render.why.waiting import waits
 from kstream_plan.simulation.what_ifs import starts_empty
@@ -127,14 +127,19 @@ def _probes(answers: Why, names: Names) -> str:
     plan, probing = answers.plan, answers.probing
     number, every = plan.summary.probing_rebalances, interval(probing.interval_ms)
     if probing.next_ms is None:
-        return "none is due"
+        return f"none is due; all is done in {_long(plan)}" if plan.ready_at_follow_ups else "none is due"
     due = f"the next in {duration(probing.next_ms)}" if probing.next_ms > 0 else "the next is due now"
     if plan.verdict.kind != "settled":
         reason = names.escape_message(plan.verdict.reason)
         return f"{due}, one every {every}, and it does not settle: {reason}{cause_sentence(plan, names)}"
     many = "it is the last one" if number == 1 else f"{number:,} in all, {every} apart"
-    unsure = " if copies are ready only at probes" if plan.summary.duration_is != "estimate" else ""
-    return f"{due}; {many}. All is done in ~{duration(plan.summary.duration_ms)}{unsure}"
+    return f"{due}; {many}. All is done in {_long(plan)}"
+
+
+def _long(plan: Plan) -> str:
+    summary, between = plan.summary, durations(*plan.ends("duration_ms"))
+    between = "" if between == duration(summary.duration_ms) else between
+    return takes_at_least(summary.duration_ms, summary.duration_is, None, between, follow_ups=plan.ready_at_follow_ups)
 
 
 def _sooner(answers: Why) -> str:

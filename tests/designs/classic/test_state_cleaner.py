@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.model import Copy
 from kstream_plan.model.starting_state import Cleaning
-from kstream_plan.planner import plan as planner
+from kstream_plan.planner import case
 from kstream_plan.planner.loop import Rehearsal, rehearse
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.simulation.new_ids import drawn
@@ -156,7 +156,7 @@ def _ms(time: str, entry: Entry) -> int:
 
 def test_a_plan_is_the_same_with_whatever_time_it_says_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     outcomes: list[Rehearsal] = []
-    monkeypatch.setattr(planner, "rehearse", lambda *a, **k: outcomes.append(found := rehearse(*a, **k)) or found)
+    monkeypatch.setattr(case, "rehearse", lambda *a, **k: outcomes.append(found := rehearse(*a, **k)) or found)
     the_same = Counter[str]()
     for seed in range(16):
         snapshot, of = hard_case(seed)

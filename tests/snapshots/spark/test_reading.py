@@ -472,6 +472,8 @@ def test_paths_are_checked_before_spark_is_asked(tmp_path: Path) -> None:
     assert "is empty" in refused(save(tmp_path / "empty.json", b""))
     good = save(tmp_path / "a.json", [row()])
     assert "does not exist" in refused(good, lags=[str(tmp_path / "lags.json")])
+    with pytest.raises(UsageError, match="is one path"):
+        read(str(good))
     with pytest.raises(UsageError, match="no snapshot is given"):
         read([])
     with pytest.raises(UsageError, match="standard input is to be read twice"):
