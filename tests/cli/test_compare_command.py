@@ -174,10 +174,15 @@ def test_plans_and_snapshots_are_not_mixed(tmp_path: Path, capsys: pytest.Captur
 def test_what_is_marked_says_what_starts_cold_all_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     late = tmp_path / "late.yaml"
     late.write_text("version: 1\nevents:\n  - {at: 0s, bounce: {restart: 43s}}\n", encoding="utf-8")
-    assert run(["compare", "scale-out", "--scenario", str(late), "--vary", "max.warmup.replicas=2,8", "-q"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "! starts tasks cold, or may" in told
-    assert "with the fewest cold starts, though 16 tasks would start cold;" in told
+
+    def told(*rate: str) -> str:
+        varied = ["--scenario", str(late), "--vary", "max.warmup.replicas=2,8", *rate, "-q"]
+        assert run(["compare", "scale-out", *varied]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    assert "! starts tasks cold, or may" in told()
+    assert "* the fastest, though up to 24 tasks would start cold;" in told(), "nobody knows when copies are ready"
+    assert "with the fewest cold starts, though 20 tasks would start cold;" in told("--restore-rate", "500/s")
 
 
 def test_a_policy_puts_first_what_keeps_to_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
