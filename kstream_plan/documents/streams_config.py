@@ -43,12 +43,14 @@ _PROPERTIES_LINE = re.compile(r"^[ \t]*(?![#!])[^\s:=]+[ \t]*=", re.MULTILINE)
 class StreamsConfigFile:
     """What a file sets: overrides by the names of :class:`AssignmentConfig`, and a sentence per likely misspelling.
 
-    ``group`` is what it sets of a streams group (``streams.…``), by the same names.
+    ``group`` is what it sets of a streams group (``streams.…``), by the same names. ``threads`` is its
+    ``num.stream.threads``, which is no setting of the assignor's: a snapshot tells the threads of each instance.
     """
 
     overrides: Mapping[str, SettingValue]
     warnings: tuple[str, ...] = ()
     group: Mapping[str, SettingValue] = field(default_factory=lambda: MappingProxyType({}))
+    threads: int | None = None
 
 
 def load_streams_config(path: str | Path) -> StreamsConfigFile:
@@ -74,7 +76,13 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
         raise _nothing_known(found, typos, where)
     known.sort(key=lambda one: one.strength)  # of the strongest, the last in the file beats the others
     own, group = ({one.name: one.value for one in known if one.of_group is of_group} for of_group in (False, True))
-    return StreamsConfigFile(own, typos, group)
+    return StreamsConfigFile(own, typos, group, _threads(found))
+
+
+def _threads(found: Sequence[Setting]) -> int | None:
+    """Return ``num.stream.threads``, if it is there and no placeholder."""
+    values = [str(one.value).strip() for one in found if one.name.replace(".", "_") == "num_stream_threads"]
+    return int(values[-1]) if values and _WHOLE_NUMBER.fullmatch(values[-1]) else None
 
 
 class _Known(NamedTuple):

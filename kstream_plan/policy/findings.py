@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from kstream_plan.model import Note, WorkId
 from kstream_plan.model.connect_group import HELD_BY_SEVERAL
+from kstream_plan.model.settings import THREADS_NOT_PLANNED
 from kstream_plan.plans import Plan
 from kstream_plan.policy.limits import Limit, LimitValue, Policy, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Offence
@@ -129,6 +130,9 @@ class CheckedPlan:
             found.append(Note("delay-unknown", "a delay may run that is not known of"))
         elif "counts-only" in notes:
             found.append(Note("counts-only", "unless a delay runs, or a worker has crashed: REST does not tell"))
+        if THREADS_NOT_PLANNED in notes:
+            message = "num.stream.threads is not planned: instances have other threads now"
+            found.append(Note(THREADS_NOT_PLANNED, message, notes[THREADS_NOT_PLANNED].subjects))
         if HELD_BY_SEVERAL in notes:
             several = notes[HELD_BY_SEVERAL].subjects
             everything = f"{len(self.plan.group.tasks):,} connectors and tasks"

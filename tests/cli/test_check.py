@@ -526,3 +526,12 @@ def test_what_happens_is_asked_for_in_one_way(
 def test_nothing_happens_to_a_saved_plan(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", plan_file, "--add", "2"]) == 2
     assert "--add is for snapshots, a saved plan is checked as it is" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("before")
+def test_threads_of_the_settings_that_are_not_planned_stand_beside_what_is_kept(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("app.properties").write_text("application.id=a\nnum.stream.threads=8\n", encoding="utf-8")
+    assert run(["check", "x.json", "--streams-config", "app.properties", *TODAY]) == 0
+    assert "(num.stream.threads is not planned: instances have other" in capsys.readouterr().out

@@ -223,6 +223,18 @@ def test_options_beat_the_file_which_beats_the_snapshot(
     assert "is it max.warmup.replicas?" in err
 
 
+def test_other_threads_than_instances_have_are_not_passed_over(
+    reads: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    reads("settled")
+    path = tmp_path / "streams.properties"
+    for threads, others in ((8, True), (2, False)):
+        path.write_text(f"application.id=a\nnum.stream.threads={threads}\n")
+        assert run(["assign", "x", "--streams-config", str(path)]) == 0
+        told = " ".join(capsys.readouterr().out.split())
+        assert (f"num.stream.threads={threads} is not planned" in told) is others
+
+
 def test_every_setting_is_an_option(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
     reads("settled")
     given = {

@@ -197,3 +197,13 @@ def test_a_file_in_latin_1_is_read_as_java_reads_it(tmp_path: Path) -> None:
 def test_an_unknown_override_names_the_nearest_setting() -> None:
     with pytest.raises(ConfigError, match=r"'max_warmup_replica' is no setting. Fix: is it max_warmup_replicas\?"):
         with_overrides(AssignmentConfig(), {"max_warmup_replica": 3})
+
+
+@pytest.mark.parametrize(("value", "threads"), [("8", 8), (" 8 ", 8), ("${THREADS}", None)])
+def test_the_number_of_threads_is_told_but_no_setting_of_an_assignor(
+    tmp_path: Path, value: str, threads: int | None
+) -> None:
+    path = tmp_path / "s.properties"
+    path.write_text(f"application.id=orders\nnum.stream.threads={value}\n")
+    read = load_streams_config(path)
+    assert (read.overrides, read.threads) == ({}, threads)

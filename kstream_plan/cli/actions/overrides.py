@@ -18,7 +18,7 @@ from kstream_plan.documents.streams_config import (
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.scenario import SettingValue
-from kstream_plan.model.settings import CONFIG_NAMES
+from kstream_plan.model.settings import CONFIG_NAMES, THREADS_NOT_PLANNED
 
 #: What the clients of a streams group go by themselves.
 _OF_CLIENTS = ("state_cleanup_delay_ms",)
@@ -56,7 +56,21 @@ class Overrides:
             return _of_streams_group(replace(snapshot, rates=rates), given, file.group)
         if snapshot.group_protocol == "connect":
             return _of_connect_group(snapshot, {**given, **file.group})
-        return replace(snapshot, config=with_overrides(snapshot.config, given), rates=rates)
+        config, warnings = with_overrides(snapshot.config, given), _other_threads(snapshot, file.threads)
+        return replace(snapshot, config=config, rates=rates, warnings=(*snapshot.warnings, *warnings))
+
+
+def _other_threads(snapshot: Snapshot, threads: int | None) -> tuple[Note, ...]:
+    """Warn of instances that have other threads than the settings say: a plan has those that they have now."""
+    instances = snapshot.state.group.instances
+    others = tuple(of.process_id for of in instances if threads is not None and of.capacity != threads)
+    if not others:
+        return ()
+    message = (
+        f"num.stream.threads={threads} is not planned: {len(others):,} of {len(instances):,} instances have other "
+        "threads now, and keep them here; an event 'threads' of a scenario changes those of one"
+    )
+    return (Note(THREADS_NOT_PLANNED, message, others),)
 
 
 def _of_connect_group(snapshot: Snapshot, given: Mapping[str, SettingValue]) -> Snapshot:
