@@ -86,6 +86,8 @@ STREAMS_GROUP_ONLY = ("streams_initial_rebalance_delay_ms", "streams_assignment_
 #: The settings that only Connect groups have.
 CONNECT_GROUP_ONLY = ("scheduled_rebalance_max_delay_ms", "rebalance_timeout_ms")
 
+#: The code of the assumption that Kafka's defaults count, for a snapshot holds no settings.
+DEFAULT_SETTINGS = "default-settings"
 #: The code of the warning that an application's file has another number of threads than its instances have.
 THREADS_NOT_PLANNED = "threads-not-planned"
 

@@ -18,7 +18,7 @@ from kstream_plan.documents.streams_config import (
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.scenario import SettingValue
-from kstream_plan.model.settings import CONFIG_NAMES, THREADS_NOT_PLANNED
+from kstream_plan.model.settings import CONFIG_NAMES, DEFAULT_SETTINGS, THREADS_NOT_PLANNED
 
 #: What the clients of a streams group go by themselves.
 _OF_CLIENTS = ("state_cleanup_delay_ms",)
@@ -57,7 +57,9 @@ class Overrides:
         if snapshot.group_protocol == "connect":
             return _of_connect_group(snapshot, {**given, **file.group})
         config, warnings = with_overrides(snapshot.config, given), _other_threads(snapshot, file.threads)
-        return replace(snapshot, config=config, rates=rates, warnings=(*snapshot.warnings, *warnings))
+        told = tuple(note for note in snapshot.assumptions if not given or note.code != DEFAULT_SETTINGS)
+        known = (*snapshot.warnings, *warnings)
+        return replace(snapshot, config=config, rates=rates, warnings=known, assumptions=told)
 
 
 def _other_threads(snapshot: Snapshot, threads: int | None) -> tuple[Note, ...]:

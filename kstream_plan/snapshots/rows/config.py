@@ -9,7 +9,7 @@ from typing import Any
 
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Note
-from kstream_plan.model.settings import CONFIG_NAMES, RANGES, AssignmentConfig
+from kstream_plan.model.settings import CONFIG_NAMES, DEFAULT_SETTINGS, RANGES, AssignmentConfig
 from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_text, optional_texts, shown, wrong_type
 
 _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
@@ -42,6 +42,20 @@ def read_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentConfig, l
     except ConfigError as error:
         raise FieldError("config", error.what, error.fix) from None
     return config, [unknown_key(key, CONFIG_NAMES) for key in sorted(set(given) - set(CONFIG_NAMES))]
+
+
+def no_settings(row: Row, config: AssignmentConfig) -> tuple[Note, ...]:
+    """Say that Kafka's defaults, which are those of ``config``, count where an application's row sets nothing."""
+    if any(value is not None for value in (row.get("config") or {}).values()):
+        return ()
+    lag, standbys = config.acceptable_recovery_lag, config.num_standby_replicas
+    minutes = config.probing_rebalance_interval_ms // 60_000
+    message = (
+        f"The snapshot holds no settings: Kafka's defaults count (acceptable.recovery.lag {lag:,}, max.warmup.replicas "
+        f"{config.max_warmup_replicas}, num.standby.replicas {standbys}, a probe every {minutes} min); "
+        "--streams-config gives those of the application"
+    )
+    return (Note(DEFAULT_SETTINGS, message),)
 
 
 def _checked(name: str, value: Any, known: Row) -> Any:

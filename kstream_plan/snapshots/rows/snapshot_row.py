@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Instance, Note, Snapshot, Task
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.rows.config import read_config
+from kstream_plan.snapshots.rows.config import no_settings, read_config
 from kstream_plan.snapshots.rows.connect_group import read_connect
 from kstream_plan.snapshots.rows.copies import (
     Reports,
@@ -170,7 +170,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         if lags is None
         else rates_of(lags.stores, group, config.acceptable_recovery_lag, lags.most_intervals),
         warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes, *broker_notes),
-        assumptions=assumptions,
+        assumptions=(*assumptions, *(() if streams else no_settings(row, config))),
         coverage=coverage(reports, held_now, group, header.captured_at_ms),
         measured_lags=_from(LagSource.METRICS, reports),
         least_lags=_from(LagSource.METRICS_AT_LEAST, reports),

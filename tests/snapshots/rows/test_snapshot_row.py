@@ -11,6 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kstream_plan.cli.actions.overrides import Overrides
+from kstream_plan.cli.actions.per_application import PerApplication
+from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Snapshot
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
@@ -406,3 +409,17 @@ def large_row(tasks: int, instances: int) -> dict[str, Any]:
 def test_a_large_group_is_read_whole() -> None:
     snapshot = read(large_row(2000, 60))
     assert sum(map(len, snapshot.state.copies)) == 6000
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [(None, True), ({}, True), ({"max_warmup_replicas": None}, True), ({"balance_factor": 1}, False)],
+)
+def test_what_counts_where_a_snapshot_holds_no_settings_is_told(config: dict[str, Any] | None, told: bool) -> None:
+    snapshot = read(row(config=config))
+    messages = [note.message for note in snapshot.assumptions if note.code == "default-settings"]
+    assert ["max.warmup.replicas 2, num.standby.replicas 0, a probe every 10 min" in one for one in messages] == [
+        True
+    ] * told
+    chosen = Overrides(PerApplication("", load_streams_config, {}), {"max_warmup_replicas": 3}).over(snapshot)
+    assert "default-settings" not in {note.code for note in chosen.assumptions}
