@@ -80,7 +80,11 @@ def _newest(_: Any, inputs: Sequence[Input], selection: Selection) -> list[Simpl
     rows = [row for file in inputs for row in _rows(file)]
     return [
         SimpleNamespace(
-            file=keyed.row.file, application_id=keyed.application_id, text=keyed.row.text, config_as_text=False
+            file=keyed.row.file,
+            application_id=keyed.application_id,
+            text=keyed.row.text,
+            config_as_text=False,
+            older=keyed.older,
         )
         for keyed in newest_rows(rows, selection)
     ]
