@@ -13,6 +13,7 @@ from kstream_plan.planner.digest import input_digest
 from kstream_plan.planner.end_of_plan import end_of
 from kstream_plan.planner.loop import OnRound, Rehearsal
 from kstream_plan.planner.summarize import kept, least_moves, summarize
+from kstream_plan.planner.within_the_limit import restores_within_limit
 from kstream_plan.plans import Plan, Round, Summary
 from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.design import Played
@@ -65,7 +66,7 @@ def one_play(case: Case, on_round: OnRound | None = None) -> OnePlay:
         target=everyone.target(outcome.group, outcome.target),
         pauses=paused,
         summary=_summary(case, group, initial, paused, played, outcome),
-        warnings=snapshot.warnings + emptied(outside),
+        warnings=snapshot.warnings + emptied(outside) + restores_within_limit(snapshot, group, rounds),
         verdict=outcome.verdict,
         later_configs=outcome.settings,
         outages=outside.unnoticed,

@@ -22,6 +22,8 @@ from kstream_plan.plans.verdict import Verdict
 
 #: The code of the warning of figures that nobody knows in one play of what may be, though they are known in others.
 ENDLESS = "worst-unknown"
+#: The code of the warning of what restores before it runs though it counts as caught up.
+RESTORES_WITHIN_LIMIT = "restores-within-limit"
 #: The code of the warning that copies of which nobody knows how fast they restore count as caught up at follow-ups: the
 #: planner then plays what comes if they are so at probes alone, and leaves the warning out if that comes to the same.
 READY_AT_FOLLOW_UP = "ready-at-follow-up"

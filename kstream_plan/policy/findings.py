@@ -12,6 +12,7 @@ from kstream_plan.model import Note, WorkId
 from kstream_plan.model.connect_group import HELD_BY_SEVERAL
 from kstream_plan.model.settings import THREADS_NOT_PLANNED
 from kstream_plan.plans import Plan
+from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.policy.limits import Limit, LimitValue, Policy, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Offence
 
@@ -133,6 +134,11 @@ class CheckedPlan:
         if THREADS_NOT_PLANNED in notes:
             message = "num.stream.threads is not planned: instances have other threads now"
             found.append(Note(THREADS_NOT_PLANNED, message, notes[THREADS_NOT_PLANNED].subjects))
+        if RESTORES_WITHIN_LIMIT in notes:
+            message = (
+                f"{len(notes[RESTORES_WITHIN_LIMIT].subjects):,} tasks count as caught up and restore all the same"
+            )
+            found.append(Note(RESTORES_WITHIN_LIMIT, message, notes[RESTORES_WITHIN_LIMIT].subjects))
         if HELD_BY_SEVERAL in notes:
             several = notes[HELD_BY_SEVERAL].subjects
             everything = f"{len(self.plan.group.tasks):,} connectors and tasks"

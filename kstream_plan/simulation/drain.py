@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from typing import Literal, NamedTuple, Unpack
 
@@ -15,6 +15,7 @@ from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, MemberLeft, Plan, Promote
 from kstream_plan.plans.activity import records_of
+from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.simulation.aftermath import Aftermath, aftermath
 from kstream_plan.simulation.forecasts import doubtful, forecasts, relied_on
@@ -225,7 +226,7 @@ def _at_once(
         now=now,
         at_best=at_best,
         warnings=snapshot.warnings,
-        doubts=(*_doubts(snapshot, process_ids), *doubtful(snapshot, foretold)),
+        doubts=(*_doubts(snapshot, process_ids), *doubtful(snapshot, foretold), *_restoring(made, now)),
         rests_on=relied_on(snapshot, foretold),
         reported=None if all_measured else _span(snapshot, seats - looked_at),
         measured=_span(snapshot, seats & looked_at),
@@ -257,6 +258,14 @@ def _warm_starts(group: Group, now: Sequence[DrainedTask]) -> list[tuple[int, in
         for start in now
         if start.stateful and start.caught_up
     ]
+
+
+def _restoring(made: Plan, now: Iterable[DrainedTask]) -> Iterator[Note]:
+    """Yield why those of these tasks are not called warm that count as caught up, and restore before they run."""
+    task_ids = {str(task.task_id) for task in now}
+    for note in made.warnings:
+        if note.code == RESTORES_WITHIN_LIMIT and (of_these := tuple(of for of in note.subjects if of in task_ids)):
+            yield note._replace(subjects=of_these)
 
 
 def _doubts(snapshot: Snapshot, gone: Sequence[str]) -> tuple[Note, ...]:

@@ -266,6 +266,7 @@ def _check_figures(found: Why) -> None:
     document = json.loads(why_json(found))
     known = {f"{number:,}" for number in _numbers(document)} | {f"{found.plan.config.acceptable_recovery_lag:,}"}
     known |= {text.removesuffix(" s").removesuffix(" ms") for number in _numbers(document) for text in _times(number)}
+    known.update(number for note in found.plan.warnings for number in re.findall(r"\d[\d,]*", note.message))
     names = Names(found.plan.group)
     text = why_table(found, width=10_000)
     for name in {names.instance(of.process_id) for of in found.plan.group.instances} | {

@@ -1,0 +1,49 @@
+"""What tasks restore that count as caught up: no more than ``acceptable.recovery.lag``, which may be all they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kstream_plan.model import Group, Note, Snapshot, WorkId
+from kstream_plan.plans import HandOver, Promote, Round
+from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
+from kstream_plan.plans.restoring import cold_restoring_ms
+
+#: Less than that is no more than what a hand-over takes anyway.
+_NOTABLE_MS = 1_000
+
+
+def restores_within_limit(snapshot: Snapshot, group: Group, rounds: Sequence[Round]) -> tuple[Note, ...]:
+    """Warn of tasks that start warm by Kafka's rule and restore all the same before they run: no pause counts that.
+
+    Told are those whose instance takes a second or more for it, or, where nobody knows how fast it restores, those that
+    begin with nothing. ``group`` is everyone who takes part in the ``rounds``.
+    """
+    found = dict[WorkId, tuple[int, int | None]]()
+    for rnd in rounds:
+        found.update(_restoring(snapshot, group, rnd))
+    if not found:
+        return ()
+    records, known = max(of for of, _ in found.values()), [ms for _, ms in found.values() if ms is not None]
+    takes = f" ({max(known) / 1000:,.0f} s)" if known else ""
+    message = (
+        "Tasks start here that count as caught up, being no further behind than acceptable.recovery.lag, and restore "
+        f"up to {records:,} records{takes} before they run: no pause counts that"
+    )
+    return (Note(RESTORES_WITHIN_LIMIT, message, tuple(map(str, found))),)
+
+
+def _restoring(snapshot: Snapshot, group: Group, rnd: Round) -> Iterator[tuple[WorkId, tuple[int, int | None]]]:
+    """Yield such tasks, what each restores, and how long that takes, in milliseconds (``None``: not known)."""
+    starts = [
+        replace(step, caught_up=False)  # to restore it, what it counts as makes no difference
+        for step in rnd.single_steps
+        if isinstance(step, (HandOver, Promote)) and step.caught_up and step.restore_records
+    ]
+    index, rates = snapshot.state.group.instance_index, snapshot.rates
+    lasts = cold_restoring_ms(starts, lambda of: rates.restore_rate(index.get(of, len(index))))
+    for step in starts:
+        takes_ms, whole = lasts.get(step.task_id), group.tasks[group.task_index[step.task_id]].end_offset_sum
+        if (step.restore_records or 0) >= whole if takes_ms is None else takes_ms >= _NOTABLE_MS:
+            yield step.task_id, (step.restore_records or 0, takes_ms)
