@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
@@ -13,7 +14,15 @@ from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
 from kstream_plan.render.text.numbers import count, duration
 from kstream_plan.render.text.page import coloured
 from kstream_plan.render.text.wrapping import padded, paragraph, wrapped
-from kstream_plan.snapshots.rows.lag_course import FIGURES, InstanceCourse, LagCourse, Progress, Series, TaskCourse
+from kstream_plan.snapshots.rows.lag_course import (
+    FIGURES,
+    STEPS,
+    InstanceCourse,
+    LagCourse,
+    Progress,
+    Series,
+    TaskCourse,
+)
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 _INSTANCES = (
@@ -31,6 +40,8 @@ _UNITS = ("", "k", "M", "G", "T", "P", "E")
 _MARKS = {True: "!", None: "?", False: " "}
 #: Such a part of a process id is enough to tell instances apart, nearly always.
 _SHORT = 8
+#: A history that fills no more of them is hardly seen.
+_FEW_STEPS = 2
 
 
 def history_table(courses: Sequence[LagCourse], top: int, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
@@ -72,13 +83,21 @@ def _block(course: LagCourse, top: int, width: int) -> Iterator[str]:
     ]
     marks = [_MARKS[one.progress.falls_behind] for one in course.instances[:top]]
     yield ""
-    yield from _lines(_INSTANCES, cells, marks, width)
+    yield from _instance_lines(cells, marks, width)
     yield from _more(len(course.instances) - top, "instance")
     tasks = [_task_cells(task, TERMINAL) for task in course.tasks[:top]]
     yield ""
     yield "  hottest tasks"
     yield from _lines(_TASKS, tasks, [" "] * len(tasks), width)
     yield from _more(len(course.tasks) - top, "task")
+
+
+def _instance_lines(cells: Sequence[Sequence[str]], marks: Sequence[str], width: int) -> Iterator[str]:
+    """Yield them without the lag over time where there is no room for it."""
+    lines = list(_lines(_INSTANCES, cells, marks, width))
+    if max(map(cell_len, lines)) <= width:
+        return iter(lines)
+    return _lines(_INSTANCES[:-1], [row[:-1] for row in cells], marks, width)
 
 
 def _heading(course: LagCourse, escape: Escape) -> Iterator[str]:
@@ -92,7 +111,14 @@ def _heading(course: LagCourse, escape: Escape) -> Iterator[str]:
     lag, before, written, restored = _numbers(course.progress)
     yield f"lag {lag}, before {before}: {written} written and {restored} restored a second{how}"
     if any(lag is not None for lag in course.lags):
-        yield f"{_spark(course.lags)} (steps of {duration(course.step_ms)})"
+        yield f"{_spark(course.lags)} (steps of {duration(course.step_ms)}{_nearer(course)})"
+
+
+def _nearer(course: LagCourse) -> str:
+    """Say how to see more of a history that is so short that it fills hardly a step."""
+    heard = [step for one in course.instances for step, lag in enumerate(one.lags) if lag is not None]
+    steps = STEPS - min(heard)
+    return "" if steps > _FEW_STEPS else f"; more with --over {math.ceil(steps * course.step_ms / 60_000)}m"
 
 
 def _cells(name: str, copies: int, progress: Progress, escape: Escape) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.files.content import reading_within
 from kstream_plan.snapshots.files.selection import selection
-from kstream_plan.snapshots.files.sources import check_paths
+from kstream_plan.snapshots.files.sources import STDIN, check_paths
 from kstream_plan.snapshots.files.temporary import temporary_folder
 from kstream_plan.snapshots.reading import all_inputs, look_into
 from kstream_plan.snapshots.rows.fields import printable, shown
@@ -83,7 +83,8 @@ def _nothing_found(
     paths: Sequence[str], missing: Sequence[str], known: Sequence[str], as_of_us: int | None
 ) -> SnapshotError:
     at = "" if as_of_us is None else f" at or before {format_time(as_of_us // 1000)}"
-    where = printable(", ".join(paths[:3])) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+    named = ["standard input" if path == STDIN else path for path in paths[:3]]
+    where = printable(", ".join(named)) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
     if missing and known:
         there = ", ".join(map(shown, known[:6])) + (" and more" if len(known) > 6 else "")
         what = f"no application matches {shown(missing[0])} with a lag row{at}"

@@ -233,3 +233,22 @@ def test_what_a_store_does_not_know_is_not_taken_from_before(tmp_path: Path, cap
         for store, lag in (("a", a), ("b", b))
     ]
     assert _said(rows, tmp_path / "lags.jsonl", capsys)["lags"] == [15, None, 37, *[None] * 20, 47]
+
+
+def test_a_narrow_terminal_has_all_but_the_lag_over_time(
+    lags: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert run(["history", lags]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 60
+    assert "lag over time" not in out
+    assert "  instance   copies     lag  before  written  restored\n" in out
+
+
+@pytest.mark.parametrize(("minutes", "hint"), [(10, "steps of 1h00m; more with --over 60m)"), (300, "steps of 1h00m)")])
+def test_how_to_see_more_of_a_short_history_is_said(minutes: int, hint: str, tmp_path: Path, capsys: Capture) -> None:
+    rows = [_row(minute, FALLS, 1, minute) for minute in range(0, minutes + 1, 10)]
+    (tmp_path / "lags.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert run(["history", str(tmp_path)]) == 0
+    assert hint in capsys.readouterr().out
