@@ -252,3 +252,13 @@ def test_how_to_see_more_of_a_short_history_is_said(minutes: int, hint: str, tmp
     (tmp_path / "lags.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     assert run(["history", str(tmp_path)]) == 0
     assert hint in capsys.readouterr().out
+
+
+def test_an_offset_beyond_the_end_hides_no_lag_of_others(tmp_path: Path, capsys: Capture) -> None:
+    """Both are read one after the other: a copy that is not behind may have come to be further meanwhile."""
+    rows = [
+        {**_row(minute, process_id, 1, None), "offset": offset, "end_offset": 1_000}
+        for minute in (0, 1)
+        for process_id, offset in ((FALLS, 600), ("further", 1_300))
+    ]
+    assert _said(rows, tmp_path / "lags.jsonl", capsys)["lags"][-1] == 400

@@ -56,8 +56,10 @@ _WHOLE = (
 )
 #: A store is as it was until it is heard of again, in the steps of its copy; what is said of the whole task is not.
 _UNTIL_HEARD = "IF(store IS NULL, array(step), filter(steps, one -> one <= step AND one > coalesce(heard, -1)))"
-#: A running active task is caught up, and nothing is restored of a store without a changelog.
-_BEHIND = f"CASE WHEN lag = {LATEST} OR offset = {LATEST} OR NOT logged THEN 0 ELSE {POINT['behind']} END"
+#: A running active task is caught up, and nothing is restored of a store without a changelog. An offset beyond the end,
+#: which was read before it, is no lag that makes up for that of others.
+_BEHIND = f"""CASE WHEN lag = {LATEST} OR offset = {LATEST} OR NOT logged THEN 0
+    WHEN {POINT["behind"]} < 0 THEN 0 ELSE {POINT["behind"]} END"""
 
 #: What an instance's copies add up to, as :data:`FIGURES`.
 _FIGURES = ("last", "first", "written", "restored")
