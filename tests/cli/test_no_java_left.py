@@ -27,10 +27,10 @@ def start(snapshot: Path, folder: Path) -> subprocess.Popen[str]:
 
 def java_of(folder: Path) -> list[str]:
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            if f"java.io.tmpdir={folder}" in path.read_text():
-                found.append(path.parent.name)
+            if f"java.io.tmpdir={folder}" in (process / "cmdline").read_text():
+                found.append(process.name)
         except OSError:
             continue
     return found

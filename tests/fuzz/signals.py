@@ -132,15 +132,15 @@ def _is_quiet(code: int, said: str, number: signal.Signals, all_said: str) -> bo
 def _gone(folder: Path) -> bool:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
-        if not any(_is_of(path, folder) for path in Path("/proc").glob("[0-9]*/environ")):
+        if not any(_is_of(process, folder) for process in Path("/proc").glob("[0-9]*")):
             return True
         time.sleep(0.05)
     return False
 
 
-def _is_of(path: Path, folder: Path) -> bool:
+def _is_of(process: Path, folder: Path) -> bool:
     try:
-        return f"TMPDIR={folder}/".encode() in path.read_bytes()
+        return f"TMPDIR={folder}/".encode() in (process / "environ").read_bytes()
     except OSError:
         return False
 

@@ -124,9 +124,9 @@ def _said(log: Path, pattern: str) -> str:
 def _children(process: int) -> list[int]:
     """The processes that a process has started, and that have not ended."""
     found = []
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            state, parent, *_ = file.read_text().rpartition(")")[2].split()
+    for there in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            state, parent, *_ = (there / "stat").read_text().rpartition(")")[2].split()
             if int(parent) == process and state != "Z":
-                found.append(int(file.parent.name))
+                found.append(int(there.name))
     return sorted(found)

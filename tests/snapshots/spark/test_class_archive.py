@@ -165,10 +165,10 @@ def answer(process: subprocess.Popen[str]) -> str:
 def writers(cache: Path) -> list[int]:
     """The Java processes that still write an archive."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            if f"{cache}/" in path.read_text():
-                found.append(int(path.parent.name))
+            if f"{cache}/" in (process / "cmdline").read_text():
+                found.append(int(process.name))
         except OSError:
             continue
     return found
