@@ -108,7 +108,7 @@ if TYPE_CHECKING:
     from kstream_plan.snapshots.broker.topology_text import read_topology as read_topology
     from kstream_plan.snapshots.connect_log.history import read_connect_logs as read_connect_logs
     from kstream_plan.snapshots.leader_log.history import read_leader_logs as read_leader_logs
-    from kstream_plan.snapshots.metrics.overlay import read_measurements as read_measurements
+    from kstream_plan.snapshots.metrics.measurements import read_measurements as read_measurements
     from kstream_plan.snapshots.metrics.overlay import with_measured_lags as with_measured_lags
 
 #: Public name → (module, name in it).
@@ -174,7 +174,7 @@ _PUBLIC = {
     "read": ("kstream_plan.snapshots", "read"),
     "read_connect_logs": ("kstream_plan.snapshots.connect_log.history", "read_connect_logs"),
     "read_leader_logs": ("kstream_plan.snapshots.leader_log.history", "read_leader_logs"),
-    "read_measurements": ("kstream_plan.snapshots.metrics.overlay", "read_measurements"),
+    "read_measurements": ("kstream_plan.snapshots.metrics.measurements", "read_measurements"),
     "read_topology": ("kstream_plan.snapshots.broker.topology_text", "read_topology"),
     "running_group": ("kstream_plan.snapshots.broker.source", "running_group"),
     "saved_alternatives": ("kstream_plan.simulation.alternatives", "saved_alternatives"),

@@ -26,7 +26,7 @@ from kstream_plan.snapshots.rows.times import parse_time
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kstream_plan.snapshots.metrics.overlay import Measurements
+    from kstream_plan.snapshots.metrics.measurements import Measurements
     from kstream_plan.snapshots.spark.newest_lags import LagText
     from kstream_plan.snapshots.spark.newest_snapshots import SnapshotText
 from typing import TYPE_CHECKING

@@ -15,7 +15,8 @@ import pytest
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.cli.actions.measure import measured_rows
-from kstream_plan.snapshots.metrics.overlay import Measurements, read_measurements, with_measured_lags
+from kstream_plan.snapshots.metrics.measurements import Measurements, read_measurements
+from kstream_plan.snapshots.metrics.overlay import with_measured_lags
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.metric_texts import GROUP, leads, text
 

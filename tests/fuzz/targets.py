@@ -38,8 +38,9 @@ from kstream_plan.snapshots.connect_rest.status import row_of_status
 from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows, rows_of
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
+from kstream_plan.snapshots.metrics.measurements import Measurements, read_measurements
 from kstream_plan.snapshots.metrics.offsets import read_offsets
-from kstream_plan.snapshots.metrics.overlay import Measurements, read_measurements, with_measured_lags
+from kstream_plan.snapshots.metrics.overlay import with_measured_lags
 from kstream_plan.snapshots.metrics.store_lags import read_store_lags
 from kstream_plan.snapshots.rows.json_text import parse_row
 from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory

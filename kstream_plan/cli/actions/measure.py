@@ -16,7 +16,7 @@ from kstream_plan.snapshots.files.sources import STDIN
 
 if TYPE_CHECKING:
     from kstream_plan.snapshots.broker.topology_text import Topology
-    from kstream_plan.snapshots.metrics.overlay import Measurements
+    from kstream_plan.snapshots.metrics.measurements import Measurements
 
 
 def check_measuring(asked: Measuring, *, reads_stdin: bool, others: Sequence[str] = ()) -> None:
@@ -62,7 +62,7 @@ def measurements(asked: Measuring, now_ms: int | None) -> Measurements | None:
     """
     if not (asked.metrics or asked.store_lags):
         return None
-    from kstream_plan.snapshots.metrics.overlay import read_measurements  # noqa: PLC0415 - only where it is needed
+    from kstream_plan.snapshots.metrics.measurements import read_measurements  # noqa: PLC0415 - only where it is needed
 
     return read_measurements(
         metrics=asked.metrics or (),

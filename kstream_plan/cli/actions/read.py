@@ -20,7 +20,7 @@ from kstream_plan.planner.options import PlanOptions
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kstream_plan.snapshots.metrics.overlay import Measurements
+    from kstream_plan.snapshots.metrics.measurements import Measurements
 
 #: What is done with what was read while the session is still there.
 Then: TypeAlias = "Callable[[Sequence[Snapshot | SnapshotError], SparkSession], None]"

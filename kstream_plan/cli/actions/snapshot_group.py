@@ -24,7 +24,7 @@ from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 if TYPE_CHECKING:
     from kstream_plan.snapshots.broker.topology_text import Topology
-    from kstream_plan.snapshots.metrics.overlay import Measurements
+    from kstream_plan.snapshots.metrics.measurements import Measurements
 
 T = TypeVar("T")
 
@@ -211,7 +211,7 @@ def take_group(
         given = _given(asked, files.settings.of(group_id))
         taken = running_group(cluster, group_id, topology, now_ms, config or {}, given)
     if measured is not None:
-        from kstream_plan.snapshots.metrics.overlay import with_asked_offsets  # noqa: PLC0415 - not without --metrics
+        from kstream_plan.snapshots.metrics.measurements import with_asked_offsets  # noqa: PLC0415 - not without --metrics
 
         measured = with_asked_offsets(measured, cluster, group_id, time.time_ns() // 1_000_000)
     of_streams_protocol = [row for row in taken.rows if row.get("group_protocol") == "streams"]

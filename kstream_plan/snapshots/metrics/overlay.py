@@ -5,14 +5,13 @@ Measured lags lie over the group's metadata and replace nothing but lags: who ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kstream_plan.model import Note, TaskId
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.broker.topology_text import Topology, changelog_topic
+from kstream_plan.snapshots.broker.topology_text import changelog_topic
 from kstream_plan.snapshots.metrics.lags import (
     CopyScrape,
     LogEnds,
@@ -21,20 +20,18 @@ from kstream_plan.snapshots.metrics.lags import (
     measured_lags,
     of_group,
 )
+from kstream_plan.snapshots.metrics.measurements import Measurements
 from kstream_plan.snapshots.metrics.names import StoreLabel, normal_topic
-from kstream_plan.snapshots.metrics.offsets import Offsets, OffsetSet, read_offsets
+from kstream_plan.snapshots.metrics.offsets import Offsets, OffsetSet
 from kstream_plan.snapshots.metrics.rates import measured_rates
-from kstream_plan.snapshots.metrics.scrapes import Scrape, TopicPartition, read_scrapes
+from kstream_plan.snapshots.metrics.scrapes import Scrape, TopicPartition
 from kstream_plan.snapshots.metrics.seats import Seats, seats_of
-from kstream_plan.snapshots.metrics.store_lags import StoreLags, read_store_lags
-from kstream_plan.snapshots.metrics.traps import notes_about_offsets, notes_about_scrapes, old_scrapes
+from kstream_plan.snapshots.metrics.store_lags import StoreLags
+from kstream_plan.snapshots.metrics.traps import notes_about_offsets, old_scrapes
 from kstream_plan.snapshots.rows.fields import Row, printable
 from kstream_plan.snapshots.rows.lags import LagSource
 from kstream_plan.snapshots.rows.members import normal_process_id
 from kstream_plan.snapshots.rows.times import parse_time
-
-if TYPE_CHECKING:
-    from kstream_plan.snapshots.broker.source import Cluster
 
 _MEASURED = (LagSource.METRICS, LagSource.METRICS_AT_LEAST)
 
@@ -42,96 +39,11 @@ _MEASURED = (LagSource.METRICS, LagSource.METRICS_AT_LEAST)
 _Seat = tuple[str, str]
 
 
-def no_topology(_application_id: str) -> None:
-    """Tell the topology of no application."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measurements:
-    """What was measured of whatever group: scrapes, store lags, and offsets of changelogs.
-
-    Attributes:
-        scrapes: what instances published.
-        store_lags: what applications say of their own stores.
-        ends: end offsets of changelogs.
-        starts: start offsets of changelogs.
-        topology_of: which task a changelog is of, by application id, where a snapshot does not tell.
-        notes: warnings about what was read.
-        now_ms: what counts as now, since 1970; ``None``: the newest that snapshot and measurements know.
-    """
-
-    scrapes: tuple[Scrape, ...] = ()
-    store_lags: tuple[StoreLags, ...] = ()
-    ends: Offsets = field(default_factory=Offsets)
-    starts: Offsets = field(default_factory=Offsets)
-    topology_of: Callable[[str], Topology | None] = no_topology
-    notes: tuple[Note, ...] = ()
-    now_ms: int | None = None
-
-
 class Overlaid(NamedTuple):
     """A snapshot row with measured lags, and warnings about them."""
 
     row: dict[str, Any]
     warnings: tuple[Note, ...]
-
-
-def read_measurements(
-    *,
-    metrics: Sequence[str] = (),
-    end_offsets: Sequence[str] = (),
-    start_offsets: Sequence[str] = (),
-    store_lags: Sequence[str] = (),
-    topology_of: Callable[[str], Topology | None] = no_topology,
-    stdin: BinaryIO | None = None,
-    clock_ms: int | None = None,
-    now_ms: int | None = None,
-) -> Measurements:
-    """Read files of measurements: paths, folders, globs; ``-`` is standard input, which is of ``clock_ms``.
-
-    ``now_ms`` is what counts as now, if that is not the newest that is known; both since 1970.
-
-    Raises:
-        SnapshotError: a file cannot be read or is of another form; it names the file.
-    """
-    scrapes, notes = read_scrapes(metrics, stdin, clock_ms)
-    return Measurements(
-        tuple(scrapes),
-        read_store_lags(store_lags, stdin, clock_ms),
-        read_offsets(end_offsets, stdin, clock_ms),
-        read_offsets(start_offsets, stdin, clock_ms, which="start"),
-        topology_of,
-        (*notes, *notes_about_scrapes(scrapes)),
-        now_ms,
-    )
-
-
-def with_asked_offsets(measured: Measurements, cluster: Cluster, application_id: str, now_ms: int) -> Measurements:
-    """Return the measurements with the offsets of changelogs that a cluster tells now, unless they were given.
-
-    Args:
-        measured: what was measured.
-        cluster: where the group is.
-        application_id: the group's application: other applications' changelogs are not asked for.
-        now_ms: the time, since 1970.
-
-    Raises:
-        ClusterError: the cluster cannot be reached or refuses.
-    """
-    if measured.ends:
-        return measured
-    restored = {partition for scrape in measured.scrapes for _, partition in scrape.positions}
-    topics = cluster.topics(sorted({topic for topic, _ in restored if topic.startswith(f"{application_id}-")}))
-    partitions = sorted((topic, number) for topic, number in restored if number < len(topics.get(topic, ())))
-    if not partitions:
-        return measured
-
-    def as_of_now(offsets: Mapping[TopicPartition, int]) -> Offsets:
-        by_name = {(normal_topic(topic), number): offset for (topic, number), offset in offsets.items()}
-        return Offsets((OffsetSet(now_ms, by_name),))
-
-    ends, starts = cluster.end_offsets(partitions), measured.starts or as_of_now(cluster.start_offsets(partitions))
-    return replace(measured, ends=as_of_now(ends), starts=starts)
 
 
 def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:

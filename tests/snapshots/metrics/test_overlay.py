@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.broker.topology_text import read_topology
+from kstream_plan.snapshots.metrics.measurements import Measurements, with_asked_offsets
 from kstream_plan.snapshots.metrics.offsets import read_offsets
-from kstream_plan.snapshots.metrics.overlay import Measurements, Overlaid, with_asked_offsets, with_measured_lags
+from kstream_plan.snapshots.metrics.overlay import Overlaid, with_measured_lags
 from kstream_plan.snapshots.metrics.scrapes import Scrape, read_scrapes
 from kstream_plan.snapshots.metrics.store_lags import read_store_lags
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

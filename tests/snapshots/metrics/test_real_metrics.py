@@ -17,9 +17,10 @@ from kstream_plan.model.times import format_time
 from kstream_plan.simulation.drain import Drain, DrainedTask, drain
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
 from kstream_plan.snapshots.metrics.lags import CopyScrape, LogEnds, measured_lags, of_group
+from kstream_plan.snapshots.metrics.measurements import read_measurements
 from kstream_plan.snapshots.metrics.names import StoreLabel
 from kstream_plan.snapshots.metrics.offsets import Offsets, OffsetSet, read_offsets
-from kstream_plan.snapshots.metrics.overlay import read_measurements, with_measured_lags
+from kstream_plan.snapshots.metrics.overlay import with_measured_lags
 from kstream_plan.snapshots.metrics.scrapes import Scrape, read_scrapes
 from kstream_plan.snapshots.metrics.seats import Seats, seats_of
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
