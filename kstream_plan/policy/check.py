@@ -16,6 +16,7 @@ from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measure
 from kstream_plan.policy.rules.measuring import UNKNOWN
 from kstream_plan.policy.rules.origins import age
 from kstream_plan.policy.rules.over_draws import over_draws
+from kstream_plan.policy.rules.restores import with_restores
 
 #: What grows as long as a group probes, though nothing else comes of it.
 _OF_EVERY_PROBE = ("max_duration", "max_rebalances")
@@ -110,6 +111,7 @@ def _measure(name: str, rule: Rule, limit: Limit, subject: MeasuredPlan) -> tupl
         return None, Measurement(None, (Offence(None, note="end offsets are not known"),))
     shown = rule.worst(subject, allowed)
     found = shown if subject.draws is None else over_draws(name, rule, shown, subject.draws, allowed)
+    found = with_restores(name, rule, found, subject, allowed)
     return allowed, UNKNOWN if not found.offences and _goes_on(name, rule, subject) else found
 
 

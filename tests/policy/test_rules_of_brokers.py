@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -10,7 +11,14 @@ from kstream_plan.errors import KstreamPlanError
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import Join, Scenario
 from kstream_plan.plans import Plan
+from kstream_plan.plans.simulated import OverDraws
+from kstream_plan.policy.check import check_all, check_plan
+from kstream_plan.policy.findings import Finding, Standard, Status
+from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, MeasuredPlan
+from kstream_plan.policy.rules.over_draws import measured
+from kstream_plan.policy.rules.restores import PAUSE_RULES
+from kstream_plan.render.check.table import table_report
 from kstream_plan.simulation.one_plan import plan_checked
 from tests.helpers.streams_rows import joining, row, snapshot
 
@@ -53,3 +61,46 @@ def test_what_nobody_knows_is_not_kept(of: Snapshot) -> None:
 def test_a_state_that_no_group_with_members_has_is_refused(state: str) -> None:
     with pytest.raises(KstreamPlanError, match=f"group_state.*is '{state}'"):
         _group(group_state=state)
+
+
+_STANDARD = {rule: Standard(Policy(defaults={rule: Limit(30_000)}), datetime.now(UTC)) for rule in PAUSE_RULES}
+
+
+def _finding(made: Plan, rule: str, draws: OverDraws | None = None) -> Finding:
+    checked = check_plan(made, _STANDARD[rule], draws=draws)
+    return next(one for one in checked.findings if one.rule == rule)
+
+
+@pytest.mark.parametrize("rule", PAUSE_RULES)
+def test_a_task_that_restores_before_it_runs_stands_still_meanwhile(rule: str) -> None:
+    made = _joined(replace(_group(), rates=Rates(restore_per_instance=1_000.0)))
+    assert made.summary.cold_handovers == 2
+    assert made.ends("max_cold_restore_ms")[1] == 120_000
+    assert made.pauses.longest_ms < 30_000
+    found = _finding(made, rule)
+    assert found.status is Status.ERROR
+    assert found.measured is not None
+    times = 2 if rule == "max_pause_in_all" else 1
+    assert 120_000 * times < found.measured <= 120_000 * times + made.ends("paused_task_ms")[1]
+    said = table_report(check_all([check_plan(made, _STANDARD[rule])], datetime.now(UTC)), width=200)
+    assert "what cold starts restore included" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("rule", PAUSE_RULES)
+def test_how_long_it_stands_still_is_unknown_where_nobody_knows_how_fast_it_restores(rule: str) -> None:
+    found = _finding(_joined(_group()), rule)
+    assert (found.status, found.measured) == (Status.ERROR, None)
+    fast = _joined(replace(_group(), rates=Rates(restore_per_instance=1e9)))
+    assert _finding(fast, rule).status is Status.PASSED
+
+
+@pytest.mark.parametrize("rule", PAUSE_RULES)
+def test_what_other_draws_restore_counts(rule: str) -> None:
+    slow = _joined(replace(_group(), rates=Rates(restore_per_instance=1_000.0)))
+    warm = _joined(replace(_group(), rates=Rates(restore_per_instance=1e9)))
+    draws = OverDraws(2, 0, measured(slow))
+    found = _finding(warm, rule, draws)
+    assert (found.status, found.worst_of) == (Status.ERROR, 2)
+    assert found.measured == _finding(slow, rule).measured
+    older = {key: value for key, value in draws.worst.items() if not key.endswith(" restored")}
+    assert _finding(warm, rule, OverDraws(2, 0, older)).measured is None

@@ -10,9 +10,10 @@ from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.limits import LimitValue, TagCounts
 from kstream_plan.policy.rules import RULES
 from kstream_plan.policy.rules.measuring import UNKNOWN, Kind, MeasuredPlan, Measurement, Offence, Rule
+from kstream_plan.policy.rules.restores import PAUSE_RULES, restored_key, whole
 
 #: Rules that simulations do not tell which were saved before there were these: of their other draws nothing is known.
-LATER_RULES = ("max_pause_in_all",)
+LATER_RULES = ("max_pause_in_all", *map(restored_key, PAUSE_RULES))
 _NO_LIMIT = 2**63 - 1
 
 
@@ -33,7 +34,10 @@ def _measured(plan: Plan) -> Iterator[tuple[str, int | None]]:
                 yield _of_tag(name, tag), rule.measure(subject, ((tag, 0),)).value
         elif not rule.of_input:
             limit: LimitValue = False if rule.kind is Kind.SWITCH else _NO_LIMIT
-            yield name, rule.worst(subject, limit).value
+            value = rule.worst(subject, limit).value
+            yield name, value
+            if name in PAUSE_RULES and plan.ends("cold_handovers")[1]:
+                yield restored_key(name), None if value is None else whole(name, plan, value)
 
 
 def worst(draws: Iterable[Mapping[str, int | None]]) -> dict[str, int | None]:

@@ -10,6 +10,7 @@ from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import RULES, Kind
+from kstream_plan.policy.rules.restores import PAUSE_RULES
 from kstream_plan.render.plan.runs import runs_facts
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, from_to, generation
@@ -18,7 +19,7 @@ from kstream_plan.render.text.numbers import count, duration, from_to, generatio
 _PER_TASK = ("max_pause_per_task", "max_pause_per_handover", "min_standbys", "distinct_tag_values")
 #: Rules whose figure grows with the rounds: to blame is what comes from a round on.
 _ADDS_UP = ("max_duration", "max_pause_in_all", "max_rebalances", "max_moves", "max_warmups", "max_restored_records")
-_WITH_NOTE = ("max_pause_per_task", "max_snapshot_age", "--max-snapshot-age")
+_WITH_NOTE = (*PAUSE_RULES, "max_snapshot_age", "--max-snapshot-age")
 _MOST_NAMED = 4
 #: Why a figure is unknown, in a few words, by what the plan says (the code of a warning or an assumption).
 _WHY_UNKNOWN = {

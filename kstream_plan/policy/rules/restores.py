@@ -1,0 +1,78 @@
+"""Rules about pauses: what starts cold restores before it runs, and until then nobody runs the task either."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kstream_plan.plans import Plan
+from kstream_plan.policy.limits import LimitValue
+from kstream_plan.policy.rules.amounts import cold_handovers
+from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, Rule
+
+#: The rules that restores count for, and the figure that each is about.
+PAUSE_RULES = {
+    "max_pause_per_task": "max_paused_task_ms",
+    "max_pause_per_handover": "longest_pause_ms",
+    "max_pause_in_all": "paused_task_ms",
+}
+_NOTE = "what cold starts restore included"
+_NOTE_UNKNOWN = "how long cold starts restore is not known"
+
+
+def restored_key(name: str) -> str:
+    """Return under which key a simulation says what a rule measures at worst, restores included."""
+    return f"{name} restored"
+
+
+def with_restores(name: str, rule: Rule, found: Measurement, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
+    """Add what cold starts restore to what a rule about pauses measures, in every draw; at most it is as much.
+
+    What is not known is too long. ``found`` is what the rule measures without it, over all draws.
+    """
+    if name not in PAUSE_RULES or found.value is None:
+        return found
+    values, draws = [whole(name, subject.plan, found.value)], subject.draws
+    if draws is not None and draws.worst.get("max_cold_handovers", 0) != 0 and draws.number > 1:
+        values.append(draws.worst.get(restored_key(name)))
+    value = rule.worst_of(values)
+    if value == found.value or (value is None and found.offences):
+        return found
+    if value is None:
+        return Measurement(None, (Offence(None, note=_NOTE_UNKNOWN),))
+    if draws is not None and value != values[0]:
+        found = found._replace(worst_of=draws.number)
+    found = found._replace(value=value, between=None)
+    if rule.keeps(value, limit):
+        return found
+    if found.offences:
+        first, *others = found.offences
+        note = f"{first.note}, {_NOTE}".removeprefix(", ")
+        return found._replace(offences=(first._replace(note=note), *others))
+    cold = () if name == "max_pause_in_all" else cold_handovers(subject, 0).offences[:1]
+    told = tuple(one._replace(measured=value, process_id=None, note=_NOTE) for one in cold)
+    return found._replace(offences=told or (Offence(value, note=_NOTE),))
+
+
+def whole(name: str, plan: Plan, paused_ms: int) -> int | None:
+    """Return how long a rule's tasks are run by nobody at most, of which ``paused_ms`` before they start.
+
+    ``None``: nobody knows how long cold starts restore.
+    """
+    most = plan.ends("cold_handovers")[1]
+    if not most:
+        return paused_ms
+    if plan.pauses_are_least or plan.may_be_endless("max_cold_restore_ms"):
+        return None
+    slowest_ms = plan.ends("max_cold_restore_ms")[1]
+    starts = cold_handovers(MeasuredPlan(plan), 0).offences
+    if name == "max_pause_in_all":
+        return paused_ms + most * slowest_ms
+    times = Counter(one.task_id for one in starts if one.task_id is not None)
+    at_most_ms = paused_ms + slowest_ms * (1 if name == "max_pause_per_handover" else max(times.values(), default=1))
+    if most > len(starts) or paused_ms > (plan.figure(PAUSE_RULES[name]) or 0):  # nobody knows which
+        return at_most_ms
+    if name == "max_pause_per_task":
+        of_cold = (plan.pauses.ms.get(task_id, 0) + number * slowest_ms for task_id, number in times.items())
+        return max(paused_ms, *of_cold)
+    longest_ms = max((pause.length_ms for pause in plan.pauses if pause.task_id in times), default=0)
+    return max(paused_ms, longest_ms + slowest_ms)
