@@ -7,12 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import accumulate, chain, groupby, islice
+from itertools import chain, groupby, islice
 from operator import attrgetter
 from typing import NamedTuple
 
 from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.model.holding_changes import Change, apart_from_stateless, changed_holdings
+from kstream_plan.plans.levels import Level, levels_of
 from kstream_plan.plans.loads import after, at_first
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.restoring import cold_restoring_ms, restored_at_ms
@@ -55,13 +56,6 @@ class Standstill(NamedTuple):
     task: int
     from_ms: int
     to_ms: int
-
-
-class Level(NamedTuple):
-    """How many there are from a time on, until the next level of the same series."""
-
-    at_ms: int
-    number: int
 
 
 class LoadAt(NamedTuple):
@@ -149,22 +143,11 @@ def timeline(plan: Plan) -> Timeline:
         stretches=tuple(stretches),
         cold_starts=cold,
         standstills=_standstills(plan, alone),
-        still=_levels([*spans.items(), *(((one.from_ms, one.to_ms), 1) for one in alone)], from_ms, to_ms),
+        still=levels_of([*spans.items(), *(((one.from_ms, one.to_ms), 1) for one in alone)], from_ms, to_ms),
         loads=tuple(_loads(plan, from_ms)),
         warming_up=_counted(stretches, Doing.WARMS_UP, from_ms, to_ms),
         restoring=_counted(stretches, Doing.RESTORES, from_ms, to_ms),
     )
-
-
-def summed(several: Iterable[Sequence[Level]]) -> tuple[Level, ...]:
-    """Return how many there are in all of these series; they begin at the same time."""
-    changes: Counter[int] = Counter()
-    for series in several:
-        before = 0
-        for at_ms, number in series:
-            changes[at_ms] += number - before
-            before = number
-    return _added_up(changes)
 
 
 def _ends(plan: Plan, cold: Sequence[ColdStart], spans: Mapping[tuple[int, int], int]) -> tuple[int, int]:
@@ -352,7 +335,7 @@ def _instances(
             runs=series[Doing.RUNS] if group.stateful else _steps(dealt, index),
             warms_up=series[Doing.WARMS_UP],
             restores=series[Doing.RESTORES],
-            unsure=_levels(_unsure(of[index, Doing.RUNS], unsure), from_ms, to_ms),
+            unsure=levels_of(_unsure(of[index, Doing.RUNS], unsure), from_ms, to_ms),
             cold_ms=tuple(started[index]),
         )
 
@@ -381,24 +364,7 @@ def _steps(dealt: Iterable[tuple[int, Sequence[int]]], index: int) -> tuple[Leve
 
 
 def _counted(stretches: Iterable[Stretch], doing: Doing, from_ms: int, to_ms: int) -> tuple[Level, ...]:
-    return _levels((((one.from_ms, one.to_ms), 1) for one in stretches if one.doing is doing), from_ms, to_ms)
-
-
-def _levels(spans: Iterable[tuple[tuple[int, int], int]], from_ms: int, to_ms: int) -> tuple[Level, ...]:
-    """Return how many spans there are at once; each comes with how many it stands for. At ``to_ms`` none has ended."""
-    changes: Counter[int] = Counter({from_ms: 0})
-    for (begin_ms, end_ms), number in spans:
-        if begin_ms < end_ms:
-            changes[begin_ms] += number
-        if begin_ms < end_ms < to_ms:
-            changes[end_ms] -= number
-    return _added_up(changes)
-
-
-def _added_up(changes: Mapping[int, int]) -> tuple[Level, ...]:
-    times = sorted(changes)
-    levels = map(Level, times, accumulate(changes[at_ms] for at_ms in times))
-    return tuple(next(same) for _, same in groupby(levels, attrgetter("number")))
+    return levels_of((((one.from_ms, one.to_ms), 1) for one in stretches if one.doing is doing), from_ms, to_ms)
 
 
 def _loads(plan: Plan, from_ms: int) -> Iterator[LoadAt]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kstream_plan.plans.timeline import Level
+from kstream_plan.plans.levels import Level
 
 
 def level_at(series: Sequence[Level], at_ms: int) -> int:

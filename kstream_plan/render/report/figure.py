@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity
-from kstream_plan.plans.timeline import InstanceCourse, Level, LoadAt, Timeline, summed
+from kstream_plan.plans.levels import Level, summed
+from kstream_plan.plans.timeline import InstanceCourse, LoadAt, Timeline
 from kstream_plan.render.plan.picture import shown_instances
 from kstream_plan.render.report.axis import WIDTH, Mark, Span, Tick, marks_of, ticks_of, x_of
 from kstream_plan.render.text.names import Names
