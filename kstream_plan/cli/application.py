@@ -37,9 +37,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
             "Ask whether instances may stop: which of their tasks would start cold or pause, now and after waiting."
         ),
         "why": "Say why a group still probes, why a task moves, why an instance gets nothing, with figures.",
-        "bounce": (
-            "Find out how to restart all instances: each way with its least safe pause; exit code 3 if none is safe."
-        ),
+        "bounce": ("Find out whether one instance may restart now, or how all may; exit code 3 if no way is safe."),
         "check": "Check what plans, saved or made now, do to a group against a policy; exit code 3 if they break it.",
         "show": "Show plans saved by --out or --output json.",
         "fleet": "Show many applications at a glance, the worst first: results, saved plans, or snapshots to plan.",

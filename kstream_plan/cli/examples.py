@@ -24,7 +24,11 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "drain": ("drain orders.json orders-4", "drain orders.json orders-4 --metrics scrapes --require-warm"),
         "why": ("why orders.json", "why orders.json --task 0_2", "why orders.json --instance orders-4"),
-        "bounce": ("bounce orders.json", "bounce orders.json --restart 60s --out restart.yaml"),
+        "bounce": (
+            "bounce orders.json",
+            "bounce orders.json --instance orders-4",
+            "bounce orders.json --restart 60s --out restart.yaml",
+        ),
         "check": (
             "check orders.json --to 5 --policy policy.yaml",
             "check plan.json --policy policy.yaml --report junit=report.xml",

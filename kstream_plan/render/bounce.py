@@ -13,7 +13,8 @@ from kstream_plan.plans.simulated import Range
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview, overview
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape, fenced
-from kstream_plan.render.text.numbers import count, duration, interval
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count, duration, interval, several
 from kstream_plan.render.text.wrapping import paragraph, wrapped
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
 from kstream_plan.version import __version__
@@ -31,7 +32,7 @@ _COLUMNS = (
     (
         Column("pause", right=True),
         "the least from one restart to the next that is safe, and it alone: a longer one may not be, simulate it "
-        "(where none is safe, the figures are those with a long one; ?: not known)",
+        "(unsafe: with none that was tried, the figures are those with a long one; ?: not known)",
     ),
     (Column("in all", right=True), "until everybody is back and every task where it stays, at the latest"),
     (Column("rebal.", right=True), "rebalances"),
@@ -43,11 +44,11 @@ _COLUMNS = (
 
 def bounce_table(found: Bounces, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return a line for each way, why others are not safe, and the scenario of the best one, as lines of text."""
-    columns = [column for column, _ in _COLUMNS]
-    rows = [_cells(found, of, TERMINAL) for of in found.played]
-    bad = [not of.safe for of in found.played]
-    table = overview(_heading(found, TERMINAL), columns, rows, bad, width=width, colour=colour)
-    lines = wrapped([f"{column.head}: {said}" for column, said in _COLUMNS if said], "; ", width, "", "  ")
+    columns, rows = _columns(found), [_cells(found, of, TERMINAL) for of in found.played]
+    marks = [_MARK if of is found.fastest_safe else "" if of.safe else "!" for of in found.played]
+    heads = [column for column, _ in columns]
+    table = overview(_heading(found, TERMINAL), heads, rows, marks, width=width, colour=colour)
+    lines = wrapped([f"{column.head}: {said}" for column, said in columns if said], "; ", width, "", "  ")
     for sentence in _remarks(found, TERMINAL):
         lines += paragraph(sentence, width, "! ", "  ")
     lines += ["", *paragraph(_conclusion(found), width)]
@@ -58,9 +59,10 @@ def bounce_table(found: Bounces, *, width: int = DEFAULT_WIDTH, colour: bool = F
 
 def bounce_markdown(found: Bounces) -> str:
     """Return the same as Markdown."""
-    rows = [_cells(found, of, MARKDOWN) for of in found.played]
-    parts = [markdown_overview(_heading(found, MARKDOWN), [column for column, _ in _COLUMNS], rows)]
-    parts.append("; ".join(f"{column.head}: {said}" for column, said in _COLUMNS if said) + "\n")
+    columns = _columns(found)
+    rows = [_marked(found, of, _cells(found, of, MARKDOWN)) for of in found.played]
+    parts = [markdown_overview(_heading(found, MARKDOWN), [column for column, _ in columns], rows)]
+    parts.append("; ".join(f"{column.head}: {said}" for column, said in columns if said) + "\n")
     remarks = [f"- {sentence}\n" for sentence in _remarks(found, MARKDOWN)]
     parts += ["".join(remarks)] if remarks else []
     parts.append(f"{MARKDOWN.sentence(_conclusion(found))}\n")
@@ -83,6 +85,7 @@ def bounce_json(found: Bounces) -> str:
             "captured_at": first.captured_at,
         },
         "restart_ms": found.restart_ms,
+        "instances": list(found.process_ids) or None,
         "ways": [{**_way(of.way), "best": of is found.fastest_safe, **_played(of)} for of in found.played],
         "not_played": [{**_way(way), "least_ms": least_ms} for way, least_ms in found.left_out],
     }
@@ -136,13 +139,35 @@ def _played(of: PlayedWay) -> dict[str, Json]:
 
 def _heading(found: Bounces, escape: Escape) -> str:
     group = found.played[0].plan.group
+    label = escape.name(group.application_id)
+    if found.process_ids:
+        return f"{label}: {_answer(found, Names(group, escape))}"
     restarted = f"{count(_number(found), 'instance')} restarted, {interval(found.restart_ms)} each (--restart)"
-    return f"{escape.name(group.application_id)}: {restarted}, {count(len(found.played), 'way')} simulated"
+    return f"{label}: {restarted}, {count(len(found.played), 'way')} simulated"
+
+
+def _answer(found: Bounces, names: Names) -> str:
+    """Return whether those that are named may restart now."""
+    who, best = several(names.instances(found.process_ids)), found.fastest_safe
+    if best is None:
+        return f"{who} should NOT restart now: no way is known to be safe as the group is"
+    several_of = len(found.process_ids) > 1
+    how = f"by {_NAMES[best.way.name]}" if best.way.name != "leave" else "only if they leave the group on close"
+    how += f", one by one, with a pause of {moment(best.pause_ms)}" if several_of else ""
+    after = f"back after {interval(found.restart_ms)}{' each' if several_of else ''} (--restart)"
+    figures = best.figures
+    still = f"up to {count(figures.paused_at_once, 'task')} stand still at once, each up to "
+    return f"{who} may restart now, {how}, {after}: {still}{duration(figures.max_paused_ms.most)}; 0 cold starts"
+
+
+def _columns(found: Bounces) -> Sequence[tuple[Column, str]]:
+    """Return what is said of a way, and what it means; of a single restart no pause to the next."""
+    return _COLUMNS if _number(found) > 1 else (_COLUMNS[0], *_COLUMNS[2:])
 
 
 def _number(found: Bounces) -> int:
     """Return how many instances are restarted: nobody joins in the first way."""
-    return len(found.played[0].plan.initial_balance.active)
+    return len(found.process_ids) or len(found.played[0].plan.initial_balance.active)
 
 
 def _name(way: Way, escape: Escape) -> str:
@@ -152,12 +177,17 @@ def _name(way: Way, escape: Escape) -> str:
     return name + "".join(f", time-out {interval(value)}" for _, value in way.settings)
 
 
+def _marked(found: Bounces, of: PlayedWay, cells: tuple[str, ...]) -> tuple[str, ...]:
+    mark = f" {MARKDOWN.sentence(_MARK)}" if of is found.fastest_safe else ""
+    return (cells[0] + mark, *cells[1:])
+
+
 def _cells(found: Bounces, of: PlayedWay, escape: Escape) -> tuple[str, ...]:
     figures = of.figures
-    mark = f" {escape.sentence(_MARK)}" if of is found.fastest_safe else ""
+    pause = {"safe": moment(of.pause_ms), "unsafe": "unsafe", "undecided": "?"}[of.found.outcome]
     return (
-        _name(of.way, escape) + mark,
-        {"safe": moment(of.pause_ms), "unsafe": "none", "undecided": "?"}[of.found.outcome],
+        _name(of.way, escape),
+        *([pause] if _number(found) > 1 else []),
         duration(of.ends_ms),
         _numbers(figures.rebalances),
         f"{figures.paused_at_once:,}",
@@ -169,6 +199,8 @@ def _cells(found: Bounces, of: PlayedWay, escape: Escape) -> tuple[str, ...]:
 def _remarks(found: Bounces, escape: Escape) -> list[str]:
     """Say of every way that is not safe why, what else there is to know of each, and why some were not played."""
     remarks = [f"{_name(of.way, escape)}: {said}" for of in found.played for said in _remarks_on(of, _number(found))]
+    if found.process_ids:
+        remarks.append(_away_for_longer(found))
     return remarks + [
         f"{_name(way, escape)} was not played: every task with state moves to an empty disk, and at "
         f"max.warmup.replicas at a time that takes at least {duration(least_ms)}"
@@ -179,7 +211,7 @@ def _remarks(found: Bounces, escape: Escape) -> list[str]:
 def _remarks_on(of: PlayedWay, number: int) -> Iterator[str]:
     pause = moment(of.pause_ms)
     if of.found.outcome == "unsafe":
-        yield _why_not(of)
+        yield _why_not(of, number)
     elif of.found.outcome == "undecided":
         few = f"the first {of.found.restarts} are safe with a pause of {pause}" if of.found.restarts else "not known"
         yield f"{few}; of all {number:,} it takes too long to find out, for there are too many rebalances"
@@ -193,14 +225,21 @@ def _remarks_on(of: PlayedWay, number: int) -> Iterator[str]:
         yield f"its figures are those of the first {of.restarts} restarts"
 
 
-def _why_not(of: PlayedWay) -> str:
+def _why_not(of: PlayedWay, number: int) -> str:
     cold, still = of.most_cold, of.still_at_once
     reasons = [f"{count(cold, 'task')} would start cold"] if cold else []
     if still.most:
         reasons.append(f"{_numbers(still)} tasks of several instances stand still at once")
     reasons += [] if of.settles else ["the group does not settle"]
     what = ", ".join(reasons) or "with another length of the restart, as near the session time-out, it would not be"
-    return f"not safe with a pause of {interval(of.pause_ms)}, nor with others that were tried: {what}"
+    pauses = f" with a pause of {interval(of.pause_ms)}, nor with others that were tried" if number > 1 else ""
+    return f"not safe{pauses}: {what}"
+
+
+def _away_for_longer(found: Bounces) -> str:
+    config = found.played[0].plan.config
+    limit = f"{interval(config.session_timeout_ms)} (session.timeout.ms)"
+    return f"away for {limit} or more, it counts as gone and its tasks move: drain says what would start cold then"
 
 
 def _conclusion(found: Bounces) -> str:

@@ -1,4 +1,4 @@
-"""Ways to restart every instance of a group: each with the least pause that is safe, found by playing it."""
+"""Ways to restart the instances of a group: each with the least pause that is safe, found by playing it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws, Range
 from kstream_plan.simulation.draws import usual_number
+from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.new_ids import is_random
 from kstream_plan.simulation.outages import standing_still
 from kstream_plan.simulation.processes import in_processes
 from kstream_plan.simulation.safe_pause import DRAWS, FoundPause, SafePause, most_cold
 from kstream_plan.simulation.simulate import simulate
 
+#: Ways in which an instance comes back as itself.
+_ALONE_WAYS = ("default-close", "leave", "static")
 #: A pause is found to this many milliseconds.
 _TO_MS = 1_000
 #: Fewer tasks times instances than these are played sooner than other processes are started.
@@ -38,7 +41,7 @@ OnWay: TypeAlias = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """One way to restart everybody, but for the pause.
+    """One way to restart instances, but for the pause.
 
     ``name`` is ``default-close``, ``leave``, ``static``, ``surge``, or, where all instances of a zone are restarted at
     once, ``zone`` or ``zone-leave``. ``settings`` (of ``AssignmentConfig``) have to be there before. ``zones`` are the
@@ -104,7 +107,7 @@ class PlayedWay:
 
     @property
     def needs_static(self) -> bool:
-        """Whether its members have to be made static first."""
+        """Whether members have to be made static first."""
         return self.way.name == "static" and not all(instance.is_static for instance in self.plan.group.instances)
 
     @property
@@ -122,21 +125,30 @@ class PlayedWay:
 class Bounces:
     """The ways to restart a group, as they were played, and why others were not.
 
-    ``left_out``: ways with which everything has to be restored anew, a few copies at a time, and the least that this
-    takes, in milliseconds, where that is too long to be worth playing.
+    ``process_ids``: those that are restarted, now and as they are; none: everybody. ``left_out``: ways with which
+    everything has to be restored anew, a few copies at a time, and the least that this takes, in milliseconds, where
+    that is too long to be worth playing.
     """
 
     restart_ms: int
     played: tuple[PlayedWay, ...]
     left_out: tuple[tuple[Way, int], ...]
+    process_ids: tuple[str, ...] = ()
 
     @property
     def fastest_safe(self) -> PlayedWay | None:
-        """The fastest of the safe ways, one that needs nothing to be set up before others; ``None``: none is safe."""
-        safe = [of for of in self.played if of.safe]
+        """The fastest of the safe ways, one that needs nothing to be set up before others; ``None``: none is safe.
+
+        To restart some now only what needs nothing counts.
+        """
+
+        def prepared(of: PlayedWay) -> bool:
+            return of.needs_static or bool(of.way.settings)
+
+        safe = [of for of in self.played if of.safe and not (self.process_ids and prepared(of))]
 
         def order(of: PlayedWay) -> tuple[bool, int, int]:
-            return of.needs_static or bool(of.way.settings), of.ends_ms, self.played.index(of)
+            return prepared(of), of.ends_ms, self.played.index(of)
 
         return min(safe, key=order, default=None)
 
@@ -146,32 +158,47 @@ def bounce(
     restart_ms: int,
     options: PlanOptions = PlanOptions(),
     *,
+    instances: Sequence[str] = (),
     workers: int = 1,
     on_way: OnWay = lambda _done, _all: None,
 ) -> Bounces:
     """Play every way to restart all instances of a group, each down for ``restart_ms``, with its least safe pause.
 
     A new instance of a surge has been up for ``restart_ms`` when the one that it stands in for stops. Of zones there
-    are ways if a client tag, or else the racks, make several of the instances.
+    are ways if a client tag, or else the racks, make several of the instances. ``instances``, by process id, its
+    beginning or host: only these, in this order, which come back as themselves.
 
     Raises:
-        ScenarioError: there is one instance only.
+        ScenarioError: there is one instance only; a name of ``instances`` stands for none, for several, or for one
+            that is named already.
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
     group = snapshot.state.group
     if len(group.instances) == 1:
         fix = "its tasks stand still until it is back; simulate plays that"
         raise ScenarioError("the only instance has nobody to hand over to", where=group.application_id, fix=fix)
+    process_ids = _named(group, instances)
     probes, ways, left_out = _probes_of_a_surge(snapshot), ways_of(snapshot, restart_ms), list[tuple[Way, int]]()
+    if process_ids:
+        ways = [way for way in ways if way.name in _ALONE_WAYS]
     for way in [way for way in ways if way.name == "surge" and probes > _MOST_PROBES]:
         left_out.append((way, probes * snapshot.config.probing_rebalance_interval_ms))
         ways.remove(way)
-    play = partial(_played_in, snapshot, restart_ms, options, tuple(ways))
+    play = partial(_played_in, snapshot, restart_ms, options, tuple(ways), process_ids)
     played = list[PlayedWay]()
     for one in in_processes(play, len(ways), workers if _worth_sharing(snapshot) else 1):
         played.append(one)
         on_way(len(played), len(ways))
-    return Bounces(restart_ms=restart_ms, played=tuple(played), left_out=tuple(left_out))
+    return Bounces(restart_ms=restart_ms, played=tuple(played), left_out=tuple(left_out), process_ids=process_ids)
+
+
+def _named(group: Group, instances: Sequence[str]) -> tuple[str, ...]:
+    """Return the process ids that the names stand for."""
+    process_ids = tuple(process_id_of(group, name) for name in instances)
+    twice = next((name for place, name in enumerate(instances) if process_ids[place] in process_ids[:place]), None)
+    if twice is not None:
+        raise ScenarioError(f"{twice!r} is named twice", where=group.application_id, fix="name it once")
+    return process_ids
 
 
 def _worth_sharing(snapshot: Snapshot) -> bool:
@@ -217,17 +244,26 @@ def _by_zone(group: Group, names: Sequence[str | None]) -> Mapping[str, tuple[st
     return dict(sorted(zones.items())) if 1 < len(zones) < len(group.instances) else {}
 
 
-def _played_in(snapshot: Snapshot, restart_ms: int, options: PlanOptions, ways: Sequence[Way], place: int) -> PlayedWay:
+def _played_in(
+    snapshot: Snapshot,
+    restart_ms: int,
+    options: PlanOptions,
+    ways: Sequence[Way],
+    process_ids: Sequence[str],
+    place: int,
+) -> PlayedWay:
     """Search the least safe pause of one way, and play it with that."""
     way = ways[place]
     snapshot = _with_settings(snapshot, way)
     everybody = [instance.process_id for instance in snapshot.state.group.instances]
+    restarted = process_ids or everybody
 
     def scenario_of(number: int, length_ms: int, pause_ms: int) -> Scenario:
-        return way.scenario(length_ms, pause_ms, (ALL,) if number == len(everybody) else everybody[:number])
+        everyone = number == len(everybody) and not process_ids
+        return way.scenario(length_ms, pause_ms, (ALL,) if everyone else restarted[:number])
 
     lengths_ms = (restart_ms, *_other_sides_ms(snapshot.config, restart_ms))
-    search = SafePause(snapshot, options, scenario_of, len(everybody), lengths_ms, together=bool(way.zones))
+    search = SafePause(snapshot, options, scenario_of, len(restarted), lengths_ms, together=bool(way.zones))
     found = search.found()
     scenario, made, restarts = search.shown(found)
     draws, still = None, [standing_still(made, 0)]

@@ -68,6 +68,7 @@ class SafePause:
     ) -> None:
         self._snapshot, self._options, self._scenario_of = snapshot, options, scenario_of
         self._lengths_ms = lengths_ms
+        self._alone = restarts == 1 and not together
         self._levels = [restarts] if together else list(_levels(restarts))
         config = snapshot.config
         copies = len(snapshot.state.group.stateful) * (1 + config.num_standby_replicas)
@@ -75,9 +76,9 @@ class SafePause:
         self._known: dict[tuple[int, int], bool] = {}
         self._rounds: dict[tuple[int, int], int] = {}
         self._made: dict[tuple[int, int], Plan] = {}
-        #: The longest pause that is tried: two probes, and what comes before them.
+        #: The longest pause that is tried: two probes, and what comes before them; after one restart there is none.
         longest_ms = 2 * config.probing_rebalance_interval_ms + 4 * config.session_timeout_ms
-        self.longest_ms = -(-longest_ms // _TO_MS) * _TO_MS
+        self.longest_ms = 0 if self._alone else -(-longest_ms // _TO_MS) * _TO_MS
 
     def found(self) -> FoundPause:
         """Search the least pause that is safe, and with it those a little longer: what they are not is left behind."""
@@ -153,6 +154,8 @@ class SafePause:
 
     def _unsafe_beside(self, pause_ms: int) -> int | None:
         """Return a pause a little longer than one that is safe which is not, if there is one; of few restarts."""
+        if self._alone:
+            return None
         number = self._levels[0]
         longer_ms = max(pause_ms * 3 // 2 // _TO_MS * _TO_MS, pause_ms + 10 * _TO_MS)
         try:

@@ -42,6 +42,7 @@ OF_THEIR_OWN = {
     ("compare", "--draws"): "for each",
     ("diff", "--fail-on-changes"): "changed",
     ("bounce", "--out"): "scenario",
+    ("bounce", "--instance"): "restart now",
     ("check", "--report"): "what was found",
     **{(name, "--report"): "page of HTML" for name in ("compare", "diff", "fleet")},
     ("why", "--task"): "Why this task",

@@ -140,7 +140,7 @@ def test_long_pages_say_at_the_top_what_is_on_them() -> None:
 def test_the_best_hit_shows_an_answer_and_a_command_that_opens_it() -> None:
     found = answer_text(["may", "I", "restart", "a", "pod"])
     assert found.split("\n\n")[1].startswith("Yes, in a settled group, if it is back")
-    assert "kstream-plan drain orders.json orders-2 --require-warm" in found
+    assert "kstream-plan bounce orders.json --instance orders-2" in found
     assert "\nMore: `kstream-plan help restart-one`\n" in found
     assert len(found.splitlines()) <= 24
 

@@ -226,7 +226,7 @@ def test_a_page_that_is_not_there_is_the_nearest_one(capsys: pytest.CaptureFixtu
 #: What users ask, and which page answers it.
 ASKED = {
     "how long": "assign",
-    "bounce this instance": "restart-one",
+    "bounce this instance": "bounce",
     "restart pod": "restart-one",
     "probing never end": "migration-does-not-end",
     "settings better": "compare",

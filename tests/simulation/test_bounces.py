@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kstream_plan.documents.scenario_file import read_scenario, scenario_yaml
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Consumer, Copy, Group, GroupState, Holding, Instance, Snapshot, Task, TaskId
-from kstream_plan.model.scenario import Join, Scenario
+from kstream_plan.model.scenario import Bounce, Join, Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
@@ -164,6 +164,32 @@ def test_a_scenario_is_read_as_it_was_written(way: object) -> None:
 def test_one_instance_has_nobody_to_hand_over_to() -> None:
     with pytest.raises(ScenarioError, match="the only instance"):
         bounce(_group(1, 2, False), 5_000)
+
+
+def test_one_named_is_restarted_alone_and_as_it_is() -> None:
+    """A session time-out that is enough, or static members, would have to be there before: no yes to a restart now."""
+    soon, late = (bounce(_group(3, 6, False), of, instances=["m1"]) for of in (20_000, 70_000))
+    assert soon.process_ids == late.process_ids == ("m1",)
+    assert soon.fastest_safe is not None
+    assert soon.fastest_safe.way.name == "default-close"
+    assert soon.fastest_safe.plan.summary.moves == 0
+    assert late.fastest_safe is None
+    assert any(of.safe for of in late.played)
+    assert {of.way.name for of in late.played} == {"default-close", "leave", "static"}
+
+
+def test_several_named_are_restarted_in_this_order() -> None:
+    found = bounce(_group(4, 8, True), 20_000, instances=["m2", "m0"]).fastest_safe
+    assert found is not None
+    (event,) = found.scenario.events
+    assert isinstance(event, Bounce)
+    assert event.process_ids == ("m2", "m0")
+
+
+@pytest.mark.parametrize(("named", "said"), [(["m9"], "there is no instance 'm9'"), (["m1", "m1"], "named twice")])
+def test_names_that_cannot_be_meant(named: list[str], said: str) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        bounce(_group(3, 3, False), 20_000, instances=named)
 
 
 def test_other_events_are_no_restarts() -> None:

@@ -1,4 +1,4 @@
-"""``bounce``: the ways to restart every instance of a group, each with the least pause that is safe."""
+"""``bounce``: the ways to restart instances of a group, one or all, each with the least pause that is safe."""
 
 from __future__ import annotations
 
@@ -30,6 +30,15 @@ class BounceOptions(Rounds, PlansSnapshots):
     """What ``bounce`` is asked."""
 
     paths: shared.Snapshots
+    instance: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--instance",
+            metavar="ID",
+            parser=shared.name,
+            help="May this one restart now? Process id, the beginning of it, or host; repeatable: in this order.",
+        ),
+    ] = None
     restart: shared.Restart = None
     output: shared.Output = OutputForm.TABLE
     out: Annotated[
@@ -40,7 +49,7 @@ class BounceOptions(Rounds, PlansSnapshots):
 
 @takes(BounceOptions)
 def bounce(asked: BounceOptions) -> None:
-    """Find out how to restart all instances: each way with its least safe pause; exit code 3 if none is safe."""
+    """Find out whether one instance may restart now, or how all may; exit code 3 if no way is safe."""
     with expected_failures(debug=asked.debug):
         check_before_reading(asked, asked.out, only_classic=True)
         settings = overrides(asked)
@@ -53,6 +62,7 @@ def bounce(asked: BounceOptions) -> None:
                     found,
                     shared.USUAL_RESTART_MS if asked.restart is None else asked.restart,
                     asked.plan_options,
+                    instances=asked.instance or (),
                     workers=processors(),
                     on_way=lambda done, of: tell(f"{name}: way {done} of {of}", done, of),
                 )

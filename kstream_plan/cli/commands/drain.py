@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias, assert_never
@@ -39,6 +40,7 @@ from kstream_plan.render.simulation.drain_workers import (
     workers_drained_markdown,
     workers_drained_table,
 )
+from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import count
 from kstream_plan.simulation.drain import Drain, DrainNow
 from kstream_plan.simulation.drain import drain as drain_study
@@ -129,7 +131,7 @@ def _shown(asked: DrainOptions, shown: Page, snapshot: Snapshot, at: Workplace) 
                 say(begun)
 
     answer = _drain(snapshot, asked, at.tell, begin, several=not at.only)
-    text = "" if asked.output is OutputForm.JSON else _text(answer, asked.output, shown).removeprefix(begun)
+    text = "" if asked.output is OutputForm.JSON else _text(answer, asked, shown).removeprefix(begun)
     warmth = _warmth(answer) if isinstance(answer, Drain) else _Warmth((), ())
     return _Shown(f"{_as_json(answer)}\n", text, warmth, _section(answer) if asked.report else None)
 
@@ -241,6 +243,14 @@ def _report(reports: Sequence[ReportFile] | None, sections: Sequence[Section]) -
         write_reports(reports, {"html": lambda: drains_html(sections), "svg": lambda: drains_svg(sections)})
 
 
+def _if_only_restarted(drained: Drain, asked: DrainOptions) -> str:
+    """Return which command says what a restart of one does, that comes back soon; nothing where none does."""
+    if drained.plan.design != "classic" or len(drained.process_ids) > 1:
+        return ""
+    command = shlex.join(["kstream-plan", "bounce", asked.path, "--instance", asked.instances[0]])
+    return f"Only a restart, and back soon? Ask (with the same settings):\n  {printable(command)}\n"
+
+
 def _as_json(drained: Answer) -> str:
     match drained:
         case Drain():
@@ -251,11 +261,13 @@ def _as_json(drained: Answer) -> str:
             assert_never(drained)
 
 
-def _text(drained: Answer, form: OutputForm, shown: Page) -> str:
-    markdown = form is OutputForm.MARKDOWN
+def _text(drained: Answer, asked: DrainOptions, shown: Page) -> str:
+    markdown = asked.output is OutputForm.MARKDOWN
     match drained:
         case Drain():
-            return drain_markdown(drained) if markdown else drain_table(drained, width=shown.width, colour=shown.colour)
+            if markdown:
+                return drain_markdown(drained)
+            return drain_table(drained, width=shown.width, colour=shown.colour) + _if_only_restarted(drained, asked)
         case WorkersDrained():
             if markdown:
                 return workers_drained_markdown(drained)

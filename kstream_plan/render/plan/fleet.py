@@ -88,21 +88,24 @@ def overview(
     heading: str,
     columns: Sequence[Column],
     rows: Sequence[Sequence[str]],
-    marked: Sequence[bool],
+    marked: Sequence[bool | str],
     *,
     width: int = DEFAULT_WIDTH,
     colour: bool = False,
 ) -> str:
-    """Return a heading and rows under each other, the bad ones ``marked``; the first column takes what room is left."""
+    """Return a heading and rows under each other, the bad ones ``marked``, or others by another sign.
+
+    The first column takes what room is left.
+    """
     heads = [column.head for column in columns]
     widths = [max(map(cell_len, cells)) for cells in zip(heads, *rows, strict=True)]
     widths[0] = max(10, min(widths[0], width - sum(widths[1:]) - 2 * (len(widths) - 1) - 2))
     lines = [*paragraph(heading, width, "", "  "), ""]
-    for bad, (name, *rest) in zip([False, *marked], [heads, *rows], strict=True):
+    for mark, (name, *rest) in zip([False, *marked], [heads, *rows], strict=True):
         first, *more = wrapped([name], "", widths[0])
         cells = zip((first, *rest), widths, columns, strict=True)
         line = "  ".join(padded(cell, room, right=column.right) for cell, room, column in cells)
-        lines.append(f"{'!' if bad else ' '} {line.rstrip()}")
+        lines.append(f"{'!' if mark is True else mark or ' '} {line.rstrip()}")
         lines += [f"  {part}" for part in more]
     text = "\n".join(lines) + "\n"
     return coloured(text) if colour else text

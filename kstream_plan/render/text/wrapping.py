@@ -25,7 +25,7 @@ def wrapped(items: Sequence[str], gap: str, width: int, first: str = "", rest: s
             lines.append(line)
             line, used = rest, at_rest
         room = max(width - used, 1)
-        *full, end = [item] if columns <= room else _pieces(item, room)
+        *full, end = [item] if columns <= room else _pieces(item, max(min(room, width - at_rest), 1))
         for part in full:
             lines.append(line + part)
             line, used = rest, at_rest

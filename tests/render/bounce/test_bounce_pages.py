@@ -42,6 +42,9 @@ def _zoned() -> Snapshot:
 CASES: dict[str, Callable[[], Bounces]] = {
     "within-the-time-out": lambda: bounce(_settled(), 5_000),
     "beyond-the-time-out": lambda: bounce(_settled(), 70_000),
+    "one": lambda: bounce(_settled(), 5_000, instances=["i3"]),
+    "one-too-late": lambda: bounce(_settled(), 70_000, instances=["i3"]),
+    "two": lambda: bounce(_settled(), 5_000, instances=["i1", "i2"]),
     "evil-names": lambda: bounce(_zoned(), 40_000),
 }
 
@@ -93,6 +96,23 @@ def test_the_command_writes_a_scenario_that_can_be_played(
     shown = capsys.readouterr().out
     assert out.read_text(encoding="utf-8").splitlines()[-1] in shown
     assert run(["bounce", "x.json", "--restart", "0s"]) == 2
+
+
+@pytest.mark.parametrize(("restart", "code"), [("5s", 0), ("60s", 3)])
+def test_the_command_says_whether_one_may_restart_now(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], restart: str, code: int
+) -> None:
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (_settled(),))
+    assert run(["bounce", "x.json", "--instance", "i3", "--restart", restart, "-q"]) == code
+    assert capsys.readouterr().out.splitlines()[0].startswith(f"S1: i3 {'should NOT' if code else 'may'} restart now")
+
+
+def test_drain_names_the_command_for_a_restart(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (_settled(),))
+    assert run(["drain", "my snapshot.json", "i3", "-q"]) == 0
+    assert capsys.readouterr().out.endswith("\n  kstream-plan bounce 'my snapshot.json' --instance i3\n")
 
 
 def test_exit_code_3_if_none_is_safe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
