@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: The code of the warning of copies that a history of lags saw come no closer, one of each instance.
+COMES_NO_CLOSER = "comes-no-closer"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:

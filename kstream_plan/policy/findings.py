@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from kstream_plan.model import Note, WorkId
 from kstream_plan.model.connect_group import HELD_BY_SEVERAL
+from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.settings import THREADS_NOT_PLANNED
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
@@ -139,6 +140,11 @@ class CheckedPlan:
                 f"{len(notes[RESTORES_WITHIN_LIMIT].subjects):,} tasks count as caught up and restore all the same"
             )
             found.append(Note(RESTORES_WITHIN_LIMIT, message, notes[RESTORES_WITHIN_LIMIT].subjects))
+        still = tuple(of for note in self.plan.warnings if note.code == COMES_NO_CLOSER for of in note.subjects)
+        if still:
+            of_how_many = f"{len(still):,} {'copy' if len(still) == 1 else 'copies'}"
+            message = f"of {of_how_many} the lag did not fall while looked at"
+            found.append(Note(COMES_NO_CLOSER, message, still))
         if HELD_BY_SEVERAL in notes:
             several = notes[HELD_BY_SEVERAL].subjects
             everything = f"{len(self.plan.group.tasks):,} connectors and tasks"

@@ -113,28 +113,33 @@ def usable_lag_rows(
     return usable, _notes(group, gone, deleted, config)
 
 
-def rates_of(
-    stores: Sequence[StoreHistory], group: Group, ready_lag: int, most_intervals: int = RECENT_INTERVALS
-) -> Rates:
-    """Return the rates that the last intervals of a history give, in records per second.
-
-    * Restore rate of an instance: the median of what all its copies restored in the same interval, those whose lag
-      fell. An interval in which one of them became ready (its lag at most ``ready_lag``) is a lower bound.
-    * Produce rate of a task: the median growth of each of its stores' end offsets, all of them together. The first
-      growth from nothing is left out.
-
-    Rows about the whole task beat rows about its stores; what the group does not have is passed over.
-    """
+def by_seat(stores: Sequence[StoreHistory], group: Group) -> dict[tuple[int, int], Sequence[StoreHistory]]:
+    """Return the histories that count of every copy of a group, by task and instance, those of an instance together."""
     by_copy: dict[tuple[int, int], list[StoreHistory]] = defaultdict(list)
     task_index = {str(task.task_id): index for index, task in enumerate(group.tasks)}
     for store in stores:
         task, instance = task_index.get(store.task_id), group.instance_index.get(normal_process_id(store.process_id))
         if task is not None and instance is not None:
             by_copy[instance, task].append(store)
+    return {(task, instance): _whole_or_stores(found) for (instance, task), found in sorted(by_copy.items())}
+
+
+def rates_of(
+    stores: Sequence[StoreHistory], group: Group, ready_lag: int, most_intervals: int = RECENT_INTERVALS
+) -> Rates:
+    """Return the rates that the last intervals of a history give, in records per second.
+
+    * Restore rate of an instance: the median of what all its copies restored in the same interval: what was written,
+      and by how much their lag fell. An interval in which one of them became ready (its lag at most ``ready_lag``) is
+      a lower bound.
+    * Produce rate of a task: the median growth of each of its stores' end offsets, all of them together. The first
+      growth from nothing is left out.
+
+    Rows about the whole task beat rows about its stores; what the group does not have is passed over.
+    """
     on_instance: dict[int, list[StoreHistory]] = defaultdict(list)
     of_task: dict[int, list[StoreHistory]] = defaultdict(list)
-    for (instance, task), of_copy in sorted(by_copy.items()):
-        counting = _whole_or_stores(of_copy)
+    for (task, instance), counting in by_seat(stores, group).items():
         on_instance[instance] += counting
         of_task[task] += counting
     restored = {i: _restore_rate(found, ready_lag, most_intervals) for i, found in on_instance.items()}
@@ -226,10 +231,10 @@ def _restore_rate(stores: Iterable[StoreHistory], ready_lag: int, most_intervals
     elapsed_ms: dict[int, int] = {}
     for interval in (interval for store in stores for interval in store.intervals):
         behind, left = interval.behind_before, interval.behind
-        if behind is None or left is None or left >= behind:
+        if behind is None or left is None:
             continue
         made = progress(behind, left, interval.written or 0, ready_lag)
-        if made is not None:
+        if made is not None and made.records:
             by_time[interval.at_ms].append(made)
             elapsed_ms[interval.at_ms] = max(interval.elapsed_ms, elapsed_ms.get(interval.at_ms, 0))
     restored = [restored_by(by_time[at_ms], elapsed_ms[at_ms]) for at_ms in sorted(by_time)[-most_intervals:]]

@@ -40,6 +40,7 @@ from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable
 from kstream_plan.snapshots.rows.lag_window import LagsWanted
 from kstream_plan.snapshots.rows.lags import LagSource, read_lag_rows
 from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts
+from kstream_plan.snapshots.rows.no_closer import no_closer
 from kstream_plan.snapshots.rows.rates import read_rates
 from kstream_plan.snapshots.rows.streams_group import group_notes, read_broker_group, read_group_config
 from kstream_plan.snapshots.rows.tasks import TaskRow, complete_tasks, read_task_rows
@@ -149,6 +150,9 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         reports, assumptions = still_caught_up(reports, group, holdings, config.acceptable_recovery_lag)
     copies, copy_notes = copies_of(group, holdings, reports)
     decision = read_decision(row, group, header.generation, header.captured_at_ms)
+    if lags is not None:
+        ready_lag = config.acceptable_recovery_lag
+        lag_notes += no_closer(lags.stores, group, holdings, ready_lag, lags.most_intervals)
     held_now = holdings if decision is None or decision.consumers is None else decision.consumers
     ages = read_copies_since(row, group, header.captured_at_ms)
     broker_group = read_broker_group(row, group, header.generation, header.captured_at_ms) if streams else None

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import LATEST, Rates, Snapshot
+from kstream_plan.policy.check import check_all, check_plan
+from kstream_plan.policy.findings import Standard
+from kstream_plan.policy.limits import Policy
+from kstream_plan.render.check.table import table_report
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreHistory, StoreInterval
 from tests.helpers.snapshot_rows import P0, P1, ROW, codes, copies, lag, read, row
 
@@ -128,3 +134,46 @@ def test_nothing_known_gives_no_rate() -> None:
     gone = store(interval(1, (90_000, 45_000)), process_id="gone")
     rates = measured(store(), store(interval(1)), store(interval(1, (5, 5))), gone)
     assert rates == Rates()
+
+
+def test_what_falls_behind_by_less_than_is_written_restores_by_the_difference() -> None:
+    rates = measured(store(interval(1, (90_000, 95_000), (200_000, 220_000))))
+    assert dict(rates.restore) == {1: 1500.0}
+    still = measured(store(interval(1, (90_000, 110_000), (200_000, 220_000))))
+    assert (dict(still.restore), dict(still.restore_at_least)) == ({}, {}), "whoever restores nothing says no rate"
+
+
+def comes_no_closer(*stores: StoreHistory) -> list[tuple[str, tuple[str, ...]]]:
+    notes = with_history(flat(lag=500_000), stores=stores).warnings
+    return [(note.message, note.subjects) for note in notes if note.code == "comes-no-closer"]
+
+
+def test_a_copy_whose_lag_has_not_fallen_for_a_minute_is_a_warning() -> None:
+    still = [interval(number, (400_000, 400_000)) for number in range(1, 7)]
+    [(message, subjects)] = comes_no_closer(store(*still))
+    assert subjects == ("0_0",)
+    assert (
+        "has come no closer in the last 60 s that were looked at (0_0: 400,000 records behind, then 400,000)" in message
+    )
+    assert not comes_no_closer(store(*still[:5])), "too short to say so"
+    assert not comes_no_closer(store(*still[:5], interval(6, (400_000, 399_000))))
+    assert comes_no_closer(store(*still[:5], interval(6, (400_000, 450_000))))
+    assert not comes_no_closer(store(*still, process_id=P1)), "who runs the task is not waited for"
+
+
+def test_a_check_says_beside_what_is_kept_that_a_lag_did_not_fall() -> None:
+    still = store(*(interval(number, (400_000, 400_000)) for number in range(1, 7)))
+    made = plan(with_history(flat(lag=400_000), stores=(still,)))
+    check = check_all([check_plan(made, Standard(Policy(), datetime.now(UTC)))], datetime.now(UTC))
+    assert "(of 1 copy the lag did not fall while looked at)" in " ".join(table_report(check, width=200).split())
+
+
+def test_a_copy_comes_closer_if_one_of_its_stores_does_so_by_more() -> None:
+    still = [interval(number, (400_000, 400_000)) for number in range(1, 7)]
+    falls = [interval(number, (500_000 - number * 10_000, 490_000 - number * 10_000)) for number in range(1, 7)]
+    assert not comes_no_closer(store(*still, name="a"), store(*falls, name="b"))
+    assert comes_no_closer(store(*still, name="a"), store(*still, name="b"))
+
+
+def test_a_copy_that_counts_as_caught_up_need_not_come_closer() -> None:
+    assert not comes_no_closer(store(*(interval(number, (50, 50)) for number in range(1, 7))))
