@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple
 
+from kstream_plan.cli.own_files import check_replaced
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.text.escape import encodable, printable
@@ -99,11 +100,12 @@ def _discard_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def check_target(path: Path, option: str = "--out") -> None:
-    """Check before the work that ``path``, given by ``option``, can be written after it.
+def check_target(path: Path, option: str = "--out", *, snapshots: bool = False) -> None:
+    """Check before the work that ``path``, given by ``option``, can be written after it: ``snapshots`` or an answer.
 
     Raises:
-        KstreamPlanError: it is a folder, or its folder does not exist or cannot be written to; it is no path.
+        KstreamPlanError: it is a folder, or its folder does not exist or cannot be written to; it is no path; what is
+            there was not written by this tool.
     """
     try:
         path.stat()
@@ -119,6 +121,7 @@ def check_target(path: Path, option: str = "--out") -> None:
         raise KstreamPlanError("its folder does not exist", where=f"{option} {path}", fix=f"create {folder}")
     if not _is_special(path) and not os.access(folder, os.W_OK):
         raise KstreamPlanError("its folder cannot be written to", where=f"{option} {path}", fix="choose another place")
+    check_replaced(path, f"{option} {path}", snapshots=snapshots)
 
 
 @contextmanager

@@ -197,6 +197,40 @@ def test_a_place_that_cannot_be_written_to_is_found_before_anything_is_read(
     assert not reader.asked
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "# Notes\n\nkstream-plan assign\n",
+        '{"name": "app"}',
+        '{"kind": "Pod"}',
+        '{"application_id": "a", "instances": []}',
+    ],
+)
+def test_what_this_tool_did_not_write_is_not_replaced_nor_a_snapshot_by_a_plan(
+    reads: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str
+) -> None:
+    reader = reads("scale-out")
+    path = tmp_path / "there.json"
+    path.write_text(content, encoding="utf-8")
+    for option in (["--out", str(path)], ["--report", f"html={path}"]):
+        assert run(["assign", "x", *option]) == 1
+        assert f"{option[0]} {path}: is there already" in capsys.readouterr().err
+    assert not reader.asked
+    assert path.read_text(encoding="utf-8") == content
+
+
+def test_what_this_tool_wrote_is_replaced(reads: Any, tmp_path: Path) -> None:
+    reads("scale-out")
+    plan, page, picture = tmp_path / "plan.json", tmp_path / "plan.html", tmp_path / "plan.svg"
+    plan.touch()
+    for _ in range(2):
+        reports = ["--report", f"html={page}", "--report", f"svg={picture}"]
+        assert run(["assign", "x", "--out", str(plan), *reports]) == 0
+    for _ in range(2):
+        assert run(["show", str(plan), "--final", "--as-snapshot", str(tmp_path / "end.json")]) == 0
+    assert run(["show", str(plan), "--final", "--as-snapshot", str(plan)]) == 1
+
+
 def test_a_bad_settings_file_is_found_before_anything_is_read(
     reads: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

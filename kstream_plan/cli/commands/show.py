@@ -106,7 +106,7 @@ def _check_final(asked: ShowOptions) -> None:
         raise UsageError(what, fix="leave out --round, --task, --instance, --report, --output, --full and --verbose")
     if str(asked.as_snapshot) != "-":
         check_ending(asked.as_snapshot.name, "--as-snapshot")
-        check_target(asked.as_snapshot, "--as-snapshot")
+        check_target(asked.as_snapshot, "--as-snapshot", snapshots=True)
 
 
 def _save_ends(plans: Sequence[Plan], target: Path) -> None:

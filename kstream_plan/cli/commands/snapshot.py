@@ -106,7 +106,7 @@ def _check_out(asked: SnapshotOptions) -> None:
         if asked.listed:
             raise UsageError("--list shows what there is", fix="leave out --out, or --list")
         check_ending(asked.out.name)
-        check_target(asked.out)
+        check_target(asked.out, snapshots=True)
 
 
 def _of_connect(asked: SnapshotOptions) -> None:
