@@ -27,6 +27,12 @@ _NAMES = {
     "static": "static members",
     "surge": "surge of one",
 }
+
+_WITH_DISKS = (
+    "who comes back has its disk as it was: on an empty one (emptyDir, a volume that stays behind) all that it ran "
+    "and copied restores, and no figure here holds (kstream-plan help restart-one)"
+)
+
 _COLUMNS = (
     (Column("way"), ""),
     (
@@ -154,7 +160,8 @@ def _answer(found: Bounces, names: Names) -> str:
     several_of = len(found.process_ids) > 1
     how = f"by {_NAMES[best.way.name]}" if best.way.name != "leave" else "only if they leave the group on close"
     how += f", one by one, with a pause of {moment(best.pause_ms)}" if several_of else ""
-    after = f"back after {interval(found.restart_ms)}{' each' if several_of else ''} (--restart)"
+    disk = "each, with their disks" if several_of else "with its disk"
+    after = f"back after {interval(found.restart_ms)} {disk} (--restart)"
     figures = best.figures
     still = f"up to {count(figures.paused_at_once, 'task')} stand still at once, each up to "
     return f"{who} may restart now, {how}, {after}: {still}{duration(figures.max_paused_ms.most)}; 0 cold starts"
@@ -199,6 +206,7 @@ def _cells(found: Bounces, of: PlayedWay, escape: Escape) -> tuple[str, ...]:
 def _remarks(found: Bounces, escape: Escape) -> list[str]:
     """Say of every way that is not safe why, what else there is to know of each, and why some were not played."""
     remarks = [f"{_name(of.way, escape)}: {said}" for of in found.played for said in _remarks_on(of, _number(found))]
+    remarks.append(_WITH_DISKS)
     if found.process_ids:
         remarks.append(_away_for_longer(found))
     return remarks + [
