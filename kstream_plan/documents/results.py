@@ -65,6 +65,7 @@ _SAID = {
     "restored_records_most": "At most; null: not known.",
     "peak_extra_copies": "Most warm-up and temporary copies at once.",
     "draws": "So many draws of random ids these figures are over; null: nothing is random.",
+    "draws_settled": "So many of them settle; null: nothing is random, or a row of before this was told.",
     "cause": "Why it does not settle.",
     "cure": "A setting with which it was seen to settle, as name=value.",
     "plan": "The saved plan, as `kstream-plan schema plan` has it.",

@@ -22,7 +22,8 @@ class Result:
     ``instances_empty``, which hold nothing: they have just joined, or there is nothing for them; ``instances_joining``
     and ``instances_leaving`` come and go in the plan. ``spread``: most minus least stateful tasks that an instance runs
     as the first rebalance finds them. ``standbys_missing``: so many fewer there are than ``num.standby.replicas`` asks
-    for and instances allow. ``plan`` is the saved plan, if it is to be kept.
+    for and instances allow. ``plan`` is the saved plan, if it is to be kept. ``draws_settled`` of the ``draws`` settle;
+    rows that were saved before do not say how many.
     """
 
     format_version: str = "1.0"
@@ -63,9 +64,17 @@ class Result:
     restored_records_most: int | None = None
     peak_extra_copies: int | None = None
     draws: int | None = None
+    draws_settled: int | None = None
     cause: str | None = None
     cure: str | None = None
     plan: str | None = None
+
+    @property
+    def every_draw_settles(self) -> bool:
+        """Whether it settles in every draw; of rows that do not say so, whether it does surely."""
+        if self.draws is None:
+            return True
+        return bool(self.settles_surely) if self.draws_settled is None else self.draws_settled == self.draws
 
 
 def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
@@ -118,6 +127,7 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         restored_records_most=restored[1] if known else None,
         peak_extra_copies=most_of(plan, "peak_extra_copies", draws),
         draws=None if draws is None else draws.number,
+        draws_settled=None if draws is None else draws.settled,
         cause=_cause(plan),
         cure=None if cure is None else f"{cure.setting}={cure.value}",
     )

@@ -144,6 +144,8 @@ def result_why(result: Result, escape: Escape) -> Iterator[str]:
         return
     if result.outcome != "settled":
         yield from _changes(result)
+    if result.draws is not None and result.draws_settled is not None and not result.every_draw_settles:
+        yield f"{result.draws - result.draws_settled:,} of {count(result.draws, 'draw')} do not settle"
     if result.standbys_missing:
         yield f"{count(result.standbys_missing, 'standby')} missing"
     if result.cause:

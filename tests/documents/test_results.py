@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kstream_plan.cli import run
 from kstream_plan.documents.plan.files import each_saved_in, is_plan_file, read_plan_file
 from kstream_plan.documents.plan.read import NoPlanError, SavedPlan
 from kstream_plan.documents.plan.write import plan_json
@@ -90,3 +91,31 @@ def test_a_file_that_is_cut_short_is_told(tmp_path: Path) -> None:
     file.write_text(file.read_text()[:-100])
     (found,) = each_result(file, with_plan=False)
     assert isinstance(found, PlanFileError)
+
+
+@pytest.mark.parametrize(
+    ("draws", "settled", "surely", "all_settle"),
+    [
+        (None, None, False, True),
+        (9, 9, False, True),
+        (9, 8, False, False),
+        (9, None, True, True),
+        (9, None, False, False),
+    ],
+)
+def test_whether_every_draw_settles_is_told_by_rows_of_before_too(
+    draws: int | None,
+    settled: int | None,
+    surely: bool,
+    all_settle: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    row = replace(ROWS[0], draws=draws, draws_settled=settled, settles_surely=surely)
+    written = {name: value for name, value in asdict(row).items() if name != "draws_settled" or settled is not None}
+    file = write(tmp_path / "rows.parquet", [written])
+    [found] = each_result(file, with_plan=False)
+    assert isinstance(found, Result)
+    assert found.every_draw_settles is all_settle
+    assert run(["fleet", str(file)]) == (0 if all_settle else 4)
+    assert ("1 of 9 draws do not settle" in capsys.readouterr().out) is (settled == 8)

@@ -207,4 +207,5 @@ def _report(results: Sequence[Result], chosen: Sequence[Result], reports: Sequen
 def _code(result: Result) -> ExitCode:
     if result.outcome == "unreadable":
         return ExitCode.FAILED
-    return ExitCode.DONE if result.outcome in ("moving", "settled") else ExitCode.NOT_SETTLED
+    settles = result.outcome in ("moving", "settled") and result.every_draw_settles
+    return ExitCode.DONE if settles else ExitCode.NOT_SETTLED
