@@ -83,15 +83,20 @@ class Alternative:
         return self.plan.summary.duration_is != "least" and not self.plan.may_be_endless("duration_ms")
 
     @property
+    def is_random(self) -> bool:
+        """Whether it is one of several draws, by the middle of which it is ranked."""
+        return self.draws is not None or bool(self.drawn_ms)
+
+    @property
     def is_short(self) -> bool:
         """Whether there are not enough instances for the standbys that it asks for."""
         return any(note.code == "standbys-short" for note in self.plan.warnings)
 
     @property
     def settles(self) -> bool:
-        """Whether it settles, in every draw and whatever nobody knows."""
+        """Whether it settles, in every draw and whatever nobody knows; not surely where not all of that was played."""
         of_all = 1 if self.draws is None else self.draws.number
-        return self.figures.settled == of_all and settles_surely(self.plan, self.draws)
+        return self.figures.settled == of_all and self.plan.tells_ends and settles_surely(self.plan, self.draws)
 
 
 class DrawByDraw(NamedTuple):
@@ -158,7 +163,8 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
 
     What may be taken settles in every draw, whatever nobody knows, in a time of which not only the least is known,
     keeps to the policy, if there is one, and has instances for all the standbys that it asks for. The best of it has
-    the fewest cold starts in its worst draw, and of these it is balanced first. Marked is, beside it, what has as few
+    the fewest cold starts in its worst draw, and of these it is balanced first, in the middle of its draws; of a single
+    plan whose time hangs on what nobody knows the worse end counts. Marked is, beside it, what has as few
     of them and times that overlap with those of the best, unless it is slower in each of the same draws: which of these
     is faster, chance may have decided. Of Connect groups it is the time of tasks that nobody runs that counts instead.
     Where all come to the same nothing is marked.
@@ -174,14 +180,15 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
 
 
 def fastest(alike: Sequence[SameOutcome]) -> list[SameOutcome]:
-    """Return those that are marked, the best by its median first."""
+    """Return those that are marked, the best first."""
     return sorted((of for of in alike if of.fastest), key=lambda of: _speed(of.one))
 
 
 def _speed(of: Alternative) -> tuple[int, ...]:
     if of.plan.is_of_workers:  # where nothing starts cold, and minutes pass in which nobody runs anything
         return of.figures.paused_task_ms.most, of.figures.paused_task_ms.median, of.figures.balanced_ms.most
-    return of.figures.cold_handovers.most, of.figures.balanced_ms.median, of.figures.balanced_ms.most
+    likely_ms = of.figures.balanced_ms.median if of.is_random else of.figures.balanced_ms.most
+    return of.figures.cold_handovers.most, likely_ms, of.figures.balanced_ms.most
 
 
 def draw_by_draw(one: Alternative, other: Alternative) -> DrawByDraw | None:

@@ -15,6 +15,7 @@ from kstream_plan.comparison.alternatives import (
     fastest,
 )
 from kstream_plan.model import Note
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.plans.simulated import Range
 from kstream_plan.plans.summary import FigureRange
 from kstream_plan.render.compare.table import compare_table
@@ -119,6 +120,27 @@ def test_what_may_not_settle_is_never_the_fastest() -> None:
     text = compare_table(found, width=160)
     assert "! may not settle" in text
     assert " or not" in text
+
+
+def test_what_was_not_played_to_all_its_ends_is_never_the_fastest() -> None:
+    quick = of("1", lasting(1, 1, 1))
+    played_once = replace(PLAN, warnings=(*PLAN.warnings, Note(ENDS_NOT_PLAYED, "not played")))
+    quick = replace(quick, plan=played_once)
+    assert named(quick, of("2", lasting(5, 5, 5))) == [("1", False), ("2", True)]
+    text = compare_table(beside_each_other([quick, of("2", lasting(5, 5, 5))]), width=160)
+    assert "! may not settle" in text
+    assert " or not" in text
+    none = compare_table(beside_each_other([quick, replace(quick, figures=lasting(2, 2, 2))]), width=160)
+    assert "none of them is known to settle" in none
+
+
+def test_of_a_time_that_nobody_knows_the_worse_end_counts() -> None:
+    migration, other = of("migration", lasting(60, 60, 660)), of("other", lasting(90, 90, 90))
+    marked = fastest(beside_each_other([migration, other]))
+    assert [one.one.changes[0].value for one in marked] == ["other", "migration"]
+    drawn_ones = [replace(one, draws=one_draw(PLAN)) for one in (migration, other)]
+    marked = fastest(beside_each_other(drawn_ones))
+    assert [one.one.changes[0].value for one in marked] == ["migration", "other"]
 
 
 def test_what_may_follow_is_not_nothing() -> None:

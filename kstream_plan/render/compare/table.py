@@ -315,7 +315,8 @@ def conclusion_of(alike: Sequence[SameOutcome]) -> str:
         return "all come to the same" if len(alike[0].alternatives) > 1 else ""
     best = fastest(alike)
     if not best:
-        return "none of them settles" + (" and keeps to the policy" if alike[0].one.kept is not None else "")
+        known = " is known to settle" if any(_may_settle(of.one) for of in alike) else " settles"
+        return f"none of them{known}" + (" and keeps to the policy" if alike[0].one.kept is not None else "")
     word = "least stands still" if best[0].one.plan.is_of_workers else "the fastest"
     draft = ", by a design that no release has" if _is_draft(best[0]) else ""
     told = f"{_FASTEST} {word}{_of_which(best[0].one, alike)}{draft}{_cold(best[0].one)}"
@@ -327,7 +328,8 @@ def conclusion_of(alike: Sequence[SameOutcome]) -> str:
     noise = f"{told}; their times overlap, so which of them is faster may be chance"
     compared = _draw_by_draw(best)
     sentence = f"{noise}{': ' if compared else ''}{compared}"
-    return f"{sentence}; to deploy the one with the shorter median:" if deploys else sentence
+    first = "with the shorter median" if best[0].one.is_random else "that is over first at worst"
+    return f"{sentence}; to deploy the one {first}:" if deploys else sentence
 
 
 def _draw_by_draw(best: Sequence[SameOutcome]) -> str:
