@@ -57,7 +57,7 @@ def check_plan(
         age(plan.captured_at, standard.now),
         source=source,
         baseline=baseline,
-        draws=None if draws is None else draws.number,
+        draws=draws,
     )
 
 

@@ -14,6 +14,7 @@ from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.settings import THREADS_NOT_PLANNED
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
+from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.limits import Limit, LimitValue, Policy, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Offence
 
@@ -104,7 +105,7 @@ class CheckedPlan:
     """One plan with its findings, worst first, then those that do not apply and that passed, in the order of the rules.
 
     ``age_ms`` is that of the snapshot (``None``: not known); ``source`` says where the plan is kept, empty if nowhere.
-    ``draws``: the plan is one of so many, and its findings are of them all.
+    ``draws``: the plan is one of these, and its findings are of them all.
     """
 
     plan: Plan
@@ -112,7 +113,7 @@ class CheckedPlan:
     age_ms: int | None
     source: str = ""
     baseline: Plan | None = None
-    draws: int | None = None
+    draws: OverDraws | None = None
 
     @property
     def application_id(self) -> str:

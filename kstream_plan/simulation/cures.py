@@ -59,7 +59,7 @@ def cures(
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
     options = replace(replace(options, **changed), bounds=False, floor=False)
-    several = checked.draws is not None and checked.draws > 1
+    several = checked.draws is not None and checked.draws.number > 1
     glances = (1, number_of_draws) if several else (number_of_draws,)
     # what one play breaks is broken, however else it may come out; of other draws less is known without that
     ways = (options,) if several else (replace(options, long_ranges=False), options)

@@ -420,7 +420,7 @@ def test_what_would_happen_is_simulated_first_and_the_worst_draw_counts(capsys: 
     text = capsys.readouterr().out
     assert text.startswith("✗ S1 3 → 5 instances breaks 1 of 2 rules")
     assert "max_moves: 20 > 19, the worst of 30 draws" in text
-    assert " cold (one of 30 draws) · made.json" in " ".join(text.split())
+    assert " cold (one of 30 draws; the worst: 20 moves) · made.json" in " ".join(text.split())
     assert run(["check", "made.json", *policy("defaults: {max_moves: 19}")]) == 3
     assert capsys.readouterr().out == text
     assert run([*two_more, "--to", "5", *policy("defaults: {max_moves: 20}")]) == 0

@@ -46,7 +46,7 @@ def plan_json(checked: CheckedPlan) -> str:
         "application_id": checked.application_id,
         "input": {"digest": plan.digest, "generation": plan.generation, "captured_at": plan.captured_at},
         "age_ms": checked.age_ms,
-        "draws": checked.draws,
+        "draws": None if checked.draws is None else checked.draws.number,
         "findings": [_finding(finding, checked, names) for finding in checked.findings],
         "caveats": [{"code": of.code, "message": of.message} for of in checked.caveats],
     }

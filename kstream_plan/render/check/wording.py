@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED
+from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import RULES, Kind
@@ -89,13 +91,33 @@ def passes(checked: CheckedPlan) -> str:
 
 def all_figures(checked: CheckedPlan) -> str:
     """Return the figures of what was checked, with what they are of and what limits none of them."""
-    draws = checked.draws if checked.draws is not None and checked.draws > 1 else None
-    shown = figures(checked.plan) + ("" if draws is None else f" (one of {count(draws, 'draw')})")
+    shown, draws = figures(checked.plan), checked.draws
+    if draws is not None and draws.number > 1:
+        worse = ", ".join(_at_worst(checked.plan, draws))
+        shown += f" (one of {count(draws.number, 'draw')}{f'; the worst: {worse}' if worse else ''})"
     if checked.plan.is_of_workers and len(checked.plan.pauses) and not _limits_pauses(checked):
         shown += " (no rule limits that: max_pause_per_task would)"
     unknown = any(finding.measured is None and finding.offences for finding in checked.findings)
     told = [of.message for of in checked.caveats if not (unknown and of.code == "delay-unknown")]
     return shown + "".join(f" ({message})" for message in told)
+
+
+def _at_worst(plan: Plan, draws: OverDraws) -> Iterator[str]:
+    """Yield the figures that are worse in other draws than in the plan that is shown."""
+    streams = plan.design == "streams"
+    shown_ms = plan.ends("runs_by_ms" if streams else "duration_ms")[1]
+    by_ms = shown_ms if streams else max([shown_ms, *plan.in_effect_ms])
+    units = {"max_moves": ("moves", "moves"), "max_cold_handovers": ("cold", "cold_handovers")}
+    if plan.is_of_workers:
+        units = {"max_moves": ("moves", "moves"), "max_paused_tasks_at_once": ("at once", "paused_tasks_at_once")}
+    if draws.unsettled:
+        yield f"{draws.unsettled:,} do not settle"
+    if (worst_ms := draws.worst.get("max_duration")) is not None and worst_ms > by_ms:
+        yield f"{'everything runs after ' if streams else ''}~{duration(worst_ms)}"
+    for rule, (unit, figure) in units.items():
+        worst = draws.worst.get(rule)
+        if worst is not None and worst > plan.ends(figure)[1]:
+            yield f"{worst:,} {unit}"
 
 
 def _limits_pauses(checked: CheckedPlan) -> bool:

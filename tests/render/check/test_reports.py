@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
 from kstream_plan.model import Group
+from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.check import check_all
 from kstream_plan.policy.findings import Check, Status
 from kstream_plan.policy.rules import Offence
@@ -159,7 +160,8 @@ def _broken_alone(draws: int | None = None) -> Check:
     """The one rule there is, broken."""
     checked = check_cases.case("uneven").plans[0]
     (settles,) = (finding for finding in checked.findings if finding.rule == "must_settle")
-    return check_all([replace(checked, findings=(settles,), draws=draws)], check_cases.NOW)
+    of = None if draws is None else OverDraws(draws, 0, {})
+    return check_all([replace(checked, findings=(settles,), draws=of)], check_cases.NOW)
 
 
 def test_what_is_broken_alone_and_by_one_draw_is_said_plainly() -> None:
@@ -172,11 +174,25 @@ def test_what_is_broken_alone_and_by_one_draw_is_said_plainly() -> None:
             assert "others" not in text
 
 
+def test_beside_what_is_kept_stand_the_figures_of_the_worst_draw() -> None:
+    checked = check_cases.case("strict").plans[0]
+    cold, moves = (checked.plan.ends(figure)[1] for figure in ("cold_handovers", "moves"))
+    worst = OverDraws(9, 1, {"max_cold_handovers": cold + 3, "max_moves": moves, "max_duration": 3_600_000})
+    text = " ".join(table_report(check_all([replace(checked, draws=worst)], check_cases.NOW)).split())
+    assert f"{cold} cold (one of 9 draws; the worst: 1 do not settle, ~1h00m, {cold + 3} cold)" in text
+    same = OverDraws(9, 0, {"max_cold_handovers": cold, "max_moves": moves})
+    assert "(one of 9 draws)" in " ".join(
+        table_report(check_all([replace(checked, draws=same)], check_cases.NOW)).split()
+    )
+
+
 def test_a_rule_broken_in_another_draw_than_the_one_shown_has_no_more_to_tell() -> None:
     checked = check_cases.case("strict").plans[0]
     (paused,) = (finding for finding in checked.findings if finding.rule == "max_pause_per_handover")
     elsewhere = replace(paused, rule="max_pause_per_task", worst_of=200, offences=(Offence(36_000),), cure=None)
-    text = table_report(check_all([replace(checked, findings=(elsewhere,), draws=200)], check_cases.NOW))
+    text = table_report(
+        check_all([replace(checked, findings=(elsewhere,), draws=OverDraws(200, 0, {}))], check_cases.NOW)
+    )
     assert "the worst of 200 draws\n" in text
     assert "in the one shown" not in text
 
