@@ -6,11 +6,15 @@ import os
 import shlex
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import Any
 
 import typer
 from typer.main import get_command
 
 from kstream_plan.cli.help_sections import page_names
+
+#: What every wrong usage is, under the name by which each release of Typer has it.
+_USAGE_ERRORS: tuple[type[Exception], ...] = typer.BadParameter.__bases__
 
 
 def nearest_usage(given: Sequence[str], app: typer.Typer) -> str | None:
@@ -28,7 +32,18 @@ def nearest_usage(given: Sequence[str], app: typer.Typer) -> str | None:
     mended = [_option(argument, options) for argument in rest]
     if name == "snapshot" and rest and not rest[0].startswith("-"):
         mended = ["--leader-log", *mended]
-    return _line([name, *mended]) if mended != rest else None
+    return _line([name, *mended]) if mended != rest and _is_taken(commands[name], mended) else None
+
+
+def _is_taken(command: Any, arguments: Sequence[str]) -> bool:
+    """Tell whether a command takes these arguments; else what is said of the first wrong one is not the only one."""
+    try:
+        command.make_context(command.name, list(arguments))
+    except _USAGE_ERRORS:
+        return False
+    except typer.Exit:
+        pass  # help
+    return True
 
 
 def _option(argument: str, known: Sequence[str]) -> str:

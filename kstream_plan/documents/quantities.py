@@ -59,7 +59,10 @@ def parse_rate(text: str) -> float:
     """
     match = _RATE.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is not a rate like 5000/s, 300000/m or 100/h (a bare number is per second)")
+        raise ValueError(
+            f"{text!r} is not a rate in records like 5000/s, 300000/m or 100/h (a bare number is per second): "
+            "divide bytes by the size of a record"
+        )
     return float(match[1]) / _SECONDS_PER_UNIT[match[2] or "s"]
 
 

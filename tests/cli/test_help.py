@@ -103,6 +103,7 @@ def test_every_setting_has_an_option_within_its_range() -> None:
         (["helpp"], "kstream-plan help"),
         (["warm-now"], "kstream-plan help warm-now"),
         (["assign"], None),
+        (["upgrade", "x.json", "--to", "streams-group", "--broker", "4.3"], None),
         (["zzzz"], None),
     ],
 )

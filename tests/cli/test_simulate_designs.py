@@ -140,7 +140,7 @@ def test_what_does_not_settle_has_figures_that_are_the_least(capsys: pytest.Capt
 def test_commands_about_state_say_what_takes_a_connect_group(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([command, "ten"]) == 1
     said = " ".join(capsys.readouterr().err.split())
-    assert "is a Kafka Connect group, which this command does not take. Fix: give it to assign, simulate" in said
+    assert "is a Kafka Connect group, which this command does not take. Fix: give it to drain" in said
 
 
 def test_compare_varies_the_delay_of_connect_groups_alone(capsys: pytest.CaptureFixture[str]) -> None:

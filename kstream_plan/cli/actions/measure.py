@@ -121,6 +121,9 @@ def topologies(asked: Measuring) -> PerApplication[Topology]:
     return per_application(asked.topology, "--topology", _topology_in)
 
 
+_TEXT_OF_TOPOLOGY = "name a file that the text of Topology.describe() was written to"
+
+
 def _topology_in(path: Path) -> Topology:
     from kstream_plan.snapshots.broker.topology_text import read_topology  # noqa: PLC0415 - only where it is needed
     from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file  # noqa: PLC0415
@@ -129,5 +132,5 @@ def _topology_in(path: Path) -> Topology:
         text = read_file(path, SETTINGS_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = (error.strerror or str(error)) if isinstance(error, OSError) else "it is not UTF-8"
-        raise SnapshotError(f"cannot be read: {reason}", where=str(path), fix="check --topology") from None
+        raise SnapshotError(f"cannot be read: {reason}", where=f"--topology {path}", fix=_TEXT_OF_TOPOLOGY) from None
     return read_topology(text, str(path))

@@ -28,11 +28,14 @@ Then: TypeAlias = "Callable[[Sequence[Snapshot | SnapshotError], SparkSession], 
 DEFAULT_LAGS_TOLERANCE_MS = 60_000
 #: What groups of other protocols are called, and what takes them.
 _OTHER = {
-    "streams": ("streams group (KIP-1071)", "assign, simulate, simulate-scaleout, drain, check or fleet"),
+    "streams": (
+        "streams group (KIP-1071)",
+        "assign, simulate (its event bounce restarts), simulate-scaleout, drain, check or fleet",
+    ),
     "connect": (
         "Kafka Connect group",
-        "assign, simulate (restarts are its event bounce), simulate-scaleout, drain, check, fleet, diff, compare or "
-        "upgrade --to sessioned",
+        "drain (kstream-plan drain SNAPSHOT WORKER says what a restart leaves standing still), assign, simulate (its "
+        "event bounce restarts several), simulate-scaleout, check, fleet, diff, compare or upgrade --to sessioned",
     ),
 }
 #: Who decides in groups of other kinds.

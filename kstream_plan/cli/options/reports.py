@@ -25,9 +25,11 @@ def report_option(forms: Iterable[str], said: str, **given: Any) -> Any:
     def parsed(text: str) -> ReportFile:
         form, equals, file = text.partition("=")
         if not equals or not file:
-            raise typer.BadParameter(f"{text!r} is not FORMAT=FILE")
+            raise typer.BadParameter(f"{text!r} is not FORMAT=FILE: write {names[0]}={text or 'FILE'}")
         if form not in names:
-            raise typer.BadParameter(f"{form!r} is not one of {', '.join(names)}")
+            raise typer.BadParameter(
+                f"{form!r} is not one of {', '.join(names)}: write {' or '.join(f'{of}={file}' for of in names)}"
+            )
         return ReportFile(form, file)
 
     return typer.Option("--report", metavar="FORMAT=FILE", parser=parsed, help=said, **given)

@@ -38,7 +38,8 @@ def parser(
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
         if not low <= value <= high:
-            raise typer.BadParameter(f"{text} is {f'below {show(low)}' if value < low else f'above {show(high)}'}")
+            ends = f"below {show(low)}: give {show(low)} or more" if value < low else f"above {show(high)}: give less"
+            raise typer.BadParameter(f"{text} is {ends}")
         return value
 
     return parsed

@@ -109,11 +109,14 @@ def checked_integer(path: str, value: object, low: int = 0, high: int = MAX_LONG
     return value
 
 
+_FIX = "give it: kstream-plan schema snapshot says what a snapshot has; kstream-plan snapshot makes one"
+
+
 def required_text(row: Row, name: str) -> str:
     """Return the text in a field that must be there."""
     value = row.get(name)
     if value is None:
-        raise FieldError(name, "is missing" if name not in row else "is null where text must be", "give it")
+        raise FieldError(name, "is missing" if name not in row else "is null where text must be", _FIX)
     return checked_text(name, value)
 
 

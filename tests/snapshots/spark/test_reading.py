@@ -367,6 +367,12 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "zipped nothing": (gzip.compress(b""), "is empty"),
     "words": (b"hello there", "is neither JSON nor Parquet: it begins with 'hello there'"),
     "escape": (b"\x1b[31mhello", r"it begins with '\x1b[31mhello'"),
+    "policy": (
+        b"# limits\nversion: 1\ndefaults:\n",
+        "is a policy, not a snapshot. Fix: give a snapshot, to check with --policy",
+    ),
+    "scenario": (b"version: 1\nevents: []\n", "is a scenario, not a snapshot. Fix: give it to simulate"),
+    "topology": (b"Topologies:\n   Sub-topology: 0\n", "is a topology, not a snapshot"),
     "number": (b"17", "is neither JSON nor Parquet"),
     "binary junk": (bytes(range(256)), r"it begins with '\x00\x01"),
     "utf-16": (json.dumps(row()).encode("utf-16"), "is neither JSON nor Parquet"),
