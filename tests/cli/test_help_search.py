@@ -214,4 +214,12 @@ def test_without_full_text_search_pages_are_still_shown(
     with pytest.raises(UsageError, match="FTS5"):
         search()
     assert run(["help", "why"]) == 0
-    assert capsys.readouterr().out == page_text("why")
+    shown = capsys.readouterr().out
+    assert shown.startswith("# ")
+    assert shown.splitlines() == [line for line in page_text("why").splitlines() if not line.startswith("<!--")]
+
+
+def test_no_comment_of_a_page_is_shown() -> None:
+    for page in page_names():
+        assert "<!-- also" not in answer_text([page])
+        assert not any("<!-- also" in answer_text([section.name]) for section in sections_of(page))

@@ -27,6 +27,7 @@ _MOST, _LEAST = 5, 0.3
 _PASSAGE, _TYPED = 740, 6
 #: So many letters of what a page says first, below another passage that answers.
 _FIRST = 360
+_COMMENT = re.compile(r"^<!-- .*? -->\n", re.DOTALL | re.MULTILINE)
 _SHELL = re.compile(r"^ *```sh\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 _CONSOLE = re.compile(r"^\$ (kstream-plan (?:.*\\\n)*.*)$", re.MULTILINE)
 
@@ -36,7 +37,7 @@ def help(
         list[str] | None,
         typer.Argument(metavar="[PAGE|WORD...]", help="Which page, or words of a question; without any all questions."),
     ] = None,
-    plain: Annotated[bool, typer.Option("--plain", help="Markdown as it is written, without a pager.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Markdown, without a pager.")] = False,
 ) -> None:
     """Show the pages about this tool: the list of them by question, or one."""
     with expected_failures():
@@ -56,7 +57,7 @@ def answer_text(words: Sequence[str]) -> str:
     known = page_names()
     name, _, below = words[0].partition("#") if len(words) == 1 else (words[0], "", "-".join(words[1:]).lower())
     if name in known and not below:
-        return page_text(name)
+        return _readers(page_text(name))
     if name in known:
         there = [of for of in sections_of(name) if of.heading and of.name.partition("#")[2].startswith(below)]
         if there:
@@ -67,6 +68,11 @@ def answer_text(words: Sequence[str]) -> str:
     return _answer(" ".join(words), known)
 
 
+def _readers(text: str) -> str:
+    """Return Markdown without the comments in it, which are for the search."""
+    return _COMMENT.sub("", text)
+
+
 def _section(section: Section) -> str:
     """Return what stands below its heading, and below the smaller ones in it."""
     own = sections_of(section.page)
@@ -74,7 +80,7 @@ def _section(section: Section) -> str:
     depth = _depth(section)
     until = next((place for place in range(at + 1, len(own)) if _depth(own[place]) <= depth), len(own))
     said = "\n".join(of.text for of in own[at:until])
-    return f"{said}\nThe whole page: `kstream-plan help {section.page}`\n"
+    return f"{_readers(said)}\nThe whole page: `kstream-plan help {section.page}`\n"
 
 
 def _depth(section: Section) -> int:
