@@ -152,7 +152,7 @@ def test_policies_and_settings_beside_applications_are_passed_over_and_that_is_s
         assert said.err.startswith("kstream-plan: note: 4 files passed over, by the names no applications: ")
         assert "policy.yaml" in said.err
     assert run(["fleet", str(tmp_path / "policy.yaml")]) == 1
-    assert "policy.yaml: is a policy, not a snapshot" in capsys.readouterr().err
+    assert "policy.yaml: is neither JSON nor Parquet" in capsys.readouterr().err
 
 
 def test_what_is_json_is_an_application_whatever_its_name(tmp_path: Path, results: Path, capsys: Capture) -> None:
