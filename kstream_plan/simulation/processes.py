@@ -5,16 +5,19 @@ from __future__ import annotations
 import copyreg
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import islice
 from multiprocessing.process import BaseProcess
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -52,8 +55,8 @@ def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> I
 
 def _by_others(play: Callable[[int], _Played], number: int, workers: int) -> Iterator[_Played]:
     others = set(multiprocessing.active_children())
-    pool, draws_left = _pool(play, min(workers, number)), iter(range(number))
-    with pool:
+    draws_left = iter(range(number))
+    with _pool(play, min(workers, number)) as pool:
         try:
             running = deque(_submitted(pool, islice(draws_left, 4 * workers)))
             while running:
@@ -64,17 +67,26 @@ def _by_others(play: Callable[[int], _Played], number: int, workers: int) -> Ite
             raise
 
 
-def _pool(play: Callable[[int], Any], workers: int) -> ProcessPoolExecutor:
-    with _uninterrupted():
-        # "spawn": a fork would take over Java's connection and other threads' locks
-        context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(workers, context, initializer=_set_up, initargs=(play,))
+@contextmanager
+def _pool(play: Callable[[int], Any], workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Give processes that know what to play, from a file: who tells much to one that has ended waits for ever."""
+    with TemporaryDirectory(prefix="kstream-plan-", ignore_cleanup_errors=True) as folder:
+        work = Path(folder, "play.pickle")
+        work.write_bytes(pickle.dumps(play))
+        with _uninterrupted():
+            # "spawn": a fork would take over Java's connection and other threads' locks
+            context = multiprocessing.get_context("spawn")
+            pool = ProcessPoolExecutor(workers, context, initializer=_set_up, initargs=(work,))
+        with pool:
+            yield pool
 
 
 def _submitted(pool: ProcessPoolExecutor, draws: Iterable[int]) -> list[Future[Any]]:
-    """Return what will come of the first draws, with which the processes are started."""
-    with _uninterrupted():
-        return [pool.submit(_played, draw) for draw in draws]
+    """Return what will come of the first draws, with which the processes are started; of less if one has ended."""
+    found: list[Future[Any]] = []
+    with _uninterrupted(), suppress(BrokenProcessPool):
+        found.extend(pool.submit(_played, draw) for draw in draws)
+    return found
 
 
 def _end_all_but(others: Collection[BaseProcess]) -> None:
@@ -85,10 +97,10 @@ def _end_all_but(others: Collection[BaseProcess]) -> None:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let signals wait: they would leave processes behind that have heard half of what to play, or none of it.
+    """Let signals wait: they would leave processes behind that nobody knows of yet.
 
     Processes that are started meanwhile never get interrupts, for who has started them ends them, and terminations only
-    once they have heard all: who tells it to one that has ended waits for ever.
+    once they know what to play.
     """
     with signals_afterwards():
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
@@ -98,14 +110,14 @@ def _uninterrupted() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-#: What this worker process plays, sent to it once.
+#: What this worker process plays, read once.
 _work: list[Callable[[int], Any]] = []
 
 
-def _set_up(play: Callable[[int], Any]) -> None:
+def _set_up(work: Path) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _work[:] = [play]
+    _work[:] = [pickle.loads(work.read_bytes())]
 
 
 def _end_with_parent() -> None:
@@ -130,7 +142,7 @@ class SideBySide(AbstractContextManager["SideBySide"]):
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self._begun: list[tuple[Callable[[], Any], Future[Any]]] = []
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: ExitStack | None = None
         self._others: set[BaseProcess] = set()
 
     def begin(self, plays: Sequence[Callable[[], Any]]) -> None:
@@ -138,8 +150,9 @@ class SideBySide(AbstractContextManager["SideBySide"]):
         if self._workers <= 1 or not plays or self._pool is not None:
             return
         self._others = set(multiprocessing.active_children())
-        self._pool = _pool(partial(_one_of, tuple(plays)), min(self._workers, len(plays)))
-        self._begun = list(zip(plays, _submitted(self._pool, range(len(plays))), strict=True))
+        self._pool = ExitStack()
+        pool = self._pool.enter_context(_pool(partial(_one_of, tuple(plays)), min(self._workers, len(plays))))
+        self._begun = list(zip(plays, _submitted(pool, range(len(plays))), strict=False))
 
     def __call__(self, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
         """Return what comes of each of these plays."""
@@ -153,7 +166,7 @@ class SideBySide(AbstractContextManager["SideBySide"]):
             return
         if not (self._begun and all(found.done() for _, found in self._begun)):
             _end_all_but(self._others)
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.close()
 
 
 def _come(found: Future[_Played], play: Callable[[], _Played]) -> _Played:

@@ -64,7 +64,7 @@ def test_a_termination_while_processes_are_started_ends_all_of_them_quietly(whom
     script = tmp_path / "script.py"
     script.write_text(_ENDED_AT_A_START, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    words = [sys.executable, script, whom]
+    words = [sys.executable, str(script), whom]
     ended = subprocess.run(words, check=False, env=environment, capture_output=True, text=True, timeout=50)
     assert (ended.returncode, ended.stderr) == (128 + signal.SIGTERM, "")
 
@@ -77,3 +77,45 @@ def _killed_elsewhere(number: int) -> int:
 
 def test_what_is_left_by_a_killed_process_is_played_here() -> None:
     assert list(in_processes(_killed_elsewhere, 5, 2)) == [0, 1, 2, 3, 4]
+
+
+#: Its second process is killed as soon as it has been started, before it can have heard what to play.
+_KILLED_AT_A_START = """
+import os, signal
+from functools import partial
+from multiprocessing import util
+
+from kstream_plan.simulation.processes import SideBySide, in_processes
+
+def started(path, words, inherited, start=util.spawnv_passfds):
+    pid = start(path, words, inherited)
+    if "--multiprocessing-fork" in words:
+        os.kill(pid, signal.SIGKILL)
+    return pid
+
+def length(of, number):
+    return len(of) + number
+
+if __name__ == "__main__":
+    util.spawnv_passfds = started
+    play = partial(length, b" " * 1_000_000)
+    plays = [partial(play, 0), partial(play, 1)]
+    with SideBySide(2) as side_by_side:
+        side_by_side.begin(plays)
+        print(side_by_side(plays), list(in_processes(play, 2, 2)))
+"""
+
+
+def test_what_a_process_was_to_play_that_is_killed_at_its_start_is_played_here(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(_KILLED_AT_A_START, encoding="utf-8")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "TMPDIR": str(tmp_path),
+    }
+    ended = subprocess.run(
+        [sys.executable, str(script)], check=False, env=environment, capture_output=True, text=True, timeout=50
+    )
+    assert (ended.stdout, ended.stderr) == ("[1000000, 1000001] [1000000, 1000001]\n", "")
+    assert [*tmp_path.iterdir()] == [script]
