@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, assert_never
 
 from kstream_plan.model import Group, Holding, WorkId
-from kstream_plan.model.holding_changes import apart_from_stateless
+from kstream_plan.model.holding_changes import apart_from_stateless, unlike
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.rounds import Round, Trigger
@@ -181,7 +182,7 @@ def events(plan: Plan) -> list[Activity]:
         if len(event.rounds) == 1:
             event.resized = _is_resized(plan, event)
         held = apart_from_stateless(round_.assigned)
-        found[-1].awaited = owners.awaited(plan.group, held)
+        found[-1].awaited = owners.awaited(held)
     return found
 
 
@@ -265,20 +266,30 @@ class _Owners:
             for instance, tasks in zip(group.instances, plan.target.active, strict=True)
             for task in tasks
         }
+        self._held: Sequence[Holding] = (Holding(),) * len(group.consumer_ids)
+        #: (task, process id) → how often one has a copy, of those whom the target wants to run it
+        self._copies = Counter[tuple[int, str]]()
 
-    def awaited(self, group: Group, held: Sequence[Holding]) -> list[AwaitedCopy]:
+    def awaited(self, held: Sequence[Holding]) -> list[AwaitedCopy]:
         """Return the copies that are where the target wants their tasks to run, which other instances run."""
+        tasks, before, self._held = self._group.tasks, self._held, held
+        for consumer in unlike(before, held):
+            self._count(consumer, before[consumer], -1)
+            self._count(consumer, held[consumer], 1)
         found = []
-        copies = {
-            (task, group.instances[group.instance_of[consumer]].process_id)
-            for consumer, roles in enumerate(held)
-            for task in roles.standby + roles.warmup
-        }
-        for task, process_id in sorted(copies):
-            task_id = group.tasks[task].task_id
-            if (task_id, process_id) in self._targets and self._owner.get(task_id) != process_id:
+        for task, process_id in sorted(self._copies):
+            task_id = tasks[task].task_id
+            if self._owner.get(task_id) != process_id:
                 found.append(AwaitedCopy(task_id, self._owner.get(task_id), process_id))
         return found
+
+    def _count(self, consumer: int, held: Holding, change: int) -> None:
+        process_id = self._group.instances[self._group.instance_of[consumer]].process_id
+        for task in held.standby + held.warmup:
+            if (self._group.tasks[task].task_id, process_id) in self._targets:
+                self._copies[task, process_id] += change
+                if not self._copies[task, process_id]:
+                    del self._copies[task, process_id]
 
     def add(self, step: Step, event: Activity) -> None:
         if isinstance(step, Place | HandOver | Promote) and restores_anew(step, self._group):

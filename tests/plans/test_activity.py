@@ -42,6 +42,25 @@ def test_events_hold_every_round_and_every_move_of_the_summary(name: str) -> Non
     assert (None if None in amounts else sum(amounts)) == plan.summary.restored_records  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", plan_cases.NAMES)
+def test_awaited_copies_are_where_the_target_wants_what_others_run(name: str) -> None:
+    plan = plan_cases.case(name)
+    group = plan.group
+    process_of = [group.instances[instance].process_id for instance in group.instance_of]
+    wanted = {
+        (task, instance.process_id)
+        for instance, tasks in zip(group.instances, plan.target.active, strict=True)
+        for task in tasks
+    }
+    runs = {task: process_of[consumer] for consumer, held in enumerate(plan.initial) for task in held.active}
+    for event in events(plan):
+        runs |= {group.task_index[move.task_id]: move.destination for move in event.moves}
+        held = enumerate(event.rounds[-1].assigned)
+        copies = {(task, process_of[consumer]) for consumer, of in held for task in of.standby + of.warmup}
+        awaited = [(group.tasks[task].task_id, of) for task, of in sorted(copies & wanted) if runs.get(task) != of]
+        assert [(copy.task_id, copy.destination) for copy in event.awaited] == awaited
+
+
 def test_what_is_back_on_its_instance_has_not_changed_its_thread() -> None:
     """Within the session time-out a restart changes nothing, but every task of the instance starts again."""
     before = captured_scenarios.before("scale-out")
