@@ -136,6 +136,8 @@ def _legend(plan: Plan, columns: Sequence[PictureColumn]) -> str:
     heard = duration(plan.config.heartbeat_interval_ms)
     meanwhile = [f"{_MEANWHILE} = nobody runs it until that has taken effect, up to {heard} after the time above"]
     brief = meanwhile if any(column.meanwhile for column in columns) else []
+    over = plan.is_of_workers and any(column.head == _HEADS[Trigger.DEADLINE] for column in columns)
+    brief += ["over = a delay is over"] if over else []
     return "; ".join([f"N = {counted(plan)}s it runs", *possible, *brief])
 
 

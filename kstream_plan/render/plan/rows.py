@@ -75,6 +75,8 @@ def _why(event: Activity, names: Names) -> str:
             return f"{joined} {f'{does}s' if len(event.joined) == 1 else does}"
         case Trigger.LEAVE if left:
             return f"{left} {'leaves' if len(event.left) == 1 else 'leave'}"
+        case Trigger.DEADLINE if not names.have_disks:
+            return "delay over"
         case trigger:
             return _TRIGGER_WORDS.get(trigger, trigger.value)
 

@@ -55,7 +55,10 @@ def longest_standstill(plan: Plan, of: Timeline, names: Names) -> str:
 def _what_happens(plan: Plan, found: Sequence[Activity], names: Names, draws: Draws | None) -> str:
     rows = [(row, of) for row, of in ((line(of, names), of) for of in fold(found)) if not row.is_probe]
     named = [one for one in rows if plan.design != "streams" or one[0].why not in _OF_NOBODY] or rows
-    begun = [f"{row.at} {'the wait is over' if row.why == 'deadline' else row.why}{_since(of)}" for row, of in named]
+    begun = [
+        f"{row.at} {'the wait is over' if row.why in ('deadline', 'delay over') else row.why}{_since(of)}"
+        for row, of in named
+    ]
     begun += [
         f"{clock(of.from_ms)} {names.instance(of.process_id)} is away until {clock(of.to_ms)}" for of in plan.outages
     ]

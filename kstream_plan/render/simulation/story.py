@@ -302,5 +302,5 @@ def _what_if(of: WhatIf) -> str:
     if of.verdict != "settled":
         return f"{value}: {of.verdict}"
     if of.paused_task_ms is not None:
-        return f"{value}: nobody runs {duration(of.paused_task_ms)} in all"
+        return f"{value}: nobody runs {duration(of.paused_task_ms)} in all, {count(of.moves, 'move')}"
     return f"{value}: ~{duration(of.duration_ms)}"
